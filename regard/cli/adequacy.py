@@ -1,13 +1,15 @@
 """regard adequacy"""
 
 import math
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained translator.")]
+from regard.cli.emit import say
+from regard.cli.files import check_writable
+from regard.cli.options import TranslatorRun
+
 Ambiguous = Annotated[
     int, typer.Option("--ambiguous", min=0, metavar="N", help="Show the words of the highest translation entropy.")
 ]
@@ -20,7 +22,7 @@ Pseudo = Annotated[
 ]
 
 
-def adequacy_command(run: Run, *, ambiguous: Ambiguous = 0, pseudo: Pseudo = None) -> None:
+def adequacy_command(run: TranslatorRun, *, ambiguous: Ambiguous = 0, pseudo: Pseudo = None) -> None:
     """Learn which words translate which, so that translations are checked for words that they leave out.
 
     It links the words of the texts that the run was trained on, in seconds to minutes, and keeps what it counts in the
@@ -31,14 +33,12 @@ def adequacy_command(run: Run, *, ambiguous: Ambiguous = 0, pseudo: Pseudo = Non
 
     regard predict runs/en-de decoding.adequacy=lexicon < news.en
     """
-    from regard.cli.files import check_writable
     from regard.explain.adequacy.lexicon import FILE
     from regard.runs import RunFolder
     from regard.runs.adequacy import learn_translations
 
-    if pseudo is not None:
-        check_writable(pseudo, "--pseudo")
-    found = learn_translations(RunFolder(run), pseudo=pseudo, say=lambda line: print(line, file=sys.stderr))
+    check_writable(pseudo, "--pseudo")
+    found = learn_translations(RunFolder(run), pseudo=pseudo, say=say)
     for word in found.translations.ambiguous(1.0)[:ambiguous]:
         print(f"{word}\t{found.translations.count(word)}\t{found.translations.entropy(word):.2f}")
     print(f"wrote {run / FILE}: {len(found.translations.counts):,} words of {found.pairs:,} pairs")

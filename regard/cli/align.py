@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from regard.recipes.word_alignment import Pairs
     from regard.statistical.alignment_model import AlignmentModel
 
-Source = Annotated[
+SourceText = Annotated[
     Path, typer.Argument(metavar="SOURCE", help="Text, a sentence a line, words parted by spaces (.gz too).")
 ]
-Target = Annotated[Path, typer.Argument(metavar="TARGET", help="Its translation, line by line.")]
+TargetText = Annotated[Path, typer.Argument(metavar="TARGET", help="Its translation, line by line.")]
 Also = Annotated[tuple[Path, Path] | None, typer.Option(metavar="SOURCE TARGET", help="Further texts to learn from.")]
 Model = Annotated[
     str,
@@ -32,7 +32,7 @@ Model = Annotated[
 Reverse = Annotated[
     Path | None, typer.Option(metavar="RUN", help="A translator into the other direction, beside that of --model.")
 ]
-By = Annotated[
+LinkMethod = Annotated[
     str | None,
     typer.Option(
         "--by",
@@ -41,7 +41,7 @@ By = Annotated[
         "these three on the run's dev part)",
     ),
 ]
-Method = Annotated[
+SymmetriseMethod = Annotated[
     str,
     typer.Option(
         metavar="NAME",
@@ -56,7 +56,7 @@ Alpha = Annotated[
 ]
 Agree = Annotated[bool, typer.Option("--agree/--separate", help="Have both directions learn from each other, or not.")]
 Lowercase = Annotated[bool, typer.Option("--lowercase", help="Words that differ in case alone are one word.")]
-Output = Annotated[
+LinksOutput = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where links go. (default: stdout)")
 ]
 Gold = Annotated[
@@ -68,29 +68,29 @@ LexiconFile = Annotated[
 ]
 Phrases = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a phrase table as Moses reads it (.gz too).")]
 Reordering = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the reordering table of the phrases.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+QuietProgress = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
 def align_command(  # noqa: PLR0913  an option each
-    source: Source,
-    target: Target,
+    source: SourceText,
+    target: TargetText,
     *,
     also: Also = None,
     model: Model = "hmm",
     reverse: Reverse = None,
-    by: By = None,
-    symmetrise: Method = "grow-diag-final-and",
+    by: LinkMethod = None,
+    symmetrise: SymmetriseMethod = "grow-diag-final-and",
     iterations: Iterations = 5,
     warm_up: WarmUp = 5,
     alpha: Alpha = 0.0,
     agree: Agree = True,
     lowercase: Lowercase = False,
-    output_file: Output = None,
+    output_file: LinksOutput = None,
     gold: Gold = None,
     lexicon_file: LexiconFile = None,
     phrases: Phrases = None,
     reordering: Reordering = None,
-    quiet: Quiet = False,
+    quiet: QuietProgress = False,
 ) -> None:
     """Link the words of two texts that translate each other: a line of links each, source-target, from 0.
 
@@ -236,8 +236,7 @@ def _check(symmetrise: str, files: Mapping[str, Path | None]) -> None:
     if symmetrise not in SYMMETRISATIONS:
         raise ConfigError("--symmetrise", f"there is no '{symmetrise}'", nearest(symmetrise, SYMMETRISATIONS))
     for option, path in files.items():
-        if path is not None:
-            check_writable(path, option)
+        check_writable(path, option)
     if files["--reordering"] and not files["--phrases"]:
         raise ConfigError("--reordering", "is that of a phrase table", "give a file with --phrases, too")
 

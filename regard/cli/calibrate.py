@@ -1,37 +1,35 @@
 """regard calibrate"""
 
-import json
-import sys
-from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from regard.cli.files import check_writable
+from regard.cli.emit import check_plot_file, emit, say
 from regard.cli.group import tell
+from regard.cli.options import Json, Plot, Run
 
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model.")]
-Changes = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Changes; with any nothing is kept.")]
-By = Annotated[
+CalibrateChanges = Annotated[
+    list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Changes; with any nothing is kept.")
+]
+CalibrationName = Annotated[
     str | None,
     typer.Option("--by", metavar="NAME", help="temperature, or platt: also how often each choice is right."),
 ]
-Lines = Annotated[int, typer.Option("--lines", min=2, metavar="N", help="Examples of the dev and test parts, at most.")]
+CalibrateLines = Annotated[
+    int, typer.Option("--lines", min=2, metavar="N", help="Examples of the dev and test parts, at most.")
+]
 Quality = Annotated[
     bool, typer.Option("--quality", help="Also which numbers of a translator tell how good its sentences are.")
 ]
 Passes = Annotated[int, typer.Option("--passes", min=0, max=1000, metavar="N", help="Passes with dropout for that.")]
-Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="A picture: .svg, .png or .pdf")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")]
 
 
 def calibrate_command(
     run: Run,
-    changes: Changes = None,
+    changes: CalibrateChanges = None,
     *,
-    by: By = None,
-    lines: Lines = 1000,
+    by: CalibrationName = None,
+    lines: CalibrateLines = 1000,
     quality: Quality = False,
     passes: Passes = 10,
     plot: Plot = None,
@@ -53,32 +51,13 @@ def calibrate_command(
 
     regard calibrate runs/en-de --quality --passes 30
     """
-    from regard.reports.bench.report import check_plot
     from regard.reports.confidence import calibrate_run
-    from regard.reports.confidence_view import abstention_table, as_values, errors_table, quality_table, summary
-    from regard.reports.confidence_view import plot as drawn
+    from regard.reports.confidence_view import confidence_report
 
-    if plot is not None:
-        check_plot(plot)
-        check_writable(plot, "--plot")
-    asked = passes if quality else None
-    say = partial(print, file=sys.stderr)
-    found = calibrate_run(run, changes or [], by=by, lines=lines, passes=asked, say=say)
-    if as_json:
-        print(json.dumps(as_values(found), ensure_ascii=False))
+    check_plot_file(plot)
+    found = calibrate_run(run, changes or [], by=by, lines=lines, passes=passes if quality else None, say=say)
+    emit(confidence_report(found, f"Confidence of {run.name}"), as_json=as_json, plot=plot)
+    if found.path is None:
+        tell(f"nothing is kept: {found.unkept}", "warning")
     else:
-        tables = [errors_table(found), abstention_table(found)]
-        tables += [] if found.quality is None else [quality_table(found.quality)]
-        print("\n".join(one.terminal() if sys.stdout.isatty() else one.markdown() for one in tables))
-        print(summary(found))
-    if plot is not None:
-        plot.write_bytes(drawn(found, title=f"Confidence of {run.name}", kind=plot.suffix))
-        print(f"wrote {plot}", file=sys.stderr)
-    _tell_kept(found.path, found.unkept)
-
-
-def _tell_kept(path: Path | None, unkept: str) -> None:
-    if path is None:
-        tell(f"nothing is kept: {unkept}", "warning")
-    else:
-        print(f"wrote {path}: predict and serve use it", file=sys.stderr)
+        say(f"wrote {found.path}: predict and serve use it")

@@ -5,13 +5,15 @@ from typing import Annotated, Any
 
 import typer
 
+from regard.cli.emit import print_json
+from regard.cli.options import JsonLines
+
 What = Annotated[str | None, typer.Argument(help="A kind of part: score, encoder, search …; attention; or any name.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of lines.")]
 
 ATTENTION = "attention"  # not one kind of part but all that is told on one sheet
 
 
-def list_command(what: What = None, as_json: Json = False) -> None:
+def list_command(what: What = None, as_json: JsonLines = False) -> None:
     """List the parts a config can name, with their settings and defaults.
 
     For example: regard list score
@@ -35,7 +37,7 @@ def list_command(what: What = None, as_json: Json = False) -> None:
     elif what is not None:
         chosen, said = _named(what, chosen)
     if as_json:
-        _print_json(chosen | _names() if what is None else chosen)
+        print_json(chosen | _names() if what is None else chosen, indent=2)
         return
     print("\n".join(said), end="\n" * bool(said))
     for title, rows in chosen.items():
@@ -75,7 +77,7 @@ def _attention(parts: dict[str, Any], as_json: bool) -> None:
     from regard.experiment.names import others
 
     if as_json:
-        _print_json(parts | _names())
+        print_json(parts | _names(), indent=2)
     else:
         show(parts, others(parts), f"cost: time for one sentence of {COST_LETTERS}", Console(highlight=False))
 
@@ -88,10 +90,6 @@ def _names() -> dict[str, Any]:
 
     names = {name: {"settings": one.settings, "warning": one.note or None} for name, one in RECIPES.named.items()}
     return {"names": names, "elsewhere": [one._asdict() for one in others(SOCKET)]}
-
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def _setting(name: str, about: dict[str, Any]) -> str:

@@ -1,6 +1,5 @@
 """regard compare"""
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -9,21 +8,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regard.cli.emit import print_json, say
 from regard.cli.files import check_writable, is_change
 from regard.cli.group import INTERRUPTED
+from regard.cli.options import Quiet
 from regard.errors import ConfigError, RegardError
 
 if TYPE_CHECKING:
     from regard.reports.compare.compare import Request
 
-Words = Annotated[
+ConfigsAndChanges = Annotated[
     list[str], typer.Argument(metavar="CONFIG... [KEY=VALUE]", help="Config files, and changes to all of them.")
 ]
-Seeds = Annotated[
+CompareSeeds = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="Train each with the seeds 1 to N (default: 3, or one for every fold)."),
 ]
-Run = Annotated[
+CompareFolder = Annotated[
     Path | None,
     typer.Option(metavar="FOLDER", help="Where runs, results and the report go (default: runs/compare-...)."),
 ]
@@ -31,7 +32,7 @@ Grid = Annotated[
     list[str] | None, typer.Option(metavar="KEY=A,B", help="Every value of a setting, crossed with other grids.")
 ]
 Baseline = Annotated[str | None, typer.Option(metavar="NAME", help="Compare with this one. (default: the first)")]
-Minutes = Annotated[float | None, typer.Option(min=0.01, metavar="M", help="Train each run so long at most.")]
+RunMinutes = Annotated[float | None, typer.Option(min=0.01, metavar="M", help="Train each run so long at most.")]
 CoreMinutes = Annotated[
     float | None,
     typer.Option(min=0.01, metavar="M", help="The same in processor time, all threads: fair on a shared machine."),
@@ -52,18 +53,17 @@ GoldFiles = Annotated[
 GoldTurned = Annotated[bool, typer.Option("--gold-turned", help="The links say target before source.")]
 AnyData = Annotated[bool, typer.Option("--any-data", help="They may learn from different texts.")]
 Markdown = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the report as Markdown.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of the table.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only what is wrong.")]
+JsonTable = Annotated[bool, typer.Option("--json", help="One JSON object instead of the table.")]
 
 
 def compare_command(  # noqa: PLR0913  an option each
-    words: Words,
+    words: ConfigsAndChanges,
     *,
-    seeds: Seeds = None,
-    run: Run = None,
+    seeds: CompareSeeds = None,
+    run: CompareFolder = None,
     grid: Grid = None,
     baseline: Baseline = None,
-    minutes: Minutes = None,
+    minutes: RunMinutes = None,
     core_minutes: CoreMinutes = None,
     updates: Updates = None,
     jobs: Jobs = 1,
@@ -71,7 +71,7 @@ def compare_command(  # noqa: PLR0913  an option each
     gold_turned: GoldTurned = False,
     any_data: AnyData = False,
     markdown: Markdown = None,
-    as_json: Json = False,
+    as_json: JsonTable = False,
     quiet: Quiet = False,
 ) -> None:
     """Train configs with several seeds on the same data; one table of quality, p-values, sizes and speeds.
@@ -86,8 +86,7 @@ def compare_command(  # noqa: PLR0913  an option each
     from regard.reports.compare.measure import gold_links
     from regard.reports.compare.plan import Budget
 
-    if markdown is not None:
-        check_writable(markdown, "--markdown")
+    check_writable(markdown, "--markdown")
     configs = [Path(word) for word in words if not is_change(word)]
     if not configs:
         raise ConfigError("CONFIG", "must be given", "regard compare a.yaml b.yaml")
@@ -116,18 +115,18 @@ def _compare(request: "Request", file: Path | None, *, as_json: bool, quiet: boo
     try:
         compared = compare_configs(request, quiet=quiet)
     except Interrupted as interrupted:
-        print(f"{interrupted}; go on with the same command", file=sys.stderr)
+        say(f"{interrupted}; go on with the same command")
         raise typer.Exit(INTERRUPTED) from interrupted
     if file is not None:
         file.write_text(markdown(compared), encoding="utf-8")
     if as_json:
-        print(json.dumps(finite(compared.values()), ensure_ascii=False))
+        print_json(finite(compared.values()))
     elif sys.stdout.isatty():
         print(terminal(compared, get_terminal_size().columns), end="")
     else:
         print(markdown(compared), end="")
     if not quiet:
-        print(f"report: {request.folder / REPORT}", file=sys.stderr)
+        say(f"report: {request.folder / REPORT}")
     if compared.failed:
         lines = [f"{name}: {line}" for name, why in compared.failed.items() for line in why.splitlines()]
         raise RegardError("\n".join(lines))

@@ -1,11 +1,12 @@
 """regard doctor"""
 
-import json
 from typing import Annotated, Any
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of lines.")]
+from regard.cli.emit import print_json
+from regard.cli.options import JsonLines
+
 Measure = Annotated[bool, typer.Option("--measure", help="Measure anew, as after a change of the machine.")]
 
 _NAMES = {"avx2": "AVX2", "avx512": "AVX-512", "int8": "int8 (VNNI)", "bfloat16": "bfloat16", "amx": "AMX"}
@@ -13,7 +14,7 @@ NO_COMPILER = "none that works (CXX, or c++; or the cache cannot be written): an
 _WHO = ("torch", "onednn", "bfloat16")
 
 
-def doctor_command(as_json: Json = False, measure: Measure = False) -> None:
+def doctor_command(as_json: JsonLines = False, measure: Measure = False) -> None:
     """Tell what this machine does fast, and what Regard chooses for it.
 
     The first call measures for a moment; what it finds is kept and decides from then on. To choose otherwise, set
@@ -21,7 +22,10 @@ def doctor_command(as_json: Json = False, measure: Measure = False) -> None:
     in the environment.
     """
     found = _found(anew=measure)
-    print(json.dumps(found, indent=2) if as_json else "\n".join(_lines(found)))
+    if as_json:
+        print_json(found, indent=2)
+    else:
+        print("\n".join(_lines(found)))
 
 
 def _found(*, anew: bool) -> dict[str, Any]:

@@ -1,14 +1,14 @@
 """regard embeddings"""
 
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from regard.cli.emit import check_plot_file, print_json, say, write_file
 from regard.cli.files import check_writable
+from regard.cli.options import JsonLines
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -27,16 +27,15 @@ embeddings_app = typer.Typer(
     cls=ColumnAnywhere, help="Words that are near, analogies, and files of vectors.", no_args_is_help=True
 )
 
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model, or a file of vectors.")]
+VectorsRun = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model, or a file of vectors.")]
 Column = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="source, document ... (default: the first text); it may stand anywhere."),
 ]
 Word = Annotated[str, typer.Argument(metavar="WORD")]
 Count = Annotated[int, typer.Option("--count", "-k", min=1, metavar="N", help="How many words.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of lines.")]
-Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="A picture of them: .svg, .png or .pdf")]
-Target = Annotated[
+NeighboursPlot = Annotated[Path | None, typer.Option(metavar="FILE", help="A picture of them: .svg, .png or .pdf")]
+VectorsFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="Where they go: .bin, .tsv, or a text; compressed if .gz ends it.")
 ]
 Binary = Annotated[bool, typer.Option("--binary", help="word2vec's binary format, as .bin has it.")]
@@ -49,7 +48,7 @@ COLUMN = "--column"
 
 
 @embeddings_app.callback()
-def embeddings(context: typer.Context, run: Run, *, column: Column = None) -> None:
+def embeddings(context: typer.Context, run: VectorsRun, *, column: Column = None) -> None:
     """Words that are near, analogies, and files of vectors.
 
     regard embeddings runs/brown-skip-gram nearest house
@@ -59,27 +58,22 @@ def embeddings(context: typer.Context, run: Run, *, column: Column = None) -> No
 
 @embeddings_app.command("nearest")
 def nearest_command(
-    context: typer.Context, word: Word, *, count: Count = 10, plot: Plot = None, as_json: Json = False
+    context: typer.Context, word: Word, *, count: Count = 10, plot: NeighboursPlot = None, as_json: JsonLines = False
 ) -> None:
     """The nearest words, by the cosine."""
-    if plot is not None:
-        from regard.reports.neighbourhood import check_plot
-
-        check_plot(plot)
-        check_writable(plot, "--plot")
+    check_plot_file(plot)
     table = _read(context).spelled(word)
     found = table.nearest(word, count)
     _show(found, as_json)
     if plot is not None:
         from regard.reports.neighbourhood import neighbourhood
 
-        plot.write_bytes(neighbourhood(table, [word, *(one.word for one in found)], kind=plot.suffix))
-        print(f"wrote {plot}", file=sys.stderr)
+        write_file(plot, neighbourhood(table, [word, *(one.word for one in found)], kind=plot.suffix))
 
 
 @embeddings_app.command("analogy")
 def analogy_command(
-    context: typer.Context, a: Word, b: Word, c: Word, *, count: Count = 10, as_json: Json = False
+    context: typer.Context, a: Word, b: Word, c: Word, *, count: Count = 10, as_json: JsonLines = False
 ) -> None:
     """A is to B as C is to what: the words nearest to B - A + C."""
     _show(_read(context).table.analogy(a, b, c, count), as_json)
@@ -95,7 +89,7 @@ def similarity_command(context: typer.Context, a: Word, b: Word) -> None:
 
 @embeddings_app.command("export")
 def export_command(
-    context: typer.Context, file: Target, *, binary: Binary = False, tsv: Tsv = False, force: Force = False
+    context: typer.Context, file: VectorsFile, *, binary: Binary = False, tsv: Tsv = False, force: Force = False
 ) -> None:
     """Write all vectors in word2vec's format, which other tools read.
 
@@ -116,7 +110,7 @@ def export_command(
         _write_tsv(file, table)
     else:
         write_word2vec(file, table, binary=binary or ending == BINARY)
-    print(f"wrote {len(table):,} vectors of {table.vectors.shape[1]:,} numbers to {file}", file=sys.stderr)
+    say(f"wrote {len(table):,} vectors of {table.vectors.shape[1]:,} numbers to {file}")
 
 
 def _read(context: typer.Context) -> "Embeddings":
@@ -127,7 +121,7 @@ def _read(context: typer.Context) -> "Embeddings":
 
 def _show(found: "list[Neighbour]", as_json: bool) -> None:
     if as_json:
-        print(json.dumps([one._asdict() for one in found], ensure_ascii=False))
+        print_json([one._asdict() for one in found])
     else:
         print("\n".join(f"{one.cosine:.4f}\t{one.word}" for one in found))
 
@@ -151,6 +145,4 @@ def _write_tsv(file: Path, table: "VectorTable") -> None:
     """The two files that projectors read: vectors, and a word for each."""
     rows = ("\t".join(f"{number:.6g}" for number in vector) for _, vector in table)
     file.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
-    words = _words_of(file)
-    words.write_text("".join(f"{word}\n" for word in table.words), encoding="utf-8")
-    print(f"wrote {words}", file=sys.stderr)
+    write_file(_words_of(file), "".join(f"{word}\n" for word in table.words).encode())

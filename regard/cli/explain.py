@@ -1,14 +1,14 @@
 """regard explain"""
 
-import json
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from regard.cli.emit import emit, print_json, say, write_file
 from regard.cli.files import check_writable
+from regard.cli.options import Run
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,18 +18,17 @@ if TYPE_CHECKING:
     from regard.registry import Choice
     from regard.results import Prediction
 
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model.")]
-Words = Annotated[
+TextsAndChanges = Annotated[
     list[str] | None,
     typer.Argument(metavar="TEXT... [KEY=VALUE]", help="What to answer and explain; changes to the run."),
 ]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="A page that works from disk.")]
 Svg = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="A picture of the first text.")]
 Png = Annotated[Path | None, typer.Option("--png", metavar="FILE", help="A picture of the first text.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object with all weights.")]
+JsonWeights = Annotated[bool, typer.Option("--json", help="One JSON object with all weights.")]
 Grade = Annotated[bool, typer.Option("--grade", help="Tell how far methods can be trusted, on the run's dev part.")]
-Lines = Annotated[int, typer.Option("--lines", min=2, help="Dev examples to grade with.")]
-By = Annotated[
+GradeLines = Annotated[int, typer.Option("--lines", min=2, help="Dev examples to grade with.")]
+RelevanceNames = Annotated[
     list[str] | None,
     typer.Option(
         "--by",
@@ -58,18 +57,18 @@ Layer = Annotated[
 
 def explain_command(
     run: Run,
-    words: Words = None,
+    words: TextsAndChanges = None,
     *,
-    by: By = None,
+    by: RelevanceNames = None,
     layer: Layer = None,
     steps: Steps = False,
     beside: Beside = None,
     html_file: Html = None,
     svg_file: Svg = None,
     png_file: Png = None,
-    as_json: Json = False,
+    as_json: JsonWeights = False,
     grade: Grade = False,
-    lines: Lines = 100,
+    lines: GradeLines = 100,
 ) -> None:
     """Show what an answer looked at: each word of a translation, a label, tags, an answer to a question.
 
@@ -98,18 +97,12 @@ def explain_command(
     if not texts:
         example = f'regard explain {run} "a text" {" ".join(words or [])}'
         raise ConfigError("TEXT", "there is nothing to explain", example)
-    _check_files({"--html": html_file, "--svg": svg_file, "--png": png_file})
+    for option, path in {"--html": html_file, "--svg": svg_file, "--png": png_file}.items():
+        check_writable(path, option)
     predictor, predictions = _explained(run, changes, texts, methods, layer, steps)
     others = {} if beside is None else _beside(run, beside, predictor, predictions, methods)
     data = _shown(run, predictions, others, as_json)
     _draw(run, predictions, data, html_file, svg_file, png_file)
-
-
-def _check_files(files: "Mapping[str, Path | None]") -> None:
-    """Raise ConfigError for the first, by its option, that cannot be written."""
-    for option, path in files.items():
-        if path is not None:
-            check_writable(path, option)
 
 
 def _explained(
@@ -169,7 +162,7 @@ def _shown(
 
     data = to_json(predictions, model=run.name if beside else "", beside=beside)
     if as_json:
-        print(json.dumps(data, ensure_ascii=False))
+        print_json(data)
         return data
     for place, one in enumerate(predictions):
         show([one])
@@ -195,11 +188,11 @@ def _draw(
     title = "Attention" if found is None or found.weights else "Attention to the words before"
     if html_file is not None:
         graded = {**data, "grades": kept_grades(RunFolder(run))}
-        _keep(html_file, page(graded, title=f"Regard: {run.name}").encode())
+        write_file(html_file, page(graded, title=f"Regard: {run.name}").encode())
     if svg_file is not None and found is not None:
-        _keep(svg_file, svg_of(found, title=title, source=predictions[0].source).encode())
+        write_file(svg_file, svg_of(found, title=title, source=predictions[0].source).encode())
     if png_file is not None and found is not None:
-        _keep(png_file, png_of(found, title=title, source=predictions[0].source))
+        write_file(png_file, png_of(found, title=title, source=predictions[0].source))
 
 
 def _sorted(words: list[str]) -> tuple[list[str], list[str], list[str]]:
@@ -215,15 +208,13 @@ def _grade(
     run: Path, texts: list[str], changes: list[str], methods: "list[Choice]", lines: int, twin: Path | None
 ) -> None:
     """A table of methods, and what it says in one line."""
-    from regard.reports.explanations import grade_run, ranking, table
+    from regard.reports.explanations import grades_report
 
     if texts:
         raise ConfigError(
             "--grade", "is measured on the run's dev part, not on a text", f"regard explain {run} --grade"
         )
-    found = grade_run(run, changes, methods, lines, lambda text: print(text, file=sys.stderr), twin)
-    print(table(found))
-    print(ranking(found))
+    emit(grades_report(run, changes, methods, lines, say, twin), as_json=False)
 
 
 def _methods(names: list[str], settings: list[str]) -> "list[Choice]":
@@ -236,8 +227,3 @@ def _methods(names: list[str], settings: list[str]) -> "list[Choice]":
 
     changed = parse_changes(settings).get("by", {})
     return [Choice(known.name, {**known.settings, **changed}) for known in map(method_of, names)]
-
-
-def _keep(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
-    print(f"wrote {path}", file=sys.stderr)

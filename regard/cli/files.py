@@ -27,11 +27,13 @@ def open_text(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.GzipFile(path)) if path.suffix == ".gz" else path.open("rb")
 
 
-def check_writable(path: Path, option: str = "") -> None:
-    """Raises OSError unless a file can be written there, ConfigError where its folder is missing.
+def check_writable(path: Path | None, option: str = "") -> None:
+    """Raise OSError unless a file can be written there, ConfigError where its folder is missing.
 
-    Nothing is changed, a new file is not left behind. `option` is where the file was named.
+    Nothing is changed, a new file is not left behind. `option` is where the file was named, if it was.
     """
+    if path is None:
+        return
     if not path.parent.exists():
         place = f"{option}: {path}" if option else str(path)
         raise ConfigError(place, f"there is no folder '{path.parent}'", f"make it first: mkdir -p {path.parent}")

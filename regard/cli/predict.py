@@ -12,6 +12,7 @@ import typer
 
 from regard.cli.files import check_writable, chunks_of_lines, open_text
 from regard.cli.group import tell
+from regard.cli.options import Run
 from regard.cli.rows import row
 from regard.cli.terms import Kept
 from regard.errors import ConfigError, DataError, Fault, TooLongError
@@ -26,8 +27,9 @@ N_BEST = "decoding.search.n_best"
 UNREAD = (".pdf", ".doc", ".odt", ".rtf", ".epub", ".xls", ".xlsx", ".ppt", ".pptx", ".zip", ".png", ".jpg")
 DOCUMENTS = (".html", ".htm", ".srt", ".docx")  # a .txt file is read line by line
 
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model.")]
-Changes = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Changes: decoding.search.size=8")]
+PredictChanges = Annotated[
+    list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Changes: decoding.search.size=8")
+]
 Input = Annotated[
     Path | None,
     typer.Option(
@@ -37,11 +39,11 @@ Input = Annotated[
         help="Text, line by line (.gz too); .html, .srt and .docx are translated as a whole. (default: stdin)",
     ),
 ]
-Output = Annotated[
+PredictOutput = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where predictions go. (default: stdout)")
 ]
 Search = Annotated[str | None, typer.Option(metavar="NAME", help="greedy, beam or sampling. (default: as trained)")]
-Best = Annotated[int, typer.Option("--n-best", min=1, help="So many a sentence: number ||| text ||| score.")]
+NBest = Annotated[int, typer.Option("--n-best", min=1, help="So many a sentence: number ||| text ||| score.")]
 Scores = Annotated[bool, typer.Option("--scores", help="The score (nats) and a tab before each text.")]
 Alignment = Annotated[bool, typer.Option("--alignment", help="A tab and word links after each (best) text: 0-0 1-2.")]
 Raw = Annotated[
@@ -50,7 +52,7 @@ Raw = Annotated[
         "--raw", help="Read each line as one sentence, with nothing kept or split; lost numbers are warned of."
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
+JsonRows = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 Terms = Annotated[
     Path | None,
     typer.Option("--glossary", metavar="FILE.tsv", help="Terms to keep: source, tab, target or target|other target."),
@@ -66,16 +68,16 @@ Prefixes = Annotated[
 
 def predict_command(  # noqa: PLR0913  an option each
     run: Run,
-    changes: Changes = None,
+    changes: PredictChanges = None,
     *,
     input_file: Input = None,
-    output_file: Output = None,
+    output_file: PredictOutput = None,
     search: Search = None,
-    n_best: Best = 1,
+    n_best: NBest = 1,
     scores: Scores = False,
     alignment: Alignment = False,
     raw: Raw = False,
-    as_json: Json = False,
+    as_json: JsonRows = False,
     glossary: Terms = None,
     prefix: Prefixes = None,
     abstain: Abstain = None,
@@ -152,8 +154,7 @@ def _check_output(source: Path | None, output: Path | None) -> None:
     """Raise ConfigError for a file that cannot be written, or is the one that is read."""
     if source and output and output.exists() and output.samefile(source):
         raise ConfigError("--output", f"'{output}' is the input itself", "choose another file")
-    if output:
-        check_writable(output, "--output")
+    check_writable(output, "--output")
 
 
 class Abstention:

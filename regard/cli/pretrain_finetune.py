@@ -7,39 +7,42 @@ from typing import Annotated
 
 import typer
 
+from regard.cli.emit import say
 from regard.cli.group import INTERRUPTED
 
 Labelled = Annotated[
     Path, typer.Argument(metavar="LABELLED", help="A table of labels and texts: .tsv, .csv or .jsonl.")
 ]
-Changes = Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]", help="Settings of both ways of training.")]
-Text = Annotated[Path | None, typer.Option(metavar="FILE", help="The text to learn from first, a sentence a line.")]
-Start = Annotated[
+BothChanges = Annotated[
+    list[str] | None, typer.Argument(metavar="[KEY=VALUE]", help="Settings of both ways of training.")
+]
+RawText = Annotated[Path | None, typer.Option(metavar="FILE", help="The text to learn from first, a sentence a line.")]
+PretrainedRun = Annotated[
     Path | None, typer.Option("--from", metavar="RUN", help="A language model that was trained before, in its place.")
 ]
-Method = Annotated[
+Pretraining = Annotated[
     str,
     typer.Option(metavar="TASK", help="What is learnt from it: language_model, masked_language_model, next_sentence."),
 ]
 Labels = Annotated[str | None, typer.Option(metavar="N,N", help="Numbers of labels. (default: 100,500,2000,all)")]
-Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Trainings of each way with each number of labels.")]
-Run = Annotated[Path, typer.Option(metavar="FOLDER", help="Where runs and the report go.")]
+WaySeeds = Annotated[int, typer.Option(min=1, metavar="N", help="Trainings of each way with each number of labels.")]
+ReportFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="Where runs and the report go.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A try: small networks, 100 and 500 labels, 2 seeds.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the table.")]
+QuietTable = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the table.")]
 
 
 def pretrain_finetune_command(
     labelled: Labelled,
-    changes: Changes = None,
+    changes: BothChanges = None,
     *,
-    text: Text = None,
-    start: Start = None,
-    method: Method = "language_model",
+    text: RawText = None,
+    start: PretrainedRun = None,
+    method: Pretraining = "language_model",
     labels: Labels = None,
-    seeds: Seeds = 3,
-    run: Run = Path("runs/pretrain-finetune"),
+    seeds: WaySeeds = 3,
+    run: ReportFolder = Path("runs/pretrain-finetune"),
     quick: Quick = False,
-    quiet: Quiet = False,
+    quiet: QuietTable = False,
 ) -> None:
     """Learn from raw text, then from labels: what that gives against training from scratch, by the number of labels.
 
@@ -66,7 +69,7 @@ def pretrain_finetune_command(
     try:
         table = pretrain_finetune(wanted, quiet=quiet)
     except Interrupted as interrupted:
-        print(f"{interrupted}; go on with the same command", file=sys.stderr)
+        say(f"{interrupted}; go on with the same command")
         raise typer.Exit(INTERRUPTED) from interrupted
     if table is None:
         raise typer.Exit(INTERRUPTED)

@@ -1,6 +1,6 @@
 """regard schema"""
 
-import json
+from regard.cli.emit import print_json
 
 
 def schema_command() -> None:
@@ -10,4 +10,4 @@ def schema_command() -> None:
     """
     from regard.experiment import schema
 
-    print(json.dumps(schema(), indent=2, ensure_ascii=False))
+    print_json(schema(), indent=2)

@@ -16,7 +16,7 @@ from regard.serve.settings import Settings
 
 EXTRA = ("fastapi", "uvicorn", "prometheus_client", "python_multipart", "babel", "fastapi_offline")
 
-Words = Annotated[
+RunsAndChanges = Annotated[
     list[str],
     typer.Argument(
         metavar="RUN... [KEY=VALUE...]",
@@ -25,7 +25,7 @@ Words = Annotated[
 ]
 
 
-def serve_command(words: Words, **typed: Any) -> None:
+def serve_command(words: RunsAndChanges, **typed: Any) -> None:
     """Put trained models behind an HTTP API that LibreTranslate's clients speak, and behind a page.
 
     regard serve runs/en-de runs/de-en decoding.precision=int8

@@ -1,18 +1,20 @@
 """regard shortlist"""
 
 import math
-import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained translator.")]
-Best = Annotated[int, typer.Option("--best", min=1, max=1000, metavar="N", help="Target pieces for each source piece.")]
+from regard.cli.emit import say
+from regard.cli.options import TranslatorRun
+
+BestPieces = Annotated[
+    int, typer.Option("--best", min=1, max=1000, metavar="N", help="Target pieces for each source piece.")
+]
 Common = Annotated[int, typer.Option("--common", min=1, metavar="N", help="Target pieces for every source.")]
 
 
-def shortlist_command(run: Run, *, best: Best = 50, common: Common = 100) -> None:
+def shortlist_command(run: TranslatorRun, *, best: BestPieces = 50, common: Common = 100) -> None:
     """Learn which words may translate which, so that a translator chooses among hundreds, not thousands.
 
     It learns from the texts that the run was trained on, in seconds, and keeps a file in the run's folder. A short
@@ -26,7 +28,7 @@ def shortlist_command(run: Run, *, best: Best = 50, common: Common = 100) -> Non
     from regard.runs import RunFolder
     from regard.runs.shortlist import learn_shortlist
 
-    found = learn_shortlist(RunFolder(run), best=best, common=common, say=lambda line: print(line, file=sys.stderr))
+    found = learn_shortlist(RunFolder(run), best=best, common=common, say=say)
     print(f"wrote {run / FILE}")
     if not math.isnan(found.covered):
         print(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regard.cli.group import INTERRUPTED
+from regard.cli.options import Quiet
 from regard.errors import ConfigError, Fault
 
 if TYPE_CHECKING:
@@ -22,15 +23,17 @@ OPTIONS = {  # by the setting that each gives
     **{f"data.dev.{name}": f"--dev-{name} FILE" for name in ("source", "target")},
 }
 
-Words = Annotated[
+ConfigAndChanges = Annotated[
     list[str] | None,
     typer.Argument(metavar="FILE KEY=VALUE", help="A config, or a file of pairs (.tsv .csv .jsonl .tmx); and changes."),
 ]
-Source = Annotated[str | None, typer.Option(metavar="FILE", help="Text to learn from, one sentence a line (.gz too).")]
-Target = Annotated[str | None, typer.Option(metavar="FILE", help="Its translation, line by line.")]
+TrainSource = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Text to learn from, one sentence a line (.gz too).")
+]
+TrainTarget = Annotated[str | None, typer.Option(metavar="FILE", help="Its translation, line by line.")]
 DevSource = Annotated[str | None, typer.Option(metavar="FILE", help="Text to choose the best model by.")]
 DevTarget = Annotated[str | None, typer.Option(metavar="FILE", help="Its translation (default: a share held out).")]
-Text = Annotated[
+TrainText = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
@@ -38,26 +41,27 @@ Text = Annotated[
         " of folders for a classifier of texts or of pairs; words with tags (.conll .conllu) for a tagger.",
     ),
 ]
-Run = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where the model goes (default: runs/...).")]
-Start = Annotated[
+RunFolderOption = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="Where the model goes (default: runs/...).")
+]
+StartRun = Annotated[
     Path | None,
     typer.Option("--from", metavar="RUN", help="A run whose model goes on learning, from other texts or labels."),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")]
 Plan = Annotated[bool, typer.Option("--plan", help="Only tell how much memory and time it would take.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only what is wrong.")]
 
 
 def train_command(
-    words: Words = None,
+    words: ConfigAndChanges = None,
     *,
-    source: Source = None,
-    target: Target = None,
+    source: TrainSource = None,
+    target: TrainTarget = None,
     dev_source: DevSource = None,
     dev_target: DevTarget = None,
-    text: Text = None,
-    run: Run = None,
-    start: Start = None,
+    text: TrainText = None,
+    run: RunFolderOption = None,
+    start: StartRun = None,
     resume: Resume = False,
     plan: Plan = False,
     quiet: Quiet = False,

@@ -1,35 +1,37 @@
 """regard tune"""
 
-import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained translator.")]
-Changes = Annotated[
+from regard.cli.emit import say
+from regard.cli.options import TranslatorRun
+
+FeatureChanges = Annotated[
     list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Changes: decoding.features=[length, coverage]")
 ]
-Method = Annotated[str, typer.Option(metavar="NAME", help="mert, or random: weights drawn at random.")]
-Rounds = Annotated[int, typer.Option(min=1, max=100, metavar="N", help="Rounds of translating and searching, at most.")]
-Best = Annotated[
+TuneMethod = Annotated[str, typer.Option(metavar="NAME", help="mert, or random: weights drawn at random.")]
+TuneRounds = Annotated[
+    int, typer.Option(min=1, max=100, metavar="N", help="Rounds of translating and searching, at most.")
+]
+NBestRound = Annotated[
     int, typer.Option("--n-best", min=2, max=1000, metavar="N", help="Translations of a sentence a round.")
 ]
-Minutes = Annotated[
+TuneMinutes = Annotated[
     float, typer.Option(min=0.1, metavar="N", help="Time for all; then, or after Ctrl-C, the best so far is kept.")
 ]
-Lines = Annotated[int, typer.Option(min=1, metavar="N", help="Dev sentences, at most.")]
+TuneLines = Annotated[int, typer.Option(min=1, metavar="N", help="Dev sentences, at most.")]
 
 
 def tune_command(
-    run: Run,
-    changes: Changes = None,
+    run: TranslatorRun,
+    changes: FeatureChanges = None,
     *,
-    method: Method = "mert",
-    rounds: Rounds = 4,
-    n_best: Best = 30,
-    lines: Lines = 1000,
-    minutes: Minutes = 10.0,
+    method: TuneMethod = "mert",
+    rounds: TuneRounds = 4,
+    n_best: NBestRound = 30,
+    lines: TuneLines = 1000,
+    minutes: TuneMinutes = 10.0,
 ) -> None:
     """Find weights of features that make a translator's beam better: language model, lexicon, phrases, length ...
 
@@ -44,9 +46,6 @@ def tune_command(
     regard predict runs/en-de decoding.tuned=true
     """
     from regard.recipes.rerank_tuning import tune_weights
-
-    def say(line: str) -> None:
-        print(line, file=sys.stderr)
 
     found = tune_weights(
         run, changes or [], method=method, rounds=rounds, n_best=n_best, lines=lines, minutes=minutes, say=say

@@ -1,9 +1,9 @@
 """Which words a classifier looks at most, and whether these speak for a label."""
 
-import io
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -13,6 +13,7 @@ from regard.explain.token_weights import token_weights
 from regard.explain.tokens import visible_line, words_of
 from regard.pieces import SPECIALS
 from regard.predictor import Predictor, load
+from regard.reports.report import Report, new_figure, picture_of
 from regard.reports.table import Cell, Table
 from regard.results import Explanation
 from regard.runs import RunFolder
@@ -94,6 +95,13 @@ def attended_words(run: Path, changes: Sequence[str], lines: int, at_least: int,
     return AttendedWords(ranked, min(lines, count_of(examples)), common, (shares[0], shares[1]))
 
 
+def attended_words_report(run: Path, changes: Sequence[str], lines: int, at_least: int, top: int, say: Say) -> Report:
+    """Report the `top` words that a run's model looks at most. Raises RegardError as `attended_words` does."""
+    found = attended_words(run, changes, lines, at_least, say)
+    figure = partial(_figure, found, f"Words that {run.name} looks at")
+    return Report([_words_table(found, top)], _as_values(found, top), _summary(found, top), figure)
+
+
 def polarity(word: str, texts: Mapping[tuple[str, str], int], labels: Mapping[str, int]) -> Polarity:
     """Return the label that a word speaks for most, by the numbers of training texts with word and label, and by label.
 
@@ -110,7 +118,7 @@ def polarity(word: str, texts: Mapping[tuple[str, str], int], labels: Mapping[st
     return max(found, key=lambda one: one.log_odds)
 
 
-def words_table(found: AttendedWords, top: int) -> Table:
+def _words_table(found: AttendedWords, top: int) -> Table:
     """Return the first words; * marks those that are polar."""
     rows = [
         [
@@ -125,7 +133,7 @@ def words_table(found: AttendedWords, top: int) -> Table:
     return Table(["word", "count", "attention", "log-odds", "label"], rows, texts=1)
 
 
-def summary(found: AttendedWords, top: int) -> str:
+def _summary(found: AttendedWords, top: int) -> str:
     """Return what the table says in two lines."""
     shown, (read, looked) = found.words[:top], found.shares
     common = sum(one.word in found.common for one in shown)
@@ -137,7 +145,7 @@ def summary(found: AttendedWords, top: int) -> str:
     )
 
 
-def as_values(found: AttendedWords, top: int) -> dict[str, Any]:
+def _as_values(found: AttendedWords, top: int) -> dict[str, Any]:
     """Return the same as JSON values, of all words that were read often enough."""
     words = [
         {**one._asdict(), "polarity": {**one.polarity._asdict(), "polar": one.polarity.polar}} for one in found.words
@@ -146,11 +154,9 @@ def as_values(found: AttendedWords, top: int) -> dict[str, Any]:
     return {"texts": found.texts, "polar": polar, "common": sorted(found.common), "words": words}
 
 
-def plot(found: AttendedWords, *, title: str, kind: str) -> bytes:
-    """Draw attention over polarity, a point for each word; the first are named. Needs matplotlib: see `check_plot`."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 5), dpi=150, layout="constrained")
+def _figure(found: AttendedWords, title: str, ending: str) -> bytes:
+    """Draw attention over polarity, a point for each word; the first are named."""
+    figure = new_figure(8, 5)
     axes, labels = figure.subplots(), sorted({one.polarity.label for one in found.words})
     for label in labels:
         own = [one for one in found.words if one.polarity.label == label]
@@ -171,9 +177,7 @@ def plot(found: AttendedWords, *, title: str, kind: str) -> bytes:
     axes.set_ylabel("attention, 1: an equal share")
     axes.legend(fontsize=8)
     axes.set_title(visible_line(title), fontsize=10, parse_math=False)
-    file = io.BytesIO()
-    figure.savefig(file, format=kind.removeprefix(".").lower())
-    return file.getvalue()
+    return picture_of(figure, ending)
 
 
 def _looked(

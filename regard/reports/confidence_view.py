@@ -1,7 +1,7 @@
 """What a calibration found as tables, as JSON values, and as a picture through matplotlib (the extra `[plot]`)."""
 
-import io
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,12 +9,20 @@ import numpy as np
 from regard.registry import Choice
 from regard.reports.confidence import ConfidenceReport, Things
 from regard.reports.quality_estimation import QualityReport
+from regard.reports.report import Report, new_figure, picture_of
 from regard.reports.table import NONE, Cell, Table, number_cell
 
 BINS = 10  # of the picture
 
 
-def errors_table(found: ConfidenceReport) -> Table:
+def confidence_report(found: ConfidenceReport, title: str) -> Report:
+    """Report how far probabilities are from what comes true, and what abstaining wins."""
+    tables = [_errors_table(found), _abstention_table(found)]
+    tables += [] if found.quality is None else [_quality_table(found.quality)]
+    return Report(tables, _as_values(found), _summary(found), partial(_figure, found, title))
+
+
+def _errors_table(found: ConfidenceReport) -> Table:
     """Return a row for each kind of things: how often they are right, and how far from it they were said to be."""
     rows = [
         [
@@ -32,7 +40,7 @@ def errors_table(found: ConfidenceReport) -> Table:
     return Table(names, rows)
 
 
-def abstention_table(found: ConfidenceReport) -> Table:
+def _abstention_table(found: ConfidenceReport) -> Table:
     """Return what the answers are worth that are kept, and from which confidence on."""
     rows = [
         [
@@ -45,7 +53,7 @@ def abstention_table(found: ConfidenceReport) -> Table:
     return Table(["--abstain", "answers kept", found.measure], rows)
 
 
-def quality_table(found: QualityReport) -> Table:
+def _quality_table(found: QualityReport) -> Table:
     """Return how each number of the model goes with the quality of its translations."""
     rows = [
         [
@@ -58,7 +66,7 @@ def quality_table(found: QualityReport) -> Table:
     return Table([f"estimate of {found.metric}", "Pearson", "Spearman"], rows)
 
 
-def summary(found: ConfidenceReport) -> str:
+def _summary(found: ConfidenceReport) -> str:
     """Return what was fitted and on what, and the area under the curve."""
     rows = f"{found.calibration.name} ({_told(found.calibration)})"
     if found.answers is not None:
@@ -69,7 +77,7 @@ def summary(found: ConfidenceReport) -> str:
     )
 
 
-def as_values(found: ConfidenceReport) -> dict[str, Any]:
+def _as_values(found: ConfidenceReport) -> dict[str, Any]:
     """Return everything as JSON values."""
     return {
         "calibration": found.calibration._asdict(),
@@ -104,15 +112,10 @@ def _quality_values(found: QualityReport) -> dict[str, Any]:
     return {**found._asdict(), "estimates": estimates}
 
 
-def plot(found: ConfidenceReport, *, title: str, kind: str) -> bytes:
-    """Draw what was said against what came true, before and after, and the figure against the share that is kept.
-
-    Raises ImportError without matplotlib; `regard.reports.bench.report.check_plot` tells so before.
-    """
-    from matplotlib.figure import Figure
-
+def _figure(found: ConfidenceReport, title: str, ending: str) -> bytes:
+    """Draw what was said against what came true, before and after, and the figure against the share that is kept."""
     charts = len(found.levels) + 1
-    figure = Figure(figsize=(4.2 * charts, 4.0), dpi=150, layout="constrained")
+    figure = new_figure(4.2 * charts, 4.0)
     *first, last = figure.subplots(1, charts, squeeze=False)[0]
     for axes, level in zip(first, found.levels, strict=True):
         axes.plot([0, 1], [0, 1], color="grey", linewidth=0.8)
@@ -125,9 +128,7 @@ def plot(found: ConfidenceReport, *, title: str, kind: str) -> bytes:
     last.set(xlabel="share of answers that are kept", ylabel=found.measure, xlim=(0, 1))
     last.grid(alpha=0.3)
     figure.suptitle(title, fontsize=10, parse_math=False)
-    file = io.BytesIO()
-    figure.savefig(file, format=kind.removeprefix(".").lower())
-    return file.getvalue()
+    return picture_of(figure, ending)
 
 
 def _binned(things: Things) -> tuple[list[float], list[float]]:

@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.data.readers.lines import read_lines
-from regard.errors import DataError
+from regard.errors import ConfigError, DataError
 from regard.explain.adequacy.lexicon import kept_translations
 from regard.explain.translation_faults import FaultFinder
 from regard.predictor import load
+from regard.reports.report import Report
 from regard.results import TranslationFault
 from regard.runs import RunFolder
 from regard.runs.assembly import check_translates
 from regard.runs.texts import test_examples
+
+Say = Callable[[str], None]
 
 WORST = 20  # sentences that are shown
 
@@ -65,7 +68,15 @@ class Diagnosis(NamedTuple):
         return "\n\n".join([head, *map(str, self.found[:WORST])])
 
 
-def diagnose_run(run: Path, changes: Sequence[str], source: Path | None, say: Callable[[str], None]) -> Diagnosis:
+def diagnosis_report(systems: Sequence[Path], changes: Sequence[str], source: Path | None, say: Say) -> Report:
+    """Report the faults of what the one run among the systems translates. Raises as `diagnose_run` does."""
+    if len(systems) != 1 or not systems[0].is_dir():
+        raise ConfigError("--diagnose", "is for one run", "regard evaluate RUN --diagnose")
+    found = diagnose_run(systems[0], changes, source, say)
+    return Report([], found.values(), str(found))
+
+
+def diagnose_run(run: Path, changes: Sequence[str], source: Path | None, say: Say) -> Diagnosis:
     """Translate a file, or a run's test part, and find faults by what each word was translated by in training.
 
     Raises ConfigError for a run that does not translate, CheckpointError where nothing was counted, DataError where

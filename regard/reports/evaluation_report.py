@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from regard.evaluation import Interval, Score, SignificanceTest
 from regard.evaluation.confusion import Confusion
 from regard.evaluation.metric import Statistics
-from regard.reports.confusion import text_of
+from regard.reports.confusion import picture_of, text_of
+from regard.reports.report import Report
 
 
 class Robustness(NamedTuple):
@@ -82,6 +83,14 @@ class Evaluation(NamedTuple):
             values = "  ".join(f"{value:6.2f}" for value in bucket.values)
             lines.append(f"  {bucket.words:>7}  {bucket.examples:6,} lines  {values}")
         return "\n".join(lines)
+
+    def report(self) -> Report:
+        """Return the text, the JSON values, and the confusion matrix of the first system, if its answers are labels."""
+        system, *_ = self.systems
+        if (confusion := system.confusion) is None:
+            return Report([], self.values(), str(self))
+        title = f"Answers of {system.name}"
+        return Report([], self.values(), str(self), lambda ending: picture_of(confusion, title).encode())
 
     def values(self) -> dict[str, Any]:
         """The same as JSON values."""

@@ -18,6 +18,7 @@ from regard.models import Model
 from regard.predictor import Predictor, load
 from regard.records import Batch
 from regard.registry import Choice
+from regard.reports.report import Report
 from regard.results import Prediction
 from regard.runs import RunFolder
 from regard.runs.assembly import model_of
@@ -25,6 +26,8 @@ from regard.runs.measurements import keep_grades
 from regard.runs.texts import dev_examples
 from regard.tasks.examples import as_rows
 from regard.tasks.relevance import question_of
+
+Say = Callable[[str], None]
 
 RANDOM, ATTENTION = "random", "attention"  # what methods are set beside
 CURVES = ("deletion", "insertion")
@@ -76,7 +79,7 @@ def grade_run(
     changes: Sequence[str],
     methods: Sequence[Choice],
     lines: int,
-    say: Callable[[str], None],
+    say: Say,
     twin: Path | None = None,
 ) -> dict[str, Grade]:
     """Grade methods, by default all of RELEVANCES, on what a run answers to the first lines of its dev part.
@@ -114,11 +117,20 @@ def _others(folder: RunFolder, predictor: Predictor, changes: Sequence[str], twi
     return {UNTRAINED: drawn, TWIN: other.model}
 
 
+def grades_report(
+    run: Path, changes: Sequence[str], methods: Sequence[Choice], lines: int, say: Say, twin: Path | None = None
+) -> Report:
+    """Report how far methods can be trusted with a run. Raises as `grade_run` does."""
+    found = grade_run(run, changes, methods, lines, say, twin)
+    values = {name: one.plain() for name, one in found.items()}
+    return Report([], values, f"{table(found)}\n{ranking(found)}")
+
+
 def grades(
     predictor: Predictor,
     predictions: Sequence[Prediction],
     methods: Mapping[str, Choice],
-    say: Callable[[str], None],
+    say: Say,
     others: Mapping[str, Model] = MappingProxyType({}),
 ) -> dict[str, Grade]:
     """Grade methods by name on the answers of a model, random order among them; `say` hears of each when it is done.

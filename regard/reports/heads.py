@@ -74,7 +74,7 @@ class HeadsReport(NamedTuple):
     pruning: list[Pruned]  # the whole model first, if any
 
 
-def report_heads(run: Path, changes: Sequence[str], lines: int, prune: bool, say: Say) -> HeadsReport:
+def measured_heads(run: Path, changes: Sequence[str], lines: int, prune: bool, say: Say) -> HeadsReport:
     """Measure every head on the first lines of a run's dev part.
 
     Raises RegardError where no attention of the model has heads, and DataError where the run has no dev part.

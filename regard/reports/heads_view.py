@@ -1,14 +1,16 @@
 """Heads of attention as tables, as JSON values, and as a picture through matplotlib (the extra `[plot]`)."""
 
-import io
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from regard.explain.head_patterns import PATTERNS, pattern_of
-from regard.reports.heads import HeadReport, HeadsReport, Pruned
+from regard.reports.heads import HeadReport, HeadsReport, Pruned, Say, measured_heads
+from regard.reports.report import Report, new_figure, picture_of
 from regard.reports.table import NONE, Cell, Table, number
 
 SURE = 0.05  # p-value below which a difference is told
@@ -16,13 +18,21 @@ MIXED = "mixed"  # what a head looks at that follows no pattern clearly
 ORDERS = ("importance", "random")
 
 
-def heads_table(found: HeadsReport) -> Table:
+def heads_report(run: Path, changes: Sequence[str], lines: int, prune: bool, say: Say) -> Report:
+    """Report what the heads of a run look at, and what they are worth. Raises RegardError as `measured_heads` does."""
+    found = measured_heads(run, changes, lines, prune, say)
+    tables = [_heads_table(found), *([_pruning_table(found)] if found.pruning else [])]
+    title = f"Heads of {run.name}, {found.examples} dev examples"
+    return Report(tables, _as_values(found), _summary(found), partial(_figure, found, title))
+
+
+def _heads_table(found: HeadsReport) -> Table:
     """Return a row for each head, in the order of the model; * marks an ablation that is no chance."""
     names = ["head", *PATTERNS, "weight", "ablation", "gradient", "looks at"]
     return Table(names, [_row(one) for one in found.heads], texts=1)
 
 
-def pruning_table(found: HeadsReport) -> Table:
+def _pruning_table(found: HeadsReport) -> Table:
     """Return a row for each number of heads that are out; * marks a score that differs from the whole model's."""
     by = {(one.order, one.heads): one for one in found.pruning}
     counts = sorted({one.heads for one in found.pruning})
@@ -34,7 +44,7 @@ def pruning_table(found: HeadsReport) -> Table:
     return Table(["heads out", *names], rows)
 
 
-def summary(found: HeadsReport) -> str:
+def _summary(found: HeadsReport) -> str:
     """Return in one line how many heads matter, and how many can go."""
     sure = sum(one.ablation > 0 and one.p_value < SURE for one in found.heads)
     line = f"of {len(found.heads)} heads {sure} are missed when they are taken out alone (p < {SURE})"
@@ -44,7 +54,7 @@ def summary(found: HeadsReport) -> str:
     return f"{line}; {max(free)} can go together before {found.measure} tells a difference"
 
 
-def as_values(found: HeadsReport) -> dict[str, Any]:
+def _as_values(found: HeadsReport) -> dict[str, Any]:
     """Return everything as JSON values."""
     return {
         "examples": found.examples,
@@ -55,25 +65,18 @@ def as_values(found: HeadsReport) -> dict[str, Any]:
     }
 
 
-def plot(found: HeadsReport, *, title: str, kind: str) -> bytes:
-    """Draw a row for each attention, a column for each head, the darker the more it is worth; and what pruning costs.
-
-    Raises ImportError without matplotlib; `regard.reports.bench.report.check_plot` tells so before.
-    """
-    from matplotlib.figure import Figure
-
+def _figure(found: HeadsReport, title: str, ending: str) -> bytes:
+    """Draw a row for each attention, a column for each head, the darker the more it matters; and what pruning costs."""
     rows = len({(one.module) for one in found.heads})
     charts = 3 if found.pruning else 2
-    figure = Figure(figsize=(5.2 * charts, max(2.5, 0.42 * rows + 1.6)), dpi=150, layout="constrained")
+    figure = new_figure(5.2 * charts, max(2.5, 0.42 * rows + 1.6))
     first, second, *others = figure.subplots(1, charts, squeeze=False)[0]
     _draw_heads(first, found.heads, lambda one: one.ablation, "nats lost without it")
     _draw_heads(second, found.heads, lambda one: one.gradient, "|∂L / ∂gate|, nats")
     for axes in others:
         _draw_pruning(axes, found)
     figure.suptitle(title, fontsize=10, parse_math=False)
-    file = io.BytesIO()
-    figure.savefig(file, format=kind.removeprefix(".").lower())
-    return file.getvalue()
+    return picture_of(figure, ending)
 
 
 def _row(one: HeadReport) -> list[Cell]:

@@ -1,26 +1,13 @@
 """A picture of words that are near each other, through matplotlib (the extra `[plot]`)."""
 
-import io
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from regard.errors import ConfigError, RegardError
 from regard.explain.pictures import plot_fonts
 from regard.explain.tokens import visible_line
+from regard.reports.report import new_figure, picture_of
 from regard.text.vector_table import Floats, VectorTable
-
-KINDS = (".svg", ".png", ".pdf")
-
-
-def check_plot(path: Path) -> None:
-    """Raises RegardError, before anything is read, where no picture can be made."""
-    if path.suffix.lower() not in KINDS:
-        known = ", ".join(KINDS)
-        raise ConfigError("--plot", f"there is no kind of picture '{path.suffix}'", f"a name that ends with {known}")
-    _figure()
 
 
 def neighbourhood(table: VectorTable, words: Sequence[str], *, kind: str) -> bytes:
@@ -29,7 +16,7 @@ def neighbourhood(table: VectorTable, words: Sequence[str], *, kind: str) -> byt
 
     places = on_a_plane(np.stack([table.vector(word) for word in words]))
     with rc_context({"font.family": plot_fonts(), "svg.fonttype": "none"}):
-        figure = _figure()(figsize=(7, 6), dpi=150, layout="constrained")
+        figure = new_figure(7, 6)
         axes = figure.subplots()
         axes.scatter(*places.T, s=14, c=["#b45309", *["#4338ca"] * (len(words) - 1)])
         for word, (right, up) in zip(words, places, strict=True):
@@ -38,9 +25,7 @@ def neighbourhood(table: VectorTable, words: Sequence[str], *, kind: str) -> byt
         axes.set_xticks([])
         axes.set_yticks([])
         axes.margins(0.15)
-        file = io.BytesIO()
-        figure.savefig(file, format=kind.removeprefix(".").lower())
-    return file.getvalue()
+        return picture_of(figure, kind)
 
 
 def on_a_plane(vectors: Floats) -> Floats:
@@ -51,11 +36,3 @@ def on_a_plane(vectors: Floats) -> Floats:
     _, _, directions = np.linalg.svd(centred, full_matrices=False)
     plane: Floats = centred @ directions[:2].T
     return np.pad(plane, ((0, 0), (0, 2 - plane.shape[1])))
-
-
-def _figure() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise RegardError("--plot needs matplotlib: pip install 'regard[plot]'") from error
-    return Figure

@@ -14,7 +14,8 @@ from regard.registry import Choice
 from regard.reports.bench.bench import Measure, Pass, Timing, Workload, bench, expected_bytes, slope
 from regard.reports.bench.mechanisms import USUAL, Mechanism, mechanisms_of
 from regard.reports.bench.memory import peak_bytes
-from regard.reports.bench.report import as_values, check_plot, memory_table, plot, time_table
+from regard.reports.bench.report import as_values, memory_table, plot, time_table
+from regard.reports.report import check_plot
 
 CPU = torch.device("cpu")
 DOT = Mechanism("dot", AttentionSettings(score=Choice("dot")))

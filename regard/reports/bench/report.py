@@ -1,21 +1,28 @@
 """What was measured of mechanisms: tables, and a picture through matplotlib (the extra `[plot]`)."""
 
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from regard.errors import ConfigError, RegardError
 from regard.explain.tokens import visible_line
 from regard.reports.bench.bench import MEGABYTE, Measure, Timing, Workload
+from regard.reports.report import Report, new_figure, picture_of
 from regard.reports.table import NONE, Cell, Table, number_cell
 from regard.runs.folder import environment
 
-KINDS = (".svg", ".png", ".pdf")
 MARKERS = "osD^vP*Xh<>d"
+
+
+def bench_report(timings: Sequence[Timing], work: Workload) -> Report:
+    """Report the time and the memory of each mechanism over lengths."""
+    tables = [time_table(timings, work.lengths), memory_table(timings, work.lengths)]
+
+    def figure(ending: str) -> bytes:
+        return plot(timings, title=about(work), kind=ending)
+
+    return Report(tables, as_values(timings, work), figure=figure, heading=about(work))
 
 
 def as_values(timings: Sequence[Timing], work: Workload) -> dict[str, Any]:
@@ -60,26 +67,15 @@ def _table(
     return Table([unit, *(f"{length:,}" for length in lengths), "slope"], rows)
 
 
-def check_plot(path: Path) -> None:
-    """Raises RegardError, before anything is measured, where no picture can be made."""
-    if path.suffix.lower() not in KINDS:
-        raise ConfigError(
-            "--plot", f"there is no kind of picture '{path.suffix}'", f"a name that ends with {', '.join(KINDS)}"
-        )
-    _figure()
-
-
 def plot(timings: Sequence[Timing], *, title: str, kind: str) -> bytes:
     """Two charts with logarithms on both axes, so that a power of the length is a straight line."""
-    figure = _figure()(figsize=(11, 4.6), dpi=150, layout="constrained")
+    figure = new_figure(11, 4.6)
     left, right = figure.subplots(1, 2)
     _draw(left, timings, lambda one: one.median * 1e3, "milliseconds a pass")
     _draw(right, timings, lambda one: one.bytes / MEGABYTE, "MB held at most")
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
     figure.suptitle(visible_line(title), fontsize=10, parse_math=False)
-    file = io.BytesIO()
-    figure.savefig(file, format=kind.removeprefix(".").lower())
-    return file.getvalue()
+    return picture_of(figure, kind)
 
 
 def _draw(axes: Any, timings: Sequence[Timing], value: Callable[[Measure], float], label: str) -> None:
@@ -101,11 +97,3 @@ def _label(timing: Timing) -> str:
     slope = timing.slope()
     name = visible_line(timing.mechanism.name).replace("$", r"\$")
     return name if slope is None else f"{name}  ~ n^{slope:.2f}"
-
-
-def _figure() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise RegardError("--plot needs matplotlib: pip install 'regard[plot]'") from error
-    return Figure

@@ -1,0 +1,46 @@
+"""The one place where a command prints a report as text or JSON, and writes its files."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.cli.files import check_writable
+
+if TYPE_CHECKING:
+    from regard.reports.report import Report
+
+
+def say(line: str) -> None:
+    """Print a line of progress on stderr."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def check_plot_file(plot: Path | None) -> None:
+    """Raise RegardError, before anything is measured, where no picture can be made or written."""
+    if plot is not None:
+        from regard.reports.report import check_plot
+
+        check_plot(plot)
+        check_writable(plot, "--plot")
+
+
+def emit(report: "Report", *, as_json: bool, plot: Path | None = None, indent: int | None = None) -> None:
+    """Print a report, as one JSON object or as text, and write its picture."""
+    if as_json:
+        print_json(report.values, indent=indent)
+    else:
+        print(report.text(terminal=sys.stdout.isatty()), end="")
+    if plot is not None and report.figure is not None:
+        write_file(plot, report.figure(plot.suffix))
+
+
+def print_json(values: Any, *, indent: int | None = None) -> None:
+    """Print JSON values on stdout."""
+    print(json.dumps(values, ensure_ascii=False, indent=indent))
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file and report it on stderr."""
+    path.write_bytes(content)
+    say(f"wrote {path}")

@@ -1,0 +1,51 @@
+"""The one value that every report returns: tables, JSON values, lines of text, and a picture."""
+
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from regard.errors import ConfigError, RegardError
+from regard.reports.table import Table
+
+PICTURES = (".svg", ".png", ".pdf")
+
+
+class Report(NamedTuple):
+    """Everything a report found. Each field is optional but `values`."""
+
+    rows: Sequence[Table]
+    values: Any  # the same as JSON values
+    summary: str = ""  # lines under the tables
+    figure: Callable[[str], bytes] | None = None  # ending of a file, one of PICTURES → a picture of that kind
+    heading: str = ""  # a line above the tables
+
+    def text(self, *, terminal: bool) -> str:
+        """Return the report as text: tables for a terminal, or as Markdown."""
+        tables = [one.terminal() if terminal else one.markdown() for one in self.rows]
+        lines = [f"{one}\n" for one in (self.heading, self.summary) if one]
+        return "\n".join([*lines[: bool(self.heading)], *tables, *lines[bool(self.heading) :]])
+
+
+def check_plot(path: Path) -> None:
+    """Raise ConfigError for an unknown kind of picture, RegardError where matplotlib is missing."""
+    if path.suffix.lower() not in PICTURES:
+        hint = f"a name that ends with {', '.join(PICTURES)}"
+        raise ConfigError("--plot", f"there is no kind of picture '{path.suffix}'", hint)
+    new_figure(1, 1)
+
+
+def new_figure(width: float, height: float) -> Any:
+    """Return an empty figure of matplotlib, in inches. Raises RegardError where the extra `[plot]` is missing."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise RegardError("--plot needs matplotlib: pip install 'regard[plot]'") from error
+    return Figure(figsize=(width, height), dpi=150, layout="constrained")
+
+
+def picture_of(figure: Any, ending: str) -> bytes:
+    """Return a figure as the bytes of a file with this ending."""
+    file = io.BytesIO()
+    figure.savefig(file, format=ending.removeprefix(".").lower())
+    return file.getvalue()
