@@ -5,7 +5,17 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar, get_type_hints
 
 from regard.aliases import aliases_of, bare
-from regard.config import Choice, Setting, Settings, described, notes_at, settings_model
+from regard.config import (
+    Choice,
+    Setting,
+    Settings,
+    SharedSettings,
+    declared,
+    described,
+    listed_before,
+    notes_at,
+    settings_model,
+)
 from regard.errors import ConfigError, PartError, nearest
 
 __all__ = ["Choice", "Registry", "Setting"]
@@ -59,20 +69,18 @@ class Registry(Generic[T]):
         return {**known, **{bare(row): Choice(row) for row in self._parts}}.get(bare(name))
 
     def settings(self, name: str) -> dict[str, Setting]:
-        """What a user may set of a part: its keyword-only parameters, so the signature is the schema."""
-        part = self[name]
-        target = part.__init__ if inspect.isclass(part) else part
-        hints = get_type_hints(target, include_extras=True)  # a part may name another table: PartOf
-        parameters = inspect.signature(part).parameters.values()
-        return {
-            parameter.name: Setting(
-                hints[parameter.name],
-                parameter.default,
-                described(hints[parameter.name], parameter.name, part.__doc__),
-            )
-            for parameter in parameters
-            if parameter.kind is parameter.KEYWORD_ONLY
-        }
+        """What a user may set of a part: its keyword-only parameters, so the signature is the schema.
+
+        Of a parameter that is a `SharedSettings`: its fields.
+        """
+        found = dict[str, Setting]()
+        for parameter, (annotation, default) in self._parameters(name).items():
+            if shared := _shared(annotation):
+                found |= declared(shared)
+            else:
+                about = described(annotation, parameter, self[name].__doc__)
+                found[parameter] = Setting(annotation, default, about)
+        return _ordered(found)
 
     def model(self, name: str) -> type[Settings]:
         """The strict pydantic model of a part's settings."""
@@ -93,7 +101,7 @@ class Registry(Generic[T]):
         try:
             settings = self._checked(choice, given)
             with notes_at(self.place if place is None else place, absolute=place is None):
-                return self._parts[choice.name](*wiring, **settings)
+                return self._parts[choice.name](*wiring, **self._grouped(choice.name, settings))
         except PartError as error:
             if place is None:
                 raise error.inside(self.place) from error
@@ -111,5 +119,35 @@ class Registry(Generic[T]):
             raise PartError.of(error.faults) from None
         return {name: value for name, value in settings if name in settings.model_fields_set}
 
+    def _grouped(self, name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments of a part: its settings, those of each group as one value."""
+        rest, groups = dict(settings), dict[str, Any]()
+        for parameter, (annotation, _) in self._parameters(name).items():
+            if shared := _shared(annotation):
+                own = [field for field in declared(shared) if field in rest]
+                groups[parameter] = shared(**{field: rest.pop(field) for field in own})
+        return {**rest, **groups}
+
+    def _parameters(self, name: str) -> dict[str, tuple[Any, Any]]:
+        """Its keyword-only parameters: the annotation and the default of each."""
+        part = self[name]
+        target = part.__init__ if inspect.isclass(part) else part
+        hints = get_type_hints(target, include_extras=True)  # a part may name another table: PartOf
+        parameters = inspect.signature(part).parameters.values()
+        return {one.name: (hints[one.name], one.default) for one in parameters if one.kind is one.KEYWORD_ONLY}
+
     def _unknown(self, name: str) -> PartError:
         return PartError(f"there is no '{name}'", nearest(name, self._parts))
+
+
+def _shared(annotation: Any) -> type[SharedSettings] | None:
+    return annotation if inspect.isclass(annotation) and issubclass(annotation, SharedSettings) else None
+
+
+def _ordered(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    """The same settings; one that says so stands in front of another."""
+    names = [name for name, one in settings.items() if listed_before(one.annotation) not in settings]
+    for name, one in settings.items():
+        if name not in names:
+            names.insert(names.index(listed_before(one.annotation)), name)
+    return {name: settings[name] for name in names}

@@ -2,16 +2,17 @@
 
 from regard.config.atomic_write import is_unfinished, staged, write_atomically
 from regard.config.checked_json import parse_json, read_checked, write_checked
-from regard.config.descriptions import Doc, described
+from regard.config.descriptions import Before, Doc, described, listed_before
 from regard.config.markers import FieldsOf, OneOrMany, PartOf, read_settings, schema_of, spelled
 from regard.config.merging import lay, merge, name_parts, parse_changes
-from regard.config.models import Setting, Settings, settings_model
+from regard.config.models import Setting, Settings, SharedSettings, declared, settings_model
 from regard.config.reading import SETTINGS_FILE, quoted, read_yaml, write_yaml
 from regard.config.values import Choice, as_values
 from regard.config.warnings import collected_notes, deferred_warnings, note, notes_at
 
 __all__ = [
     "SETTINGS_FILE",
+    "Before",
     "Choice",
     "Doc",
     "FieldsOf",
@@ -19,12 +20,15 @@ __all__ = [
     "PartOf",
     "Setting",
     "Settings",
+    "SharedSettings",
     "as_values",
     "collected_notes",
+    "declared",
     "deferred_warnings",
     "described",
     "is_unfinished",
     "lay",
+    "listed_before",
     "merge",
     "name_parts",
     "note",

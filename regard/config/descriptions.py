@@ -16,11 +16,25 @@ class Doc(NamedTuple):
     text: str
 
 
+class Before(NamedTuple):
+    """Stands in `Annotated[…]` of a row's own setting: the shared one in front of which it is listed."""
+
+    name: str
+
+
 def described(annotation: Any, name: str, docstring: str | None) -> str:
     """Return the `Doc` of a setting, else what the docstring says of it, else ""."""
-    marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    own = [mark.text for mark in marks if isinstance(mark, Doc)]
+    own = [mark.text for mark in _marks(annotation) if isinstance(mark, Doc)]
     return own[-1] if own else _sentence(name, cleandoc(docstring or ""))
+
+
+def listed_before(annotation: Any) -> str:
+    """Return the setting in front of which this one is listed, or ""."""
+    return next((mark.name for mark in _marks(annotation) if isinstance(mark, Before)), "")
+
+
+def _marks(annotation: Any) -> tuple[Any, ...]:
+    return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
 
 
 def _sentence(name: str, docstring: str) -> str:

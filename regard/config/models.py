@@ -37,6 +37,10 @@ class Setting(NamedTuple):
     about: str = ""  # one sentence
 
 
+class SharedSettings:
+    """Base of dataclasses whose fields are settings of each row that has one of them for a keyword-only parameter."""
+
+
 class Marker(ABC):
     """What stands in `Annotated[…]` to read a plain value its own way."""
 

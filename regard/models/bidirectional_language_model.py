@@ -1,13 +1,12 @@
 """Two language models in one run, from the left and from the right: what ELMo learns from text."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 
 from regard.attention import name_columns
-from regard.config import Doc
 from regard.config.common_settings import DropoutShare, NumLayers
 from regard.data.columns import Columns
 from regard.heads import HEADS
@@ -18,7 +17,7 @@ from regard.layers.recurrent import Cell
 from regard.models.build import build_embedder, draw_uniform
 from regard.models.language_model import TEXT, counted, need_no_source, prompt_ids
 from regard.models.model import Generator
-from regard.models.settings import HeadChoice, InitUniform, ModelDim, Tied
+from regard.models.settings import HeadChoice, InitUniform, ModelDim, TiedText
 from regard.records import PAD, Batch, Decoded, Sequences, State, Step, select
 from regard.registry import Choice
 
@@ -125,7 +124,7 @@ def bidirectional_language_model(
     num_layers: NumLayers = 2,
     head: HeadChoice = Choice("linear"),
     dropout: DropoutShare = 0.1,
-    tied: Annotated[Tied, Doc("Tables that are one: all or target (embeddings and output) or none.")] = "all",
+    tied: TiedText = "all",
     init_uniform: InitUniform = None,
 ) -> BidirectionalLanguageModel:
     """p(text) from the left and from the right: recurrent layers of width `dim` each way, over embeddings of words."""

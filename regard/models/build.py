@@ -15,7 +15,7 @@ from regard.encoders.encoder import Encoder
 from regard.errors import PartError
 from regard.layers.embedders import EMBEDDERS, Embedder
 from regard.layers.positions import POSITIONS
-from regard.models.settings import HEADS_OF_FOUR, AttentionSettings
+from regard.models.settings import HEADS_OF_FOUR, AttentionSettings, ReadingSettings
 from regard.registry import Choice
 
 M = TypeVar("M", bound=nn.Module)
@@ -60,19 +60,10 @@ def build_encoder(choice: Choice, dim: int, self_attention: AttentionSettings, d
     return ENCODERS.build(choice, dim, build_sockets(HEADS_OF_FOUR, self_attention), given={"dropout": dropout})
 
 
-def build_reading(
-    embedder: Choice,
-    position: Choice | None,
-    encoder: Choice,
-    self_attention: AttentionSettings,
-    *,
-    size: int,
-    dim: int,
-    dropout: float,
-) -> tuple[Embedder, Encoder]:
+def build_reading(shared: ReadingSettings, size: int) -> tuple[Embedder, Encoder]:
     """What reads a text of `size` different ids: their embedder, and an encoder of its vectors."""
-    reads = build_embedder(embedder, position, size, dim, dropout)
-    return reads, build_encoder(encoder, reads.dim, self_attention, dropout)
+    reads = build_embedder(shared.embedder, shared.position, size, shared.dim, shared.dropout)
+    return reads, build_encoder(shared.encoder, reads.dim, shared.self_attention, shared.dropout)
 
 
 def draw_uniform(model: M, bound: float | None) -> M:

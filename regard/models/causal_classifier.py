@@ -1,36 +1,25 @@
 """Classifiers that are language models, fine-tuned: GPT (Radford et al. 2018, "Improving Language Understanding")."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from regard.attention import Attended, Recorded, fitting, name_columns, recording
-from regard.config import Doc
-from regard.config.common_settings import DropoutShare
+from regard.config import Before, Doc
 from regard.data.columns import Columns
-from regard.decoders import DECODERS, DecoderChoice
+from regard.decoders import DecoderChoice
 from regard.decoders.decoder import Decoder
-from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
-from regard.models.build import build_embedder, build_sockets, draw_uniform
+from regard.models.build import draw_uniform
 from regard.models.classifier import LABEL, TEXT, PoolingChoice
 from regard.models.label_model import AttentionRecords, LabelModel, with_state_read
-from regard.models.language_model import need_no_source
-from regard.models.settings import (
-    HEADS_OF_FOUR,
-    PROJECTED_HEADS,
-    EmbedderChoice,
-    HeadChoice,
-    InitUniform,
-    ModelDim,
-    SelfAttention,
-    Tied,
-    WordPosition,
-)
+from regard.models.language_model import build_writing, need_no_source
+from regard.models.settings import LanguageModelSettings
 from regard.ops.dropout import Dropout
 from regard.records import BOS, Batch, Decoded, Sequences
 from regard.registry import Choice
@@ -109,30 +98,26 @@ class CausalClassifier(LabelModel):
         return scores.log_softmax(dim=-1)
 
 
+@dataclass(frozen=True)
+class ReadingLeftToRight(LanguageModelSettings):
+    """Those of a language model that reads to answer."""
+
+    decoder: Annotated[DecoderChoice, Doc("What reads the text from left to right.")] = Choice("transformer")
+
+
 def causal_classifier(
     columns: Columns,
     *,
-    dim: ModelDim = 256,
-    embedder: EmbedderChoice = Choice("words"),
-    position: WordPosition = Choice("sinusoidal"),
-    decoder: Annotated[DecoderChoice, Doc("What reads the text from left to right.")] = Choice("transformer"),
-    self_attention: SelfAttention = PROJECTED_HEADS,
-    head: HeadChoice = Choice("linear"),
-    readout: Annotated[PoolingChoice, Doc("How the states of a text become one vector.")] = Choice("last"),
-    dropout: DropoutShare = 0.1,
-    tied: Annotated[Tied, Doc("Tables that are one: all or target (embeddings and output) or none.")] = "all",
-    init_uniform: InitUniform = None,
+    shared: ReadingLeftToRight,
+    readout: Annotated[PoolingChoice, Doc("How the states of a text become one vector."), Before("dropout")] = Choice(
+        "last"
+    ),
 ) -> CausalClassifier:
     """p(label | text): a language model, started from one by `init`, and a class by what it has read at the end."""
-    reads = build_embedder(embedder, position, len(columns[TEXT]), dim, dropout)
-    decodes = DECODERS.build(
-        decoder, reads, None, build_sockets(HEADS_OF_FOUR, self_attention), given={"dropout": dropout}
-    )
-    table = None if tied == "none" else reads.output_weight()
-    writes = HEADS.build(head, decodes.dim, len(columns[TEXT]), table)
+    decodes, head = build_writing(shared, len(columns[TEXT]))
     pools = POOLINGS.build(readout, decodes.dim, place="readout")
-    model = CausalClassifier(decodes, writes, pools, len(columns[LABEL]), dropout=dropout)
-    return draw_uniform(model, init_uniform)
+    model = CausalClassifier(decodes, head, pools, len(columns[LABEL]), dropout=shared.dropout)
+    return draw_uniform(model, shared.init_uniform)
 
 
 def _started(text: Sequences) -> Sequences:

@@ -6,16 +6,14 @@ from typing import Annotated
 from torch import Tensor, nn
 
 from regard.attention import name_columns
-from regard.config import Doc, PartOf
-from regard.config.common_settings import DropoutShare
+from regard.config import Before, Doc, PartOf
 from regard.data.columns import Columns
-from regard.encoders import EncoderChoice
 from regard.encoders.encoder import Encoder
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
 from regard.models.build import build_reading, draw_uniform
 from regard.models.label_model import AttentionRecords, LabelModel, with_state_read
-from regard.models.settings import PROJECTED_HEADS, EmbedderChoice, InitUniform, ModelDim, SelfAttention, WordPosition
+from regard.models.settings import ReadingSettings
 from regard.ops.dropout import Dropout
 from regard.records import Batch, Sequences
 from regard.registry import Choice
@@ -69,17 +67,14 @@ class Classifier(LabelModel):
 def classifier(
     columns: Columns,
     *,
-    dim: ModelDim = 256,
-    embedder: EmbedderChoice = Choice("words"),
-    position: WordPosition = Choice("sinusoidal"),
-    encoder: Annotated[EncoderChoice, Doc("What reads the source.")] = Choice("transformer"),
-    self_attention: SelfAttention = PROJECTED_HEADS,
-    pooling: Annotated[PoolingChoice, Doc("How the states of a text become one vector.")] = Choice("attention"),
-    dropout: DropoutShare = 0.1,
-    init_uniform: InitUniform = None,
+    shared: ReadingSettings,
+    pooling: Annotated[PoolingChoice, Doc("How the states of a text become one vector."), Before("dropout")] = Choice(
+        "attention"
+    ),
 ) -> Classifier:
     """p(label | text): an encoder and a pooling (`attention`: a learned question to the states)."""
-    settings = embedder, position, encoder, self_attention
-    reads, encodes = build_reading(*settings, size=len(columns[TEXT]), dim=dim, dropout=dropout)
-    model = Classifier(reads, encodes, POOLINGS.build(pooling, encodes.dim), len(columns[LABEL]), dropout=dropout)
-    return draw_uniform(model, init_uniform)
+    reads, encodes = build_reading(shared, len(columns[TEXT]))
+    model = Classifier(
+        reads, encodes, POOLINGS.build(pooling, encodes.dim), len(columns[LABEL]), dropout=shared.dropout
+    )
+    return draw_uniform(model, shared.init_uniform)

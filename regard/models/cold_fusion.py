@@ -6,28 +6,16 @@ from typing import Annotated, Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from regard.config import Doc
-from regard.config.common_settings import DropoutShare
+from regard.config import Before, Doc
 from regard.data.columns import Columns
 from regard.decoders import DECODERS, DecoderChoice
 from regard.decoders.decoder import Decoder, DecoderState
-from regard.encoders import EncoderChoice
 from regard.errors import PartError
 from regard.layers.embedders.embedder import Embedder
 from regard.models.build import build_embedder, build_sockets
 from regard.models.model import ROUTE
-from regard.models.settings import (
-    HEADS_OF_FOUR,
-    PROJECTED_HEADS,
-    AttentionChoice,
-    EmbedderChoice,
-    HeadChoice,
-    ModelDim,
-    SelfAttention,
-    Tied,
-    WordPosition,
-)
-from regard.models.translator import Translator, translator
+from regard.models.settings import HEADS_OF_FOUR, TranslatorSettings
+from regard.models.translator import Translator, build_routes
 from regard.ops.linear import Linear
 from regard.records import Decoded, Encoded
 from regard.registry import Choice
@@ -95,32 +83,21 @@ class FusedDecoder(Decoder):
 def cold_fusion(
     columns: Columns,
     *,
-    dim: ModelDim = 256,
-    embedder: EmbedderChoice = Choice("words"),
-    position: WordPosition = Choice("sinusoidal"),
-    encoder: Annotated[EncoderChoice, Doc("What reads the source.")] = Choice("transformer"),
-    decoder: Annotated[DecoderChoice, Doc("What writes the target.")] = Choice("transformer"),
+    shared: TranslatorSettings,
     language_model: Annotated[
-        DecoderChoice, Doc("What the language model reads with: `model.decoder` of its run.")
+        DecoderChoice, Doc("What the language model reads with: `model.decoder` of its run."), Before("attention")
     ] = Choice("transformer"),
-    attention: Annotated[AttentionChoice, Doc("How the decoder looks at the source.")] = HEADS_OF_FOUR,
-    self_attention: SelfAttention = PROJECTED_HEADS,
-    head: HeadChoice = Choice("linear"),
-    dropout: DropoutShare = 0.1,
-    tied: Tied = "all",
 ) -> Translator:
     """p(target | source) by a translator whose states take in those of a language model, as far as a gate lets them.
 
     `init` takes the parts `embedder` and `decoder` of a run of a `language_model`, and `init.frozen` keeps them as they
     are; width, embedder, position and self-attention are of both.
     """
-    plain = translator(
-        columns, dim=dim, embedder=embedder, position=position, encoder=encoder, decoder=decoder, attention=attention,
-        self_attention=self_attention, head=head, dropout=dropout, tied=tied,
-    )  # fmt: skip
-    reads = build_embedder(embedder, position, len(columns["target"]), dim, dropout)
-    sockets = build_sockets(HEADS_OF_FOUR, self_attention)
-    reader = DECODERS.build(language_model, reads, None, sockets, given={"dropout": dropout}, place="language_model")
+    plain = build_routes(columns, shared, [ROUTE])
+    reads = build_embedder(shared.embedder, shared.position, len(columns["target"]), shared.dim, shared.dropout)
+    sockets = build_sockets(HEADS_OF_FOUR, shared.self_attention)
+    given = {"dropout": shared.dropout}
+    reader = DECODERS.build(language_model, reads, None, sockets, given=given, place="language_model")
     if reader.masked:
         problem = f"the layers of '{language_model.name}' look at other rows, and nothing tells them what is padding"
         raise PartError(problem, "another decoder, or another normalisation of its layers", setting="language_model")

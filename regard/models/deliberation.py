@@ -5,6 +5,7 @@ row's answer depends on no other row, and a sentence that several rows ask for i
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import torch
@@ -12,42 +13,29 @@ from torch import Tensor, nn
 
 from regard.aliases import known_as
 from regard.attention import unrecorded
-from regard.config import Doc
+from regard.config import Before, Doc
 from regard.config.bounds import NotNegative
-from regard.config.common_settings import DropoutShare
 from regard.data.collate import collate
 from regard.data.columns import Columns
 from regard.data.columns.sentences import sentences_of
-from regard.decoders import DecoderChoice
-from regard.encoders import EncoderChoice
 from regard.layers.gated_blocks import GatedBlocks
+from regard.models.model import ROUTE
 from regard.models.second_pass import (
     SOURCE,
     TARGET,
     Draft,
     Ids,
-    SecondLayers,
     SecondPass,
+    SecondPassSettings,
     build_second,
     draft_vectors,
     draft_width,
     greedy_drafts,
 )
-from regard.models.settings import (
-    HEADS_OF_FOUR,
-    PROJECTED_HEADS,
-    AttentionChoice,
-    EmbedderChoice,
-    HeadChoice,
-    ModelDim,
-    SelfAttention,
-    Tied,
-    WordPosition,
-)
-from regard.models.translator import Translator, translator
+from regard.models.settings import HEADS_OF_FOUR, AttentionChoice
+from regard.models.translator import Translator, build_routes
 from regard.ops.modules import evaluating
 from regard.records import EOS, PAD, Batch, Decoded, Encoded, Sequences, place
-from regard.registry import Choice
 
 DOCUMENT = "document"
 BEFORE, ITSELF, BEHIND = range(3)  # where a sentence of a text stands, seen from that of the row
@@ -152,36 +140,32 @@ class Deliberation(SecondPass):
         return Draft(Encoded(laid, mask, laid.new_zeros(len(laid), laid.shape[-1])), ids)
 
 
-@known_as("deliberation_network, discourse_two_pass")
-def deliberation(  # noqa: PLR0913  a setting each
-    columns: Columns,
-    *,
-    dim: ModelDim = 256,
-    embedder: EmbedderChoice = Choice("words"),
-    position: WordPosition = Choice("sinusoidal"),
-    encoder: Annotated[EncoderChoice, Doc("What reads the source.")] = Choice("transformer"),
-    decoder: Annotated[DecoderChoice, Doc("What writes the target.")] = Choice("transformer"),
+@dataclass(frozen=True)
+class DeliberationSettings(SecondPassSettings):
+    """Those of both passes, the first of which has one decoder."""
+
     attention: Annotated[AttentionChoice, Doc("How the decoder looks at the source, and blocks at the draft.")] = (
         HEADS_OF_FOUR
-    ),
-    self_attention: SelfAttention = PROJECTED_HEADS,
-    head: HeadChoice = Choice("linear"),
-    num_layers: SecondLayers = 1,
+    )
+
+
+@known_as("deliberation_network, discourse_two_pass")
+def deliberation(
+    columns: Columns,
+    *,
+    shared: DeliberationSettings,
     joint: Annotated[
-        NotNegative, Doc("Weight of the loss of the first pass, which then learns, too; 0: it stays as it is.")
+        NotNegative,
+        Doc("Weight of the loss of the first pass, which then learns, too; 0: it stays as it is."),
+        Before("dropout"),
     ] = 0.0,
-    dropout: DropoutShare = 0.1,
-    tied: Tied = "all",
 ) -> Deliberation:
     """p(target | source, document): a translator, and `num_layers` blocks that look at its draft of the document.
 
     The translator is that of a run: `init.run`, or --from; its settings are those of that run. With `joint` above 0
     it learns on, as the paper has it, by `objective=likelihood`.
     """
-    first = translator(
-        columns, dim=dim, embedder=embedder, position=position, encoder=encoder, decoder=decoder, attention=attention,
-        self_attention=self_attention, head=head, dropout=dropout, tied=tied,
-    )  # fmt: skip
+    first = build_routes(columns, shared, [ROUTE])
     (decodes,) = first.decoders.values()
-    second = build_second(decodes, draft_width(decodes), attention, self_attention, num_layers, dropout)
+    second = build_second(decodes, draft_width(decodes), shared)
     return Deliberation(first, second, draft_width(decodes), joint)

@@ -1,16 +1,14 @@
 """Language models: a decoder that looks at nothing but what it wrote."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from regard.attention import name_columns
-from regard.config import Doc
-from regard.config.common_settings import DropoutShare
 from regard.data.columns import Columns
-from regard.decoders import DECODERS, DecoderChoice
+from regard.decoders import DECODERS
 from regard.decoders.decoder import Decoder
 from regard.errors import PartError
 from regard.heads import HEADS
@@ -18,21 +16,10 @@ from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
 from regard.models.build import build_embedder, build_sockets, draw_uniform
 from regard.models.model import Distributions, Generator
-from regard.models.settings import (
-    HEADS_OF_FOUR,
-    PROJECTED_HEADS,
-    EmbedderChoice,
-    HeadChoice,
-    InitUniform,
-    ModelDim,
-    SelfAttention,
-    Tied,
-    WordPosition,
-)
+from regard.models.settings import HEADS_OF_FOUR, LanguageModelSettings
 from regard.models.translator import shifted
 from regard.ops.kernels.search import CompiledWriter
 from regard.records import BOS, PAD, Batch, Decoded, Sequences, State, Step, select
-from regard.registry import Choice
 
 TEXT, COUNTED = "text", "counted"  # columns: pieces, and which of them (batch, n) the loss counts; all without it
 
@@ -133,26 +120,19 @@ class LanguageModel(Generator):
         return self.decoder.start(rows=torch.arange(len(batch.lines), device=batch.lines.device))
 
 
-def language_model(
-    columns: Columns,
-    *,
-    dim: ModelDim = 256,
-    embedder: EmbedderChoice = Choice("words"),
-    position: WordPosition = Choice("sinusoidal"),
-    decoder: Annotated[DecoderChoice, Doc("What writes the text.")] = Choice("transformer"),
-    self_attention: SelfAttention = PROJECTED_HEADS,
-    head: HeadChoice = Choice("linear"),
-    dropout: DropoutShare = 0.1,
-    tied: Annotated[Tied, Doc("Tables that are one: all or target (embeddings and output) or none.")] = "all",
-    init_uniform: InitUniform = None,
-) -> LanguageModel:
+def language_model(columns: Columns, *, shared: LanguageModelSettings) -> LanguageModel:
     """p(text): a decoder without a source, so without an encoder and without attention to one."""
-    sockets = build_sockets(HEADS_OF_FOUR, self_attention)
-    reads = build_embedder(embedder, position, len(columns[TEXT]), dim, dropout)
-    writes = DECODERS.build(decoder, reads, None, sockets, given={"dropout": dropout})
-    table = None if tied == "none" else reads.output_weight()
-    model = LanguageModel(writes, HEADS.build(head, writes.dim, len(columns[TEXT]), table))
-    return draw_uniform(model, init_uniform)
+    decodes, head = build_writing(shared, len(columns[TEXT]))
+    return draw_uniform(LanguageModel(decodes, head), shared.init_uniform)
+
+
+def build_writing(shared: LanguageModelSettings, size: int) -> tuple[Decoder, Head]:
+    """Build a decoder of `size` different ids without a source, and its head."""
+    sockets = build_sockets(HEADS_OF_FOUR, shared.self_attention)
+    reads = build_embedder(shared.embedder, shared.position, size, shared.dim, shared.dropout)
+    writes = DECODERS.build(shared.decoder, reads, None, sockets, given={"dropout": shared.dropout})
+    table = None if shared.tied == "none" else reads.output_weight()
+    return writes, HEADS.build(shared.head, writes.dim, size, table)
 
 
 def need_no_source(head: Head) -> None:

@@ -1,14 +1,14 @@
 """Masked language models: an encoder reads a text with holes, and a head fills them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import torch
 from torch import Tensor, nn
 
 from regard.attention import name_columns
-from regard.config import Doc
-from regard.config.common_settings import DropoutShare
+from regard.config import Before, Doc
 from regard.data.columns import Columns
 from regard.data.transforms.masking import ANSWERS
 from regard.encoders import EncoderChoice
@@ -19,20 +19,13 @@ from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
 from regard.models.build import build_reading, draw_uniform
 from regard.models.model import Model
-from regard.models.settings import (
-    PROJECTED_HEADS,
-    EmbedderChoice,
-    HeadChoice,
-    InitUniform,
-    ModelDim,
-    SelfAttention,
-    WordPosition,
-)
+from regard.models.settings import EmbedderChoice, HeadChoice, ReadingSettings, WordPosition
 from regard.records import PAD, Batch, Decoded, Sequences
 from regard.registry import Choice
 
 TEXT = "text"
-TiedOutput = Annotated[bool, Doc("Use the table of the embeddings as that of the output, too.")]
+HeadOfHoles = Annotated[HeadChoice, Before("dropout")]
+TiedOutput = Annotated[bool, Doc("Use the table of the embeddings as that of the output, too."), Before("dropout")]
 
 
 class MaskedLanguageModel(Model):
@@ -88,22 +81,20 @@ class MaskedLanguageModel(Model):
         return self.embedder.max_length
 
 
+@dataclass(frozen=True)
+class ReadingOfHoles(ReadingSettings):
+    """Those of rows that read one text as BERT does."""
+
+    embedder: EmbedderChoice = Choice("segments")
+    position: WordPosition = Choice("learned")
+    encoder: Annotated[EncoderChoice, Doc("What reads the text.")] = Choice("transformer")
+
+
 def masked_language_model(
-    columns: Columns,
-    *,
-    dim: ModelDim = 256,
-    embedder: EmbedderChoice = Choice("segments"),
-    position: WordPosition = Choice("learned"),
-    encoder: Annotated[EncoderChoice, Doc("What reads the text.")] = Choice("transformer"),
-    self_attention: SelfAttention = PROJECTED_HEADS,
-    head: HeadChoice = Choice("transformed"),
-    tied: TiedOutput = True,
-    dropout: DropoutShare = 0.1,
-    init_uniform: InitUniform = None,
+    columns: Columns, *, shared: ReadingOfHoles, head: HeadOfHoles = Choice("transformed"), tied: TiedOutput = True
 ) -> MaskedLanguageModel:
     """p(piece | text with holes): an encoder, and a head that fills each hole."""
-    settings = embedder, position, encoder, self_attention
-    reads, encodes = build_reading(*settings, size=len(columns[TEXT]), dim=dim, dropout=dropout)
+    reads, encodes = build_reading(shared, len(columns[TEXT]))
     table = reads.output_weight() if tied else None
     model = MaskedLanguageModel(reads, encodes, HEADS.build(head, encodes.dim, len(columns[TEXT]), table))
-    return draw_uniform(model, init_uniform)
+    return draw_uniform(model, shared.init_uniform)

@@ -1,35 +1,23 @@
 """BERT as it is pre-trained: does the second text follow the first, and what stands in the holes of both?"""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.config import Doc
-from regard.config.common_settings import DropoutShare
 from regard.data.columns import Columns
-from regard.encoders import EncoderChoice
 from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
 from regard.models.build import draw_uniform
-from regard.models.classifier import PoolingChoice
 from regard.models.label_model import AttentionRecords, LabelModel
-from regard.models.masked_language_model import TiedOutput
+from regard.models.masked_language_model import HeadOfHoles, TiedOutput
 from regard.models.model import Distributions, Model
 from regard.models.pair_classifier import FIRST, LABEL, SECOND
-from regard.models.pair_encoder import PairEncoder, joined_pair, pair_encoder
-from regard.models.settings import (
-    PROJECTED_HEADS,
-    EmbedderChoice,
-    HeadChoice,
-    InitUniform,
-    ModelDim,
-    SelfAttention,
-    WordPosition,
-)
+from regard.models.pair_encoder import PairEncoder, PoolingOfPair, joined_pair, pair_encoder
+from regard.models.settings import ReadingOfPair
 from regard.records import PAD, Batch, Decoded, Sequences
 from regard.registry import Choice
 
@@ -103,28 +91,13 @@ def answers(batch: Batch) -> Tensor:
 def next_sentence(
     columns: Columns,
     *,
-    dim: ModelDim = 256,
-    embedder: EmbedderChoice = Choice("segments"),
-    position: WordPosition = Choice("learned"),
-    encoder: Annotated[EncoderChoice, Doc("What reads both texts as one.")] = Choice("transformer"),
-    self_attention: SelfAttention = PROJECTED_HEADS,
-    pooling: Annotated[PoolingChoice, Doc("How the states of both texts become one vector.")] = Choice("first"),
-    head: HeadChoice = Choice("transformed"),
+    shared: ReadingOfPair,
+    pooling: PoolingOfPair = Choice("first"),
+    head: HeadOfHoles = Choice("transformed"),
     tied: TiedOutput = True,
-    dropout: DropoutShare = 0.1,
-    init_uniform: InitUniform = None,
 ) -> NextSentenceModel:
     """p(label | first, second), p(piece | both with holes): an encoder, a pooling for the label, a head for holes."""
-    pairs = pair_encoder(
-        columns,
-        dim=dim,
-        embedder=embedder,
-        position=position,
-        encoder=encoder,
-        self_attention=self_attention,
-        pooling=pooling,
-        dropout=dropout,
-    )
+    pairs = pair_encoder(columns, shared=replace(shared, init_uniform=None), pooling=pooling)
     table = pairs.embedder.output_weight() if tied else None
     model = NextSentenceModel(pairs, HEADS.build(head, pairs.encoder.dim, len(columns[FIRST]), table))
-    return draw_uniform(model, init_uniform)
+    return draw_uniform(model, shared.init_uniform)

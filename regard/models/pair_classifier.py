@@ -1,14 +1,14 @@
 """Classifiers of pairs: one network reads both texts, a comparison makes a vector of them, a layer chooses a class."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
 from regard.attention import EACH, name_columns
-from regard.config import Doc, PartOf
-from regard.config.common_settings import DropoutShare
+from regard.config import Before, Doc, PartOf
 from regard.data.columns import Column, Columns
 from regard.encoders import EncoderChoice
 from regard.encoders.encoder import Encoder
@@ -18,7 +18,7 @@ from regard.models.build import build_reading, draw_uniform
 from regard.models.comparisons import COMPARISONS, Comparison
 from regard.models.comparisons.comparison import stacked, unstacked
 from regard.models.label_model import LabelModel
-from regard.models.settings import PROJECTED_HEADS, EmbedderChoice, InitUniform, ModelDim, SelfAttention, WordPosition
+from regard.models.settings import ReadingSettings, WordPosition
 from regard.ops.dropout import Dropout
 from regard.records import Batch, Sequences
 from regard.registry import Choice
@@ -103,27 +103,30 @@ def shared_text(columns: Columns) -> Column:
     return columns[FIRST]
 
 
+@dataclass(frozen=True)
+class ReadingOfEach(ReadingSettings):
+    """Those of rows that read each of two texts by itself."""
+
+    position: WordPosition = None
+    encoder: Annotated[EncoderChoice, Doc("What reads each of the texts.")] = Choice("embeddings")
+
+
 def pair_classifier(
     columns: Columns,
     *,
-    dim: ModelDim = 256,
-    embedder: EmbedderChoice = Choice("words"),
-    position: WordPosition = None,
-    encoder: Annotated[EncoderChoice, Doc("What reads each of the texts.")] = Choice("embeddings"),
-    self_attention: SelfAttention = PROJECTED_HEADS,
-    comparison: Annotated[Choice, PartOf(COMPARISONS), Doc("What two texts have in common, as one vector.")] = Choice(
-        "decomposable"
-    ),
-    overlap: Annotated[bool, Doc("Also read the shares of common pieces, and the difference in length.")] = False,
-    dropout: DropoutShare = 0.1,
-    init_uniform: InitUniform = None,
+    shared: ReadingOfEach,
+    comparison: Annotated[
+        Choice, PartOf(COMPARISONS), Doc("What two texts have in common, as one vector."), Before("dropout")
+    ] = Choice("decomposable"),
+    overlap: Annotated[
+        bool, Doc("Also read the shares of common pieces, and the difference in length."), Before("dropout")
+    ] = False,
 ) -> PairClassifier:
     """p(label | first, second): one encoder for both texts and a comparison (`decomposable`: aligned word by word).
 
     Raises ConfigError where the texts have vocabularies of their own.
     """
-    settings = embedder, position, encoder, self_attention
-    reads, encodes = build_reading(*settings, size=len(shared_text(columns)), dim=dim, dropout=dropout)
-    compares = COMPARISONS.build(comparison, encodes.dim, given={"dropout": dropout})
-    model = PairClassifier(reads, encodes, compares, len(columns[LABEL]), overlap=overlap, dropout=dropout)
-    return draw_uniform(model, init_uniform)
+    reads, encodes = build_reading(shared, len(shared_text(columns)))
+    compares = COMPARISONS.build(comparison, encodes.dim, given={"dropout": shared.dropout})
+    model = PairClassifier(reads, encodes, compares, len(columns[LABEL]), overlap=overlap, dropout=shared.dropout)
+    return draw_uniform(model, shared.init_uniform)

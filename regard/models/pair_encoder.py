@@ -10,10 +10,8 @@ from torch import Tensor, nn
 from regard.attention import EACH, name_columns, recording
 from regard.attention.parts import Attended, Role
 from regard.attention.recording import Recorded
-from regard.config import Doc
-from regard.config.common_settings import DropoutShare
+from regard.config import Before, Doc
 from regard.data.columns import Columns
-from regard.encoders import EncoderChoice
 from regard.encoders.encoder import Encoder
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
@@ -21,10 +19,12 @@ from regard.models.build import build_reading, draw_uniform
 from regard.models.classifier import PoolingChoice
 from regard.models.label_model import POOLED, AttentionRecords, LabelModel, pooled_record
 from regard.models.pair_classifier import FIRST, LABEL, SECOND, shared_text
-from regard.models.settings import PROJECTED_HEADS, EmbedderChoice, InitUniform, ModelDim, SelfAttention, WordPosition
+from regard.models.settings import ReadingOfPair
 from regard.ops.dropout import Dropout
 from regard.records import BOS, PAD, Batch, Encoded, Sequences
 from regard.registry import Choice
+
+PoolingOfPair = Annotated[PoolingChoice, Doc("How the states of both texts become one vector."), Before("dropout")]
 
 
 class PairEncoder(LabelModel):
@@ -125,23 +125,13 @@ def _part(weights: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
     return heads.gather(2, rows).gather(3, columns)
 
 
-def pair_encoder(
-    columns: Columns,
-    *,
-    dim: ModelDim = 256,
-    embedder: EmbedderChoice = Choice("segments"),
-    position: WordPosition = Choice("learned"),
-    encoder: Annotated[EncoderChoice, Doc("What reads both texts as one.")] = Choice("transformer"),
-    self_attention: SelfAttention = PROJECTED_HEADS,
-    pooling: Annotated[PoolingChoice, Doc("How the states of both texts become one vector.")] = Choice("first"),
-    dropout: DropoutShare = 0.1,
-    init_uniform: InitUniform = None,
-) -> PairEncoder:
+def pair_encoder(columns: Columns, *, shared: ReadingOfPair, pooling: PoolingOfPair = Choice("first")) -> PairEncoder:
     """p(label | first, second): an encoder that reads both as one text, and a pooling.
 
     Raises ConfigError where the texts have vocabularies of their own.
     """
-    settings = embedder, position, encoder, self_attention
-    reads, encodes = build_reading(*settings, size=len(shared_text(columns)), dim=dim, dropout=dropout)
-    model = PairEncoder(reads, encodes, POOLINGS.build(pooling, encodes.dim), len(columns[LABEL]), dropout=dropout)
-    return draw_uniform(model, init_uniform)
+    reads, encodes = build_reading(shared, len(shared_text(columns)))
+    model = PairEncoder(
+        reads, encodes, POOLINGS.build(pooling, encodes.dim), len(columns[LABEL]), dropout=shared.dropout
+    )
+    return draw_uniform(model, shared.init_uniform)

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, cast
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.attention import name_columns
-from regard.config import Doc
+from regard.config import Before, Doc
 from regard.config.bounds import Layers
 from regard.decoders.decoder import Decoder
 from regard.heads.head import Head
@@ -19,7 +20,7 @@ from regard.layers.gated_blocks import BlocksState, GatedBlocks
 from regard.layers.transformer_block import TransformerBlock
 from regard.models.build import build_sockets
 from regard.models.model import DRAFT, Distributions, Generator
-from regard.models.settings import AttentionSettings
+from regard.models.settings import HEADS_OF_FOUR, AttentionChoice, TranslatorSettings
 from regard.models.translator import Translator, Writing
 from regard.ops.kernels.search import Rules
 from regard.records import BOS, EOS, PAD, Batch, Decoded, Encoded, State, Step
@@ -29,7 +30,16 @@ SOURCE, TARGET = "source", "target"  # columns
 WIDER = 4  # the hidden layer of a block than its states
 RATIO, EXTRA = 2, 10  # most pieces of a draft: so many times those of its source, and more
 Ids = tuple[int, ...]
-SecondLayers = Annotated[Layers, Doc("Blocks of the second pass.")]
+
+
+@dataclass(frozen=True)
+class SecondPassSettings(TranslatorSettings):
+    """Those of a translator, and of the blocks above its decoders."""
+
+    attention: Annotated[AttentionChoice, Doc("How decoders look at the source, and blocks at the draft.")] = (
+        HEADS_OF_FOUR
+    )
+    num_layers: Annotated[Layers, Doc("Blocks of the second pass."), Before("dropout")] = 1
 
 
 class Draft(NamedTuple):
@@ -159,20 +169,13 @@ def greedy_drafts(translator: Translator, batch: Batch) -> list[Ids]:
     return [(*line[: [*line, EOS].index(EOS)], EOS) for line in lines]
 
 
-def build_second(
-    decodes: Decoder,
-    draft_width: int,
-    attention: AttentionSettings,
-    self_attention: AttentionSettings,
-    num_layers: int,
-    dropout: float,
-) -> GatedBlocks:
+def build_second(decodes: Decoder, draft_width: int, shared: SecondPassSettings) -> GatedBlocks:
     """Return blocks above a decoder that look at a draft (batch, place, draft_width)."""
-    sockets, blocks = build_sockets(attention, self_attention), list[TransformerBlock]()
-    for _ in range(num_layers):
+    sockets, blocks = build_sockets(shared.attention, shared.self_attention), list[TransformerBlock]()
+    for _ in range(shared.num_layers):
         cross = sockets.cross(decodes.dim, draft_width)
         below = FEEDFORWARDS.build(
-            Choice("position_wise"), decodes.dim, WIDER * decodes.dim, given={"dropout": dropout}
+            Choice("position_wise"), decodes.dim, WIDER * decodes.dim, given={"dropout": shared.dropout}
         )
         blocks.append(
             TransformerBlock(
@@ -181,7 +184,7 @@ def build_second(
                 cross,
                 below,
                 context_dim=cross.context_dim(draft_width),
-                dropout=dropout,
+                dropout=shared.dropout,
             )
         )
     second = GatedBlocks(blocks)

@@ -1,12 +1,18 @@
-"""Settings that networks share, as the signatures of the rows of MODELS name them."""
+"""Settings that networks share, as the signatures of the rows of MODELS name them.
+
+Rows that have many settings in common take these as one value, `shared`; a config gives them one by one.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS
 from regard.attention.recipes import RECIPES
-from regard.config import Doc, FieldsOf, OneOrMany, PartOf
+from regard.config import Doc, FieldsOf, OneOrMany, PartOf, SharedSettings
 from regard.config.bounds import Fraction, Positive, Size
+from regard.config.common_settings import DropoutShare
+from regard.decoders import DecoderChoice
+from regard.encoders import EncoderChoice
 from regard.heads import HEADS
 from regard.layers.embedders import EMBEDDERS
 from regard.layers.positions import POSITIONS
@@ -52,9 +58,67 @@ Tied = Annotated[
     Literal["all", "target", "none"],
     Doc("Tables that are one: source, target and output (all), target and output (target), or none."),
 ]
+TiedText = Annotated[Tied, Doc("Tables that are one: all or target (embeddings and output) or none.")]
 InitUniform = Annotated[
     Positive | None, Doc("Draw all matrices of weights from U(-a, a), a this number; null: each part draws its own.")
 ]
 
 HEADS_OF_FOUR = AttentionSettings(num_heads=4)
 PROJECTED_HEADS = AttentionSettings(num_heads=4, project=True)
+
+EncoderOfSource = Annotated[EncoderChoice, Doc("What reads the source.")]
+DecoderOfTarget = Annotated[DecoderChoice, Doc("What writes the target.")]
+SourceAttention = Annotated[AttentionChoice, Doc("How the decoder looks at the source.")]
+
+
+@dataclass(frozen=True)
+class TranslatorSettings(SharedSettings):
+    """Those of rows that read a source and write a target, into one language or several, in one pass or two."""
+
+    dim: ModelDim = 256
+    embedder: EmbedderChoice = Choice("words")
+    position: WordPosition = Choice("sinusoidal")
+    encoder: EncoderOfSource = Choice("transformer")
+    decoder: DecoderOfTarget = Choice("transformer")
+    attention: SourceAttention = HEADS_OF_FOUR
+    self_attention: SelfAttention = PROJECTED_HEADS
+    head: HeadChoice = Choice("linear")
+    dropout: DropoutShare = 0.1
+    tied: Tied = "all"
+
+
+@dataclass(frozen=True)
+class ReadingSettings(SharedSettings):
+    """Those of rows that read texts by an embedder and an encoder."""
+
+    dim: ModelDim = 256
+    embedder: EmbedderChoice = Choice("words")
+    position: WordPosition = Choice("sinusoidal")
+    encoder: EncoderOfSource = Choice("transformer")
+    self_attention: SelfAttention = PROJECTED_HEADS
+    dropout: DropoutShare = 0.1
+    init_uniform: InitUniform = None
+
+
+@dataclass(frozen=True)
+class ReadingOfPair(ReadingSettings):
+    """Those of rows that read two texts as one."""
+
+    embedder: EmbedderChoice = Choice("segments")
+    position: WordPosition = Choice("learned")
+    encoder: Annotated[EncoderChoice, Doc("What reads both texts as one.")] = Choice("transformer")
+
+
+@dataclass(frozen=True)
+class LanguageModelSettings(SharedSettings):
+    """Those of rows that read a text from left to right and write it."""
+
+    dim: ModelDim = 256
+    embedder: EmbedderChoice = Choice("words")
+    position: WordPosition = Choice("sinusoidal")
+    decoder: Annotated[DecoderChoice, Doc("What writes the text.")] = Choice("transformer")
+    self_attention: SelfAttention = PROJECTED_HEADS
+    head: HeadChoice = Choice("linear")
+    dropout: DropoutShare = 0.1
+    tied: TiedText = "all"
+    init_uniform: InitUniform = None

@@ -1,32 +1,34 @@
 """Taggers: an encoder reads a text of words, and a head chooses a tag for each word."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from regard.attention import name_columns
-from regard.config import Doc, PartOf
-from regard.config.common_settings import DropoutShare
+from regard.config import Before, Doc, PartOf
 from regard.data.columns import Columns
-from regard.encoders import EncoderChoice
 from regard.encoders.encoder import Encoder
 from regard.errors import ConfigError
 from regard.heads.tagging import TAG_HEADS, TagHead
 from regard.layers.embedders.embedder import Embedder
 from regard.models.build import build_reading, draw_uniform
 from regard.models.model import Model
-from regard.models.settings import PROJECTED_HEADS, EmbedderChoice, InitUniform, ModelDim, SelfAttention, WordPosition
+from regard.models.settings import EncoderOfSource, ReadingSettings, WordPosition
 from regard.records import PAD, Batch, Sequences
 from regard.registry import Choice
 
 TEXT, TAGS = "text", "tags"
 PIECES = "pieces"  # what an encoder reads that sees pieces of words: no column, but tokens of an explanation
-TagHeadChoice = Annotated[Choice, PartOf(TAG_HEADS), Doc("What chooses tags by the states of words.")]
+TagHeadChoice = Annotated[
+    Choice, PartOf(TAG_HEADS), Doc("What chooses tags by the states of words."), Before("dropout")
+]
 PoolPieces = Annotated[
     Literal["before", "after"],
     Doc("Take the mean of a word's pieces before the encoder, which reads words, or after it, which reads pieces."),
+    Before("dropout"),
 ]
 
 
@@ -116,29 +118,30 @@ class Tagger(Model):
         return Sequences(encoded.states, read.mask)
 
 
+@dataclass(frozen=True)
+class ReadingOfWords(ReadingSettings):
+    """Those of rows that read words, by what is before and behind each."""
+
+    position: WordPosition = None
+    encoder: EncoderOfSource = Choice("recurrent")
+
+
 def tagger(
     columns: Columns,
     *,
-    dim: ModelDim = 256,
-    embedder: EmbedderChoice = Choice("words"),
-    position: WordPosition = None,
-    encoder: Annotated[EncoderChoice, Doc("What reads the source.")] = Choice("recurrent"),
-    self_attention: SelfAttention = PROJECTED_HEADS,
+    shared: ReadingOfWords,
     pool_pieces: PoolPieces = "before",
     head: TagHeadChoice = Choice("linear"),
-    dropout: DropoutShare = 0.1,
-    init_uniform: InitUniform = None,
 ) -> Tagger:
     """p(tags | words): an encoder, and a head (`crf`: tags know of each other) that chooses a tag for each word."""
     tokenizer = columns[TEXT].tokenizer
     if tokenizer is None:
         raise ConfigError("model", f"reads words, and the column '{TEXT}' has none", "task=tagging")
-    settings = embedder, position, encoder, self_attention
-    reads, encodes = build_reading(*settings, size=len(tokenizer), dim=dim, dropout=dropout)
+    reads, encodes = build_reading(shared, len(tokenizer))
     model = Tagger(
         reads, encodes, TAG_HEADS.build(head, encodes.dim, columns[TAGS].num_values), pool_pieces=pool_pieces
     )
-    return draw_uniform(model, init_uniform)
+    return draw_uniform(model, shared.init_uniform)
 
 
 def _by_place(words: Sequences) -> tuple[Sequences, Tensor]:

@@ -7,11 +7,10 @@ from torch import Tensor, nn
 
 from regard.attention import WEIGHTINGS, name_columns
 from regard.config import Doc, OneOrMany
-from regard.config.common_settings import DropoutShare
 from regard.data.columns import Columns, of_language, own_name
-from regard.decoders import DECODERS, DecoderChoice
+from regard.decoders import DECODERS
 from regard.decoders.decoder import Decoder
-from regard.encoders import ENCODERS, EncoderChoice
+from regard.encoders import ENCODERS
 from regard.encoders.encoder import Encoder
 from regard.errors import ConfigError, PartError, nearest
 from regard.heads import HEADS
@@ -19,27 +18,12 @@ from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
 from regard.models.build import build_embedder, build_sockets, draw_uniform
 from regard.models.model import ROUTE, Distributions, Generator
-from regard.models.settings import (
-    HEADS_OF_FOUR,
-    PROJECTED_HEADS,
-    AttentionChoice,
-    AttentionSettings,
-    EmbedderChoice,
-    HeadChoice,
-    InitUniform,
-    ModelDim,
-    SelfAttention,
-    Tied,
-    WordPosition,
-)
+from regard.models.settings import AttentionSettings, InitUniform, TranslatorSettings
 from regard.ops.kernels.search import CompiledWriter
 from regard.ops.modules import module_dict
 from regard.records import BOS, EOS, Batch, Decoded, Encoded, Sequences, State, Step, select
 from regard.registry import Choice
 
-EncoderOfSource = Annotated[EncoderChoice, Doc("What reads the source.")]
-DecoderOfTarget = Annotated[DecoderChoice, Doc("What writes the target.")]
-SourceAttention = Annotated[AttentionChoice, Doc("How the decoder looks at the source.")]
 Languages = Annotated[tuple[str, ...], OneOrMany(), Doc("Codes of the target languages, as data.languages has them.")]
 
 
@@ -231,77 +215,47 @@ class Translator(Generator):
         return _within(decoded, state.mask), state._replace(decoder=after)
 
 
-def translator(
-    columns: Columns,
-    *,
-    dim: ModelDim = 256,
-    embedder: EmbedderChoice = Choice("words"),
-    position: WordPosition = Choice("sinusoidal"),
-    encoder: EncoderOfSource = Choice("transformer"),
-    decoder: DecoderOfTarget = Choice("transformer"),
-    attention: SourceAttention = HEADS_OF_FOUR,
-    self_attention: SelfAttention = PROJECTED_HEADS,
-    head: HeadChoice = Choice("linear"),
-    dropout: DropoutShare = 0.1,
-    tied: Tied = "all",
-    init_uniform: InitUniform = None,
-) -> Translator:
+def translator(columns: Columns, *, shared: TranslatorSettings, init_uniform: InitUniform = None) -> Translator:
     """p(target | source): an encoder, a decoder and what it looks at the source with (`attention`), of one route.
 
     `position` null: none, as recurrent networks want it. `dropout` is that of every part that is given none of its own.
     """
-    parts = TranslatorParts(dim, embedder, position, encoder, decoder, attention, self_attention, head, dropout, tied)
-    return draw_uniform(build_routes(columns, parts, [ROUTE]), init_uniform)
+    return draw_uniform(build_routes(columns, shared, [ROUTE]), init_uniform)
 
 
-class TranslatorParts(NamedTuple):
-    """The settings that translators into one language and into several have in common."""
-
-    dim: int
-    embedder: Choice
-    position: Choice | None
-    encoder: Choice
-    decoder: Choice
-    attention: AttentionSettings
-    self_attention: AttentionSettings
-    head: Choice
-    dropout: float
-    tied: str
-
-
-def build_routes(columns: Columns, parts: TranslatorParts, names: Sequence[str]) -> Translator:
+def build_routes(columns: Columns, shared: TranslatorSettings, names: Sequence[str]) -> Translator:
     """One encoder, and for each name a route with a decoder and a head of its own; the first is that of `ROUTE`, too.
 
     A decoder writes the vocabulary of its language, where `columns` have one, from a table of its own. Of other tables,
     `tied` all makes one of all, `tied` target one in each decoder.
     """
     one_vocabulary = columns["source"] is columns["target"]
-    if parts.tied == "all" and not one_vocabulary:
+    if shared.tied == "all" and not one_vocabulary:
         raise PartError(
             "'all' needs one vocabulary for both sides", "text.shared=true or model.tied=target", setting="tied"
         )
-    sockets = build_sockets(parts.attention, parts.self_attention)
+    sockets = build_sockets(shared.attention, shared.self_attention)
     sizes = {name: len(of_language(columns, name)["target"]) for name in names}
 
     def embedder(size: int) -> Embedder:
-        return build_embedder(parts.embedder, parts.position, size, parts.dim, parts.dropout)
+        return build_embedder(shared.embedder, shared.position, size, shared.dim, shared.dropout)
 
     writes = embedder(sizes[names[0]])
-    reads = writes if parts.tied == "all" else embedder(len(columns["source"]))
-    encodes = ENCODERS.build(parts.encoder, reads.dim, sockets, given={"dropout": parts.dropout})
+    reads = writes if shared.tied == "all" else embedder(len(columns["source"]))
+    encodes = ENCODERS.build(shared.encoder, reads.dim, sockets, given={"dropout": shared.dropout})
     decoders, heads = dict[str, Decoder](), dict[str, Head]()
     for name in names:
         own = own_name("target", name) in columns
         if decoders:
-            writes = reads if parts.tied == "all" and not own else embedder(sizes[name])
-        decodes = DECODERS.build(parts.decoder, writes, encodes.dim, sockets, given={"dropout": parts.dropout})
-        table = None if parts.tied == "none" else writes.output_weight()
+            writes = reads if shared.tied == "all" and not own else embedder(sizes[name])
+        decodes = DECODERS.build(shared.decoder, writes, encodes.dim, sockets, given={"dropout": shared.dropout})
+        table = None if shared.tied == "none" else writes.output_weight()
         decoders[name] = decodes
-        heads[name] = chooses = HEADS.build(parts.head, decodes.dim, sizes[name], table)
+        heads[name] = chooses = HEADS.build(shared.head, decodes.dim, sizes[name], table)
         if chooses.copies and (own or not one_vocabulary):
-            raise PartError(f"'{parts.head.name}' needs one vocabulary", "text.shared=true", setting="head")
+            raise PartError(f"'{shared.head.name}' needs one vocabulary", "text.shared=true", setting="head")
         if chooses.needs_weights:
-            _need_shares(parts.attention, parts.head)
+            _need_shares(shared.attention, shared.head)
     routes = {name: Route(ROUTE, name, name) for name in names}
     routes = {ROUTE: routes[names[0]], **routes}
     return Translator({ROUTE: EmbeddedEncoder(reads, encodes)}, decoders, heads, routes)

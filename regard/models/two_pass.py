@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from regard.aliases import known_as
 from regard.attention import unrecorded
 from regard.config import Doc
-from regard.config.common_settings import DropoutShare
 from regard.data.collate import collate
 from regard.data.columns import Columns
 from regard.errors import PartError, nearest
@@ -21,30 +20,16 @@ from regard.layers.gated_blocks import GatedBlocks
 from regard.models.second_pass import (
     Draft,
     Rereading,
-    SecondLayers,
     SecondPass,
+    SecondPassSettings,
     build_second,
     draft_vectors,
     draft_width,
     greedy_drafts,
 )
-from regard.models.settings import (
-    HEADS_OF_FOUR,
-    PROJECTED_HEADS,
-    AttentionChoice,
-    EmbedderChoice,
-    HeadChoice,
-    ModelDim,
-    SelfAttention,
-    Tied,
-    WordPosition,
-)
 from regard.models.translator import (
-    DecoderOfTarget,
-    EncoderOfSource,
     Languages,
     Translator,
-    TranslatorParts,
     build_routes,
     check_languages,
     shifted,
@@ -52,7 +37,6 @@ from regard.models.translator import (
 from regard.ops.kernels.search import CompiledWriter
 from regard.ops.modules import evaluating, module_dict
 from regard.records import Batch, Decoded, Encoded, Sequences, place
-from regard.registry import Choice
 
 DraftLanguage = Annotated[str, Doc("The one of the languages that is written first, for the others to look at.")]
 
@@ -133,24 +117,8 @@ class TwoPass(SecondPass):
 
 
 @known_as("two_pass_decoding, 两遍解码")
-def two_pass(  # noqa: PLR0913  a setting each
-    columns: Columns,
-    *,
-    languages: Languages,
-    drafts: DraftLanguage = "pseudo",
-    dim: ModelDim = 256,
-    embedder: EmbedderChoice = Choice("words"),
-    position: WordPosition = Choice("sinusoidal"),
-    encoder: EncoderOfSource = Choice("transformer"),
-    decoder: DecoderOfTarget = Choice("transformer"),
-    attention: Annotated[AttentionChoice, Doc("How decoders look at the source, and blocks at the draft.")] = (
-        HEADS_OF_FOUR
-    ),
-    self_attention: SelfAttention = PROJECTED_HEADS,
-    head: HeadChoice = Choice("linear"),
-    num_layers: SecondLayers = 1,
-    dropout: DropoutShare = 0.1,
-    tied: Tied = "all",
+def two_pass(
+    columns: Columns, *, languages: Languages, drafts: DraftLanguage = "pseudo", shared: SecondPassSettings
 ) -> TwoPass:
     """p(target | source, draft): one encoder and a decoder for each of the `languages`, of which `drafts` comes first.
 
@@ -162,12 +130,7 @@ def two_pass(  # noqa: PLR0913  a setting each
         raise PartError(f"'{drafts}' is none of the languages", nearest(drafts, languages), setting="drafts")
     if len(languages) == 1:
         raise PartError(f"has '{drafts}' alone, which is the draft", f"languages: [de, {drafts}]", setting="languages")
-    parts = TranslatorParts(dim, embedder, position, encoder, decoder, attention, self_attention, head, dropout, tied)
-    first = build_routes(columns, parts, languages)
+    first = build_routes(columns, shared, languages)
     width = draft_width(first.decoders[drafts])
-    second = {
-        name: build_second(first.decoders[name], width, attention, self_attention, num_layers, dropout)
-        for name in languages
-        if name != drafts
-    }
+    second = {name: build_second(first.decoders[name], width, shared) for name in languages if name != drafts}
     return TwoPass(first, second, drafts)

@@ -1,10 +1,11 @@
 """The table of parts itself: what its rows are built with."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import pytest
 
-from regard.config import PartOf
+from regard.config import Before, Doc, PartOf, SharedSettings
 from regard.config.bounds import Count, Size
 from regard.errors import ConfigError, PartError
 from regard.registry import Choice, Registry
@@ -118,3 +119,27 @@ def test_unknown_inner_parts_have_their_full_place():
 def test_faults_of_settings_are_value_errors():
     with pytest.raises(ValueError, match="must be at least 1"):
         WINDOWS.build(Choice("window", {"radius": 0}))
+
+
+@dataclass(frozen=True)
+class Sizes(SharedSettings):
+    """Two sizes that rows share."""
+
+    dim: Annotated[Size, Doc("Width.")] = 8
+    depth: Annotated[Size, Doc("Layers.")] = 2
+
+
+def deep(
+    *, name: str = "a", shared: Sizes, between: Annotated[int, Doc("Own."), Before("depth")] = 1, own: int = 3
+) -> tuple[object, ...]:
+    return name, shared, between, own
+
+
+def test_shared_settings_are_settings_of_each_row():
+    table: Registry[tuple[object, ...]] = Registry("sizes", {"deep": deep})
+    assert list(table.settings("deep")) == ["name", "dim", "between", "depth", "own"]
+    assert table.settings("deep")["dim"].about == "Width."
+    assert table.build(Choice("deep")) == ("a", Sizes(), 1, 3)
+    assert table.build(Choice("deep", {"depth": 5, "own": 4})) == ("a", Sizes(depth=5), 1, 4)
+    with pytest.raises(ConfigError, match=r"sizes\.dim"):
+        table.build(Choice("deep", {"dim": 0}))
