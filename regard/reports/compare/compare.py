@@ -11,15 +11,21 @@ from typing import NamedTuple
 
 from regard.config import write_atomically
 from regard.errors import ConfigError, RegardError, nearest
-from regard.reports.compare.conditions import condition_notes, environment_of
 from regard.reports.compare.measure import Gold, Judge, Result, check_judged_alike, measure_run
 from regard.reports.compare.page import page
 from regard.reports.compare.plan import Budget, Contender, PlannedRun, contenders_of, runs_of, seeds_of
 from regard.reports.compare.progress import Watch, duration, position_of, seconds_left, seconds_left_of_all
-from regard.reports.compare.shared_texts import TextOrigins, common_test, fold_tests
-from regard.reports.compare.stages import prepare_folders, same_models, stage_of, stages_of
+from regard.reports.compare.stages import (
+    TextOrigins,
+    common_test,
+    fold_tests,
+    prepare_folders,
+    same_models,
+    stage_of,
+    stages_of,
+)
 from regard.reports.compare.summary import Compared, finite, summarise
-from regard.reports.compare.train import Failed, failure, train_all
+from regard.reports.compare.train import Failed, condition_notes, environment_of, failure, train_all
 from regard.runs import RunFolder
 from regard.training.interrupt import Interrupted
 

@@ -10,17 +10,19 @@ from regard.config import read_settings
 from regard.errors import ConfigError
 from regard.experiment import DataSettings, Experiment
 from regard.registry import Choice
-from regard.reports.compare.grid import flat_settings, grid_combinations, value_name
 from regard.reports.compare.plan import (
     Budget,
     Contender,
     Publication,
     contenders_of,
     differing_settings,
+    flat_settings,
+    grid_combinations,
     publication_of,
     runs_of,
+    value_name,
 )
-from regard.reports.compare.shared_texts import TextOrigins, common_test
+from regard.reports.compare.stages import TextOrigins, common_test
 from regard.reports.compare.train import job_of
 
 CONFIGS = sorted((Path(__file__).parents[3] / "configs").rglob("*.yaml"))

@@ -17,10 +17,9 @@ from regard.errors import ConfigError
 from regard.experiment import Experiment
 from regard.reports.compare import train as compare_train
 from regard.reports.compare import worker as compare_worker
-from regard.reports.compare.conditions import condition_notes, conditions_of, environment_of
 from regard.reports.compare.plan import Contender, PlannedRun
 from regard.reports.compare.progress import Watch
-from regard.reports.compare.train import train_all
+from regard.reports.compare.train import condition_notes, conditions_of, environment_of, train_all
 from regard.training.interrupt import Interrupted
 
 SETTINGS = read_settings(Experiment, {})
