@@ -33,7 +33,7 @@ demo: $(READY) ## trains a small translator in about a minute, translates, and w
 	@$(BIN)/regard demo
 
 test: check ## the quick tier: check, then every test that is not slow
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=2 --dist=worksteal --quiet
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=2 --dist=worksteal --quiet --durations=50
 
 test-slow: $(READY) ## kill loops, load and trained figures
 	$(BIN)/python -m pytest -m slow

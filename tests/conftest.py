@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from durations import Durations
 from hypothesis import settings
 from torch import Tensor
 from torch.testing import assert_close
@@ -35,10 +36,12 @@ def assert_agrees(record_property: Callable[[str, object], None]) -> AssertAgree
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--deviations", type=Path, help="write the largest deviation of each entry from its oracles here")
+    parser.addoption("--processor-times", type=Path, help="write the processor time of each file and each test here")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(_Deviations(config.getoption("--deviations")))
+    config.pluginmanager.register(Durations(config.getoption("--processor-times")))
 
 
 class _Deviations:
