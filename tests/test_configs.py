@@ -1,12 +1,14 @@
-"""Every config is read, shrunk, built, trained one step and used."""
+"""A config of each set of parts trains a step and is used; the rest are rehearsed, and train in the slow tier."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 
 import pytest
 from small_configs import (
     CONFIGS,
     PAIRS,
+    REPEATED,
     of_compared,
     of_documents,
     of_labels,
@@ -14,9 +16,11 @@ from small_configs import (
     of_made,
     of_masked,
     of_questions,
+    of_sentences,
     of_tags,
     of_texts,
     of_words,
+    parts_of,
     small,
 )
 
@@ -26,12 +30,30 @@ from regard.experiment import TABLES, load_experiment, read_experiment
 from regard.registry import Choice
 from regard.reports import evaluate
 from regard.runs import train_run
+from regard.runs.rehearsal import rehearse
 
 TRAINED = set(TABLES) - {"reader", "search", "feature", "metric", "adequacy"}
-OF_SENTENCES = [path for path in CONFIGS if path.parent.name == "translation"]
 
 
-@pytest.mark.parametrize("path", OF_SENTENCES, ids=lambda path: path.stem)
+def each(chosen: Callable[[Path], bool]) -> pytest.MarkDecorator:
+    """Configs of one kind; those whose parts another one has too are slow."""
+    slow = {path: [pytest.mark.slow] for path in REPEATED}
+    cases = [pytest.param(path, id=path.stem, marks=slow.get(path, [])) for path in filter(chosen, CONFIGS)]
+    return pytest.mark.parametrize("path", cases)
+
+
+@pytest.mark.parametrize("path", sorted(REPEATED), ids=lambda path: path.stem)
+def test_a_config_of_parts_that_another_one_trains_is_rehearsed(path, tmp_path):
+    rehearse(read_experiment(path, [*small(path, tmp_path), f"run={tmp_path / 'run'}"]), starts=True)
+
+
+def test_every_set_of_parts_is_trained():
+    trained = {parts_of(path) for path in CONFIGS if path not in REPEATED}
+    assert trained == set(map(parts_of, CONFIGS))
+    assert len(trained) == len(CONFIGS) - len(REPEATED)
+
+
+@each(of_sentences)
 def test_a_config_builds_trains_a_step_and_translates(path, tmp_path):
     run = tmp_path / "run"
     experiment = read_experiment(path, [*small(path, tmp_path), f"run={run}"])
@@ -41,7 +63,7 @@ def test_a_config_builds_trains_a_step_and_translates(path, tmp_path):
     assert prediction.source == "ein Hund läuft"
 
 
-@pytest.mark.parametrize("path", list(filter(of_texts, CONFIGS)), ids=lambda path: path.stem)
+@each(of_texts)
 def test_a_config_of_a_language_model_builds_trains_a_step_and_goes_on(path, tmp_path):
     run = tmp_path / "run"
     assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
@@ -54,7 +76,7 @@ def test_a_config_of_a_language_model_builds_trains_a_step_and_goes_on(path, tmp
     assert (prediction.source, nothing.source) == ("ein Hund", "")
 
 
-@pytest.mark.parametrize("path", list(filter(of_masked, CONFIGS)), ids=lambda path: path.stem)
+@each(of_masked)
 def test_a_config_of_masks_builds_trains_a_step_and_fills_in(path, tmp_path):
     run = tmp_path / "run"
     assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
@@ -64,7 +86,7 @@ def test_a_config_of_masks_builds_trains_a_step_and_fills_in(path, tmp_path):
     assert prediction.explanation.columns["text"].count("<mask>") == 1
 
 
-@pytest.mark.parametrize("path", list(filter(of_words, CONFIGS)), ids=lambda path: path.stem)
+@each(of_words)
 def test_a_config_of_word_vectors_builds_trains_a_step_and_finds_neighbours(path, tmp_path):
     run = tmp_path / "run"
     assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
@@ -75,7 +97,7 @@ def test_a_config_of_word_vectors_builds_trains_a_step_and_finds_neighbours(path
     assert prediction.explanation is not None
 
 
-@pytest.mark.parametrize("path", list(filter(of_documents, CONFIGS)), ids=lambda path: path.stem)
+@each(of_documents)
 def test_a_config_of_document_vectors_builds_trains_a_step_and_finds_documents(path, tmp_path):
     run = tmp_path / "run"
     assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
@@ -86,7 +108,7 @@ def test_a_config_of_document_vectors_builds_trains_a_step_and_finds_documents(p
     assert prediction.explanation is not None
 
 
-@pytest.mark.parametrize("path", list(filter(of_labels, CONFIGS)), ids=lambda path: path.stem)
+@each(of_labels)
 def test_a_config_of_a_classifier_builds_trains_a_step_and_chooses(path, tmp_path):
     run = tmp_path / "run"
     assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
@@ -97,7 +119,7 @@ def test_a_config_of_a_classifier_builds_trains_a_step_and_chooses(path, tmp_pat
     assert sum(prediction.probabilities.values()) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("path", list(filter(of_compared, CONFIGS)), ids=lambda path: path.stem)
+@each(of_compared)
 def test_a_config_of_pairs_builds_trains_a_step_and_chooses(path, tmp_path):
     run = tmp_path / "run"
     assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
@@ -108,7 +130,7 @@ def test_a_config_of_pairs_builds_trains_a_step_and_chooses(path, tmp_path):
     assert {"first", "second", "label"} == set(prediction.explanation.columns)
 
 
-@pytest.mark.parametrize("path", list(filter(of_questions, CONFIGS)), ids=lambda path: path.stem)
+@each(of_questions)
 def test_a_config_of_questions_builds_trains_a_step_and_answers(path, tmp_path):
     run = tmp_path / "run"
     assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
@@ -118,7 +140,7 @@ def test_a_config_of_questions_builds_trains_a_step_and_answers(path, tmp_path):
     assert set(prediction.explanation.columns) >= {"passage", "question", "answer"}
 
 
-@pytest.mark.parametrize("path", list(filter(of_tags, CONFIGS)), ids=lambda path: path.stem)
+@each(of_tags)
 def test_a_config_of_a_tagger_builds_trains_a_step_and_tags(path, tmp_path):
     run = tmp_path / "run"
     assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
@@ -128,7 +150,7 @@ def test_a_config_of_a_tagger_builds_trains_a_step_and_tags(path, tmp_path):
     assert prediction.explanation.columns["text"] == ["a", "dog", "runs"]
 
 
-@pytest.mark.parametrize("path", list(filter(of_made, CONFIGS)), ids=lambda path: path.stem)
+@each(of_made)
 def test_a_config_of_made_examples_builds_trains_a_step_and_answers(path, tmp_path):
     run = tmp_path / "run"
     experiment = read_experiment(path, [*small(path, tmp_path), f"run={run}"])
@@ -141,7 +163,7 @@ def test_a_config_of_made_examples_builds_trains_a_step_and_answers(path, tmp_pa
     assert prediction.explanation is not None
 
 
-@pytest.mark.parametrize("path", list(filter(of_lines, CONFIGS)), ids=lambda path: path.stem)
+@each(of_lines)
 def test_a_config_that_goes_on_from_a_line_builds_trains_a_step_and_draws(path, tmp_path):
     run = tmp_path / "run"
     assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)

@@ -1,6 +1,6 @@
 """Every config in `configs/`, made small: its networks, its data, its training."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,6 +16,39 @@ SMALL = [
     "training.average=1",
     "model.dim=16",
 ]
+
+
+def parts_of(path: Path) -> frozenset[tuple[str, str]]:
+    """Place and name of each part of the model, the task and what training minimises; sizes are no parts."""
+    settings = read_yaml(path)
+    places = {place: settings.get(place) for place in ("model", "objective", "penalties", "task", "init")}
+    places["optimizer"] = settings.get("training", {}).get("optimizer")
+    return frozenset(named for place, inner in places.items() for named in _named(place, inner))
+
+
+def _named(place: str, settings: object) -> Iterator[tuple[str, str]]:
+    if isinstance(settings, dict):
+        for name, value in settings.items():
+            yield from _named(place if name == "name" else f"{place}.{name}", value)
+    elif isinstance(settings, list):
+        for value in settings:
+            yield from _named(place, value)
+    elif isinstance(settings, str):
+        yield place, settings
+
+
+def _repeated() -> frozenset[Path]:
+    """Configs whose set of parts an earlier one has too: they differ in sizes, data and time."""
+    first = dict[frozenset[tuple[str, str]], Path]()
+    return frozenset(path for path in CONFIGS if first.setdefault(parts_of(path), path) != path)
+
+
+REPEATED = _repeated()
+
+
+def of_sentences(path: Path) -> bool:
+    """Whether it translates."""
+    return path.parent.name == "translation"
 
 
 def of_texts(path: Path) -> bool:
