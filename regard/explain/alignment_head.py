@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from regard.explain.alignment_view import mean_of_heads
-from regard.models import DRAFT
 from regard.results import AttentionMap
 
 Rows = list[list[float]]  # (target piece, source piece)
@@ -39,4 +38,4 @@ def heads_of(maps: Sequence[AttentionMap]) -> list[AlignmentHead]:
 
 
 def _crossing(maps: Sequence[AttentionMap]) -> list[AttentionMap]:
-    return [each for each in maps if each.kind == "cross" and each.keys != DRAFT]
+    return [each for each in maps if each.kind == "cross" and each.keys == "source"]

@@ -14,7 +14,7 @@ from regard.models.language_model import LanguageModel, language_model
 from regard.models.many_to_many import many_to_many
 from regard.models.masked_language_model import MaskedLanguageModel, masked_language_model
 from regard.models.memory_network import MemoryNetwork, memory_network
-from regard.models.model import DRAFT, ROUTE, Generator, Model
+from regard.models.model import ROUTE, Generator, Model
 from regard.models.neural_turing_machine import neural_turing_machine
 from regard.models.next_sentence import next_sentence
 from regard.models.number_model import NumberModel
@@ -23,7 +23,6 @@ from regard.models.pair_classifier import pair_classifier
 from regard.models.pair_encoder import pair_encoder
 from regard.models.phrase_based import PhraseBased, phrase_based
 from regard.models.reader import SpanReader, reader
-from regard.models.second_pass import longest_draft
 from regard.models.sequence_regressor import sequence_regressor
 from regard.models.settings import AttentionSettings
 from regard.models.tagger import Tagger, tagger
@@ -65,8 +64,8 @@ MODELS: Registry[Model] = Registry(
 )
 
 __all__ = [
-    "DRAFT", "MODELS", "ROUTE", "AttentionSettings", "BidirectionalLanguageModel", "CausalClassifier", "Deliberation",
+    "MODELS", "ROUTE", "AttentionSettings", "BidirectionalLanguageModel", "CausalClassifier", "Deliberation",
     "DocumentVectors", "Generator", "Hierarchical", "LabelModel", "LanguageModel", "MaskedLanguageModel",
     "MemoryNetwork", "Model", "NumberModel", "PhraseBased", "SpanReader", "Tagger", "Translator", "WordVectors",
-    "build_attention", "longest_draft",
+    "build_attention",
 ]  # fmt: skip

@@ -31,6 +31,7 @@ from regard.models.second_pass import (
     draft_vectors,
     draft_width,
     greedy_drafts,
+    longest_draft,
 )
 from regard.models.settings import HEADS_OF_FOUR, AttentionChoice
 from regard.models.translator import Translator, build_routes
@@ -75,6 +76,11 @@ class Deliberation(SecondPass):
             decoded, _ = self.first.decode(source._replace(columns={**source.columns, TARGET: target}))
             laid = draft_vectors(self._decoder(batch.route), decoded.states, target.items)
         return self._laid(laid, target, texts, own)
+
+    def longest_draft(self, ids: Mapping[str, Sequence[int]]) -> int:
+        """Return the most places of the drafts of all sentences of an example's text."""
+        sentences = sentences_of([*ids[DOCUMENT]]) or [[*ids[SOURCE]]]
+        return sum(longest_draft(len(one) + 1) for one in sentences)
 
     def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Encoded]:
         """States (batch, target, dim) of the second pass, and what the encoder saw; weights are of the source."""

@@ -1,7 +1,7 @@
 """The contracts of whole models: what a task, an objective and a search may ask of any network."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -12,7 +12,6 @@ from regard.layers.embedders.embedder import Embedder
 from regard.ops.kernels.search import CompiledWriter
 from regard.records import Batch, Decoded, Encoded, State, Step
 
-DRAFT = "draft"  # in roles of attention: what is looked at and is no column
 ROUTE = "translate"  # the only route of a model that does one thing
 
 
@@ -26,6 +25,14 @@ class Distributions(NamedTuple):
         """Return losses (item,) in nats, label-smoothed."""
         gold = self.log_probs.gather(-1, self.wanted.unsqueeze(-1)).squeeze(-1)
         return -(1 - smoothing) * gold - smoothing * self.log_probs.mean(dim=-1)
+
+
+class WrittenColumn(NamedTuple):
+    """A column that a model writes for itself, and looks at while it writes its answer."""
+
+    ids: Callable[[Batch], Tensor | None]  # (batch, place), PAD where there is nothing; None: the route needs none
+    route: Callable[[str], str]  # of a batch's route: that whose vocabulary the ids are of
+    longest: Callable[[Mapping[str, Sequence[int]]], int]  # most places, of the ids of an example by column
 
 
 class Model(nn.Module, ABC):
@@ -56,6 +63,11 @@ class Model(nn.Module, ABC):
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
         """Return each embedder with the ids that it reads of a batch."""
         return []
+
+    @property
+    def written_columns(self) -> Mapping[str, WrittenColumn]:
+        """The columns that it writes for itself, by their names in roles of attention."""
+        return {}
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -128,17 +140,6 @@ class Generator(Model):
         Of equal ones the first comes first; `forbidden` words come last, with -inf. Behind them stand the words
         that are `asked` for, however unlikely they are.
         """
-
-    def draft_route(self, route: str) -> str:
-        """Return the route that drafts of a route are written along; their pieces are those of its language."""
-        return route
-
-    def drafted(self, batch: Batch) -> Tensor | None:
-        """Return ids (batch, place) of the draft that it looks at while it writes, PAD behind each sentence, or None.
-
-        Its place in maps of attention is `DRAFT`.
-        """
-        return None
 
     def compiled_writer(self, ids: Tensor, state: Any, steps: int) -> CompiledWriter | None:
         """Return what reads ids (rows, 1) and writes up to `steps` more in compiled code; None where `best` must."""

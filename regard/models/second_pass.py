@@ -1,7 +1,7 @@
 """What models of two passes share: a decoder's states, changed by blocks that look at a draft."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, cast
 
@@ -19,14 +19,14 @@ from regard.layers.feedforwards import FEEDFORWARDS
 from regard.layers.gated_blocks import BlocksState, GatedBlocks
 from regard.layers.transformer_block import TransformerBlock
 from regard.models.build import build_sockets
-from regard.models.model import DRAFT, Distributions, Generator
+from regard.models.model import Distributions, Generator, WrittenColumn
 from regard.models.settings import HEADS_OF_FOUR, AttentionChoice, TranslatorSettings
 from regard.models.translator import Translator, Writing
 from regard.ops.kernels.search import Rules
 from regard.records import BOS, EOS, PAD, Batch, Decoded, Encoded, State, Step
 from regard.registry import Choice
 
-SOURCE, TARGET = "source", "target"  # columns
+SOURCE, TARGET, DRAFT = "source", "target", "draft"  # columns
 WIDER = 4  # the hidden layer of a block than its states
 RATIO, EXTRA = 2, 10  # most pieces of a draft: so many times those of its source, and more
 Ids = tuple[int, ...]
@@ -94,6 +94,19 @@ class SecondPass(Generator):
     def drafted(self, batch: Batch) -> Tensor | None:
         """Ids (batch, place) of the draft, PAD behind each sentence; None where the route writes in one pass."""
         return None if self.blocks(batch.route) is None else self.draft(batch).ids
+
+    def draft_route(self, route: str) -> str:
+        """Return the route that drafts of a route are written along."""
+        return route
+
+    def longest_draft(self, ids: Mapping[str, Sequence[int]]) -> int:
+        """Return the most places of the draft of an example, given by the ids of its columns without their ends."""
+        return longest_draft(len(ids[SOURCE]) + 1)
+
+    @property
+    def written_columns(self) -> Mapping[str, WrittenColumn]:
+        """The draft."""
+        return {DRAFT: WrittenColumn(self.drafted, self.draft_route, self.longest_draft)}
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
         """Which embedder reads which ids of a batch."""

@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 from regard.data.columns import Columns, TextColumn
-from regard.data.columns.sentences import SentencesColumn, sentences_of
+from regard.data.columns.sentences import SentencesColumn
 from regard.data.readers.document_sentences import WindowSize
 from regard.errors import ConfigError
-from regard.models import DRAFT, Deliberation, longest_draft
+from regard.models import Deliberation
 from regard.models.deliberation import DOCUMENT
 from regard.models.second_pass import SOURCE, TARGET
 from regard.registry import Choice
@@ -62,8 +62,3 @@ class DeliberationTask(TranslationTask):
         document = cast(TextPrediction, prediction).document or prediction.source
         both = super().answered(prediction)
         return {SOURCE: both[SOURCE], DOCUMENT: self.vocabularies[DOCUMENT].encode(document), TARGET: both[TARGET]}
-
-    def beside_columns(self, ids: Ids) -> Mapping[str, int]:
-        """Return the most pieces of the drafts of a text."""
-        sentences = sentences_of(ids[DOCUMENT]) or [[*ids[SOURCE]]]
-        return {DRAFT: sum(longest_draft(len(one) + 1) for one in sentences)}

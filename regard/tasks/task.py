@@ -195,10 +195,6 @@ class Task(AnswerItems, ABC):
         """Return what stands for the answer of an example that the model cannot answer, as a copy of it."""
         return None
 
-    def beside_columns(self, ids: Ids) -> Mapping[str, int]:
-        """Return the most places of what a model looks at that is no column of an example, by its name in maps."""
-        return {}
-
     def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
         """Return a prediction with its source as the example has it, where columns do not keep all of a text."""
         return prediction

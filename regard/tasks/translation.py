@@ -13,7 +13,8 @@ from regard.documents.unknown_words import copy_unknown_words
 from regard.explain.alignment import align
 from regard.explain.maps import attention_maps
 from regard.explain.tokens import words_of
-from regard.models import DRAFT, Generator, Model, longest_draft
+from regard.models import Generator, Model
+from regard.models.model import WrittenColumn
 from regard.pieces import END
 from regard.records import PAD, Batch
 from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, WordRelevance
@@ -124,14 +125,10 @@ class TranslationTask(Task):
         links = align([line[:-1] for line in weights[:-1]])
         return Explanation(found.tokens["source"], found.items, links, weights, maps, by=found.by, sides=found.sides())
 
-    def beside_columns(self, ids: Ids) -> Mapping[str, int]:
-        """Return the most pieces of the draft of a model of two passes."""
-        return {DRAFT: longest_draft(len(ids["source"]) + 1)}
-
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
-        """Return what each target looked at, of its source and of the draft if any, in one forced pass."""
+        """Return what each target looked at, in one forced pass: its source, and what the model wrote for itself."""
         writer, found = cast(Generator, model), list[Explanation]()
-        drafts, writes = writer.drafted(batch), of_language(self.learnt, writer.draft_route(batch.route))
+        written = {name: ids for name, one in model.written_columns.items() if (ids := self._written(one, batch))}
         with recording(model) as records:
             decoded, _ = writer.decode(batch, need_weights=True)
         sources, targets = (rows_of(batch.sequences(name)) for name in (self.first, self.last))
@@ -139,21 +136,27 @@ class TranslationTask(Task):
             weights = []  # of a decoder that reads no single states
             if decoded.weights is not None:
                 weights = decoded.weights[row, : len(target), : len(source)].float().tolist()
-            draft = None if drafts is None else drafts[row].tolist()
             tokens = self._tokens(source, target)
-            if draft is not None:
-                tokens[DRAFT] = cast(TextColumn, writes[self.last]).pieces(draft)
+            tokens |= {name: [piece for _, piece in rows[row]] for name, rows in written.items()}
             maps = attention_maps(records, row, {name: len(some) for name, some in tokens.items()})
-            if draft is not None:
-                kept = [place for place, one in enumerate(draft) if one != PAD]
-                maps = [replace(one, weights=_columns(one.weights, kept)) if one.keys == DRAFT else one for one in maps]
-                tokens[DRAFT] = [tokens[DRAFT][place] for place in kept]
+            for name, rows in written.items():
+                kept = [place for place, (one, _) in enumerate(rows[row]) if one != PAD]
+                maps = [replace(one, weights=_columns(one.weights, kept)) if one.keys == name else one for one in maps]
+                tokens[name] = [tokens[name][place] for place in kept]
             if self.alignment_head is not None:
                 weights = self.alignment_head.weights(maps)
             links = align([line[:-1] for line in weights[:-1]])
-            columns = {} if draft is None else tokens
+            columns = tokens if written else {}
             found.append(Explanation(tokens[self.first], tokens[self.last], links, weights, maps, columns))
         return found
+
+    def _written(self, column: WrittenColumn, batch: Batch) -> list[list[tuple[int, str]]] | None:
+        """The ids and pieces of a column that the model writes for itself, row by row."""
+        ids, columns = column.ids(batch), of_language(self.learnt, column.route(batch.route))
+        if ids is None:
+            return None
+        writes = cast(TextColumn, columns[self.last])
+        return [[*zip(row, writes.pieces(row), strict=True)] for row in ids.tolist()]
 
     def _tokens(self, source: Sequence[int], target: Sequence[int]) -> dict[str, list[str]]:
         """The pieces of each side."""

@@ -27,6 +27,7 @@ from regard.text import train_tokenizer
 WRITTEN = [[0.9, 0.0, 0.1], [0.1, 0.7, 0.2], [0.1, 0.3, 0.6], [0.0, 0.0, 1.0]]
 LATER = [[0.0, 0.1, 0.9], [0.8, 0.1, 0.1], [0.8, 0.2, 0.0], [0.3, 0.6, 0.1]]
 PAIR = (SpannedText.of_words(["das", "Haus"]), SpannedText.of_words(["ab", "c"]))
+SIDES = "target", "source"  # that look, and that are looked at
 TEXTS = ["das Haus", "ab c"]
 
 
@@ -48,7 +49,8 @@ class Known:
         return [Prediction(source, target, 0.0) for source, target in zip(sources, targets, strict=True)]
 
     def explained(self, predictions):
-        maps = [AttentionMap("self", "encoder", 0, [WRITTEN]), AttentionMap("cross", "cross", 0, [WRITTEN, LATER])]
+        cross = AttentionMap("cross", "cross", 0, [WRITTEN, LATER], *SIDES)
+        maps = [AttentionMap("self", "encoder", 0, [WRITTEN]), cross]
         found = Explanation(["das", "Haus", "</s>"], ["a", "b", "c", "</s>"], [], WRITTEN, maps)
         return [Prediction(one.source, one.text, 0.0, explanation=found) for one in predictions]
 

@@ -10,7 +10,7 @@ from regard.attention import Records, Role, attentions_in
 from regard.config import Doc, PartOf
 from regard.config.bounds import AnyInt, Count
 from regard.errors import ConfigError
-from regard.models import DRAFT, Model
+from regard.models import Model
 from regard.objectives.attention_roles import fitted
 from regard.objectives.objective import Context, Links
 from regard.objectives.penalties.penalty import Attentions, Penalty, TrainedHead, Weight
@@ -68,7 +68,7 @@ class GuidedAlignmentPenalty(Penalty):
         """Return the head that learns to link, among the attentions that a route goes through."""
         taken = {id(one) for part in model.along(route) for one in attentions_in(part).values()}
         found = {name: one for name, one in attentions_in(model).items() if id(one) in taken}
-        crossing = {name: one.role for name, one in found.items() if one.role.crosses and one.role.keys != DRAFT}
+        crossing = {name: one.role for name, one in found.items() if self.concerns(one.role)}
         name = self._of_layer([name for name, role in crossing.items() if self.applies(name, role)])
         return [*crossing].index(name), self.head, self.ahead
 

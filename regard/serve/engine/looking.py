@@ -61,7 +61,8 @@ class Looking:
             sizes[name if name in task.columns else task.last] += len(ids)  # a continuation goes on with its text
         lengths = {"": 1, **{name: size + 1 for name, size in sizes.items()}}  # "": a learned question
         asked = {name for pair in self.heads for name in pair}
-        lengths |= {name: size for name, size in task.beside_columns(answered).items() if name in asked}
+        written = self.predictor.model.written_columns
+        lengths |= {name: column.longest(answered) for name, column in written.items() if name in asked}
         longest = max(lengths.values())  # stands for what is no column of an example, as the sentences of a text
         looks = [
             count * lengths.get(one, longest) * lengths.get(other, longest)
