@@ -16,8 +16,7 @@ from regard.experiment.tables import SOCKET
 from regard.records import Batch, Sequences
 from regard.registry import Choice
 from regard.reports.catalogue.drawings import draw, example
-from regard.reports.catalogue.networks import PLACES
-from regard.reports.catalogue.page import PAGE, PICTURES, pages, stale, write
+from regard.reports.catalogue.page import PAGE, PICTURES, PLACES, pages, stale, write
 
 ROOT = Path(__file__).parents[1]
 MAX_BYTES = 1_000_000  # of page and pictures

@@ -1,17 +1,13 @@
 """regard doctor"""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from regard.cli.emit import print_json
+from regard.cli.emit import emit
 from regard.cli.options import JsonLines
 
 Measure = Annotated[bool, typer.Option("--measure", help="Measure anew, as after a change of the machine.")]
-
-_NAMES = {"avx2": "AVX2", "avx512": "AVX-512", "int8": "int8 (VNNI)", "bfloat16": "bfloat16", "amx": "AMX"}
-NO_COMPILER = "none that works (CXX, or c++; or the cache cannot be written): answers take twice as long"
-_WHO = ("torch", "onednn", "bfloat16")
 
 
 def doctor_command(as_json: JsonLines = False, measure: Measure = False) -> None:
@@ -21,57 +17,6 @@ def doctor_command(as_json: JsonLines = False, measure: Measure = False) -> None
     training.products and training.threads in a config, or REGARD_PRODUCTS (auto, torch or onednn) and OMP_NUM_THREADS
     in the environment.
     """
-    found = _found(anew=measure)
-    if as_json:
-        print_json(found, indent=2)
-    else:
-        print("\n".join(_lines(found)))
+    from regard.reports.doctor import doctor_report
 
-
-def _found(*, anew: bool) -> dict[str, Any]:
-    import torch
-
-    from regard.ops.kernels.transformer import compiled_transformer
-    from regard.ops.machine import best_threads, onednn_kinds
-    from regard.ops.processor import processor
-    from regard.ops.timings import KINDS, kept_timings, timings, timings_file
-
-    measured, known, threads = timings(anew=anew), processor(), torch.get_num_threads()
-    onednn_kinds.cache_clear()
-    return {
-        "processor": {"vendor": known.vendor, "model": known.model, **known.features},
-        "torch": torch.__version__,
-        "compiled": compiled_transformer() is not None,
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
-        "threads": {"all": threads, "best": best_threads(measured, threads), "ms": dict(measured.threads)},
-        "products": {
-            kind: {"shape": shape, "by": "onednn" if kind in onednn_kinds(threads) else "torch", "ms": ms}
-            for kind, shape in KINDS.items()
-            if (ms := measured.products.get(threads, {}).get(kind)) is not None
-        },
-        "kept": str(timings_file()) if kept_timings() else None,
-    }
-
-
-def _lines(found: dict[str, Any]) -> list[str]:
-    known, threads = found["processor"], found["threads"]
-    has = ", ".join(name for key, name in _NAMES.items() if known[key])
-    lacks = ", ".join(name for key, name in _NAMES.items() if not known[key])
-    took = ", ".join(f"{count}: {ms:.2f} ms" for count, ms in threads["ms"].items())
-    return [
-        f"processor  {known['model']} ({known['vendor']})",
-        f"  has      {has or 'none of those below'}",
-        f"  has not  {lacks or '-'}",
-        f"torch      {found['torch']}, GPU: {found['gpu'] or 'none'}",
-        f"compiler   {'found: Transformers answer by compiled code' if found['compiled'] else NO_COMPILER}",
-        f"threads    {threads['best']} of {threads['all']} are worth it ({took})",
-        "products   ms of torch's BLAS, oneDNN, bfloat16 · who computes float32",
-        *(_product(kind, told) for kind, told in found["products"].items()),
-        f"kept in    {found['kept'] or 'no file: the cache folder cannot be written'}",
-    ]
-
-
-def _product(kind: str, told: dict[str, Any]) -> str:
-    shape = " x ".join(map(str, told["shape"]))
-    times = "".join(f"{told['ms'][who]:9.3f}" if who in told["ms"] else "        -" for who in _WHO)
-    return f"  {kind:<10} {shape:<18}{times} · {told['by']}"
+    emit(doctor_report(anew=measure), as_json=as_json, indent=2)

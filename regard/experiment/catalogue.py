@@ -1,15 +1,13 @@
 """What a person or an editor may want to know of the parts, as plain values."""
 
 from collections.abc import Mapping
-from inspect import Parameter
 from typing import Any
 
-from regard.config import as_values
 from regard.experiment import docstrings
 from regard.experiment.names import names_of
+from regard.experiment.settings_help import Described, settings_of
 from regard.experiment.tables import PARTS, SOCKET
-from regard.experiment.typenames import typename
-from regard.registry import Registry, Setting
+from regard.registry import Registry
 
 USES = ("cross", "encoder", "decoder")  # model.attention; model.self_attention of an encoder and of a decoder
 
@@ -34,7 +32,7 @@ def _row(kind: str, table: Registry[Any], name: str) -> dict[str, Any]:
         "aliases": names_of(kind, name),
         "place": table.place,
         **(_use(part) if kind in SOCKET else {}),
-        "settings": {key: _about(setting) for key, setting in table.settings(name).items()},
+        "settings": {one.place: _about(one) for one in settings_of(name, table.settings(name))},
     }
 
 
@@ -49,6 +47,6 @@ def _use(part: Any) -> dict[str, Any]:
     return {"uses": uses, "notes": [note for note, holds in notes.items() if holds]}
 
 
-def _about(setting: Setting) -> dict[str, Any]:
-    kind = {"type": typename(setting.annotation)}
-    return kind if setting.default is Parameter.empty else {**kind, "default": as_values(setting.default)}
+def _about(one: Described) -> dict[str, Any]:
+    kind = {"type": one.type}
+    return kind if one.required else {**kind, "default": one.default}

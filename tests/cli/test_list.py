@@ -10,13 +10,13 @@ from typer.testing import CliRunner
 
 from regard.attention.recipes import RECIPES
 from regard.cli.app import app
-from regard.cli.mechanisms import show
 from regard.errors import ConfigError
 from regard.experiment import MECHANISMS, PARTS, TABLES, catalogue
 from regard.experiment.names import others
 from regard.experiment.tables import SOCKET
 from regard.models import AttentionSettings, build_attention
 from regard.registry import Choice
+from regard.reports.catalogue.listing import show
 
 SHEET = {**MECHANISMS, "layer": PARTS["layer"]}
 OTHERS = others(SHEET)

@@ -9,7 +9,7 @@ from annotated_types import Ge, Le
 from regard.config import PartOf
 from regard.encoders import EncoderChoice
 from regard.experiment import MECHANISMS, TABLES, catalogue
-from regard.experiment.typenames import typename
+from regard.experiment.settings_help import typename
 from regard.layers.recurrent import Cell
 from regard.models import AttentionSettings
 from regard.objectives import PENALTIES

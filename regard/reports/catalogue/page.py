@@ -14,7 +14,6 @@ from regard.experiment.tables import SOCKET
 from regard.layers.positions import Position
 from regard.reports.catalogue.drawings import draw, effects
 from regard.reports.catalogue.marks import cells, code, escape, setting
-from regard.reports.catalogue.networks import overview, section
 from regard.reports.catalogue.trained import trained
 
 Trained = Mapping[tuple[str, str], str]  # by kind and name the line that names its configs
@@ -30,6 +29,26 @@ KINDS = {
     "pooling": "Poolings: how a text becomes one vector, or a few",
     "penalty": "Penalties: what an objective adds to the loss for where a model looks",
     "position": "Positions: where a word stands",
+    "encoder": "Encoders: what reads a source",
+    "decoder": "Decoders: what writes a target, or a text of its own",
+    "cell": "Cells: layers of recurrent encoders and decoders",
+    "feedforward": "Feed-forwards: what follows attention in a block",
+    "history": "Histories: what a block knows its own words by in place of attention",
+    "norm": "Norms: of the states in a block of convolutions",
+    "comparison": "Comparisons: what two texts have in common",
+    "fusion": "Fusions: what a passage knows of the question",
+    "tag_head": "Heads of taggers: from the states of words to a tag for each",
+}
+PLACES = {  # where a config names one
+    "encoder": "model.encoder",
+    "decoder": "model.decoder",
+    "cell": "model.encoder.cell",
+    "feedforward": "model.encoder.feedforward",
+    "history": "model.decoder.history",
+    "norm": "model.encoder.norm",
+    "comparison": "model.comparison",
+    "fusion": "model.fusion",
+    "tag_head": "model.head",
 }
 HIDDEN = {
     "score": "a hidden key is scored like any other; its weight is zero whatever the score",
@@ -44,7 +63,12 @@ SHAPED = {
     "weighting": ("forward",),
     "pooling": ("forward",),
     "penalty": ("of_one",),
+    **dict.fromkeys(NETWORKS, ("forward",)),
 }
+AROUND = """**Networks**
+
+Any encoder goes under any decoder; [mixing architectures](how-to/architectures.md) tells what must agree.
+"""
 CONTRACTS = {"position": Position.forward}  # whose rows say no more of shapes than that
 
 INTRO = f"""# Catalogue
@@ -86,9 +110,8 @@ def pages(root: Path) -> dict[str, str]:
         _picture(kind, name): drawn for kind in kinds for name in kinds[kind] if (drawn := draw(kind, name)) is not None
     }
     around, told = catalogue(NETWORKS), {row: _trained_by(files) for row, files in configs.items() if len(files) <= FEW}
-    text = [INTRO, *(_overview(kind, rows) for kind, rows in kinds.items()), overview(around), _layers()]
-    text += ["\n".join(_kind(kind, rows, pictures, told)) for kind, rows in kinds.items()]
-    text += ["\n".join(section(kind, rows, told)) for kind, rows in around.items()]
+    text = [INTRO, *(_overview(kind, rows) for kind, rows in kinds.items()), _networks(around), _layers()]
+    text += ["\n".join(_kind(kind, rows, pictures, told)) for kind, rows in {**kinds, **around}.items()]
     return {PAGE: "\n".join([*text, _names()]).rstrip() + "\n", **pictures}
 
 
@@ -120,6 +143,16 @@ def _overview(kind: str, rows: Mapping[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
+def _networks(parts: Mapping[str, Mapping[str, Any]]) -> str:
+    """A table of each kind of part of networks."""
+    lines = [AROUND]
+    for kind, rows in parts.items():
+        lines += [f"**{KINDS[kind]}**", "", cells("name", "what it computes"), "|---|---|"]
+        lines += [cells(f"[{name}](#{kind}-{name})", code(row["about"])) for name, row in rows.items()]
+        lines.append("")
+    return "\n".join(lines)
+
+
 def _layers() -> str:
     """What is no row of a table but a class."""
     lines = [
@@ -137,20 +170,29 @@ def _layers() -> str:
 
 
 def _kind(kind: str, rows: Mapping[str, Any], pictures: Container[str], told: Trained) -> Iterator[str]:
+    """All parts of one kind, as lines."""
     yield f"## {KINDS[kind]}\n"
     for name, row in rows.items():
         yield f"### {kind}: {name}\n"
-        yield f"{code(row['formula'])}\n"
-        if _picture(kind, name) in pictures:
-            shown = SHOWN.get(kind, "what {} looks at").format(name)
-            yield f"![{shown}]({PurePath(_picture(kind, name)).relative_to('docs')})\n"
-        more = body(MECHANISMS[kind][name])
-        if more:
-            yield escape(more) + "\n"
+        yield from _about(kind, name, row, pictures)
         yield from (f"- **{what}**: {said}" for what, said in _facts(kind, name, row))
         if (kind, name) in told:
             yield told[kind, name]
         yield ""
+
+
+def _about(kind: str, name: str, row: Mapping[str, Any], pictures: Container[str]) -> Iterator[str]:
+    """What a part computes, with its picture."""
+    more = body(PARTS[kind][name])
+    if kind in NETWORKS:
+        yield escape(f"{row['formula']}\n{more}".strip()) + "\n"
+        return
+    yield f"{code(row['formula'])}\n"
+    if _picture(kind, name) in pictures:
+        shown = SHOWN.get(kind, "what {} looks at").format(name)
+        yield f"![{shown}]({PurePath(_picture(kind, name)).relative_to('docs')})\n"
+    if more:
+        yield escape(more) + "\n"
 
 
 def _trained_by(files: Sequence[str]) -> str:
@@ -158,8 +200,10 @@ def _trained_by(files: Sequence[str]) -> str:
 
 
 def _facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    part: Any = MECHANISMS[kind][name]
-    if kind in TABLES:
+    part: Any = PARTS[kind][name]
+    if kind in NETWORKS:
+        yield "in a config", code(f"{PLACES[kind]}={name}")
+    elif kind in TABLES:
         yield "in a config", code(f"{'model.' if kind in SOCKET else ''}{row['place']}={name}")
     else:
         yield "in Python", code(f"{part.__module__.rpartition('.')[0]}.{part.__name__}")
@@ -170,6 +214,14 @@ def _facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, 
     for method in SHAPED.get(kind, ()):
         if method in vars(part):
             yield "shapes", code(formula(vars(part)[method]).rstrip("."))
+    if kind in MECHANISMS:
+        yield from _attention_facts(kind, name, row)
+    if row["paper"]:
+        yield "paper", f"<{row['paper']}>"
+
+
+def _attention_facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What is told of a part of attention alone."""
     if kind in CONTRACTS:
         yield "shapes", code(formula(CONTRACTS[kind]).rstrip("."))
     yield "mask", effects(name) if kind == "span" else HIDDEN[kind]
@@ -177,8 +229,6 @@ def _facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, 
         yield "use", ", ".join(row["uses"]) + "".join(f"; {note}" for note in row["notes"])
     if row["cost"]:
         yield "cost", row["cost"]
-    if row["paper"]:
-        yield "paper", f"<{row['paper']}>"
 
 
 def _names() -> str:

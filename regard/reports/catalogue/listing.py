@@ -1,5 +1,9 @@
-"""regard list attention: every mechanism on one sheet as wide as the terminal, or as plain paragraphs in a pipe."""
+"""regard list: parts with their settings as lines, and every mechanism of attention on one sheet.
 
+The sheet is as wide as the terminal; in a pipe it is plain paragraphs.
+"""
+
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,21 +13,44 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from regard.aliases import bare
+from regard.attention.recipes import RECIPES
+from regard.errors import ConfigError, nearest
+from regard.experiment import MECHANISMS, PARTS, catalogue
+from regard.experiment.docstrings import COST_LETTERS
+from regard.experiment.names import NAMES, look_up, look_up_place, others
+from regard.experiment.tables import SOCKET
+from regard.reports.catalogue.page import KINDS
+from regard.reports.report import Report
+
 Row = Mapping[str, Any]
 Parts = Mapping[str, Mapping[str, Row]]
 
-TITLES = {
-    "score": "how well a query and a key match",
-    "span": "what may be looked at",
-    "weighting": "how scores become weights",
-    "pooling": "how a text becomes one vector, or a few",
-    "penalty": "what an objective adds to the loss for where a model looks",
-    "position": "where a word stands",
-    "layer": "for models of your own, in Python",
-}
+ATTENTION = "attention"  # not one kind of part but all that is told on one sheet
+SHEET = {**MECHANISMS, "layer": PARTS["layer"]}
 MARKS = {"cross": "cross", "encoder": "enc", "decoder": "dec"}  # heads of columns, where there is room
 PIPED, INDENT = 80, "  "  # columns, where there is no terminal that would tell its own
 WIDE = 110  # columns of a terminal from which on cost, uses and paper have columns of their own
+
+
+def parts_report(what: str | None) -> Report:
+    """Report all parts, those of a kind, or what a name stands for. Raises ConfigError for an unknown name."""
+    if what == ATTENTION:
+        return Report([], catalogue(SHEET) | _names())
+    chosen, said = catalogue(), list[str]()
+    kind = {bare(kind): kind for kind in PARTS}.get(bare(what or ""))  # "Scores" are a kind, too
+    if kind is not None:
+        chosen = {kind: chosen[kind]}
+    elif what is not None:
+        chosen, said = _named(what, chosen)
+    lines = [*said, *(line for title, rows in chosen.items() for line in [title, *_lines_of(rows)])]
+    return Report([], chosen | _names() if what is None else chosen, "\n".join(lines))
+
+
+def show_attention(console: Console) -> None:
+    """Print the sheet of attention."""
+    parts = catalogue(SHEET)
+    show(parts, others(parts), f"cost: time for one sentence of {COST_LETTERS}", console)
 
 
 def show(parts: Parts, others: Sequence[Any], legend: str, console: Console) -> None:
@@ -34,9 +61,53 @@ def show(parts: Parts, others: Sequence[Any], legend: str, console: Console) -> 
     names = [*(name for rows in parts.values() for name in rows), *(one.names[0] for one in others)]
     width = max(map(len, names))
     for kind, rows in parts.items():
-        console.print(_title(kind, TITLES.get(kind, "")), _sheet(rows, width, console.width >= WIDE))
+        console.print(_title(kind, _title_of(kind)), _sheet(rows, width, console.width >= WIDE))
     console.print(_title("other", "what other names of the literature stand for"), _others(others, width))
     console.print(Text(f"\n{legend}", "dim"))
+
+
+def _lines_of(rows: Mapping[str, Row]) -> Iterator[str]:
+    for name, row in rows.items():
+        yield f"  {name:<18} {row['about']}"
+        if row["aliases"]:
+            yield f"  {'':<18} also {', '.join(row['aliases'])}"
+        for setting, about in row["settings"].items():
+            yield f"  {'':<18}   {_setting(setting, about)}"
+
+
+def _setting(name: str, about: dict[str, Any]) -> str:
+    return f"{name}: {about['type']}" + (
+        f" = {json.dumps(about['default'])}" if "default" in about else " (must be given)"
+    )
+
+
+def _named(name: str, parts: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The rows that a name stands for, and what to write for it. Raises ConfigError for an unknown name."""
+    place, known = look_up_place(name), look_up(name)
+    if place is None and not known:
+        close = nearest(name, [*parts, ATTENTION, *(one for one, _ in NAMES)])
+        hint = close if close.startswith("did") else f"kinds are {', '.join(parts)}"
+        raise ConfigError("list", f"there is no kind of part called '{name}', and no part", hint)
+    chosen: dict[str, Any] = {}
+    for one in known:
+        if one.part:
+            chosen.setdefault(one.kind, {})[one.part] = parts[one.kind][one.part]
+    said = [f"{name}: {place.about}: {place.use}"] if place else []
+    said += [f"{name}: {one.use()}" + (f" ({one.note})" if one.note else "") for one in known]
+    return chosen, list(dict.fromkeys(said))
+
+
+def _names() -> dict[str, Any]:
+    """Every name of an attention with its settings, and names of all else."""
+    names = {name: {"settings": one.settings, "warning": one.note or None} for name, one in RECIPES.named.items()}
+    return {"names": names, "elsewhere": [one._asdict() for one in others(SOCKET)]}
+
+
+# The sheet
+
+
+def _title_of(kind: str) -> str:
+    return "for models of your own, in Python" if kind == "layer" else KINDS[kind].partition(": ")[2]
 
 
 def _title(kind: str, about: str) -> RenderableType:

@@ -1,0 +1,63 @@
+"""regard doctor: what the machine does fast, and what is chosen for it."""
+
+from typing import Any
+
+import torch
+
+from regard.ops.kernels.transformer import compiled_transformer
+from regard.ops.machine import best_threads, onednn_kinds
+from regard.ops.processor import processor
+from regard.ops.timings import KINDS, kept_timings, timings, timings_file
+from regard.reports.report import Report
+
+_NAMES = {"avx2": "AVX2", "avx512": "AVX-512", "int8": "int8 (VNNI)", "bfloat16": "bfloat16", "amx": "AMX"}
+NO_COMPILER = "none that works (CXX, or c++; or the cache cannot be written): answers take twice as long"
+_WHO = ("torch", "onednn", "bfloat16")
+
+
+def doctor_report(*, anew: bool) -> Report:
+    """Report what was measured of the machine, `anew` where that is wanted."""
+    found = _found(anew=anew)
+    return Report([], found, "\n".join(_lines(found)))
+
+
+def _found(*, anew: bool) -> dict[str, Any]:
+    measured, known, threads = timings(anew=anew), processor(), torch.get_num_threads()
+    onednn_kinds.cache_clear()
+    return {
+        "processor": {"vendor": known.vendor, "model": known.model, **known.features},
+        "torch": torch.__version__,
+        "compiled": compiled_transformer() is not None,
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "threads": {"all": threads, "best": best_threads(measured, threads), "ms": dict(measured.threads)},
+        "products": {
+            kind: {"shape": shape, "by": "onednn" if kind in onednn_kinds(threads) else "torch", "ms": ms}
+            for kind, shape in KINDS.items()
+            if (ms := measured.products.get(threads, {}).get(kind)) is not None
+        },
+        "kept": str(timings_file()) if kept_timings() else None,
+    }
+
+
+def _lines(found: dict[str, Any]) -> list[str]:
+    known, threads = found["processor"], found["threads"]
+    has = ", ".join(name for key, name in _NAMES.items() if known[key])
+    lacks = ", ".join(name for key, name in _NAMES.items() if not known[key])
+    took = ", ".join(f"{count}: {ms:.2f} ms" for count, ms in threads["ms"].items())
+    return [
+        f"processor  {known['model']} ({known['vendor']})",
+        f"  has      {has or 'none of those below'}",
+        f"  has not  {lacks or '-'}",
+        f"torch      {found['torch']}, GPU: {found['gpu'] or 'none'}",
+        f"compiler   {'found: Transformers answer by compiled code' if found['compiled'] else NO_COMPILER}",
+        f"threads    {threads['best']} of {threads['all']} are worth it ({took})",
+        "products   ms of torch's BLAS, oneDNN, bfloat16 · who computes float32",
+        *(_product(kind, told) for kind, told in found["products"].items()),
+        f"kept in    {found['kept'] or 'no file: the cache folder cannot be written'}",
+    ]
+
+
+def _product(kind: str, told: dict[str, Any]) -> str:
+    shape = " x ".join(map(str, told["shape"]))
+    times = "".join(f"{told['ms'][who]:9.3f}" if who in told["ms"] else "        -" for who in _WHO)
+    return f"  {kind:<10} {shape:<18}{times} · {told['by']}"
