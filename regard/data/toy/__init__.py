@@ -5,21 +5,16 @@ kept for the test part, so a model that does well there has learned to combine a
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Literal
 
-from regard.data.toy.chinese import chinese
-from regard.data.toy.english import english
-from regard.data.toy.german import german
 from regard.data.toy.grammar import grammar
 from regard.data.toy.held import in_test
-from regard.data.toy.sentence import Sentence
+from regard.data.toy.language import language as speaker
 from regard.errors import ConfigError, nearest
 
-LANGUAGES = ("de", "zh")
+LANGUAGES = {"de": "german", "zh": "chinese"}
 MAX_WORDS = 14
-
-SAY: dict[str, Callable[[Sentence], str]] = {"de": german, "zh": chinese}
 
 
 def pairs(
@@ -34,14 +29,14 @@ def pairs(
         raise ConfigError("toy.language", f"there is no '{language}'", nearest(language, LANGUAGES))
     if part not in ("train", "test"):
         raise ConfigError("toy.part", f"there is no '{part}'", nearest(part, ("train", "test")))
-    return draw(SAY[language], count, random.Random(f"{seed}"), part == "test")
+    return draw(LANGUAGES[language], count, random.Random(f"{seed}"), part == "test")
 
 
-def draw(say: Callable[[Sentence], str], count: int, draws: random.Random, test: bool) -> Iterator[tuple[str, str]]:
+def draw(target: str, count: int, draws: random.Random, test: bool) -> Iterator[tuple[str, str]]:
     """Sample, and keep what is new and of the right part."""
-    toy, seen = grammar(), set[str]()
+    english, say, seen = speaker("english"), speaker(target), set[str]()
     while len(seen) < count:
-        sentence = toy.sentence(draws)
+        sentence = grammar().sentence(draws)
         if in_test(sentence) != test:
             continue
         source = english(sentence)

@@ -1,80 +1,113 @@
 """Samples sentences: a dozen patterns, filled with words that make sense together."""
 
 import random
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import TypeVar
 
-from regard.data.toy.events import NEGATIVE, Events
-from regard.data.toy.lexicon import lexicon
-from regard.data.toy.phrases import Weights, phrase, place, subject
-from regard.data.toy.sentence import (
-    Clause,
-    Event,
-    Joined,
-    Located,
-    Presence,
-    Quality,
-    Question,
-    Sentence,
-    Statement,
+from regard.data.toy.lexicon import Word, lexicon
+from regard.data.toy.trees import (
+    TENSES,
+    Determiner,
+    Slot,
+    Tense,
+    Tree,
+    event,
+    joined,
+    located,
+    phrase,
+    place,
+    presence,
+    quality,
+    question,
+    statement,
 )
 
-BEASTS = frozenset({"pet", "animal"})
+T = TypeVar("T")
+Weights = dict[Determiner, int]
+Spot = tuple[Word, Word]  # a preposition, and a noun with which it is a place
+
+NEGATIVE, COMPANION = 0.15, 0.3  # how often
+NAMES = 0.6  # of persons as subjects, the share of pronouns and names
+ADJECTIVE = 0.25  # how often a noun has one
+PLURAL = 0.25
+SUBJECT: Weights = {"the": 6, "a": 2, "number": 2, "this": 1, "my": 2}
+PLACE: Weights = {"the": 5, "my": 1}
+OBJECTS: dict[str, Weights] = {  # by the first flag that a verb has, the last one for every verb
+    "goal": {"the": 1},
+    "plain": {"the": 4, "this": 1, "my": 2, "none": 2},
+    "definite": {"the": 4, "this": 1, "my": 2},
+    "indefinite": {"a": 4, "number": 3},
+    "one": {"the": 4, "a": 4, "this": 1, "my": 2},
+    "": {"the": 6, "a": 5, "number": 3, "this": 2, "my": 2, "none": 2},
+}
+PUBLIC = frozenset({"water", "outside", "goal", "shore", "cover"})  # nobody's own
+SLOTS: tuple[Slot, ...] = ("front", "mid", "end")
 
 
 @cache
 def grammar() -> "Grammar":
-    """The one grammar."""
+    """Return the one grammar."""
     return Grammar()
 
 
-class Grammar(Events):
+class Grammar:
     """Draws sentences; what it draws depends on the `random.Random` alone."""
 
     def __init__(self) -> None:
-        super().__init__()
-        verbs = lexicon().verbs
-        self.verbs = [verb for verb in verbs if "clause" not in verb.objects]
-        self.attitudes = [verb for verb in verbs if "clause" in verb.objects]
-        self.described = [noun for noun in lexicon().nouns if self.phrases.adjectives[noun]]
-        self.portable = self.phrases.of(frozenset({"thing", "accessory"}))
-        self.beasts = self.phrases.of(BEASTS)
-        self.tops = self.phrases.spots(frozenset({"surface", "seat"}))
-        self.habitats = self.phrases.spots(frozenset({"outside", "shore"}))
+        words = lexicon()
+        self.persons = [word for word in words.subjects if word.person != "w"]
+        self.others = [word for word in self.persons if word.person != "1"]
+        self.weather = [word for word in words.subjects if word.person == "w"]
+        self.adjectives = {
+            noun: [adjective for adjective in words.adjectives if adjective.nouns & noun.classes]
+            for noun in words.nouns
+        }
+        self.feelings = [adjective for adjective in words.adjectives if "feeling" in adjective.nouns]
+        self.agents = {verb: nouns_of(*verb.subjects) for verb in words.verbs}
+        self.things = {verb: nouns_of(*verb.objects) for verb in words.verbs}
+        self.places = {verb: spots(*verb.places) for verb in words.verbs}
+        self.times = {tense: [time for time in words.times if tag in time.tenses] for tag, tense in TENSES.items()}
+        self.verbs = [verb for verb in words.verbs if "clause" not in verb.objects]
+        self.attitudes = [verb for verb in words.verbs if "clause" in verb.objects]
         self.habits = [verb for verb in self.verbs if "H" in verb.tenses]
         self.coming = [verb for verb in self.verbs if "F" in verb.tenses and "person" in verb.subjects]
+        self.described = [noun for noun in words.nouns if self.adjectives[noun]]
+        self.portable, self.tops = nouns_of("thing", "accessory"), spots("surface", "seat")
+        self.beasts, self.habitats = nouns_of("pet", "animal"), spots("outside", "shore")
 
-    def sentence(self, draws: random.Random) -> Sentence:
-        """One sentence of any pattern."""
+    def sentence(self, draws: random.Random) -> Tree:
+        """Draw one sentence of any pattern."""
         roll = draws.random()
         if roll < 0.5:
-            return Statement(self.event(draws, draws.choice(self.verbs), front=True))
+            return statement(self.event(draws, draws.choice(self.verbs), front=True))
         if roll < 0.6:
-            return Question(self.asked(draws))
+            return question(self.asked(draws))
         if roll < 0.7:
-            return Statement(self.quality(draws) if draws.random() < 0.75 else self.located(draws))
+            return statement(self.quality(draws) if draws.random() < 0.75 else self.located(draws))
         if roll < 0.74:
-            return Statement(self.presence(draws))
-        joined = self.joined(draws)
-        while joined.main.subject == joined.other.subject:  # nobody says that Tom hopes that Tom is well
-            joined = self.joined(draws)
-        return joined
+            return statement(self.presence(draws))
+        both = self.joined(draws)
+        while both.main.subject == both.other.subject:  # nobody says that Tom hopes that Tom is well
+            both = self.joined(draws)
+        return both
 
-    def joined(self, draws: random.Random) -> Joined:
-        """A feeling or an opinion about something, or its reason."""
+    def joined(self, draws: random.Random) -> Tree:
+        """Draw a feeling or an opinion about something, or its reason."""
         roll = draws.random()
         if roll < 0.4:
-            main = Event(subject(self.phrases, draws), draws.choice(self.attitudes), "state")
-            return Joined(main, "that", self.clause(draws))
+            main = event(self.subject(draws), draws.choice(self.attitudes), "state")
+            return joined(main, "that", self.clause(draws))
         if roll < 0.7:
             habit = self.event(draws, draws.choice(self.habits), "habit", timed=False, positive=True)
-            return Joined(self.feeling(draws), "when", habit, draws.random() < 0.5)
+            return joined(self.feeling(draws), "when", habit, draws.random() < 0.5)
         if roll < 0.9:
-            return Joined(self.feeling(draws), "because", self.clause(draws))
+            return joined(self.feeling(draws), "because", self.clause(draws))
         main = self.event(draws, draws.choice(self.coming), "future", timed=False)
-        return Joined(main, "because", self.feeling(draws, negative=0.0))
+        return joined(main, "because", self.feeling(draws, negative=0.0))
 
-    def clause(self, draws: random.Random, positive: bool = False) -> Clause:
-        """One that can stand after a conjunction or be a question: no time at its front."""
+    def clause(self, draws: random.Random, positive: bool = False) -> Tree:
+        """Draw one that can stand after a conjunction or be a question: no time at its front."""
         roll = draws.random()
         if roll < 0.2:
             return self.quality(draws, positive)
@@ -82,37 +115,159 @@ class Grammar(Events):
             return self.located(draws, positive)
         return self.event(draws, draws.choice(self.verbs), positive=positive)
 
-    def asked(self, draws: random.Random) -> Clause:
-        """What a question is about. German begins it with the verb: few begin with a rare one."""
+    def asked(self, draws: random.Random) -> Tree:
+        """Draw what a question is about. German begins it with the verb: few begin with a rare one."""
         clause = self.clause(draws, positive=True)
-        while isinstance(clause, Event) and clause.tense in ("progressive", "habit"):
+        while clause.rule == "event" and clause.tense in ("progressive", "habit"):
             clause = self.clause(draws, positive=True)
         return clause
 
-    def feeling(self, draws: random.Random, negative: float = NEGATIVE) -> Quality:
-        return Quality(
-            subject(self.phrases, draws), draws.choice(self.phrases.feelings), negative=draws.random() < negative
-        )
+    def feeling(self, draws: random.Random, negative: float = NEGATIVE) -> Tree:
+        return quality(self.subject(draws), draws.choice(self.feelings), draws.random() < negative)
 
-    def quality(self, draws: random.Random, positive: bool = False) -> Quality:
+    def quality(self, draws: random.Random, positive: bool = False) -> Tree:
         """The old house is small; never twice the same adjective."""
         noun = draws.choice(self.described)
-        thing = phrase(self.phrases, draws, noun, {"the": 4, "this": 1, "my": 1}, adjective=0)
-        fitting = self.phrases.adjectives[noun]
-        return Quality(thing, draws.choice(fitting), negative=not positive and draws.random() < NEGATIVE)
+        thing = self.phrase(draws, noun, {"the": 4, "this": 1, "my": 1}, adjective=0)
+        return quality(thing, draws.choice(self.adjectives[noun]), not positive and draws.random() < NEGATIVE)
 
-    def located(self, draws: random.Random, positive: bool = False) -> Located:
+    def located(self, draws: random.Random, positive: bool = False) -> Tree:
         """A thing on something, or an animal somewhere."""
         thing = draws.random() < 0.5
         noun = draws.choice(self.portable if thing else self.beasts)
-        who = phrase(self.phrases, draws, noun, {"the": 3, "my": 1})
-        where = place(self.phrases, draws, self.tops if thing else self.habitats)
-        return Located(who, where, not positive and draws.random() < NEGATIVE)
+        who = self.phrase(draws, noun, {"the": 3, "my": 1})
+        where = self.place(draws, self.tops if thing else self.habitats)
+        return located(who, where, not positive and draws.random() < NEGATIVE)
 
-    def presence(self, draws: random.Random) -> Presence:
+    def presence(self, draws: random.Random) -> Tree:
         thing = draws.random() < 0.5
-        where = place(self.phrases, draws, self.tops if thing else self.habitats)
+        where = self.place(draws, self.tops if thing else self.habitats)
         negative = draws.random() < NEGATIVE
         noun = draws.choice(self.portable if thing else self.beasts)
-        weights: Weights = {"a": 1} if negative else {"a": 1, "number": 2}
-        return Presence(where, phrase(self.phrases, draws, noun, weights), negative)
+        return presence(where, self.phrase(draws, noun, {"a": 1} if negative else {"a": 1, "number": 2}), negative)
+
+    def event(
+        self,
+        draws: random.Random,
+        verb: Word,
+        tense: Tense | None = None,
+        *,
+        front: bool = False,
+        timed: bool = True,
+        positive: bool = False,
+    ) -> Tree:
+        """Somebody does something; at some time where `timed`, which may stand in `front`."""
+        tense = tense or TENSES[draws.choice(verb.tenses)]
+        thing = self.object(draws, verb, tense)
+        times = self.times[tense] if timed and tense != "state" else []
+        time = draws.choice(times) if times and (tense == "habit" or draws.random() < 0.5) else None
+        slot = open_slot(draws, time, front) if time else None
+        negative = not positive and tense != "habit" and draws.random() < NEGATIVE and can_deny(verb, thing)
+        if negative and slot != "front" and thing and thing.definite:
+            time = slot = None  # the place of nicht would be open to taste
+        known = partial(self.phrase, draws, adjective=0)
+        receiver = known(draws.choice(nouns_of("person")), {"the": 3, "my": 1}) if "receiver" in verb.flags else None
+        who, companion, where = self.subject(draws, verb, tense), None, None
+        if "company" in verb.flags and draws.random() <= COMPANION:
+            mates = nouns_of("kin", "pet") if verb.english == "play" else nouns_of("kin")
+            companion = known(draws.choice(mates), {"the": 3, "my": 2})
+        if self.places[verb] and ("placed" in verb.flags or draws.random() < (0.2 if thing else 0.5)):
+            where = self.place(draws, self.places[verb])
+        return event(
+            who,
+            verb,
+            tense,
+            thing,
+            receiver=receiver,
+            companion=companion,
+            place=where,
+            time=time,
+            slot=slot or "end",
+            negative=negative,
+        )
+
+    def object(self, draws: random.Random, verb: Word, tense: Tense) -> Tree | None:
+        """Draw what a verb is done to."""
+        nouns = self.things[verb]
+        if not nouns:
+            return None
+        weights = next(some for flag, some in OBJECTS.items() if flag in verb.flags or not flag)
+        if tense == "habit":  # nobody always reads three books
+            weights = {determiner: weight for determiner, weight in weights.items() if determiner != "number"}
+        return self.phrase(draws, draws.choice(nouns), weights, one=bool(verb.flags & {"goal", "one"}))
+
+    def subject(self, draws: random.Random, verb: Word | None = None, tense: Tense = "state") -> Word | Tree:
+        """Draw who does it: a pronoun, a name, or a noun with this verb; without a verb, a person.
+
+        In German each verb has a form for "I" of its own in the present. A demo would see most too rarely to learn
+        them, so "I" does what the forms of a few verbs tell: what is past, to come, or a state.
+        """
+        if verb and "weather" in verb.subjects:
+            return self.weather[0]
+        if verb is None or ("person" in verb.subjects and draws.random() < NAMES):
+            return draws.choice(self.others if tense in ("progressive", "habit") else self.persons)
+        return self.phrase(draws, draws.choice(self.agents[verb]), SUBJECT)
+
+    def place(self, draws: random.Random, spots: Sequence[Spot]) -> Tree:
+        preposition, noun = draws.choice(spots)
+        return place(preposition, self.phrase(draws, noun, PLACE, ADJECTIVE / 2, one=True))
+
+    def phrase(
+        self, draws: random.Random, noun: Word, weights: Weights, adjective: float = ADJECTIVE, one: bool = False
+    ) -> Tree:
+        """A noun with a determiner that it can have; `one` makes it singular."""
+        determiner = fitting_determiner(noun, weighted(draws, weights))
+        plural = determiner in ("number", "none") or (determiner in ("the", "this", "my") and draws.random() < PLURAL)
+        number = draws.choice(lexicon().numbers) if determiner == "number" else None
+        fitting = self.adjectives[noun]
+        described = draws.choice(fitting) if fitting and draws.random() < adjective else None
+        return phrase(noun, determiner, described, plural and bool(noun.plural) and not one, number)
+
+
+@cache
+def nouns_of(*classes: str) -> list[Word]:
+    """Return the nouns of any of these classes."""
+    return [noun for noun in lexicon().nouns if noun.classes & {*classes}]
+
+
+def spots(*kinds: str) -> list[Spot]:
+    """Return the places of some kinds. "in the bank" is one, be the bank a room or where somebody works."""
+    words = lexicon()
+    found = {
+        (preposition.english, noun.english, noun.german): (preposition, noun)
+        for noun in words.nouns
+        for preposition in words.prepositions
+        if preposition.kind in noun.classes & {*kinds}
+    }
+    return list(found.values())
+
+
+def weighted(draws: random.Random, weights: dict[T, int]) -> T:
+    return draws.choices(list(weights), list(weights.values()))[0]
+
+
+def fitting_determiner(noun: Word, drawn: Determiner) -> Determiner:
+    """Return the one drawn, or else one that such a noun does have: no "two milks", no "my river"."""
+    classes, person = noun.classes, "person" in noun.classes
+    if "mass" in classes:
+        return drawn if drawn == "none" else "the"
+    if "single" in classes:
+        return drawn if drawn == "my" else "the"
+    if drawn == "my" and (classes & PUBLIC or (person and not classes & {"kin", "worker"})):
+        return "the"
+    if "relative" in classes and drawn in ("a", "this"):
+        return "my"
+    if person and drawn == "none":
+        return "the"
+    return drawn
+
+
+def open_slot(draws: random.Random, time: Word, front: bool) -> Slot | None:
+    """Draw where in an English sentence; None when only the front would do and is not free."""
+    free: list[Slot] = [name for name in SLOTS if name in time.slots and (front or name != "front")]
+    return draws.choice(free) if free else None
+
+
+def can_deny(verb: Word, thing: Tree | None) -> bool:
+    """Return whether all languages deny it alike: not three cats, and not on nobody."""
+    return thing is None or (thing.determiner != "number" and (thing.definite or not verb.preposition))
