@@ -12,8 +12,7 @@ from regard.attention.recipes import RECIPES
 from regard.config import as_values, parse_changes, read_settings
 from regard.errors import ConfigError
 from regard.experiment import IN_PYTHON, MECHANISMS, PARTS, TABLES, Experiment, schema
-from regard.experiment.names import NAMES, clashes, look_up, look_up_place, names_of
-from regard.experiment.places import PLACES
+from regard.experiment.names import NAMES, PLACES, clashes, look_up, look_up_place, names_of
 from regard.models import build_attention
 
 DIM = 16
