@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import check_plot_file, emit, say
-from regard.cli.group import tell
+from regard.cli.group import warn
 from regard.cli.options import Json, Plot, Run
 
 CalibrateChanges = Annotated[
@@ -58,6 +58,6 @@ def calibrate_command(
     found = calibrate_run(run, changes or [], by=by, lines=lines, passes=passes if quality else None, say=say)
     emit(confidence_report(found, f"Confidence of {run.name}"), as_json=as_json, plot=plot)
     if found.path is None:
-        tell(f"nothing is kept: {found.unkept}", "warning")
+        warn(f"nothing is kept: {found.unkept}")
     else:
         say(f"wrote {found.path}: predict and serve use it")

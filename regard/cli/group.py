@@ -136,6 +136,11 @@ def tell(text: str, kind: str = "error") -> None:
         print(mark, _short(line), file=sys.stderr)
 
 
+def warn(text: str) -> None:
+    """Print a warning on stderr."""
+    tell(text, "warning")
+
+
 def _short(line: str) -> str:
     """A line with its middle left out where it is very long: names that a user gave stand in it."""
     return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}"

@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from regard.cli.files import is_change
-from regard.cli.group import tell
+from regard.cli.group import warn
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.serve.settings import Settings
 
@@ -77,7 +77,7 @@ def _check_open(settings: Settings) -> None:
     if not settings.insecure:
         hint = "--api-key KEY, or --insecure to let them"
         raise ConfigError("--host", f"at {settings.host} other machines can ask, too", hint)
-    tell(f"every machine that reaches {settings.host} can ask: there is no --api-key", "warning")
+    warn(f"every machine that reaches {settings.host} can ask: there is no --api-key")
 
 
 def check_installed() -> None:

@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 
 from regard import predictor
 from regard.cli.app import app
-from regard.cli.files import BLOCK, chunks_of_lines
 from regard.cli.predict import N_BEST
 from regard.config import parse_changes
+from regard.data.readers.line_stream import BLOCK, chunks_of_lines
 from regard.documents.files import FileError
 from regard.errors import ConfigError, DataError, TooLongError
 from regard.results import Explanation, Prediction
@@ -286,7 +286,7 @@ class Dribble(io.RawIOBase):
 def test_lines_are_those_of_the_joined_blocks(blocks):
     blocks = [block for block in blocks if block and not max(block) > 127]
     text = b"".join(blocks).decode()
-    lines = [line for chunk in chunks_of_lines(Dribble(blocks), "stdin") for line in chunk]
+    lines = [line for chunk in chunks_of_lines(Dribble(blocks), "stdin", print) for line in chunk]
     assert lines == (text.removesuffix("\n").split("\n") if text else [])
 
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from regard.cli.rows import row
 from regard.explain import to_json
+from regard.predictor.line_answers import LineFormat
 from regard.results import (
     DocumentPrediction,
     LabelPrediction,
@@ -38,6 +38,6 @@ def test_a_warning_is_told_in_json(kind):
     plain, warned = (kind("a dog", "x y", -0.5, **MADE[kind], **more) for more in ({}, {"warning": "it is a guess"}))
     assert warned.details() == {**plain.details(), "warning": "it is a guess"}
     assert "warning" not in plain.details()
-    line = row(warned, 0, n_best=1, scores=False, alignment=False, as_json=True)
+    line = LineFormat(as_json=True).write(warned, 0)
     assert json.loads(line)["warning"] == "it is a guess"
     assert to_json([warned])["predictions"][0]["details"]["warning"] == "it is a guess"

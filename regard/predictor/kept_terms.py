@@ -1,38 +1,30 @@
-"""What the answers of `regard predict` have to keep, and what is told of it: --glossary and --prefix."""
+"""What answers to lines have to keep, and what is told of it: --glossary and --prefix."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from regard.cli.files import chunks_of_lines, open_text
-from regard.cli.group import tell
+from regard.data.readers.line_stream import chunks_of_lines, open_text
+from regard.documents.glossary import Glossary
 from regard.errors import ConfigError, DataError
+from regard.predictor.predictor import Predictor
+from regard.results import Prediction, TermUse
 
-if TYPE_CHECKING:
-    from regard.documents.glossary import Glossary
-    from regard.predictor import Predictor
-    from regard.results import Prediction, TermUse
+Answer = Callable[[list[str], int], list[Prediction]]  # of lines, so many others before them
+Warn = Callable[[str], None]
 
 
-class Kept:
+class KeptTerms:
     """Terms and prefixes, and how many of the terms were found and used."""
 
-    def __init__(self, glossary: "Glossary | None", prefix: Path | None, file: Path | None = None) -> None:
-        """`file` is that of the glossary."""
-        self.glossary, self.prefix, self.file = glossary, prefix, file
-        self.prefixes = None if prefix is None else _lines(prefix)
+    def __init__(self, file: Path | None, prefix: Path | None, warn: Warn) -> None:
+        """Read the files of a glossary and of prefixes. Raises DataError for one that cannot be read."""
+        self.glossary = None if file is None else Glossary.read(file)
+        self.file, self.prefix, self.warn = file, prefix, warn
+        self.prefixes = None if prefix is None else _lines(prefix, warn)
         self.found, self.unused = 0, 0
 
-    @classmethod
-    def read(cls, glossary: Path | None, prefix: Path | None) -> "Kept":
-        """The files of the options. Raises DataError for one that cannot be read."""
-        if glossary is None:
-            return cls(None, prefix)
-        from regard.documents.glossary import Glossary
-
-        return cls(Glossary.read(glossary), prefix, glossary)
-
-    def check(self, predictor: "Predictor") -> None:
+    def check(self, predictor: Predictor) -> None:
         """Read the glossary in the languages of a model, which a TBX file may have among others.
 
         Raises DataError for terms that are too long, ConfigError for a model that translates nothing.
@@ -44,10 +36,10 @@ class Kept:
             self.glossary = type(self.glossary).read(self.file, predictor.languages)
             predictor.term_phrases.check([self.glossary])
 
-    def answer(self, predict: Callable[..., "list[Prediction]"]) -> "Callable[[list[str], int], list[Prediction]]":
+    def answer(self, predict: Callable[..., list[Prediction]]) -> Answer:
         """Predictions of lines, so many others before them, with what they have to keep."""
 
-        def answer(texts: list[str], before: int) -> "list[Prediction]":
+        def answer(texts: list[str], before: int) -> list[Prediction]:
             given: dict[str, Any] = {} if self.glossary is None else {"glossary": self.glossary}
             if self.prefixes is not None:
                 given["prefixes"] = some = self.prefixes[before : before + len(texts)]
@@ -58,13 +50,13 @@ class Kept:
 
         return answer
 
-    def counted(self, answers: "Iterator[list[Prediction]]") -> "Iterator[list[Prediction]]":
+    def counted(self, answers: Iterator[list[Prediction]]) -> Iterator[list[Prediction]]:
         """The same predictions, whose terms are counted."""
         for some in answers:
             self._note(some)
             yield some
 
-    def translated(self, predictor: "Predictor", path: Path) -> "tuple[bytes, list[Prediction]]":
+    def translated(self, predictor: Predictor, path: Path) -> tuple[bytes, list[Prediction]]:
         """A document, its terms counted. Raises ConfigError where there are prefixes."""
         if self.prefix is not None:
             raise ConfigError(
@@ -76,11 +68,11 @@ class Kept:
         return data, predictions
 
     def close(self) -> None:
-        """Tells how many terms were not used."""
+        """Warn of the terms that were not used."""
         if self.unused:
-            tell(f"{self.unused:,} of the {self.found:,} terms that were found are not used", "warning")
+            self.warn(f"{self.unused:,} of the {self.found:,} terms that were found are not used")
 
-    def _note(self, predictions: "Sequence[Prediction]") -> None:
+    def _note(self, predictions: Sequence[Prediction]) -> None:
         for one in predictions:
             for part in getattr(one, "parts", [one]):
                 uses: list[TermUse] = getattr(getattr(part, "terms", None), "uses", [])
@@ -88,11 +80,11 @@ class Kept:
                 self.unused += sum(use.target_place is None for use in uses)
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path: Path, warn: Warn) -> list[str]:
     """The lines of a file of texts. Raises DataError for one that cannot be read, or is not UTF-8."""
     try:
         with open_text(path) as stream:
-            return [line for some in chunks_of_lines(stream, str(path)) for line in some]
+            return [line for some in chunks_of_lines(stream, str(path), warn) for line in some]
     except OSError as error:
         hint = "name a file with a line for each text: what its answer begins with, or nothing"
         raise DataError(path, f"these prefixes cannot be read: {error.strerror or error}", hint=hint) from error

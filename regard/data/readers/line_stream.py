@@ -1,0 +1,77 @@
+"""Lines of a file or a pipe, as they arrive."""
+
+import gzip
+import zlib
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from regard.data.readers.lines import C1, C1_HINT, encoding_hint
+from regard.errors import DataError
+
+BLOCK = 2**16  # bytes read at once from a file; a pipe gives what it has
+
+
+def open_text(path: Path) -> BinaryIO:
+    """The bytes of a text file, unpacked where its name ends with .gz."""
+    return cast(BinaryIO, gzip.GzipFile(path)) if path.suffix == ".gz" else path.open("rb")
+
+
+def chunks_of_lines(stream: BinaryIO, name: str, warn: Callable[[str], None]) -> Iterator[list[str]]:
+    """Lines as they arrive, split at "\\n" alone; where they are not UTF-8, those before, and then a DataError.
+
+    The first line with a C1 control character, which no text needs, is warned of.
+    """
+    number, clean = 0, True
+    for texts in chain.from_iterable(_texts(*some, name) for some in _whole_lines(stream, name)):
+        found = next(((line, C1.search(text)) for line, text in enumerate(texts, number + 1) if C1.search(text)), None)
+        if clean and found is not None and found[1] is not None:
+            hint = C1_HINT.format(_file(name))
+            warn(f"{name}:{found[0]}: holds the control character U+{ord(found[1][0]):04X} ({hint})")
+            clean = False
+        number += len(texts)
+        yield texts
+
+
+def _whole_lines(stream: BinaryIO, name: str) -> Iterator[tuple[list[bytes], int]]:
+    """Lines as they arrive, and how many came before them."""
+    rest, number = b"", 0
+    for block in iter(lambda: _some(stream, name), b""):
+        *whole, rest = (rest + block).split(b"\n")
+        if whole:
+            yield whole, number
+            number += len(whole)
+    if rest:
+        yield [rest], number
+
+
+def _some(stream: Any, name: str) -> bytes:
+    try:
+        block: bytes = stream.read1(BLOCK)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(name, f"damaged gzip file: {error}") from error
+    return block
+
+
+def _texts(lines: list[bytes], before: int, name: str) -> Iterator[list[str]]:
+    """Lines as texts; `before` of them came earlier."""
+    texts: list[str] = []
+    for number, line in enumerate(lines, start=before + 1):
+        text = line.removesuffix(b"\r")
+        try:
+            texts.append((text.removeprefix(BOM_UTF8) if number == 1 else text).decode("utf-8"))  # as in training
+        except UnicodeDecodeError as error:
+            if texts:
+                yield texts
+            found = text[error.start : error.start + 2]
+            problem = f"byte 0x{found[0]:02x}, {error.start + 1} of the line, is not UTF-8"
+            hint = encoding_hint(_file(name), found, error.reason, b"\n".join(lines))
+            raise DataError(name, problem, line=number, hint=hint) from error
+    yield texts
+
+
+def _file(name: str) -> str:
+    """What a command to mend a stream calls its file."""
+    return "FILE" if name == "stdin" else name

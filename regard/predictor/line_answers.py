@@ -1,0 +1,245 @@
+"""Lines in, predictions out: what `regard predict` answers to a stream of lines, or to a document."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from regard.data.readers.line_stream import chunks_of_lines, open_text
+from regard.documents.files import FileError
+from regard.documents.numeral_faults import compared
+from regard.documents.size_budget import TooLarge
+from regard.errors import ConfigError, DataError, TooLongError
+from regard.explain import format_pharaoh, word_alignment
+from regard.predictor.confidence import abstained
+from regard.predictor.kept_terms import Answer, KeptTerms, Warn
+from regard.predictor.predictor import Predictor
+from regard.results import Prediction, empty_answer
+
+UNREAD = (".pdf", ".doc", ".odt", ".rtf", ".epub", ".xls", ".xlsx", ".ppt", ".pptx", ".zip", ".png", ".jpg")
+DOCUMENTS = (".html", ".htm", ".srt", ".docx")  # a .txt file is read line by line
+
+
+class LineFormat(NamedTuple):
+    """How predictions are written."""
+
+    n_best: int = 1
+    scores: bool = False
+    alignment: bool = False
+    as_json: bool = False
+    least: float | None = None  # confidence of an answer that is not withheld
+
+    def write(self, prediction: Prediction, number: int) -> str:
+        """Return what is written for source line `number`, from 0; several lines only when several texts are wanted."""
+        links = _links(prediction) if self.alignment else None
+        if self.as_json:
+            return _json(prediction, self.n_best, links)
+        return _line(prediction, number, self.n_best, self.scores, links)
+
+
+def answers(
+    predictor: Predictor,
+    document: Path | None,
+    source: Path | None,
+    kept: KeptTerms,
+    sure: "Abstention",
+    shown: LineFormat,
+    *,
+    raw: bool,
+) -> Iterator[bytes]:
+    """Return the translated document, else the answers to lines; at the end warn of what was withheld or not used."""
+    if document:
+        yield from translated_document(predictor, document, kept)
+    else:
+        yield from answered_lines(predictor, source, kept, sure, shown, raw=raw)
+        sure.close()
+    kept.close()
+
+
+def answered_lines(
+    predictor: Predictor, source: Path | None, kept: KeptTerms, sure: "Abstention", shown: LineFormat, *, raw: bool
+) -> Iterator[bytes]:
+    """Return the answers to the lines of a file, else of stdin, chunk by chunk as they arrive."""
+    name, numbers = str(source or "stdin"), count()
+    plain = partial(raw_lines, predictor, explain=shown.alignment) if raw or shown.alignment else predictor.translate
+    answer = sure.answer(beside_empty(kept.answer(plain), predictor))
+    with ExitStack() as stack:
+        stream = stack.enter_context(open_text(source)) if source else sys.stdin.buffer
+        chunks = chunks_of_lines(stream, name, kept.warn)
+        for some in kept.counted(predicted(answer, chunks, name, kept.warn)):
+            yield "".join(f"{shown.write(one, next(numbers))}\n" for one in some).encode()
+
+
+def beside_empty(answer: Answer, predictor: Predictor) -> Answer:
+    """Return what answers lines of which a column is empty with nothing, and the others as `answer` does.
+
+    A model that writes is asked about all: it may begin a text.
+    """
+    if predictor.task.answers == "text":
+        return answer
+    columns = predictor.task.inputs
+
+    def answered(texts: list[str], before: int) -> list[Prediction]:
+        found = {place: one for place, text in enumerate(texts) if (one := empty_answer(columns, text)) is not None}
+        places = [place for place in range(len(texts)) if place not in found]
+        try:
+            told = answer([texts[place] for place in places], before) if places else []
+        except DataError as error:
+            raise error if error.line is None else error.at(places[error.line - 1] + 1) from error
+        found |= zip(places, told, strict=True)
+        return [found[place] for place in range(len(texts))]
+
+    return answered
+
+
+class Abstention:
+    """Answers that are not sure enough, withheld and counted; of none without a `least` confidence."""
+
+    def __init__(self, least: float | None, predictor: Predictor, run: Path, warn: Warn) -> None:
+        """Raise ConfigError where the run tells no calibrated confidence."""
+        if least is not None and not predictor.task.wording.items:
+            problem = (
+                "needs a calibrated confidence, and the answers of this model have no items that are right or wrong"
+            )
+            raise ConfigError("--abstain", problem, "leave it out")
+        if least is not None and predictor.calibration is None:
+            problem = "needs a calibrated confidence, which this run does not tell"
+            raise ConfigError("--abstain", problem, f"regard calibrate {run}")
+        self.least, self.warn, self.lines, self.withheld = least, warn, 0, 0
+
+    def answer(self, answer: Answer) -> Answer:
+        """The same predictions without what is withheld."""
+
+        def sure(texts: list[str], before: int) -> list[Prediction]:
+            found = answer(texts, before)
+            if self.least is not None:
+                found = abstained(found, self.least)
+                self.lines += len(found)
+                self.withheld += sum(one.withheld is not None for one in found)
+            return found
+
+        return sure
+
+    def close(self) -> None:
+        """Warn of the lines that have no answer."""
+        if self.withheld:
+            told = f"{self.withheld:,} of {self.lines:,} lines have no answer: their confidence is below {self.least:g}"
+            self.warn(told)
+
+
+def predicted(answer: Answer, chunks: Iterator[list[str]], name: str, warn: Warn) -> Iterator[list[Prediction]]:
+    """Predictions, chunk by chunk. At a fault those of the lines before it, then the fault, with how many they were."""
+    done = 0
+    try:
+        for texts in chunks:
+            found, fault = _answered(answer, texts, done)
+            for line, one in enumerate(found, start=done + 1):
+                if one.warning:
+                    warn(f"{name}:{line}: {one.warning}")
+            if found:
+                yield found
+            done += len(found)
+            if fault is not None:
+                raise DataError(name, fault.problem, line=done + 1, hint=fault.hint) from fault
+    except DataError as error:
+        told = [error.hint] if error.hint else []
+        hint = "; ".join([*told, f"lines answered before it: {done:,}"])
+        raise DataError(name, error.problem, line=error.line, hint=hint) from error
+
+
+def _answered(answer: Answer, texts: list[str], before: int) -> tuple[list[Prediction], DataError | None]:
+    """Predictions of the lines before the first that cannot be read, and why it cannot.
+
+    A line that is too long for the model has an empty answer, whose warning says so.
+    """
+    found = list[Prediction]()
+    while rest := texts[len(found) :]:
+        try:
+            return found + answer(rest, before + len(found)), None
+        except TooLongError as error:
+            good, told = _before(rest, error), f"{error.problem}: it has no answer ({error.hint})"
+        except DataError as error:
+            good = _before(rest, error)
+            return found + (answer(good, before + len(found)) if good else []), error
+        found += answer(good, before + len(found)) if good else []
+        found.append(Prediction(rest[len(good)], "", 0.0, finished=False, warning=told))
+    return found, None
+
+
+def _before(texts: list[str], error: DataError) -> list[str]:
+    """The texts before that of a fault."""
+    return texts[: (error.line or 1) - 1]
+
+
+def raw_lines(predictor: Predictor, texts: list[str], **options: Any) -> list[Prediction]:
+    """Each line as one sentence with nothing kept; a warning says which numerals a translation lost."""
+    found = predictor.predict(texts, **options)
+    return compared(found) if {"source", "target"} <= predictor.task.columns.keys() else found
+
+
+def document_path(path: Path | None, output: Path | None, *, details: bool) -> Path | None:
+    """The input where it is a document; raises ConfigError where its translation cannot be shown as asked."""
+    suffix = "" if path is None else path.suffix.lower()
+    if suffix in UNREAD:
+        told = f"files of the kind '{suffix}' cannot be translated"
+        raise ConfigError(str(path), told, f"these can: {', '.join(DOCUMENTS)}, and texts of one line a sentence")
+    if path is None or suffix not in DOCUMENTS:
+        return None
+    if output and output.suffix.lower() != suffix and (output.is_file() or not output.exists()):
+        raise ConfigError(
+            str(output), f"will be a file as {path.name} is", f"name it {output.with_suffix(suffix).name}"
+        )
+    if details:
+        told = "is translated as a whole: it has no scores, links or alternatives"
+        raise ConfigError(str(path), told, "--raw reads the file line by line")
+    if path.suffix.lower() == ".docx" and not output and sys.stdout.isatty():
+        raise ConfigError(str(path), "cannot be shown on a terminal", "--output FILE.docx")
+    return path
+
+
+def translated_document(predictor: Predictor, path: Path, kept: KeptTerms) -> Iterator[bytes]:
+    """The translated file, once; warnings name the sentences that they are about."""
+    try:
+        data, predictions = kept.translated(predictor, path)
+    except (FileError, TooLarge) as error:
+        raise DataError(str(path), str(error)) from error
+    for number, one in enumerate(predictions, start=1):
+        if one.warning:
+            kept.warn(f"{path}: sentence {number}: {one.warning}")
+    yield data
+
+
+def _json(prediction: Prediction, n_best: int, links: str | None) -> str:
+    """One JSON object for one source line."""
+    best = [prediction, *prediction.alternatives][:n_best]
+    rows = [{"text": one.text, "score": one.score, "finished": one.finished} for one in best]
+    others = [{**told, **one.details()} for told, one in zip(rows[1:], best[1:], strict=True)]
+    more: dict[str, Any] = {"alternatives": others} if n_best > 1 else {}
+    more |= {} if links is None else {"alignment": links}
+    more |= prediction.details()
+    return json.dumps({"source": prediction.source, **rows[0], **more}, ensure_ascii=False)
+
+
+def _line(prediction: Prediction, number: int, n_best: int, scores: bool, links: str | None) -> str:
+    after = "" if links is None else f"\t{links}"
+    if n_best > 1:
+        best = [prediction, *prediction.alternatives][:n_best]
+        first, *rest = [f"{number} ||| {_one_line(str(one))} ||| {one.score:.4f}" for one in best]
+        return "\n".join([first + after, *rest])  # the links are those of the best
+    return (f"{prediction.score:.4f}\t" if scores else "") + _one_line(str(prediction)) + after
+
+
+def _links(prediction: Prediction) -> str:
+    """Links of words, from 0, source before target."""
+    found = prediction.explanation
+    if found is None or not found.weights:
+        return ""
+    return format_pharaoh(word_alignment(found.source_tokens, found.target_tokens, found.weights).links)
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\n", " ")
