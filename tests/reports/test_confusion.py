@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from regard.cli.app import app
 from regard.evaluation.confusion import confusion_of, tag_confusion
-from regard.reports.confusion import MOST, picture_of, text_of
+from regard.reports.evaluation_report import MOST, picture_of, text_of
 
 RIGHT = ["good", "good", "good", "b<d", "b<d", "so-so"]
 GIVEN = ["good", "good", "b<d", "b<d", "good", "good"]
