@@ -9,8 +9,9 @@ import numpy as np
 from regard.config import parse_changes, read_settings
 from regard.data.columns.label import LabelColumn
 from regard.data.readers import READERS
-from regard.data.readers.label_table import SHOWN, field_with
+from regard.data.readers.label_table import field_with
 from regard.data.readers.lines import read_lines
+from regard.data.readers.tables import LISTED_LABELS
 from regard.errors import ConfigError, DataError
 from regard.evaluation import Score, compare_statistics, interval_of
 from regard.evaluation.metric import Statistics
@@ -152,7 +153,7 @@ def _check_labels(experiment: Experiment, task: Task, examples: Examples, run: P
     read = (choice.settings.get("fields") or {}).get(task.last)
     found = field_with(Path(place), choice.name, labels) if read is not None else None
     if found in (None, read):
-        raise DataError(place, problem, hint=f"it knows {', '.join(labels[:SHOWN])}")
+        raise DataError(place, problem, hint=f"it knows {', '.join(labels[:LISTED_LABELS])}")
     hint = f"data.test={{name: {choice.name}, file: …, fields: {{{task.last}: {found}, …}}}}"
     raise DataError(place, f"{problem}: {task.last} read from field {read}; field {found} looks like it", hint=hint)
 

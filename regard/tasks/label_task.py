@@ -11,7 +11,8 @@ import numpy as np
 from torch import Tensor
 
 from regard.data.columns import TextColumn
-from regard.data.readers.label_table import Fields, TableLayout, label_layout
+from regard.data.readers.label_table import label_layout
+from regard.data.readers.tables import Fields, TableLayout
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.evaluation.confusion import Confusion, confusion_of

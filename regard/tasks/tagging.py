@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 from regard.attention import recording
 from regard.data.columns import Column, WordsColumn
 from regard.data.readers.conll import conll_layout
-from regard.data.readers.label_table import Fields, TableLayout
+from regard.data.readers.tables import Fields, TableLayout
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.errors import DataError

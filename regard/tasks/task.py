@@ -14,7 +14,7 @@ from regard.data import Corpus, Fold, Part, Reader
 from regard.data.batches import Batches
 from regard.data.columns import Column, Columns, TextColumn, of_language
 from regard.data.packing import chunks
-from regard.data.readers.label_table import Fields, TableLayout
+from regard.data.readers.tables import Fields, TableLayout
 from regard.data.streams import PlannedStream, Stream
 from regard.decoding import Engine, Search, SearchEngine
 from regard.decoding.features import Feature

@@ -1,4 +1,4 @@
-"""Readers: files → a stream of examples. One file a format, each built with (columns,)."""
+"""Readers: sources of examples, a file a format, and shapings of what another reads; each built with (columns,)."""
 
 from regard.data.readers.adding import AddingReader
 from regard.data.readers.babi import BabiReader
@@ -17,11 +17,10 @@ from regard.data.readers.jsonl import JsonlReader
 from regard.data.readers.line_numbers import NumberedReader
 from regard.data.readers.next_sentence import NextSentenceReader
 from regard.data.readers.parallel import ParallelReader
-from regard.data.readers.part import Fold, Part
+from regard.data.readers.part import Fold, Part, Stretch
 from regard.data.readers.reader import Reader
 from regard.data.readers.sentence_order import SentenceOrderReader
 from regard.data.readers.squad import SquadReader
-from regard.data.readers.stretch import Stretch
 from regard.data.readers.suggestions import SuggestionsReader
 from regard.data.readers.tmx import TmxReader
 from regard.data.readers.tsv import TsvReader

@@ -10,14 +10,14 @@ from regard.config import Doc
 from regard.config.bounds import Size
 from regard.data.examples import Example
 from regard.data.readers.lines import lines_in, read_lines, told
-from regard.data.readers.reader import Reader
+from regard.data.readers.reader import FileReader, GroupedReader
 from regard.errors import DataError, PartError
 
 ARCHIVES = (".tar.gz", ".tgz", ".tar")
 _LINE = re.compile(r"(\d+) (.*)", re.DOTALL)
 
 
-class BabiReader(Reader):
+class BabiReader(FileReader, GroupedReader):
     """Lines `7 a sentence.` and `8 a question?<tab>answer<tab>supporting lines`; number 1 begins a new story.
 
     An example is a question with all sentences of its story before it: of three columns the first one holds the story,
@@ -39,18 +39,15 @@ class BabiReader(Reader):
             raise PartError(problem, "use it for reading, question_answering or classification")
         if file.endswith(ARCHIVES) and task is None:
             raise PartError("must be given for an archive", "the number of a task, 1 to 20", setting="task")
-        self.columns, self.files = tuple(columns), (Path(file).expanduser(),)
+        super().__init__(columns, file)
         self._task, self._part = task, part
 
     def key(self) -> str:
         return f"babi {self._task} {self._part}, stories together"
 
-    def __iter__(self) -> Iterator[Example]:
-        return (example for _, example in self.grouped())
-
     def grouped(self) -> Iterator[tuple[str, Example]]:
         """The examples, each behind its whole story, which goes on behind the question."""
-        (path,) = self.files
+        path = self.path
         if not path.name.endswith(ARCHIVES):
             yield from self._examples(path, read_lines(path))
             return

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from regard.data.examples import Example
-from regard.data.readers.reader import Reader
+from regard.data.readers.reader import GroupedReader, Reader
 from regard.errors import DataError
 
 Texts = Mapping[str, str]  # of an example, by column
 
 
-class CheckedReader(Reader):
+class CheckedReader(GroupedReader):
     """The examples of a reader. Raises DataError, with file and line, for one for which `check` raises one.
 
     Of a usable example `learnt` returns what is learnt from, or None: it is left out, and its line kept; where all are,
@@ -29,9 +29,6 @@ class CheckedReader(Reader):
 
     def key(self) -> str:
         return self._reader.key()
-
-    def __iter__(self) -> Iterator[Example]:
-        return (example for _, example in self.grouped())
 
     def grouped(self) -> Iterator[tuple[str, Example]]:
         """The examples as the reader groups them."""

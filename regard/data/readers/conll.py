@@ -9,10 +9,9 @@ from typing import Annotated, NamedTuple
 from regard.aliases import alias
 from regard.config import Doc
 from regard.data.examples import Example
-from regard.data.readers.fields import FieldNumbers, FileName, field_places
-from regard.data.readers.label_table import Fields, TableLayout
 from regard.data.readers.lines import read_lines
-from regard.data.readers.reader import Reader
+from regard.data.readers.reader import FileName, FileReader
+from regard.data.readers.tables import FieldNumbers, Fields, TableLayout, field_places
 from regard.errors import DataError, PartError
 
 DOCUMENT = "-DOCSTART-"  # the word of a line that begins a document
@@ -23,7 +22,7 @@ CONLLU_FIELDS = (2, 4)  # of them the word and its universal tag
 SPAN = re.compile(r"O|[BIESLU](-.*)?")  # a tag of a span, or of none
 
 
-class ConllReader(Reader):
+class ConllReader(FileReader):
     """A sentence is an example; its columns hold a value for each word, parted by spaces. `fields` counts from 1.
 
     Spaces within a field become `_`. Lines with # before the first word of a sentence are comments, unless the file
@@ -51,34 +50,36 @@ class ConllReader(Reader):
     ) -> None:
         if delimiter is not None and len(delimiter) != 1:
             raise PartError(f"is '{delimiter}'", "one character, or leave it out", setting="delimiter")
-        self.files = (Path(file).expanduser(),)
-        if fields is None and len(columns) == len(CONLLU_FIELDS) and _is_conllu(self.files[0], delimiter):
+        super().__init__(columns, file)
+        if fields is None and len(columns) == len(CONLLU_FIELDS) and _is_conllu(self.path, delimiter):
             fields = dict(zip(columns, CONLLU_FIELDS, strict=True))
-        self.columns, self._places = tuple(columns), field_places(columns, fields)
-        self._delimiter, self._numbered = delimiter, 0 not in self._places.values()
+        self._places, self._delimiter = field_places(columns, fields), delimiter
+        self._numbered = 0 not in self._places.values()
 
     def key(self) -> str:
         return f"conll {self._places} {self._delimiter!r}"
 
     def __iter__(self) -> Iterator[Example]:
-        (path,) = self.files
-        for rows in conll_sentences(path, self._delimiter):
+        for rows in conll_sentences(self.path, self._delimiter):
             words = [row for row in rows if not (self._numbered and NO_WORD.fullmatch(row.cells[0]))]
             if words:
-                values = zip(*(self._fields(path, row) for row in words), strict=True)
+                values = zip(*(self._fields(row) for row in words), strict=True)
                 texts = {column: " ".join(each) for column, each in zip(self._places, values, strict=True)}
                 yield Example(words[0].line, texts)
 
-    def _fields(self, path: Path, row: "TokenRow") -> list[str]:
+    def _fields(self, row: "TokenRow") -> list[str]:
         """What a line says in each column."""
         for column, place in self._places.items():
             if place >= len(row.cells):
                 problem = f"fields: {len(row.cells)}; '{column}' is field {place + 1}"
                 raise DataError(
-                    path, problem, line=row.line, hint="a word and its tags a line, an empty line between sentences"
+                    self.path,
+                    problem,
+                    line=row.line,
+                    hint="a word and its tags a line, an empty line between sentences",
                 )
             if not row.cells[place]:
-                raise DataError(path, f"field {place + 1}, '{column}', is empty", line=row.line)
+                raise DataError(self.path, f"field {place + 1}, '{column}', is empty", line=row.line)
         return ["_".join(row.cells[place].split()) or "_" for place in self._places.values()]
 
 

@@ -1,15 +1,10 @@
 """Each line of a document with the one after it: what to say next."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
 
-from annotated_types import Ge
-
-from regard.config import Doc
 from regard.data.examples import Example
-from regard.data.readers.documents import DocumentsReader
-from regard.data.readers.fields import FileName
-from regard.data.readers.reader import Reader
+from regard.data.readers.documents import DocumentPart, DocumentsReader, Every, Index
+from regard.data.readers.reader import FileName, Reader
 from regard.errors import PartError
 
 TEXT = "text"  # the one column of what is paired
@@ -27,14 +22,9 @@ class ConsecutiveReader(Reader):
         columns: tuple[str, ...],
         *,
         file: FileName,
-        index: Annotated[
-            str,
-            Doc("File with a line for each document, with tabs: name, category, first line from 1, number of lines."),
-        ],
-        part: Annotated[Literal["train", "dev", "test"], Doc("Part to read.")] = "train",
-        every: Annotated[
-            int, Ge(3), Doc("Of so many documents the last is for the test part and the one before for the dev part.")
-        ] = 10,
+        index: Index,
+        part: DocumentPart = "train",
+        every: Every = 10,
     ) -> None:
         if len(columns) != 2:
             problem = f"pairs each line with the next, and the task has one column, {', '.join(columns)}"

@@ -3,31 +3,27 @@
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Annotated
 
 from regard.config import Doc
-from regard.data.examples import Example
-from regard.data.readers.fields import FieldNumbers, FileName, field_places, too_few
 from regard.data.readers.lines import LONGEST, read_lines
-from regard.data.readers.reader import Reader
+from regard.data.readers.reader import FileName, TableRows
+from regard.data.readers.tables import FieldNumbers, NumberedRows, TableReader, usual_rows
 from regard.errors import DataError, PartError
 
 DELIMITERS = ",;\t|"  # the likeliest first
 SAMPLE = 200  # rows that tell the delimiter
 
 
-class CsvReader(Reader):
+class CsvReader(TableReader):
     """`fields` says in which field, from 1, a column stands; by default they stand in order.
 
     Fields that a line lacks are empty; the first line must have all.
     A quoted field may hold the `delimiter`, doubled quotes and ends of lines. An example has its last line's number.
     """
-
-    tells = "label"
 
     def __init__(
         self,
@@ -42,31 +38,28 @@ class CsvReader(Reader):
     ) -> None:
         if delimiter is not None and len(delimiter) != 1:
             raise PartError(f"is '{delimiter}'", "one character, such as ; or ,", setting="delimiter")
-        self.columns, self._places = tuple(columns), field_places(columns, fields)
-        self.files = (Path(file).expanduser(),)
-        self._header, self._delimiter = header, delimiter
+        super().__init__(columns, file=file, fields=fields, header=header)
+        self._delimiter = delimiter
 
     def key(self) -> str:
-        return f"csv {self._places} {self._header} {self._delimiter or found_delimiter(self.files[0])!r}"
+        return f"csv {self._places} {self._header} {self._delimiter or found_delimiter(self.path)!r}"
 
-    def __iter__(self) -> Iterator[Example]:
-        (path,) = self.files
-        needed, found = max(self._places.values()) + 1, False
-        delimiter = self._delimiter or found_delimiter(path)
-        for count, (line, row) in enumerate(csv_rows(path, delimiter)):
-            if self._header and count == 0:
-                continue
-            cells = row or [""] * needed  # an empty line is an empty example
-            if len(cells) < needed:
-                if not found:  # another format altogether
-                    problem = f"{too_few(len(cells), needed)}; read with the delimiter {delimiter!r}"
-                    raise DataError(path, problem, line=line, hint=_other_delimiter(path))
-                cells += [""] * (needed - len(cells))
-            found = True
-            yield Example(line, {column: " ".join(cells[place].split("\n")) for column, place in self._places.items()})
+    def rows(self) -> NumberedRows:
+        return csv_rows(self.path, self._delimiter or found_delimiter(self.path))
+
+    def lacking(self, problem: str) -> tuple[str, str]:
+        delimiter = self._delimiter or found_delimiter(self.path)
+        return f"{problem}; read with the delimiter {delimiter!r}", _other_delimiter(self.path)
+
+    @classmethod
+    def first_rows(cls, path: Path) -> TableRows:
+        delimiter = found_delimiter(path)
+        found = usual_rows(lambda: ((line, row) for line, row in csv_rows(path, delimiter) if row))
+        note = () if delimiter == "," else (f"the delimiter is {delimiter!r}",)
+        return found._replace(notes=(*note, *found.notes))
 
 
-def csv_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def csv_rows(path: Path, delimiter: str) -> NumberedRows:
     """Yield the cells of each row, with the number of its last line. Raises DataError for a line that is not CSV.
 
     A quote that does not end names the line in which it opens.

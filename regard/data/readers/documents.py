@@ -15,6 +15,13 @@ from regard.data.readers.reader import Reader
 from regard.errors import DataError
 
 FIELDS = 4  # of the index: document, category, first line from 1, number of lines
+Index = Annotated[
+    str, Doc("File with a line for each document, with tabs: name, category, first line from 1, number of lines.")
+]
+DocumentPart = Annotated[Literal["train", "dev", "test"], Doc("Part to read.")]
+Every = Annotated[
+    int, Ge(3), Doc("Of so many documents the last is for the test part and the one before for the dev part.")
+]
 
 
 class DocumentsReader(Reader):
@@ -29,14 +36,9 @@ class DocumentsReader(Reader):
         columns: tuple[str, ...],
         *,
         files: Annotated[Mapping[str, str], Doc("Text file of each column.")],
-        index: Annotated[
-            str,
-            Doc("File with a line for each document, with tabs: name, category, first line from 1, number of lines."),
-        ],
-        part: Annotated[Literal["train", "dev", "test"], Doc("Part to read.")] = "train",
-        every: Annotated[
-            int, Ge(3), Doc("Of so many documents the last is for the test part and the one before for the dev part.")
-        ] = 10,
+        index: Index,
+        part: DocumentPart = "train",
+        every: Every = 10,
     ) -> None:
         self._lines = ParallelReader(columns, files=files)
         self._index, self._part, self._every = Path(index).expanduser(), part, every
@@ -70,6 +72,10 @@ class DocumentsReader(Reader):
                 hint = "lines count from 1, and documents follow on each other"
                 raise DataError(self._index, problem, line=number + 1, hint=hint)
             end = first + count
-            place = number % self._every - self._every
-            if {-1: "test", -2: "dev"}.get(place, "train") == self._part:
+            if part_of(number, self._every) == self._part:
                 yield range(first, end)
+
+
+def part_of(number: int, every: int) -> str:
+    """Return the part of a document, counted from 0."""
+    return {-1: "test", -2: "dev"}.get(number % every - every, "train")

@@ -1,18 +1,16 @@
 """A stretch of text files, so that one file can give all parts of a data set."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated
 
 from regard.config import Doc
 from regard.config.bounds import Share
-from regard.data.examples import Example
 from regard.data.readers.parallel import ParallelReader
-from regard.data.readers.reader import Reader
-from regard.data.readers.stretch import Stretch
+from regard.data.readers.part import Stretch
 from regard.errors import PartError
 
 
-class ExcerptReader(Reader):
+class ExcerptReader(Stretch):
     """Lines from the share `start` of a text to the share `end`: `{files: {text: all.txt}, start: 0.9, end: 0.95}`."""
 
     def __init__(
@@ -27,11 +25,7 @@ class ExcerptReader(Reader):
             raise PartError(
                 f"and end are {start} and {end}", "shares of the text: 0 ≤ start < end ≤ 1", setting="start"
             )
-        self._lines = Stretch(ParallelReader(columns, files=files), start, end)
-        self.columns, self.files = self._lines.columns, self._lines.files
+        super().__init__(ParallelReader(columns, files=files), start, end)
 
     def key(self) -> str:
-        return f"excerpt {self._lines.key()}"
-
-    def __iter__(self) -> Iterator[Example]:
-        return iter(self._lines)
+        return f"excerpt {super().key()}"

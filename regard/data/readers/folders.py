@@ -6,9 +6,9 @@ from typing import Annotated
 
 from regard.config import Doc
 from regard.data.examples import Example
-from regard.data.readers.label_table import told_labels
 from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import Reader
+from regard.data.readers.tables import listed_labels
 from regard.errors import DataError, PartError
 
 
@@ -37,7 +37,7 @@ class FoldersReader(Reader):
     def names(self) -> list[str]:
         """The folder with its labels, not each of its files."""
         labels = dict.fromkeys(path.parent.name for path in self.files)
-        return [f"{self._folder.name} ({self.columns[-1]} of {told_labels([*labels])})"]
+        return [f"{self._folder.name} ({self.columns[-1]} of {listed_labels([*labels])})"]
 
     def key(self) -> str:
         return f"folders {[f'{path.parent.name}/{path.name}' for path in self.files]}"

@@ -2,19 +2,21 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from regard.config import Doc
 from regard.data.examples import Example
-from regard.data.readers.fields import FileName
 from regard.data.readers.lines import read_lines
-from regard.data.readers.reader import Reader
+from regard.data.readers.reader import FileName, FileReader, TableRows
+from regard.data.readers.tables import FIRST_ROWS
 from regard.errors import DataError, PartError, nearest
 from regard.text.clean import without_surrogates
 
 
-class JsonlReader(Reader):
+class JsonlReader(FileReader):
     """`fields` says under which name a column stands; by default under its own. A whole number is read as a text.
 
     Half of a surrogate pair ("\\ud800") becomes U+FFFD.
@@ -35,20 +37,28 @@ class JsonlReader(Reader):
         if set(fields) != set(columns):
             wanted = ", ".join(columns)
             raise PartError(f"is {dict(fields)}", f"needed is a name each for {wanted}", setting="fields")
-        self.columns = tuple(columns)
-        self.files = (Path(file).expanduser(),)
+        super().__init__(columns, file)
         self._names = {column: fields[column] for column in columns}
 
     def key(self) -> str:
         return f"jsonl {self._names}"
 
     def __iter__(self) -> Iterator[Example]:
-        (path,) = self.files
-        for number, line in enumerate(read_lines(path), start=1):
+        for number, line in enumerate(read_lines(self.path), start=1):
             if line.strip():
-                yield Example(number, self._texts(path, number, line))
+                yield Example(number, self._texts(self.path, number, line))
             else:  # an empty line is an empty example
                 yield Example(number, dict.fromkeys(self.columns, ""))
+
+    @classmethod
+    def first_rows(cls, path: Path) -> TableRows:
+        """The values of JSON objects, named by the first; what is no object is refused where it is read."""
+        names = tuple(next(_objects(path), {}))
+        if not names:
+            raise DataError(path, "holds no JSON object", hint="one object a line, no array around them")
+        return TableRows(
+            names, ([without_surrogates(str(row.get(name, ""))) for name in names] for row in _objects(path))
+        )
 
     def _texts(self, path: Path, number: int, line: str) -> dict[str, str]:
         try:
@@ -69,6 +79,15 @@ class JsonlReader(Reader):
                 raise DataError(path, f"'{name}' must be a string, this is {_kind(value)}", line=number)
             texts[column] = without_surrogates(value)
         return texts
+
+
+def _objects(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the objects of the first lines."""
+    for line in islice(filter(str.strip, read_lines(path)), FIRST_ROWS):
+        with suppress(ValueError, RecursionError):
+            row = json.loads(line)
+            if isinstance(row, dict):
+                yield row
 
 
 def _kind(value: object) -> str:

@@ -1,52 +1,25 @@
 """Which field of a table is the label and which are texts, told by its rows."""
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from regard.data.readers.table_rows import table_rows
+from regard.data.readers import READERS
+from regard.data.readers.reader import TableRows
+from regard.data.readers.tables import Fields, TableLayout
 from regard.errors import DataError
 
 MOST, LONGEST_LABEL = 1_000, 80  # labels there may be, and characters of one
 NAMES = frozenset(["label", "labels", "class", "category", "sentiment", "polarity", "topic", "intent", "target", "y"])
 OFTEN = 5  # times that the values of a label come on average, where none is asked for
-SHOWN = 5  # labels that are told
 _NUMBER = re.compile(r"[+-]?\d*[.,]?\d+(e[+-]?\d+)?", re.IGNORECASE)
 # A word and another, or a few letters of another script.
 _SENTENCE = re.compile(r"[^\W\d_]\W? [^\W\d_]|[^\x00-\x7f]{4}")
 
-Fields = Mapping[str, Any]  # column → number of its field, from 1, or its name in JSON
 
-
-class TableLayout(NamedTuple):
-    """Where the columns of a table stand."""
-
-    fields: Fields
-    header: bool  # the first line names the fields
-    labels: tuple[str, ...]
-    notes: tuple[str, ...] = ()  # what else a person should see, such as lines that are left out
-
-    def settings(self) -> dict[str, Any]:
-        """Return the settings of the table's reader."""
-        return {"fields": dict(self.fields), **({"header": True} if self.header else {})}
-
-    def __str__(self) -> str:
-        *texts, label = self.fields.items()
-        places = ", ".join(f"{column} in field {field}" for column, field in texts)
-        known = f"{label[0]} in field {label[1]} ({told_labels(self.labels)})"
-        named = ", the first line names the fields" if self.header else ""
-        return "; ".join([f"{known}, {places}{named}", *self.notes])
-
-
-def told_labels(labels: Sequence[str]) -> str:
-    """Return how many labels there are, and the first of them."""
-    shown = ", ".join(f"'{one}'" if "," in one else one for one in labels[:SHOWN])
-    return f"{len(labels)}: {shown}" + (" …" if len(labels) > SHOWN else "")
-
-
-def label_layout(path: Path, kind: str, columns: Sequence[str], like: Fields | None = None) -> TableLayout:
-    """Return where texts and the last column, the label, stand in a table of a `kind` of reader.
+def label_layout(path: Path, kind: str, columns: Sequence[str], like: Fields | None = None) -> TableLayout | None:
+    """Return where texts and the last column, the label, stand in a table of a `kind` of reader; None for no table.
 
     A field that a header calls a label is one; the first line is also a header where it has a label that no other line
     has, and one word for each text. Else it is the field with the fewest different short values; the texts
@@ -54,7 +27,10 @@ def label_layout(path: Path, kind: str, columns: Sequence[str], like: Fields | N
     without a header has the same. Lines with another number of fields than most are not looked at, and told.
     Raises DataError where no field looks like a label.
     """
-    fields, names, label, header, notes = _described(path, kind)
+    table = _described(path, kind)
+    if table is None:
+        return None
+    fields, names, label, header, notes = table
     known = {one.key: one for one in fields}
     if label is None and like is not None and known.keys() >= set(like.values()):
         found = {column: known[like[column]] for column in columns}
@@ -66,21 +42,24 @@ def label_layout(path: Path, kind: str, columns: Sequence[str], like: Fields | N
 
 def holds_pairs(path: Path, kind: str) -> bool:
     """Return whether exactly two fields beside the label are texts: most of their values are more than one word."""
-    fields, _, label, *_ = _described(path, kind)
-    label = label or _likely(fields)
-    return label is not None and sum(one.is_text for one in fields if one is not label) == 2
+    table = _described(path, kind)
+    if table is None:
+        return False
+    label = table.label or _likely(table.fields)
+    return label is not None and sum(one.is_text for one in table.fields if one is not label) == 2
 
 
 def label_field(path: Path, kind: str) -> Any:
     """Return the field that looks like a label, whose values come five times each on average; None for none."""
-    fields, _, label, *_ = _described(path, kind)
-    found = label or _likely(fields)
-    return found.key if found is not None and found.rows >= OFTEN * len(found.values) and not found.is_text else None
+    table = _described(path, kind)
+    found = table and (table.label or _likely(table.fields))
+    return found.key if found and found.rows >= OFTEN * len(found.values) and not found.is_text else None
 
 
 def field_with(path: Path, kind: str, labels: Container[str]) -> Any:
     """Return the field of a table with the most different values that are among `labels`; None where none has one."""
-    counts = {one.key: sum(value in labels for value in one.values) for one in _described(path, kind).fields}
+    table = _described(path, kind)
+    counts = {one.key: sum(value in labels for value in one.values) for one in (table.fields if table else ())}
     best = max(counts, key=counts.__getitem__, default=None)
     return best if best is not None and counts[best] else None
 
@@ -125,9 +104,13 @@ class _Table(NamedTuple):
     notes: tuple[str, ...]  # see TableLayout
 
 
-def _described(path: Path, kind: str) -> _Table:
-    """What the fields of a table are like, by its first rows."""
-    keys, rows, notes = table_rows(path, kind)
+def _described(path: Path, kind: str) -> _Table | None:
+    """What the fields of a table are like, by its first rows; None for a reader of no tables."""
+    reader: Any = READERS[kind]
+    table: TableRows | None = reader.first_rows(path)
+    if table is None:
+        return None
+    keys, rows, notes = table
     first = [] if keys else next(rows, [])
     fields = [_Field(key) for key in keys or range(1, len(first) + 1)]
     for row in rows:

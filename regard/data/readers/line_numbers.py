@@ -1,28 +1,25 @@
 """Lines of text, each with its number: a document each, for vectors of documents."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from regard.data.examples import Example
-from regard.data.readers.fields import FileName
 from regard.data.readers.lines import read_lines
-from regard.data.readers.reader import Reader
+from regard.data.readers.reader import FileName, FileReader
 from regard.errors import PartError
 
 
-class NumberedReader(Reader):
+class NumberedReader(FileReader):
     """A line, and its number from 1 in a second column: the name of a document."""
 
     def __init__(self, columns: Sequence[str], *, file: FileName) -> None:
         if len(columns) != 2:
             raise PartError(f"reads a line and its number, not {', '.join(columns)}", "another reader", setting="name")
-        self.columns = tuple(columns)
-        self.files = (Path(file).expanduser(),)
+        super().__init__(columns, file)
 
     def key(self) -> str:
         return f"numbered {self.columns}"
 
     def __iter__(self) -> Iterator[Example]:
         text, name = self.columns
-        for number, line in enumerate(read_lines(self.files[0]), start=1):
+        for number, line in enumerate(read_lines(self.path), start=1):
             yield Example(number, {text: line, name: str(number) if line.strip() else ""})

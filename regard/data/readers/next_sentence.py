@@ -4,17 +4,14 @@ import random
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Annotated, Literal
-
-from annotated_types import Ge
+from typing import Annotated
 
 from regard.config import Doc
 from regard.config.bounds import Seed, Size
 from regard.data.examples import Example
-from regard.data.readers.documents import DocumentsReader
-from regard.data.readers.fields import FileName
+from regard.data.readers.documents import DocumentPart, DocumentsReader, Every, part_of
 from regard.data.readers.lines import read_lines
-from regard.data.readers.reader import Reader
+from regard.data.readers.reader import FileName, Reader
 from regard.errors import DataError, PartError
 
 NEXT, OTHER = "next", "other"
@@ -44,12 +41,8 @@ class NextSentenceReader(Reader):
             str | None,
             Doc("File with a line for each document: name, category, first line from 1, number of lines, with tabs."),
         ] = None,
-        part: Annotated[Literal["train", "dev", "test"], Doc("Part to read.")] = "train",
-        every: Annotated[
-            int,
-            Ge(LEAST_EVERY),
-            Doc("Of so many documents the last is for the test part and the one before for the dev part."),
-        ] = EVERY,
+        part: DocumentPart = "train",
+        every: Every = EVERY,
         sentences: Annotated[Size, Doc("Sentences of each text: BERT's are spans of several.")] = 1,
         rounds: Annotated[Size, Doc("Times that all pairs are drawn.")] = 1,
         seed: Annotated[Seed, Doc("Number that pairs are drawn from.")] = 1,
@@ -119,8 +112,7 @@ class NextSentenceReader(Reader):
         """The documents of the part, sentences without text left out."""
         if self._index is None:
             for number, document in enumerate(_parted(self._path)):
-                place = number % self._every - self._every
-                if {-1: "test", -2: "dev"}.get(place, "train") == self._part:
+                if part_of(number, self._every) == self._part:
                     yield document
             return
         ranges, found = self._index.ranges(), Document()

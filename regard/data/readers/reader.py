@@ -1,11 +1,22 @@
-"""The contract of readers."""
+"""The contract of readers: a source of rows, or a shaping of what another reader streams."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar, NamedTuple
 
+from regard.config import Doc
 from regard.data.examples import Example
+
+FileName = Annotated[str, Doc("File to read, plain or .gz.")]
+
+
+class TableRows(NamedTuple):
+    """The first rows of a table, of one number of cells: they tell which field holds what."""
+
+    names: tuple[str, ...]  # of the fields, where the format has them; () where the first row may hold them
+    rows: Iterator[list[str]]
+    notes: tuple[str, ...] = ()  # what a person should see: an unusual delimiter, lines that are left out
 
 
 class Reader(ABC):
@@ -39,3 +50,30 @@ class Reader(ABC):
         Here it is the text of the first column: equal texts stay together.
         """
         return ((example.texts[self.columns[0]], example) for example in self)
+
+    @classmethod
+    def first_rows(cls, path: Path) -> TableRows | None:
+        """Return the first rows of a file, with all fields, or None for a reader of no tables.
+
+        Raises DataError for a file that is no such table.
+        """
+        return None
+
+
+class FileReader(Reader):
+    """Reads one file."""
+
+    def __init__(self, columns: Sequence[str], file: str) -> None:
+        self.path = Path(file).expanduser()
+        self.columns, self.files = tuple(columns), (self.path,)
+
+
+class GroupedReader(Reader):
+    """Reads examples that belong together by more than their first column."""
+
+    def __iter__(self) -> Iterator[Example]:
+        return (example for _, example in self.grouped())
+
+    @abstractmethod
+    def grouped(self) -> Iterator[tuple[str, Example]]:
+        """The examples, each behind the key of its group."""

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from regard.data.examples import Example
-from regard.data.readers.fields import FileName
 from regard.data.readers.lines import encoding_hint, told
-from regard.data.readers.reader import Reader
+from regard.data.readers.reader import FileName, FileReader
 from regard.errors import DataError, PartError
 from regard.text.clean import without_surrogates
 
@@ -19,7 +18,7 @@ BETWEEN = "\n"  # two gold answers
 READ = "SQuAD is {data: [{paragraphs: [{context, qas: [{question, answers: [{text}]}]}]}]}; rows of objects are .jsonl"
 
 
-class SquadReader(Reader):
+class SquadReader(FileReader):
     """Passages, questions and their gold answers, which are lines of the answer: `regard evaluate` takes the nearest.
 
     A question without an answer (`is_impossible`) has an empty one. Examples are numbered by the questions, from 1.
@@ -33,14 +32,13 @@ class SquadReader(Reader):
         if tuple(columns) != COLUMNS:
             problem = f"reads {', '.join(COLUMNS)}, not {', '.join(columns)}"
             raise PartError(problem, "task=reading; rows of other tasks: .jsonl, .csv or .tsv", setting="name")
-        self.columns, self.files = tuple(columns), (Path(file).expanduser(),)
+        super().__init__(columns, file)
 
     def key(self) -> str:
         return "squad"
 
     def __iter__(self) -> Iterator[Example]:
-        (path,) = self.files
-        number = 0
+        path, number = self.path, 0
         for article in _listed(path, _content(path), "data"):
             for paragraph in _listed(path, article, "paragraphs"):
                 passage = _text(path, paragraph, "context", number + 1)

@@ -9,10 +9,9 @@ from typing import Annotated
 
 from regard.config import Doc
 from regard.data.examples import Example
-from regard.data.readers.fields import FileName
 from regard.data.readers.jsonl import JsonlReader
 from regard.data.readers.lines import read_lines
-from regard.data.readers.reader import Reader
+from regard.data.readers.reader import FileName, FileReader
 from regard.errors import DataError, PartError
 
 FIELDS = ("q", "s", "source", "target")  # text, better translation, and the codes of their languages
@@ -32,7 +31,7 @@ def holds_suggestions(path: Path) -> bool:
     )
 
 
-class SuggestionsReader(Reader):
+class SuggestionsReader(FileReader):
     """Corrections of one pair of languages. Of several corrections of one text the last one counts.
 
     Lines of other languages, in the other direction too, are left out. Where text and correction have equally many
@@ -50,19 +49,19 @@ class SuggestionsReader(Reader):
     ) -> None:
         if len(columns) != 2:
             raise PartError(f"has a text and its translation, not {', '.join(columns)}", "for a task of two texts")
-        self.columns, self.files, self._languages = tuple(columns), (Path(file).expanduser(),), languages
+        super().__init__(columns, file)
+        self._languages = languages
 
     def key(self) -> str:
         return f"suggestions {self._languages}"
 
     def __iter__(self) -> Iterator[Example]:
-        (path,) = self.files
         kept = dict[str, tuple[int, str]]()
         languages, others, _ = self._sorted(kept)
         if not kept:
             found = ", ".join(f"{source}-{target}" for source, target in others) or "nothing"
             problem = f"has no correction from {' to '.join(languages)}" if languages else "has no correction"
-            raise DataError(path, f"{problem}; it has {found}")
+            raise DataError(self.path, f"{problem}; it has {found}")
         for source, (number, target) in sorted(kept.items(), key=lambda one: one[1][0]):
             yield Example(number, dict(zip(self.columns, (source, target), strict=True)))
 
@@ -83,7 +82,7 @@ class SuggestionsReader(Reader):
         Return the languages, how many lines have others, and how many corrections gave way to a later one.
         """
         languages, others, repeated = self._languages, Counter[Languages](), 0
-        for number, texts in JsonlReader(FIELDS, file=str(self.files[0])):
+        for number, texts in JsonlReader(FIELDS, file=str(self.path)):
             if not any(texts.values()):
                 continue
             q, s, *codes = (texts[name] for name in FIELDS)

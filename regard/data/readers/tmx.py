@@ -9,9 +9,8 @@ from xml.etree.ElementTree import Element
 
 from regard.config import Doc
 from regard.data.examples import Example
-from regard.data.readers.fields import FileName
 from regard.data.readers.lines import check
-from regard.data.readers.reader import Reader
+from regard.data.readers.reader import FileName, FileReader
 from regard.data.readers.xml_units import language_of, xml_units
 from regard.errors import DataError, PartError
 
@@ -19,7 +18,7 @@ CODES = ("bpt", "ept", "ph", "it", "ut")  # markup of the text's own format
 LINE_ENDS = re.compile(r"[ \t]*[\r\n]+[ \t]*")  # with the indents that editors set
 
 
-class TmxReader(Reader):
+class TmxReader(FileReader):
     """`languages` are those of the columns, in order ("en" stands for "en-GB", too); by default the first unit's.
 
     A unit that lacks one of them is empty on that side. An example has the number of its unit.
@@ -37,14 +36,14 @@ class TmxReader(Reader):
         if languages is not None and len(languages) != len(columns):
             problem, hint = f"names {len(languages)}", f"one for each of {', '.join(columns)}"
             raise PartError(problem, hint, setting="languages")
-        self.columns, self.files = tuple(columns), (Path(file).expanduser(),)
+        super().__init__(columns, file)
         self._languages = languages
 
     def key(self) -> str:
         return f"tmx {self._languages}"
 
     def __iter__(self) -> Iterator[Example]:
-        (path,) = self.files
+        path = self.path
         check(path)
         languages = self._languages
         with _opened(path) as file:

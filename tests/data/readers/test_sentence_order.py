@@ -3,6 +3,7 @@
 import pytest
 
 from regard.data.readers import READERS
+from regard.data.readers.label_table import holds_pairs, label_field, label_layout
 from regard.data.readers.sentence_order import reordered
 from regard.errors import ConfigError
 from regard.registry import Choice
@@ -40,3 +41,11 @@ def test_documents_stay_together(tmp_path):
 def test_tasks_of_other_columns_are_refused(tmp_path):
     with pytest.raises(ConfigError, match=r"makes a text and a label, and the task reads source, document, target"):
         reader(tmp_path / "talks.tsv", columns=("source", "document", "target"))
+
+
+def test_its_files_are_no_tables_of_labels(tmp_path):
+    path = tmp_path / "talks.tsv"
+    path.write_text(LINES, encoding="utf-8")
+    assert label_layout(path, "sentence_order", ("text", "label")) is None
+    assert label_field(path, "sentence_order") is None
+    assert not holds_pairs(path, "sentence_order")

@@ -1,0 +1,123 @@
+"""Tables: rows of numbered fields, some of which are the columns of a task."""
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Annotated, Any, NamedTuple
+
+from regard.config import Doc
+from regard.config.bounds import Size
+from regard.data.examples import Example
+from regard.data.readers.reader import FileName, FileReader, TableRows
+from regard.errors import DataError, PartError
+
+FIRST_ROWS = 100_000  # that tell which field holds what: a table may be sorted by its labels
+LISTED_LINES = LISTED_LABELS = 5  # that messages list
+
+FieldNumbers = Annotated[
+    Mapping[str, Size] | None,
+    Doc("Number of the field, from 1, of each column; null: in the order of the columns."),
+]
+Fields = Mapping[str, Any]  # column → number of its field, from 1, or its name in JSON
+NumberedRows = Iterator[tuple[int, list[str]]]  # the number of a row's last line, and its cells
+
+
+class TableReader(FileReader):
+    """A source of rows, of which an example takes the fields of its columns.
+
+    Fields that a row lacks are empty, and so are all of an empty row. Raises DataError if the first row lacks one.
+    """
+
+    tells = "label"
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        *,
+        file: FileName,
+        fields: FieldNumbers = None,
+        header: Annotated[bool, Doc("Leave out the first line.")] = False,
+    ) -> None:
+        super().__init__(columns, file)
+        self._places, self._header = field_places(columns, fields), header
+
+    @abstractmethod
+    def rows(self) -> NumberedRows:
+        """Yield the cells of each row, none for an empty one."""
+
+    @abstractmethod
+    def lacking(self, problem: str) -> tuple[str, str]:
+        """Return what is wrong with a file whose first row lacks fields, and a hint."""
+
+    def __iter__(self) -> Iterator[Example]:
+        needed, found = max(self._places.values()) + 1, False
+        for number, (line, row) in enumerate(self.rows()):
+            if self._header and number == 0:
+                continue
+            cells = row or [""] * needed
+            if len(cells) < needed:
+                if not found:  # another format altogether
+                    count = f"{len(cells)} field{'' if len(cells) == 1 else 's'}, {needed} are read"
+                    problem, hint = self.lacking(count)
+                    raise DataError(self.path, problem, line=line, hint=hint)
+                cells += [""] * (needed - len(cells))  # one bad line, left out as others with an empty side are
+            found = True
+            yield Example(line, {column: " ".join(cells[place].split("\n")) for column, place in self._places.items()})
+
+
+class TableLayout(NamedTuple):
+    """Where the columns of a table stand."""
+
+    fields: Fields
+    header: bool  # the first line names the fields
+    labels: tuple[str, ...]
+    notes: tuple[str, ...] = ()  # what else a person should see, such as lines that are left out
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of the table's reader."""
+        return {"fields": dict(self.fields), **({"header": True} if self.header else {})}
+
+    def __str__(self) -> str:
+        *texts, label = self.fields.items()
+        places = ", ".join(f"{column} in field {field}" for column, field in texts)
+        known = f"{label[0]} in field {label[1]} ({listed_labels(self.labels)})"
+        named = ", the first line names the fields" if self.header else ""
+        return "; ".join([f"{known}, {places}{named}", *self.notes])
+
+
+def listed_labels(labels: Sequence[str]) -> str:
+    """Return how many labels there are, and the first of them."""
+    shown = ", ".join(f"'{one}'" if "," in one else one for one in labels[:LISTED_LABELS])
+    return f"{len(labels)}: {shown}" + (" …" if len(labels) > LISTED_LABELS else "")
+
+
+def field_places(columns: Sequence[str], fields: Mapping[str, int] | None) -> dict[str, int]:
+    """Return where each column stands, from 0; `fields` counts from 1, None is in order.
+
+    Raises PartError for other columns.
+    """
+    found = {column: number for number, column in enumerate(columns, start=1)} if fields is None else dict(fields)
+    if set(found) != set(columns):
+        wanted = ", ".join(columns)
+        raise PartError(f"is {found}", f"needed is a field, from 1, for {wanted}", setting="fields")
+    return {column: found[column] - 1 for column in columns}
+
+
+def usual_rows(read: Callable[[], NumberedRows]) -> TableRows:
+    """Return the first rows with as many cells as most have, and notes on the others."""
+    widths = {line: len(row) for line, row in islice(read(), FIRST_ROWS)}
+    ((usual, _),) = Counter(widths.values()).most_common(1) or [(0, 0)]
+    fewer = [line for line, width in widths.items() if width < usual]
+    more = [line for line, width in widths.items() if width > usual]
+    notes = (_lines(fewer, f"fewer fields than {usual}"), _lines(more, f"more fields than {usual}, which are not read"))
+    rows = (row for _, row in islice(read(), FIRST_ROWS) if len(row) == usual)
+    return TableRows((), rows, tuple(filter(None, notes)))
+
+
+def _lines(lines: Sequence[int], problem: str) -> str:
+    """Say which lines have a problem; "" for none."""
+    shown = ", ".join(map(str, lines[:LISTED_LINES])) + (" …" if len(lines) > LISTED_LINES else "")
+    if len(lines) == 1:
+        return f"line {shown} has {problem}"
+    return f"{len(lines):,} lines have {problem} (lines {shown})" if lines else ""
