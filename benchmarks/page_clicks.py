@@ -63,9 +63,10 @@ def prediction(words: int, heads: int, seed: int = 1) -> TextPrediction:
     links = [(place, place) for place in range(words - 1)]
     share = {"source": [0.6] * words, "target": [0.4] * words}
     reasons = {
-        name: Explanation(*tokens, links, drawn(words, words, draw), maps[:1], by=name, sides=share) for name in METHODS
+        name: Explanation.of_text(*tokens, links, drawn(words, words, draw), maps[:1], by=name, sides=share)
+        for name in METHODS
     }
-    found = Explanation(*tokens, links, drawn(words, words, draw), maps, reasons=reasons)
+    found = Explanation.of_text(*tokens, links, drawn(words, words, draw), maps, reasons=reasons)
     text = " ".join(token.strip("▁") for token in tokens[1][:-1])
     logs = [-draw.random() for _ in range(words)]
     others = [TextPrediction("", f"{text} {number}", -2.0) for number in range(4)]

@@ -33,4 +33,4 @@ def test_one_a_has_nothing_behind_its_b():
 )
 def test_words_looked_at_the_cell_they_name(cells, right):
     alignment = [(cell, word) for word, cell in enumerate(cells)]
-    assert made_up.looked_right(Explanation([], WORDS, alignment, []), GRID) == right
+    assert made_up.looked_right(Explanation.of_text([], WORDS, alignment, []), GRID) == right

@@ -83,7 +83,7 @@ def test_a_config_of_masks_builds_trains_a_step_and_fills_in(path, tmp_path):
     assert all(0 < score.value < 1e4 for score in evaluate([run]).systems[0].scores)
     (prediction,) = regard.load(run).predict(["ein <mask> läuft"], explain=True)
     assert prediction.source == "ein <mask> läuft" and "<mask>" not in prediction.text
-    assert prediction.explanation.columns["text"].count("<mask>") == 1
+    assert prediction.explanation.columns["text"].texts.count("<mask>") == 1
 
 
 @each(of_words)
@@ -147,7 +147,7 @@ def test_a_config_of_a_tagger_builds_trains_a_step_and_tags(path, tmp_path):
     assert all(0 <= score.value <= 100 for score in evaluate([run, run]).systems[0].scores)
     (prediction,) = regard.load(run).predict(["a dog runs"], explain=True)
     assert len(prediction.tags) == len(prediction.probabilities) == 3
-    assert prediction.explanation.columns["text"] == ["a", "dog", "runs"]
+    assert prediction.explanation.columns["text"].texts == ["a", "dog", "runs"]
 
 
 @each(of_made)

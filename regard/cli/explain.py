@@ -185,7 +185,7 @@ def _draw(
     from regard.runs.measurements import kept_grades
 
     found = predictions[0].explanation
-    title = "Attention" if found is None or found.weights else "Attention to the words before"
+    title = "Attention" if found is None or found.link.weights else "Attention to the words before"
     if html_file is not None:
         graded = {**data, "grades": kept_grades(RunFolder(run))}
         write_file(html_file, page(graded, title=f"Regard: {run.name}").encode())

@@ -20,9 +20,10 @@ def word_origins(
     explanation = prediction.explanation
     votes: list[Counter[int]] = [Counter() for _ in target_words]
     if explanation is not None:
-        from_source = _words_of_tokens(source, source_words, explanation.source_tokens)
-        from_target = _words_of_tokens(prediction.text, target_words, explanation.target_tokens)
-        for source_token, target_token in explanation.alignment:
+        read, written = (explanation.column(name).texts for name in explanation.link[:2])
+        from_source = _words_of_tokens(source, source_words, read)
+        from_target = _words_of_tokens(prediction.text, target_words, written)
+        for source_token, target_token in explanation.link.pairs:
             if 0 <= source_token < len(from_source) and 0 <= target_token < len(from_target):
                 _vote(votes, from_source[source_token], from_target[target_token])
     if not any(votes):

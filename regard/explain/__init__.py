@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from regard.explain.alignment import WordAlignment, align, format_pharaoh, parse_pharaoh, word_alignment
+from regard.explain.alignment import WordAlignment, align, aligned_words, format_pharaoh, parse_pharaoh, word_alignment
 from regard.explain.diagnosis import Flag, diagnose
 from regard.explain.page import fragment, page, to_json
 from regard.lazy import at_first_use
@@ -17,6 +17,7 @@ __all__ = [
     "Flag",
     "WordAlignment",
     "align",
+    "aligned_words",
     "by_words",
     "diagnose",
     "format_pharaoh",

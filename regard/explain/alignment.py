@@ -4,9 +4,10 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from regard.errors import ConfigError, RegardError, nearest
+from regard.evaluation.alignments import Link
 from regard.explain.tokens import Word, is_end, words_of
+from regard.results import Explanation
 
-Link = tuple[int, int]  # (source, target) positions, from 0
 Weights = Sequence[Sequence[float]]
 Method = Literal["argmax", "mutual", "threshold"]
 
@@ -70,6 +71,12 @@ def word_alignment(
     targets = [word for word in words_of(target_tokens) if not is_end(target_tokens, word.pieces[0])]
     merged = merge(weights, [word.pieces for word in targets], [word.pieces for word in sources])
     return WordAlignment(sources, targets, merged, align(merged, method=method, threshold=threshold))
+
+
+def aligned_words(found: Explanation) -> WordAlignment:
+    """Return the words of the two columns that an explanation links, and their links. Raises RegardError as above."""
+    source, target = (found.column(name).texts for name in found.link[:2])
+    return word_alignment(source, target, found.link.weights)
 
 
 def merge(weights: Weights, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> list[list[float]]:

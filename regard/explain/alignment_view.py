@@ -14,8 +14,8 @@ VISITED = 0.05  # the least weight of a slot that a head counts as being at
 class AlignmentView(NamedTuple):
     """Rows are what is written, columns what was looked at."""
 
-    columns: list[str]  # tokens, as rows are
-    rows: list[str]
+    columns: Sequence[str]  # tokens, as rows are
+    rows: Sequence[str]
     weights: Sequence[Sequence[float]]  # (row, column)
     about: str = ""  # where it is not the decoder's own alignment
     keys: str = ""  # the column that is looked at, of an example in columns
@@ -33,20 +33,17 @@ def alignment_views(found: Explanation) -> list[AlignmentView]:
     The last is its last layer's attention to its own words. A word is written by what has read those before it, so the
     first column is the start. Where there is a memory, the slots that each of its heads was at follow, step by step.
     """
-    if found.weights:
-        alignment = AlignmentView(found.source_tokens, found.target_tokens, found.weights, keys=source_column(found))
+    source, target, _, weights = found.link
+    if weights:
+        alignment = AlignmentView(found.column(source).texts, found.column(target).texts, weights, keys=source)
         return [alignment, *_memories(found)]
-    if found.columns:
+    if not found.is_written:
         return _by_column(found)
     own = [each for each in found.maps if each.kind == "decoder" and each.weights]
-    if not own or not found.target_tokens:
+    written = found.column(found.answer).texts
+    if not own or not written:
         return []
-    return [AlignmentView([START, *found.target_tokens[:-1]], found.target_tokens, mean_of_heads(own[-1]), OWN)]
-
-
-def source_column(found: Explanation) -> str:
-    """Return the column whose tokens are those of the source; "" where an example has no columns."""
-    return next((name for name, tokens in found.columns.items() if tokens == found.source_tokens), "")
+    return [AlignmentView([START, *written[:-1]], written, mean_of_heads(own[-1]), OWN)]
 
 
 def mean_of_heads(each: AttentionMap) -> list[list[float]]:
@@ -63,8 +60,8 @@ def _memories(found: Explanation) -> list[AlignmentView]:
     used = _around([slot for slot, weights in enumerate(slots) if max(weights) >= VISITED], len(slots))
     return [
         AlignmentView(
-            [found.columns[each.keys][slot] for slot in used],
-            found.columns[each.queries],
+            [found.column(each.keys).texts[slot] for slot in used],
+            found.column(each.queries).texts,
             [[row[slot] for slot in used] for row in each.weights[0]],
             f"{each.name}: {each.keys} of the memory at each of the {each.queries}",
         )
@@ -84,13 +81,13 @@ def _by_column(found: Explanation) -> list[AlignmentView]:
 
     Where several look, as in each layer, the lowest tells of the words themselves.
     """
-    *texts, answer = found.columns
     views = []
-    for text in texts:
+    for text in found.columns:
         each = next((each for each in found.maps if each.keys == text and each.queries != text and each.weights), None)
         if each is not None:
             weights = mean_of_heads(each)
-            rows = found.columns[each.queries] if each.queries else [*found.columns[answer]] * len(weights)
-            about = f"{each.queries or answer} looks at {text}"
-            views.append(AlignmentView(found.columns[text], rows, weights, about, text, each.queries))
+            looks = each.queries or found.answer
+            rows = [*found.column(looks).texts] * (1 if each.queries else len(weights))
+            about = f"{looks} looks at {text}"
+            views.append(AlignmentView(found.column(text).texts, rows, weights, about, text, each.queries))
     return views

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from regard.explain.alignment import word_alignment
+from regard.explain.alignment import aligned_words
 from regard.explain.diagnosis import word_places
 from regard.explain.scale import amount, are_shares, largest, scaled
 from regard.explain.tokens import visible
@@ -43,10 +43,10 @@ def _meet(one: Place | None, other: Place | None) -> bool:
 
 def _words(prediction: Prediction) -> _Words:
     found = prediction.explanation
-    if found is None or not found.weights:
+    if found is None or not found.link.weights:
         return _Words([], [], [])
-    sources, targets, weights, _ = word_alignment(found.source_tokens, found.target_tokens, found.weights)
-    shares = are_shares(found.weights)
+    sources, targets, weights, _ = aligned_words(found)
+    shares = are_shares(found.link.weights)
     told = [_strongest([word.text for word in sources], row, largest(weights), shares=shares) for row in weights]
     return _Words([word.text for word in targets], word_places(targets, prediction.text), told)
 

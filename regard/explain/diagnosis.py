@@ -11,7 +11,6 @@ from regard.explain.scale import bounded
 from regard.explain.tokens import Word, words_of
 from regard.results import Explanation, Place, Prediction, TranslationFault
 
-TARGET = "target"  # the column of a text that was written
 NEAR = 3  # a repeated word stands within so many words
 TOP = 2  # and shares one of so many places it looked at most
 UNSURE = 0.5  # probability below which a word is unsure; the page colours it so
@@ -42,7 +41,7 @@ def diagnose(prediction: Prediction) -> list[Flag]:
     """All flags of a prediction, by side and word; of labels, or without an explanation, that it was cut off."""
     found, report = prediction.explanation, prediction.lexicon_report()
     flags, last = list[Flag](), len(prediction.text.split()) - 1
-    if found is not None and _is_written(prediction.answers, found):
+    if found is not None and found.is_written:
         flags, last = _explained(found, _told_log_probs(prediction))
         if report is not None:
             flags = _with_faults(flags, report.faults, _places(prediction, found))
@@ -50,11 +49,6 @@ def diagnose(prediction: Prediction) -> list[Flag]:
     if not prediction.finished:
         flags.append(Flag("unfinished", "target", max(last, 0), 0.0))
     return sorted(flags, key=lambda flag: (flag.side, flag.word, flag.kind))
-
-
-def _is_written(answers: str, found: Explanation) -> bool:
-    """Return whether it is of a text that was written. Of several columns, what filled the holes of one is none."""
-    return not found.columns or (answers == "text" and TARGET in found.columns)
 
 
 def _told_log_probs(prediction: Prediction) -> list[float]:
@@ -65,23 +59,24 @@ def _told_log_probs(prediction: Prediction) -> list[float]:
 
 def _explained(found: Explanation, log_probs: Sequence[float]) -> tuple[list[Flag], int]:
     """What words and weights tell, and the position of the last target word. A model may tell no weights at all."""
-    told = found.weights or [[0.0] * len(found.source_tokens)] * len(found.target_tokens)
-    sources, targets, weights, _ = word_alignment(found.source_tokens, found.target_tokens, told)
+    read, written = (found.column(name).texts for name in found.link[:2])
+    told = found.link.weights or [[0.0] * len(read)] * len(written)
+    sources, targets, weights, _ = word_alignment(read, written, told)
     source, target = [word.text for word in sources], [word.text for word in targets]
-    looked = weights if found.weights else []
+    looked = weights if found.link.weights else []
     flags = [*untranslated(source, target, looked), *repeated(target, looked)]
     flags += [*unknown(targets), *other_numbers(source, target)]
-    if looked and bounded(found.weights):  # little is little only where it is known how much there can be
+    if looked and bounded(found.link.weights):  # little is little only where it is known how much there can be
         flags += unattended(source, looked)
-    if len(log_probs) == len(found.target_tokens):
+    if len(log_probs) == len(written):
         flags += unsure([sum(log_probs[piece] for piece in word.pieces) for word in targets])
     return flags, len(targets) - 1
 
 
 def _places(prediction: Prediction, found: Explanation) -> dict[str, list[Place | None]]:
     """Where each word of a side stands in its text."""
-    texts = {"source": (found.source_tokens, prediction.source), "target": (found.target_tokens, prediction.text)}
-    return {side: word_places(words_of(tokens), text) for side, (tokens, text) in texts.items()}
+    read, written = (words_of(found.column(name).texts) for name in found.link[:2])
+    return {"source": word_places(read, prediction.source), "target": word_places(written, prediction.text)}
 
 
 def word_places(words: Sequence[Word], text: str) -> list[Place | None]:
@@ -112,9 +107,9 @@ def _with_faults(
 
 def _with_sources(flags: Sequence[Flag], found: Explanation, usual: Mapping[str, str]) -> list[Flag]:
     """Flags with the source word that each is linked to, and what that is most often translated by."""
-    sources, targets = words_of(found.source_tokens), words_of(found.target_tokens)
+    sources, targets = (words_of(found.column(name).texts) for name in found.link[:2])
     of_piece = {piece: word.text for word in sources for piece in word.pieces}
-    links = {target: of_piece[source] for source, target in reversed(found.alignment)}
+    links = {target: of_piece[source] for source, target in reversed(found.link.pairs)}
 
     def sourced(flag: Flag) -> Flag:
         source = flag.source

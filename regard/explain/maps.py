@@ -75,8 +75,10 @@ def mean_of_questions(maps: Sequence[AttentionMap], column: str) -> list[float]:
 def without_end(found: Explanation) -> Explanation:
     """The explanation of a target that was cut off: its end symbol, which nobody wrote, is left out."""
     sides = {name: shares[:-1] for name, shares in found.sides.items()}
-    maps = list(map(_cut, found.maps))
-    return replace(found, target_tokens=found.target_tokens[:-1], weights=found.weights[:-1], maps=maps, sides=sides)
+    written = found.column(found.answer)
+    columns = {**found.columns, found.answer: written._replace(texts=written.texts[:-1])}
+    links = [one._replace(weights=one.weights[:-1]) for one in found.links]
+    return replace(found, columns=columns, links=links, maps=list(map(_cut, found.maps)), sides=sides)
 
 
 def _cut(each: AttentionMap) -> AttentionMap:

@@ -8,12 +8,11 @@ from html import escape
 from typing import Any
 
 from regard.errors import RegardError
-from regard.explain.alignment_view import source_column
 from regard.explain.diagnosis import Flag, diagnose
 from regard.explain.frame import bundle, filled, framed, static
 from regard.explain.scale import are_shares
 from regard.explain.tokens import given_words, visible_line, words_of
-from regard.results import AttentionMap, Explanation, Prediction
+from regard.results import AttentionMap, Explanation, Prediction, TokenRole, Tokens
 
 FORMAT = 1
 DIGITS, DETAILED = 3, 6  # of a weight; of a probability
@@ -111,26 +110,32 @@ def _flag(flag: Flag) -> dict[str, Any]:
 
 def _explanation(found: Explanation, source: str) -> dict[str, Any]:
     texts = dict(zip(found.columns, source.split("\t"), strict=False))
-    columns = {
-        name: {"tokens": list(tokens), "words": _words(tokens, found.offsets.get(name), texts.get(name, ""))}
-        for name, tokens in found.columns.items()
-    }
-    given = source_column(found)
+    columns, read = _columns(found), found.link.source
     return {
-        "source_tokens": list(found.source_tokens),
-        "target_tokens": list(found.target_tokens),
-        "source_words": _words(found.source_tokens, found.offsets.get(given), texts.get(given, "")),
-        "target_words": _words(found.target_tokens),
-        "alignment": [list(link) for link in found.alignment],
+        "source_tokens": found.source_tokens,
+        "target_tokens": found.target_tokens,
+        "source_words": _words(found.column(read), texts.get(read, "")),
+        "target_words": _words(Tokens(found.target_tokens)),
+        "alignment": [list(pair) for pair in found.alignment],
         "weights": _matrix(found.weights),
         "shares": are_shares(found.weights),
         "maps": [_map(each) for each in found.maps],
-        **({"columns": columns} if columns else {}),
+        **({"columns": {name: _column(one, texts.get(name, "")) for name, one in columns.items()}} if columns else {}),
         **({"by": found.by} if found.by else {}),
         **({"sides": _sides(found)} if found.sides else {}),
         **({"reasons": {name: _reason(one) for name, one in found.reasons.items()}} if found.reasons else {}),
-        **({"offsets": {name: list(places) for name, places in found.offsets.items()}} if found.offsets else {}),
+        **({"offsets": found.offsets} if found.offsets else {}),
     }
+
+
+def _columns(found: Explanation) -> dict[str, Tokens]:
+    """The columns that JSON tells; none of a translation, whose two columns have names of their own."""
+    shown = {name: one for name, one in found.columns.items() if one.role != TokenRole.ASIDE}
+    return {} if found.has_sides_alone else shown
+
+
+def _column(tokens: Tokens, text: str) -> dict[str, Any]:
+    return {"tokens": list(tokens.texts), "words": _words(tokens, text)}
 
 
 def _reason(found: Explanation) -> dict[str, Any]:
@@ -147,10 +152,8 @@ def _sides(found: Explanation) -> dict[str, list[float | int | None]]:
     return {name: _matrix([row])[0] for name, row in found.sides.items()}
 
 
-def _words(
-    tokens: Sequence[str], offsets: Sequence[Sequence[int] | None] | None = None, text: str = ""
-) -> list[dict[str, Any]]:
-    words = given_words(words_of(tokens), offsets, text)
+def _words(tokens: Tokens, text: str = "") -> list[dict[str, Any]]:
+    words = given_words(words_of(tokens.texts), tokens.offsets, text)
     return [{"text": word.text, "pieces": word.pieces, **({"unknown": True} if word.unknown else {})} for word in words]
 
 

@@ -55,7 +55,7 @@ def svg_of(found: Explanation, *, title: str = "Attention", source: str = "") ->
     does not know have a star. Raises RegardError for what looked at no words.
     """
     looked, texts = token_weights(found), _texts(found, source)
-    drawings = [_looked(one, [*found.columns.values()][-1][0], texts.get(one.column, "")) for one in looked]
+    drawings = [_looked(one, found.column(found.answer).texts[0], texts.get(one.column, "")) for one in looked]
     views = alignment_views(without_questions(found)) if looked else _views(found)
     maps = [_heat(seen, found, title, source) for seen in views]
     return _document([*drawings, *(_drawn(*heat, title=about) for heat, about in maps)])
@@ -133,11 +133,11 @@ def _heat(seen: AlignmentView, found: Explanation, title: str = "", source: str 
     """A map of words as the `source` has them, and its title: of several texts who looks at whom."""
     words, texts = word_alignment(seen.columns, seen.rows, seen.weights), _texts(found, source)
     columns, rows = (
-        given_words(side, found.offsets.get(name), texts.get(name, ""))
+        given_words(side, found.column(name).offsets, texts.get(name, ""))
         for name, side in ((seen.keys, words.source_words), (seen.queries, words.target_words))
     )
     heat = [_starred(word) for word in columns], [_starred(word) for word in rows], words.weights
-    return heat, _footnoted(seen.about if found.columns and seen.about else title, [*columns, *rows])
+    return heat, _footnoted(seen.about if seen.about and not found.is_written else title, [*columns, *rows])
 
 
 def _starred(word: Word) -> str:

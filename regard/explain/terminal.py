@@ -81,7 +81,8 @@ def _maps(seen: AlignmentView) -> list[RenderableType]:
 def _sides(found: Explanation) -> Text:
     """What share of each word came from the first column; the rest came from the words written before."""
     column, shares = next(iter(found.sides.items()))
-    words = [word for word in words_of(found.target_tokens) if not is_end(found.target_tokens, word.pieces[0])]
+    tokens = found.column(found.link.target).texts
+    words = [word for word in words_of(tokens) if not is_end(tokens, word.pieces[0])]
     means = [sum(shares[piece] for piece in word.pieces) / len(word.pieces) for word in words]
     told = ", ".join(f"{visible(word.text)} {mean:.0%}" for word, mean in zip(words, means, strict=True))
     return Text(f"from the {column}: {told}", "dim")

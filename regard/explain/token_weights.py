@@ -53,29 +53,27 @@ def token_weights(found: Explanation) -> list[TokenWeights]:
 
     Of a given text its first map tells; of units of several words, as sentences, each map is a question.
     """
-    if found.alignment or not found.columns:
+    if found.link.pairs or found.is_written:
         return []
-    *_, answer = found.columns
+    answer = found.column(found.answer).texts
     columns = dict.fromkeys(one.keys for one in found.maps if not one.queries and one.weights)
     views = []
     for column in columns:
         maps = [one for one in found.maps if one.keys == column and not one.queries and one.weights]
-        maps = maps if _several_words(found.columns[column]) else maps[:1]
+        tokens, _, offsets = found.column(column)
+        maps = maps if _several_words(tokens) else maps[:1]
         rows = [row for one in maps for row in mean_of_heads(one)]
-        names = (
-            [one.name for one in maps for _ in one.weights[0]] if len(maps) > 1 else found.columns[answer] * len(rows)
-        )
+        names = [one.name for one in maps for _ in one.weights[0]] if len(maps) > 1 else [*answer] * len(rows)
         shares = all(are_shares(head) for one in maps for head in one.weights)
-        offsets = found.offsets.get(column, ())
-        views.append(TokenWeights(column, list(found.columns[column]), names, rows, shares, offsets))
+        views.append(TokenWeights(column, list(tokens), names, rows, shares, offsets))
     return views
 
 
 def without_questions(found: Explanation) -> Explanation:
     """Return an explanation without what `token_weights` tells."""
-    if found.alignment or not found.columns:
+    if found.link.pairs or found.is_written:
         return found
-    return replace(found, weights=[], maps=[one for one in found.maps if one.queries])
+    return replace(found, links=[], maps=[one for one in found.maps if one.queries])
 
 
 def search_words(text: str, words: Sequence[str]) -> list[tuple[int, int] | None]:

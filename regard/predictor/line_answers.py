@@ -14,7 +14,7 @@ from regard.documents.files import FileError
 from regard.documents.numeral_faults import compared
 from regard.documents.size_budget import TooLarge
 from regard.errors import ConfigError, DataError, TooLongError
-from regard.explain import format_pharaoh, word_alignment
+from regard.explain import aligned_words, format_pharaoh
 from regard.predictor.confidence import abstained
 from regard.predictor.kept_terms import Answer, KeptTerms, Warn
 from regard.predictor.predictor import Predictor
@@ -236,9 +236,9 @@ def _line(prediction: Prediction, number: int, n_best: int, scores: bool, links:
 def _links(prediction: Prediction) -> str:
     """Links of words, from 0, source before target."""
     found = prediction.explanation
-    if found is None or not found.weights:
+    if found is None or not found.link.weights:
         return ""
-    return format_pharaoh(word_alignment(found.source_tokens, found.target_tokens, found.weights).links)
+    return format_pharaoh(aligned_words(found).links)
 
 
 def _one_line(text: str) -> str:

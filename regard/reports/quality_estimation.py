@@ -148,7 +148,7 @@ def written_sentences(predictor: Predictor, predictions: Sequence[Prediction], p
                 len(row[task.first]) + 1,
                 _numbers(given),
                 _numbers(entropies),
-                np.array(explanation.weights, dtype=np.float64) if explanation.weights else np.zeros((0, 0)),
+                np.array(explanation.link.weights, dtype=np.float64) if explanation.link.weights else np.zeros((0, 0)),
                 dropout_passes(model, task.batch([row] * passes), SEED + number) if passes else np.zeros(0),
             )
         )

@@ -1,6 +1,14 @@
 """What a model answers, as plain values: no torch here, so a server, a notebook and a page can hold them cheaply."""
 
-from regard.results.explanation import AttentionMap, Explanation, LabelledArray, WordRelevance
+from regard.results.explanation import (
+    AttentionMap,
+    ColumnLink,
+    Explanation,
+    LabelledArray,
+    TokenRole,
+    Tokens,
+    WordRelevance,
+)
 from regard.results.prediction import (
     DocumentPrediction,
     LabelPrediction,
@@ -25,6 +33,7 @@ from regard.results.translation_reports import (
 
 __all__ = [
     "AttentionMap",
+    "ColumnLink",
     "DocumentPrediction",
     "Explanation",
     "LabelPrediction",
@@ -41,6 +50,8 @@ __all__ = [
     "TermReport",
     "TermUse",
     "TextPrediction",
+    "TokenRole",
+    "Tokens",
     "TranslationFault",
     "WordRelevance",
     "as_line",

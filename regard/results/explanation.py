@@ -1,9 +1,12 @@
 """What a prediction looked at, and what speaks for each of its tokens, as plain values."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from regard.pieces import END
 
 if TYPE_CHECKING:  # numpy is loaded where it is used, so that a shell that needs no array starts quickly
     from numpy import float64
@@ -30,20 +33,87 @@ class AttentionMap:
     keys: str = ""  # the column that is looked at
 
 
+class TokenRole(StrEnum):
+    """What a column of tokens is to an answer."""
+
+    GIVEN = "given"  # it was read
+    WRITTEN = "written"  # a text that was written, its end symbol last where it was finished
+    LABEL = "label"  # a label, or what else was chosen as a whole
+    ITEMS = "items"  # tags, a stretch of a text, rows of numbers
+    DERIVED = "derived"  # made by the model on the way: sentences, a draft, slots of a memory
+    ASIDE = "aside"  # the same, where JSON has no column for it: hops, fillings of holes
+
+
+class Tokens(NamedTuple):
+    """A column: the pieces that a model saw, as shown to a person."""
+
+    texts: Sequence[str] = ()
+    role: TokenRole = TokenRole.ASIDE
+    offsets: Sequence[list[int] | None] = ()  # [first, behind] of each in the text as given; (): not known
+
+
+class ColumnLink(NamedTuple):
+    """Tokens of one column that belong to tokens of another one."""
+
+    source: str  # the column that is looked at
+    target: str  # the column that looks
+    pairs: Sequence[tuple[int, int]] = ()  # (source, target) positions, from 0
+    weights: Sequence[Sequence[float]] = ()  # (target, source)
+
+
 @dataclass(frozen=True)
 class Explanation:
-    """What a prediction looked at. `tokens` are the pieces a model saw, as shown to a person."""
+    """What a prediction looked at: columns of tokens, links between two of them, and maps of each attention.
 
-    source_tokens: list[str]
-    target_tokens: list[str]
-    alignment: list[tuple[int, int]]  # (source, target) token positions, from 0
-    weights: list[list[float]]  # (target, source): of the head that links words, else the decoder's own alignment
+    A translation is two columns and a link, a classifier's answer a text and a label.
+    """
+
+    columns: Mapping[str, Tokens]  # those that were given first
+    links: list[ColumnLink] = field(default_factory=list)  # first that of the head that links words, or of the decoder
     maps: list[AttentionMap] = field(default_factory=list)
-    columns: Mapping[str, list[str]] = field(default_factory=dict)  # tokens by column, where an example has several
-    offsets: Mapping[str, list[list[int] | None]] = field(default_factory=dict)  # [first, behind] of each such token
     by: str = ""  # the method that weighed the words, a row of RELEVANCES; "": these are weights of attention
     sides: Mapping[str, list[float]] = field(default_factory=dict)  # by column what share of each target token it has
     reasons: Mapping[str, "Explanation"] = field(default_factory=dict)  # the same answer by other methods, by name
+
+    @classmethod
+    def of_text(
+        cls,
+        source: Sequence[str],
+        target: Sequence[str],
+        pairs: Sequence[tuple[int, int]] = (),
+        weights: Sequence[Sequence[float]] = (),
+        maps: Sequence[AttentionMap] = (),
+        **more: Any,
+    ) -> Self:
+        """Return what a text that was written looked at in its source; `more` are other fields of an explanation."""
+        columns = {"source": Tokens(source, TokenRole.GIVEN), "target": Tokens(target, TokenRole.WRITTEN)}
+        return cls(columns, [ColumnLink("source", "target", pairs, weights)], list(maps), **more)
+
+    @property
+    def link(self) -> ColumnLink:
+        """The first link; where there is none an empty one, between the first text that was given and the answer."""
+        given = next((name for name, one in self.columns.items() if one.role == TokenRole.GIVEN), "")
+        return next(iter(self.links), ColumnLink(given, self.answer))
+
+    @property
+    def answer(self) -> str:
+        """The name of the column of the answer."""
+        answers = TokenRole.WRITTEN, TokenRole.LABEL, TokenRole.ITEMS
+        return next((name for name, one in reversed([*self.columns.items()]) if one.role in answers), "")
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the answer is a text that was written."""
+        return self.column(self.answer).role == TokenRole.WRITTEN
+
+    @property
+    def has_sides_alone(self) -> bool:
+        """Whether its columns are a text that was written and what it was written from."""
+        return {one.role for one in self.columns.values()} <= {TokenRole.GIVEN, TokenRole.WRITTEN}
+
+    def column(self, name: str) -> Tokens:
+        """Return the tokens of a column; none of one that is not there, such as a learned question."""
+        return self.columns.get(name, Tokens())
 
     def array(self, of: AttentionMap | None = None) -> LabelledArray:
         """Return the weights of a map as (head, query, key), by default the alignment as (target, source)."""
@@ -51,13 +121,44 @@ class Explanation:
 
         if of is None:
             return LabelledArray(array(self.weights), ("target", "source"), (self.target_tokens, self.source_tokens))
-        queries = self.source_tokens if of.kind == "encoder" else self.target_tokens
-        keys = self.target_tokens if of.kind == "decoder" else self.source_tokens
-        if self.columns:
-            questions = [str(number) for number in range(len(of.weights[0]) if of.weights else 0)]
-            queries, keys = self.columns.get(of.queries, questions), self.columns[of.keys]
-        heads = [str(head) for head in range(len(of.weights))]
-        return LabelledArray(array(of.weights), ("head", "query", "key"), (heads, queries, keys))
+        heads, rows = (
+            [str(number) for number in range(count)]
+            for count in (len(of.weights), len(of.weights[0]) if of.weights else 0)
+        )
+        queries = [*self.columns[of.queries].texts] if of.queries in self.columns else rows
+        return LabelledArray(
+            array(of.weights), ("head", "query", "key"), (heads, queries, [*self.columns[of.keys].texts])
+        )
+
+    # the names of JSON, kept for Python until the release after this one
+
+    @property
+    def source_tokens(self) -> list[str]:
+        """The tokens that are looked at in the first link."""
+        return list(self.column(self.link.source).texts)
+
+    @property
+    def target_tokens(self) -> list[str]:
+        """The tokens that look in the first link; behind a label stands an end symbol."""
+        texts, role, _ = self.column(self.link.target)
+        return [*texts, END] if role == TokenRole.LABEL else list(texts)
+
+    @property
+    def alignment(self) -> list[tuple[int, int]]:
+        """The pairs of the first link."""
+        return list(self.link.pairs)
+
+    @property
+    def weights(self) -> list[list[float]]:
+        """The weights of the first link; the end symbol behind a label has none."""
+        rows = [list(row) for row in self.link.weights]
+        of_label = rows and self.column(self.link.target).role == TokenRole.LABEL
+        return [*rows, [0.0] * len(rows[0])] if of_label else rows
+
+    @property
+    def offsets(self) -> dict[str, list[list[int] | None]]:
+        """Where tokens stand in the text as it was given, by column, where that is known."""
+        return {name: list(one.offsets) for name, one in self.columns.items() if one.offsets}
 
 
 @dataclass(frozen=True)

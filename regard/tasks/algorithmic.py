@@ -15,12 +15,12 @@ from regard.explain.maps import DIGITS, attention_maps, mean_of_questions
 from regard.models import Model
 from regard.models.number_model import GIVEN, WANTED, HeadTrace, NumberModel
 from regard.records import Batch, Sequences
-from regard.results import AttentionMap, Explanation, NumbersPrediction, Prediction
+from regard.results import AttentionMap, ColumnLink, Explanation, NumbersPrediction, Prediction, TokenRole, Tokens
 from regard.tasks.measures import LikelihoodMeasure, Measure
 from regard.tasks.task import Task, Wording
 from regard.text.numbers import read_rows
 
-STEPS, SLOTS = "steps", "slots"  # what maps of a memory have for columns
+STEPS, SLOTS, MARKED = "steps", "slots", "read"  # steps and slots of a memory; what was read, with its mark
 MARK = "·"  # the step between what is read and what is written
 
 
@@ -94,16 +94,20 @@ class AlgorithmicTask(Task):
         texts, found = zip(self._texts(batch, GIVEN), self._texts(batch, WANTED), strict=True), list[Explanation]()
         for row, (given, wanted) in enumerate(texts):
             read, written = (text.replace("; ", ";").replace(" ", ",").split(";") for text in (given, wanted))
-            columns = {GIVEN: read, WANTED: written}
-            maps = attention_maps(fit, row, {name: len(one) for name, one in columns.items()}, pooled=True)
+            columns = {GIVEN: Tokens(read, TokenRole.GIVEN), WANTED: Tokens(written, TokenRole.ITEMS)}
+            maps = attention_maps(fit, row, {GIVEN: len(read), WANTED: len(written)}, pooled=True)
             mean = mean_of_questions(maps, GIVEN)
-            weights = [mean] if mean else []
+            source, weights = GIVEN, [mean] if mean else []
             if traces:
-                columns |= {STEPS: [*read, MARK, *written], SLOTS: _numbered(traces)}
-                maps += _memory_maps(traces, row, len(columns[STEPS]))
-                weights = _origins(traces, row, len(read) + 1, len(written))
-                read = [*read, MARK]
-            found.append(Explanation(read, written, align(weights), weights, maps, columns))
+                steps = [*read, MARK, *written]
+                columns |= {
+                    STEPS: Tokens(steps, TokenRole.DERIVED),
+                    SLOTS: Tokens(_numbered(traces), TokenRole.DERIVED),
+                }
+                maps += _memory_maps(traces, row, len(steps))
+                source, weights = MARKED, _origins(traces, row, len(read) + 1, len(written))
+                columns[MARKED] = Tokens([*read, MARK])
+            found.append(Explanation(columns, [ColumnLink(source, WANTED, align(weights), weights)], maps))
         return found
 
     def _numbers(self, name: str) -> NumbersColumn:

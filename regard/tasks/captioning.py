@@ -72,7 +72,7 @@ class CaptioningTask(Task):
             weights = [] if decoded.weights is None else decoded.weights[row, : len(ids), :cells].float().tolist()
             maps = attention_maps(records, row, {"source": cells, "target": len(ids)})
             words = [*self.caption.pieces(ids[:-1]), END]
-            found.append(Explanation(cell_names(cells), words, align(weights[:-1]), weights, maps))
+            found.append(Explanation.of_text(cell_names(cells), words, align(weights[:-1]), weights, maps))
         return found
 
     def _texts(self, batch: Batch) -> list[str]:

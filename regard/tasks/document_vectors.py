@@ -180,7 +180,7 @@ class DocumentVectorsTask(WordVectorsTask):
             sure = (vectors[others] @ outputs[list(ids)].T).sigmoid().float().cpu().tolist()
             weights = [[*row, 0.0] for row in [*sure, [0.0] * len(ids)]]
             tokens = [*self.text.pieces(ids), END], [*(self.documents.labels[one] for one in others), END]
-            explanations.append(Explanation(*tokens, align(weights), weights))
+            explanations.append(Explanation.of_text(*tokens, align(weights), weights))
         return explanations
 
     def _engine(self, model: Model) -> DocumentEngine:

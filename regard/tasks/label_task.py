@@ -20,7 +20,7 @@ from regard.explain.maps import apart, attention_maps, mean_of_questions
 from regard.models import LabelModel, Model
 from regard.pieces import END, SPECIALS, UNK
 from regard.records import Batch
-from regard.results import Explanation, LabelPrediction, Prediction, as_line
+from regard.results import ColumnLink, Explanation, LabelPrediction, Prediction, TokenRole, Tokens, as_line
 from regard.tasks.examples import Examples
 from regard.tasks.task import Task, ends
 from regard.tasks.text_predictions import rows_of
@@ -117,13 +117,17 @@ class LabelTask(Task, ABC):
         ids = {name: rows_of(batch.sequences(name)) for name in self.inputs}
         explanations = []
         for row, label in enumerate(labels):
-            tokens = {name: [*self._text(name).pieces(rows[row][:-1]), END] for name, rows in ids.items()}
-            tokens |= {name: self._spelt(ids[self.first][row][:-1], one.of(row)) for name, one in units.items()}
-            tokens[self.last] = [self.vocabularies[self.last].decode([label])]
-            maps = attention_maps(records, row, {name: len(one) for name, one in tokens.items()}, pooled=True)
+            columns = {
+                name: Tokens([*self._text(name).pieces(rows[row][:-1]), END], TokenRole.GIVEN)
+                for name, rows in ids.items()
+            }
+            for name, one in units.items():
+                columns[name] = Tokens(self._spelt(ids[self.first][row][:-1], one.of(row)), TokenRole.DERIVED)
+            columns[self.last] = Tokens([self.vocabularies[self.last].decode([label])], TokenRole.LABEL)
+            maps = attention_maps(records, row, {name: len(one.texts) for name, one in columns.items()}, pooled=True)
             mean = mean_of_questions(maps, self.first) if len(self.inputs) == 1 else []
-            weights = [mean, [0.0] * len(mean)] if mean else []
-            explanations.append(Explanation(tokens[self.first], [*tokens[self.last], END], [], weights, maps, tokens))
+            links = [ColumnLink(self.first, self.last, [], [mean])] if mean else []
+            explanations.append(Explanation(columns, links, maps))
         return explanations
 
     @classmethod

@@ -28,7 +28,7 @@ from regard.models.language_model import COUNTED, TEXT, counted, prompts
 from regard.pieces import END
 from regard.records import EOS, Batch, Sequences
 from regard.registry import Choice
-from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, WordRelevance
+from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, TokenRole, Tokens, WordRelevance
 from regard.tasks.examples import Examples
 from regard.tasks.measures import LikelihoodMeasure, Measure
 from regard.tasks.task import Ids, Task, Wording
@@ -210,7 +210,7 @@ class LanguageModelTask(Task):
         given = len(read) - len(rows)
         weights = [*([0.0] * len(read) for _ in range(given)), *rows]
         maps = [AttentionMap(found.by, "decoder", 0, [weights], TEXT, TEXT)]
-        return Explanation([], [*read[1 : given + 1], *found.items], [], [], maps, by=found.by)
+        return Explanation({TEXT: Tokens([*read[1 : given + 1], *found.items], TokenRole.WRITTEN)}, [], maps, found.by)
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """What each piece, those of the prompt first, looked at. There is no source."""
@@ -220,7 +220,7 @@ class LanguageModelTask(Task):
         for row, (ids, mask) in enumerate(zip(text.items, text.mask, strict=True)):
             pieces = self.text.pieces(ids[mask].tolist()[:-1])
             maps = attention_maps(records, row, {TEXT: len(pieces) + 1})
-            explanations.append(Explanation([], [*pieces, END], [], [], maps))
+            explanations.append(Explanation({TEXT: Tokens([*pieces, END], TokenRole.WRITTEN)}, [], maps))
         return explanations
 
     def _windows(self, lines: Ragged, tokens: int, seed: int = 0, corpus: Corpus | None = None) -> Windows:

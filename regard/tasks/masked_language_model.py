@@ -27,7 +27,16 @@ from regard.models.masked_language_model import TEXT
 from regard.pieces import END, MASK_PIECE, PAD, SPECIALS, byte_of
 from regard.records import Batch
 from regard.registry import Choice
-from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, WordRelevance
+from regard.results import (
+    AttentionMap,
+    ColumnLink,
+    Explanation,
+    Prediction,
+    TextPrediction,
+    TokenRole,
+    Tokens,
+    WordRelevance,
+)
 from regard.tasks.examples import Examples
 from regard.tasks.measures import Measure
 from regard.tasks.task import Ids, Task, Wording
@@ -198,7 +207,7 @@ class MaskedLanguageModelTask(Task):
         """Return what each piece of the text says for each filling."""
         tokens, weights = found.tokens[TEXT], [*found.scaled(TEXT), [0.0] * len(found.tokens[TEXT])]
         maps = [AttentionMap(found.by, "encoder", 0, [weights], ANSWERS, TEXT)]
-        return Explanation(tokens, [*found.items, END], [], weights, maps, {TEXT: tokens}, by=found.by)
+        return _explanation(tokens, found.items, [], weights, maps, found.by)
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return what each hole, and each piece of the text, looked at."""
@@ -213,8 +222,21 @@ class MaskedLanguageModelTask(Task):
             looks = mean_of_heads(maps[-1]) if maps else []
             weights = [*(looks[place] for place in places), [0.0] * len(tokens)] if looks else []
             links = [(place, number) for number, place in enumerate(places)]
-            explanations.append(Explanation(tokens, [*filled, END], links, weights, maps, {TEXT: tokens}))
+            explanations.append(_explanation(tokens, filled, links, weights, maps))
         return explanations
+
+
+def _explanation(
+    text: list[str],
+    fillings: list[str],
+    pairs: list[tuple[int, int]],
+    weights: list[list[float]],
+    maps: list[AttentionMap],
+    by: str = "",
+) -> Explanation:
+    """A text, and what filled its holes."""
+    columns = {TEXT: Tokens(text, TokenRole.GIVEN), ANSWERS: Tokens([*fillings, END], TokenRole.ASIDE)}
+    return Explanation(columns, [ColumnLink(TEXT, ANSWERS, pairs, weights)], maps, by)
 
 
 def word_borders(column: TextColumn) -> WordBorders:

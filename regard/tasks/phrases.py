@@ -182,7 +182,7 @@ def boxes_shown(
     """Return boxes as weights (target, source), the ends included; no weights where phrases do not give the target."""
     sides = [*source, END], [*target, END]
     if found is None:
-        return Explanation(*sides, [], [])
+        return Explanation.of_text(*sides)
     weights, links, place = torch.zeros(len(target) + 1, len(source) + 1), list[tuple[int, int]](), 0
     weights[-1, -1] = 1.0
     for box in found.boxes:
@@ -195,4 +195,4 @@ def boxes_shown(
         place = behind
     shown = weights.tolist()
     boxes = AttentionMap("phrases", "cross", 0, [shown], "target", "source")
-    return Explanation(*sides, sorted(links, key=lambda link: link[::-1]), shown, [boxes])
+    return Explanation.of_text(*sides, sorted(links, key=lambda link: link[::-1]), shown, [boxes])

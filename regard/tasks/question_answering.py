@@ -10,10 +10,12 @@ from regard.explain.maps import attention_maps
 from regard.models.memory_network import ANSWER, PASSAGE, QUESTION, SENTENCES, MemoryNetwork
 from regard.pieces import END
 from regard.records import Batch
-from regard.results import Explanation
+from regard.results import ColumnLink, Explanation, TokenRole, Tokens
 from regard.tasks.label_task import LabelTask
 from regard.tasks.task import Wording
 from regard.tasks.text_predictions import rows_of
+
+HOPS = "hops"
 
 
 class QuestionAnsweringTask(LabelTask):
@@ -43,14 +45,14 @@ class QuestionAnsweringTask(LabelTask):
         found = []
         for row, label in enumerate(labels):
             story = self._text(PASSAGE)
-            spelt = self._spelt(stories[row][:-1], sentences.of(row))
-            tokens = {
-                PASSAGE: [*story.pieces(stories[row][:-1]), END],
-                QUESTION: [*self._text(QUESTION).pieces(questions[row][:-1]), END],
-                SENTENCES: spelt,
-                ANSWER: [self.vocabularies[ANSWER].decode([label])],
+            columns = {
+                PASSAGE: Tokens([*story.pieces(stories[row][:-1]), END], TokenRole.GIVEN),
+                QUESTION: Tokens([*self._text(QUESTION).pieces(questions[row][:-1]), END], TokenRole.GIVEN),
+                SENTENCES: Tokens(self._spelt(stories[row][:-1], sentences.of(row)), TokenRole.DERIVED),
+                ANSWER: Tokens([self.vocabularies[ANSWER].decode([label])], TokenRole.LABEL),
             }
-            maps = attention_maps(hops, row, {name: len(one) for name, one in tokens.items()}, pooled=True)
-            weights = [one.weights[0][0] for one in maps]
-            found.append(Explanation(spelt, [one.name for one in maps], [], weights, maps, tokens))
+            maps = attention_maps(hops, row, {name: len(one.texts) for name, one in columns.items()}, pooled=True)
+            columns[HOPS] = Tokens([one.name for one in maps])
+            link = ColumnLink(SENTENCES, HOPS, [], [one.weights[0][0] for one in maps])
+            found.append(Explanation(columns, [link], maps))
         return found

@@ -23,7 +23,7 @@ from regard.models.memory_network import ANSWER, PASSAGE, QUESTION
 from regard.models.reader import SpanReader
 from regard.pieces import END
 from regard.records import Batch
-from regard.results import AttentionMap, Explanation, Prediction, SpanPrediction, as_line
+from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, SpanPrediction, TokenRole, Tokens, as_line
 from regard.tasks.task import Task, Wording
 from regard.tasks.text_predictions import rows_of
 
@@ -112,8 +112,10 @@ class ReadingTask(Task):
             tokens = {name: [*self._text.pieces(rows[row][:-1]), END] for name, rows in ids.items()}
             lengths = {name: len(one) for name, one in tokens.items()}
             maps = attention_maps(fit, row, lengths, pooled=True)
-            weights = _pointed(maps, len(tokens[ANSWER]))
-            found.append(Explanation(tokens[PASSAGE], tokens[ANSWER], [], weights, maps, tokens))
+            link = ColumnLink(PASSAGE, ANSWER, [], _pointed(maps, len(tokens[ANSWER])))
+            columns = {name: Tokens(tokens[name], TokenRole.GIVEN) for name in self.inputs}
+            columns[ANSWER] = Tokens(tokens[ANSWER], TokenRole.ITEMS)
+            found.append(Explanation(columns, [link], maps))
         return found
 
     def learnt_from(self, texts: Mapping[str, str]) -> Mapping[str, str] | None:

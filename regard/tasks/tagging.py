@@ -21,7 +21,16 @@ from regard.models import Model
 from regard.models.tagger import PIECES, TAGS, TEXT, Tagger
 from regard.pieces import PAD
 from regard.records import Batch
-from regard.results import AttentionMap, Explanation, Prediction, TagsPrediction, WordRelevance
+from regard.results import (
+    AttentionMap,
+    ColumnLink,
+    Explanation,
+    Prediction,
+    TagsPrediction,
+    TokenRole,
+    Tokens,
+    WordRelevance,
+)
 from regard.tasks.examples import Examples
 from regard.tasks.task import Task, Wording
 
@@ -107,10 +116,9 @@ class TaggingTask(Task):
 
     def pictured(self, found: WordRelevance) -> Explanation:
         """Return what each word says for each tag."""
-        words = found.tokens[TEXT]
         maps = [AttentionMap(found.by, "encoder", 0, [found.scaled(TEXT)], TAGS, TEXT)]
-        columns = {TEXT: words, TAGS: found.items}
-        return Explanation(words, found.items, [], found.scaled(TEXT), maps, columns, by=found.by)
+        link = ColumnLink(TEXT, TAGS, [], found.scaled(TEXT))
+        return Explanation(_columns(found.tokens[TEXT], found.items), [link], maps, found.by)
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return what each attention between words looked at; of pieces all that a word has count as one."""
@@ -123,8 +131,9 @@ class TaggingTask(Task):
             lengths = {TEXT: len(words), PIECES: sum(counts), TAGS: len(tags[row])}
             maps = [_of_words(one, counts[: len(words)]) for one in attention_maps(records, row, lengths)]
             weights = mean_of_heads(maps[-1]) if maps else []
-            links = [(place, place) for place in range(len(words))]
-            found.append(Explanation(words, tags[row], links, weights, maps, {TEXT: words, TAGS: tags[row]}))
+            pairs = [(place, place) for place in range(len(words))]
+            link = ColumnLink(TEXT, TAGS, pairs, weights)
+            found.append(Explanation(_columns(words, tags[row]), [link], maps))
         return found
 
     @classmethod
@@ -151,6 +160,10 @@ class TaggingTask(Task):
         """The words of each text."""
         column = cast(WordsColumn, self.vocabularies[TEXT])
         return [column.words(ids) for ids in column.flat(batch.sequences(TEXT))]
+
+
+def _columns(words: list[str], tags: list[str]) -> dict[str, Tokens]:
+    return {TEXT: Tokens(words, TokenRole.GIVEN), TAGS: Tokens(tags, TokenRole.ITEMS)}
 
 
 def _of_words(found: AttentionMap, pieces: Sequence[int]) -> AttentionMap:

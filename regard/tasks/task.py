@@ -27,10 +27,9 @@ from regard.explain.alignment_head import AlignmentHead
 from regard.explain.maps import POOLING
 from regard.explain.translation_faults import KeptFaultFinder
 from regard.models import ROUTE, Generator, Model
-from regard.pieces import END
 from regard.records import Batch
 from regard.registry import Choice
-from regard.results import AttentionMap, Explanation, Prediction, WordRelevance
+from regard.results import AttentionMap, Explanation, Prediction, TokenRole, Tokens, WordRelevance
 from regard.tasks.answer_items import AnswerItems
 from regard.tasks.examples import Examples, as_rows, count_of
 from regard.tasks.measures import LikelihoodMeasure, Measure, TextMeasure
@@ -117,9 +116,10 @@ class Task(AnswerItems, ABC):
 
     def pictured(self, found: WordRelevance) -> Explanation:
         """Return the relevance of words in the shape of an explanation: of each text, what speaks for the answer."""
-        columns = {**found.tokens, self.last: found.items}
+        columns = {name: Tokens(tokens, TokenRole.GIVEN) for name, tokens in found.tokens.items()}
+        columns[self.last] = Tokens(found.items, TokenRole.LABEL)
         maps = [AttentionMap(found.by, POOLING, 0, [found.scaled(name)], "", name) for name in found.tokens]
-        return Explanation(found.tokens[maps[0].keys], [*found.items, END], [], [], maps, columns, by=found.by)
+        return Explanation(columns, [], maps, found.by)
 
     def fit(self, model: Model, batches: Stream, examples: Examples | None, say: Callable[[str], None]) -> None:
         """Count what is counted rather than learned by gradient, before the first update; `examples`: the dev part."""
@@ -201,11 +201,15 @@ class Task(AnswerItems, ABC):
 
     def located(self, found: Explanation, source: str) -> Explanation:
         """Return an explanation with the place of each token in the text that was given, where its column tells it."""
-        if not found.columns:
+        if found.has_sides_alone:
             return found
         places = {name: self.vocabularies[name].offsets(value) for name, value in self.given(source).items()}
-        offsets = {name: [*map(_listed, row), None] for name, row in places.items() if row}  # the end has no place
-        return replace(found, offsets=offsets)
+        columns = {
+            name: found.column(name)._replace(offsets=[*map(_listed, row), None])  # the end has no place
+            for name, row in places.items()
+            if row
+        }
+        return replace(found, columns={**found.columns, **columns})
 
     def safeguarded(self, prediction: Prediction) -> Prediction:
         """Return an answer without what a model may go astray with."""

@@ -17,7 +17,7 @@ from regard.models import Generator, Model
 from regard.models.model import WrittenColumn
 from regard.pieces import END
 from regard.records import PAD, Batch
-from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, WordRelevance
+from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, TokenRole, Tokens, WordRelevance
 from regard.tasks.task import Ids, Task, Wording
 from regard.tasks.text_predictions import (
     COPIED,
@@ -123,7 +123,8 @@ class TranslationTask(Task):
             for kind, name in (("cross", "source"), ("decoder", "target"))
         ]
         links = align([line[:-1] for line in weights[:-1]])
-        return Explanation(found.tokens["source"], found.items, links, weights, maps, by=found.by, sides=found.sides())
+        tokens = found.tokens["source"], found.items
+        return Explanation.of_text(*tokens, links, weights, maps, by=found.by, sides=found.sides())
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return what each target looked at, in one forced pass: its source, and what the model wrote for itself."""
@@ -146,8 +147,9 @@ class TranslationTask(Task):
             if self.alignment_head is not None:
                 weights = self.alignment_head.weights(maps)
             links = align([line[:-1] for line in weights[:-1]])
-            columns = tokens if written else {}
-            found.append(Explanation(tokens[self.first], tokens[self.last], links, weights, maps, columns))
+            explanation = Explanation.of_text(tokens[self.first], tokens[self.last], links, weights, maps)
+            derived = {name: Tokens(tokens[name], TokenRole.DERIVED) for name in written}
+            found.append(replace(explanation, columns={**explanation.columns, **derived}))
         return found
 
     def _written(self, column: WrittenColumn, batch: Batch) -> list[list[tuple[int, str]]] | None:

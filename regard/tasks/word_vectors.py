@@ -200,7 +200,7 @@ class WordVectorsTask(Task):
             cosines = np.maximum(directions[others] @ directions[ids].T, 0.0)
             weights = [[*map(float, row), 0.0] for row in [*cosines, np.zeros(len(ids))]]
             tokens = [*self.text.pieces(ids), END], [*map(self._word, others), END]
-            explanations.append(Explanation(*tokens, align(weights), weights))
+            explanations.append(Explanation.of_text(*tokens, align(weights), weights))
         return explanations
 
     def _windows(

@@ -19,7 +19,7 @@ class Seer:
     def predict(self, texts, explain):
         assert explain
         weights = [[0.1, 0.5, 0.4], [0.8, 0.1, 0.1]]
-        found = Explanation(["red", "▁ho", "use"], ["rot", "▁Haus"], [(0, 1), (1, 0)], weights)
+        found = Explanation.of_text(["red", "▁ho", "use"], ["rot", "▁Haus"], [(0, 1), (1, 0)], weights)
         return [Prediction(text, "rot Haus", -1.0, [-0.5, -0.5], explanation=found) for text in texts]
 
 
@@ -68,7 +68,7 @@ def test_json_holds_every_text():
 def test_a_model_that_looks_at_no_words_has_no_picture(monkeypatch, tmp_path, kind):
     class Blind:
         def predict(self, texts, explain):
-            found = Explanation(["red", "</s>"], ["rot", "</s>"], [], [])
+            found = Explanation.of_text(["red", "</s>"], ["rot", "</s>"], [], [])
             return [Prediction(text, "rot", -1.0, [-0.5, -0.5], explanation=found) for text in texts]
 
     monkeypatch.setattr(predictor, "load", lambda run, changes: Blind(), raising=False)
@@ -143,7 +143,7 @@ def runs_of(monkeypatch, **languages):
 
     def beside(model, predictions, methods):
         weights = [[0.4, 0.3, 0.3]] * 2
-        found = Explanation(["red", "▁ho", "use"], ["rot", "▁Haus"], [], weights)
+        found = Explanation.of_text(["red", "▁ho", "use"], ["rot", "▁Haus"], [], weights)
         return [Prediction(one.source, one.text, -2.0, [-1.0, -1.0], explanation=found) for one in predictions]
 
     monkeypatch.setattr(predictor, "load", load, raising=False)

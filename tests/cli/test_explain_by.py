@@ -20,7 +20,7 @@ class Weigher:
         return [Prediction(text, "rot", -1.0) for text in texts]
 
     def pictured(self, predictions, by, progress=None):
-        found = Explanation(["red"], ["rot"], [(0, 0)], [[-1.0]], by=f"{by.name} {dict(by.settings)}")
+        found = Explanation.of_text(["red"], ["rot"], [(0, 0)], [[-1.0]], by=f"{by.name} {dict(by.settings)}")
         return [Prediction(one.source, one.text, one.score, explanation=found) for one in predictions]
 
 

@@ -156,7 +156,7 @@ def test_json_is_one_object_a_line(loads):
 
 @pytest.mark.parametrize("n_best", [1, 2])
 def test_links_stand_behind_the_best_text_or_in_the_object(monkeypatch, n_best):
-    found = Explanation(["red", "▁house"], ["rot", "▁Haus"], [], [[0.1, 0.9], [0.8, 0.2]])
+    found = Explanation.of_text(["red", "▁house"], ["rot", "▁Haus"], [], [[0.1, 0.9], [0.8, 0.2]])
     answer = Prediction("red house", "rot Haus", -0.5, alternatives=[Prediction("red house", "?", -2.0)])
 
     class Seer:

@@ -70,7 +70,7 @@ def test_no_numeral_is_lost_whatever_the_translator_writes(seed):
 def test_equal_readings_are_told_apart_by_their_links():
     found = text_document("5 % at -5 °C here")
     links = [(0, 2), (1, 1), (2, 0), (3, 3)]
-    explained = Explanation(["5", "at", "5", "here"], ["5", "bei", "5", "hier"], links, [])
+    explained = Explanation.of_text(["5", "at", "5", "here"], ["5", "bei", "5", "hier"], links, [])
     prediction = Prediction(found.texts[0], "5 bei 5 hier", 0.0, explanation=explained)
     assert found.rebuild([prediction]) == "-5 °C bei 5 % hier"
 

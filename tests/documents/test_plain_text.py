@@ -101,7 +101,7 @@ def test_placeholder_goes_to_its_aligned_word(source, answer, links, wanted):
     found = text_document(source)
     asked = re.findall(r"\w+|[^\w\s]", found.texts[0])
     written = re.findall(r"\w+|[^\w\s]", answer)
-    prediction = Prediction(found.texts[0], answer, 0.0, explanation=Explanation(asked, written, links, []))
+    prediction = Prediction(found.texts[0], answer, 0.0, explanation=Explanation.of_text(asked, written, links, []))
     assert found.rebuild([prediction]) == wanted
 
 
@@ -116,7 +116,7 @@ def test_a_percentage_is_never_torn(text):
 
 def test_subwords_and_bytes_are_mapped_to_words():
     found = text_document("see 12 houses")
-    explanation = Explanation(
+    explanation = Explanation.of_text(
         ["▁see", "▁", "12", "▁hou", "ses"], ["▁H", "<0xC3>", "<0xA4>", "user", "▁zw", "ölf"],
         [(3, 0), (4, 1), (4, 2), (4, 3), (2, 4), (2, 5)], [],
     )  # fmt: skip

@@ -45,7 +45,7 @@ def predicted(
             Prediction("", f"{text} also", sum(logs) - 1.5),
             Prediction("", text.upper(), -40.0, finished=False),
         ],
-        explanation=Explanation(
+        explanation=Explanation.of_text(
             list(source),
             list(target),
             [(centre, place) for place, centre in enumerate(centres)],

@@ -14,12 +14,13 @@ from regard.explain import by_words, show, svg
 from regard.explain.alignment_view import OWN, START, alignment_view
 from regard.explain.maps import without_end
 from regard.registry import Choice
-from regard.results import AttentionMap, Explanation, Prediction
+from regard.results import AttentionMap, Explanation, Prediction, TokenRole, Tokens
 from regard.text import train_tokenizer
 
 HEADS = [[[1.0, 0.0], [0.2, 0.8]], [[1.0, 0.0], [0.6, 0.4]]]
 FIRST = AttentionMap("a", "decoder", 0, [[[1.0, 0.0], [1.0, 0.0]]])
-OWNED = Explanation([], ["▁the", "</s>"], [], [], [FIRST, AttentionMap("b", "decoder", 1, HEADS)])
+MAPS = [FIRST, AttentionMap("b", "decoder", 1, HEADS)]
+OWNED = Explanation({"text": Tokens(["▁the", "</s>"], TokenRole.WRITTEN)}, maps=MAPS)
 
 
 def told(found: Explanation) -> str:
@@ -41,12 +42,12 @@ def test_a_terminal_shows_it_and_says_where_the_rest_is():
 
 
 def test_an_alignment_comes_before_it():
-    found = replace(OWNED, source_tokens=["▁das", "</s>"], weights=[[0.9, 0.1], [0.1, 0.9]])
+    found = Explanation.of_text(["▁das", "</s>"], ["▁the", "</s>"], [], [[0.9, 0.1], [0.1, 0.9]], MAPS)
     assert alignment_view(found)[:4] == (["▁das", "</s>"], ["▁the", "</s>"], [[0.9, 0.1], [0.1, 0.9]], "")
 
 
 def test_what_is_cut_off_has_as_many_columns_as_weights():
-    found = without_end(replace(OWNED, target_tokens=["▁the", "</s>"]))
+    found = without_end(OWNED)
     assert alignment_view(found).columns == [START] and alignment_view(found).weights == [[1.0]]
 
 

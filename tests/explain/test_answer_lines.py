@@ -4,10 +4,11 @@ import io
 import re
 
 import pytest
+from explanations import of_hops, of_label
 from rich.console import Console
 
 from regard.explain import show
-from regard.results import AttentionMap, Explanation, LabelPrediction, Prediction, SpanPrediction, TagsPrediction
+from regard.results import AttentionMap, LabelPrediction, Prediction, SpanPrediction, TagsPrediction
 
 TOKENS = [" a", " fine", " film", "</s>"]
 
@@ -20,7 +21,7 @@ def shown(prediction: Prediction, width: int = 60, **settings: object) -> str:
 
 def labelled(weights=(0.25, 0.5, 0.05, 0.2), **chances: float) -> LabelPrediction:
     maps = [AttentionMap("pooling", "pooling", 0, [[list(weights)]], "", "text")] if weights else []
-    found = Explanation(TOKENS, ["good", "</s>"], [], [], maps, {"text": TOKENS, "label": ["good"]})
+    found = of_label({"text": TOKENS, "label": ["good"]}, maps)
     return LabelPrediction(
         "a fine film", "good", -0.1, explanation=found, probabilities=chances or {"good": 0.75, "bad": 0.25}
     )
@@ -60,9 +61,7 @@ def test_long_texts_are_wrapped_with_their_blocks():
     words = [f"w{number}" for number in range(12)]
     tokens = [f" {word}" for word in words]
     rows = [[[float(number == 11) for number in range(12)]]]
-    found = Explanation(
-        tokens, ["x"], [], [], [AttentionMap("p", "pooling", 0, rows, "", "text")], {"text": tokens, "label": ["x"]}
-    )
+    found = of_label({"text": tokens, "label": ["x"]}, [AttentionMap("p", "pooling", 0, rows, "", "text")])
     lines = shown(LabelPrediction(" ".join(words), "x", 0.0, explanation=found), width=24).splitlines()
     assert lines[1:4] == ["  w0 w1 w2 w3 w4 w5 w6 ", "  w7 w8 w9 w10 w11", "  " + " " * 13 + "███"]
 
@@ -85,9 +84,8 @@ def test_a_place_is_marked_in_its_column():
 def test_hops_are_columns_of_a_table_of_sentences():
     sentences = ["Mary went home .", "John went out ."]
     rows = {"hop 1": [0.75, 0.25], "hop 2": [1.0, 0.0]}
-    maps = [AttentionMap(name, "pooling", 0, [[row]], "", "sentences") for name, row in rows.items()]
     columns = {"passage": [" Mary", "</s>"], "question": [" Where", "</s>"], "sentences": sentences, "answer": ["home"]}
-    found = Explanation(sentences, [*rows], [], [*rows.values()], maps, columns)
+    found = of_hops(columns, rows)
     told = shown(LabelPrediction("Mary went home. John went out.\tWhere?", "home", 0.0, explanation=found)).splitlines()
     assert told[1:] == [
         "passage",

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from explanations import of_hops, of_label
 
 from regard.explain import page, to_json
 from regard.predictor.predictions import Predictions
-from regard.results import AttentionMap, Explanation, LabelPrediction, SpanPrediction, TagsPrediction
+from regard.results import AttentionMap, LabelPrediction, SpanPrediction, TagsPrediction
 from regard.tasks.label_task import NOTHING, UNREAD
 
 pytestmark = pytest.mark.slow
@@ -18,7 +19,7 @@ SENTENCES = ["Mary went home .", "John went out ."]
 def labelled(**columns: object) -> LabelPrediction:
     tokens = [" a", " fi", "ne", " film", "</s>"]
     maps = [AttentionMap("pooling", "pooling", 0, [[[0.1, 0.3, 0.2, 0.3, 0.1]]], "", "text")]
-    found = Explanation(tokens, ["<good>", "</s>"], [], [], maps, {"text": tokens, "label": ["<good>"]})
+    found = of_label({"text": tokens, "label": ["<good>"]}, maps)
     chances = {"<good>": 0.9, **{f"label {at}": 0.1 / 9 for at in range(9)}}
     return LabelPrediction("a  fine film", "<good>", -0.1, explanation=found, probabilities=chances)
 
@@ -31,20 +32,19 @@ def compared() -> LabelPrediction:
         AttentionMap("own", "encoder", 0, own, "first", "first"),
         AttentionMap("forth", "cross", 0, weights, "first", "second"),
     ]
-    found = Explanation(columns["first"], ["no", "</s>"], [], [], maps, columns)
+    found = of_label(columns, maps)
     return LabelPrediction("a dog\tcats", "no", -0.7, explanation=found, probabilities={"no": 0.5, "yes": 0.5})
 
 
 def asked() -> LabelPrediction:
     rows = {"hop 1": [0.75, 0.25], "hop 2": [1.0, 0.0]}
-    maps = [AttentionMap(name, "pooling", at, [[row]], "", "sentences") for at, (name, row) in enumerate(rows.items())]
     columns = {
         "passage": [" Mary", " went", "</s>"],
         "question": [" Where", "</s>"],
         "sentences": SENTENCES,
         "answer": ["home"],
     }
-    found = Explanation(SENTENCES, [*rows], [], [*rows.values()], maps, columns)
+    found = of_hops(columns, rows)
     return LabelPrediction(
         "Mary went home. John went out.\tWhere is Mary?", "home", 0.0, explanation=found, probabilities={"home": 1.0}
     )
@@ -85,7 +85,7 @@ def test_words_are_coloured_where_they_were_read(visit):
     rows = [0.1, 0.4, 0.2, 0.15, 0.05, 0.1]
     offsets = {"text": [*([text.index(word), text.index(word) + len(word)] for word in words), None]}
     maps = [AttentionMap("pooling", "pooling", 0, [[rows]], "", "text")]
-    found = Explanation(tokens, ["bad", "</s>"], [], [], maps, {"text": tokens, "label": ["bad"]}, offsets)
+    found = of_label({"text": tokens, "label": ["bad"]}, maps, offsets=offsets)
     prediction = LabelPrediction(text, "bad", -0.1, explanation=found, probabilities={"bad": 1.0})
     seen = visit(prediction)
     assert seen.texts(".seen") == words
@@ -208,10 +208,10 @@ def test_a_graded_run_says_which_method_tells_best(visit):
 @pytest.mark.parametrize("settings", [{}, {"color_scheme": "dark"}, {"viewport": {"width": 320, "height": 800}}])
 def test_methods_stand_side_by_side_for_a_label(visit, settings):
     plain = labelled()
-    tokens = plain.explanation.source_tokens
+    tokens = plain.explanation.columns["text"].texts
     rows = {"lrp": [0.1, 0.4, 0.2, -0.3, 0.0], "saliency": [0.0, 0.5, 0.0, 0.5, 0.0]}
     reasons = {
-        name: Explanation(tokens, ["<good>", "</s>"], [], [], [AttentionMap(name, "pooling", 0, [[row]], "", "text")])
+        name: of_label({"text": tokens, "label": ["<good>"]}, [AttentionMap(name, "pooling", 0, [[row]], "", "text")])
         for name, row in rows.items()
     }
     seen = visit(replace(plain, explanation=replace(plain.explanation, reasons=reasons)), **settings)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from explanations import of_label
 from rich.console import Console
 
 from regard.attention import EACH, Attended, Recorded, Role
@@ -19,18 +20,14 @@ COLUMNS = {"first": ["▁a", "▁dog", "</s>"], "second": ["▁cats", "</s>"], "
 FORTH = [[[0.5, 0.5], [0.25, 0.75], [1.0, 0.0]]]
 BACK = [[[0.9, 0.1, 0.0], [0.2, 0.2, 0.6]], [[0.7, 0.1, 0.2], [0.0, 0.0, 1.0]]]
 OWN = [[[1.0, 0.0], [0.0, 1.0]]]
-PAIR = Explanation(
-    COLUMNS["first"],
-    ["no", "</s>"],
-    [],
-    [],
+PAIR = of_label(
+    COLUMNS,
     [
         AttentionMap("own", "encoder", 0, OWN, "second", "second"),
         AttentionMap("forth", "cross", 0, FORTH, "first", "second"),
         AttentionMap("back", "cross", 1, BACK, "second", "first"),
         AttentionMap("higher", "cross", 2, [[[0.0, 0.0, 1.0]] * 2], "second", "first"),
     ],
-    COLUMNS,
 )
 
 
@@ -77,7 +74,7 @@ def test_each_text_has_the_lowest_layer_that_looks_at_it_from_the_other():
 
 def test_a_learned_question_stands_for_the_label():
     asked = AttentionMap("pooling", "pooling", 0, [[[0.5, 0.5], [0.0, 1.0]]], "", "second")
-    (seen,) = alignment_views(Explanation([], [], [], [], [asked], COLUMNS))
+    (seen,) = alignment_views(of_label(COLUMNS, [asked]))
     assert (seen.rows, seen.columns, seen.about) == (["no", "no"], COLUMNS["second"], "label looks at second")
 
 

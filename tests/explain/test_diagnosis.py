@@ -7,7 +7,7 @@ import pytest
 
 from regard.explain import Flag, diagnose
 from regard.explain.diagnosis import other_numbers, repeated, unattended, unsure, untranslated
-from regard.results import Explanation, Prediction
+from regard.results import ColumnLink, Explanation, Prediction, TokenRole, Tokens
 
 
 def test_a_word_said_again_is_told_with_its_distance():
@@ -66,13 +66,13 @@ def test_words_below_one_half_are_unsure():
 
 def test_a_healthy_translation_has_no_flag():
     weights = [[0.9, 0.1, 0.0], [0.1, 0.9, 0.0], [0.0, 0.0, 1.0]]
-    found = Explanation(["▁gut", "▁so", "</s>"], ["▁fine", "▁thus", "</s>"], [], weights)
+    found = Explanation.of_text(["▁gut", "▁so", "</s>"], ["▁fine", "▁thus", "</s>"], [], weights)
     assert diagnose(Prediction("", "", 0.0, [-0.1, -0.1, -9.0], explanation=found)) == []
 
 
 def test_flags_of_a_prediction_stand_by_side_and_word():
     weights = [[0.9, 0.1, 0.0], [0.9, 0.1, 0.0], [0.0, 0.0, 1.0]]
-    found = Explanation(["▁gut", "▁so", "</s>"], ["▁gut", "▁gut", "</s>"], [], weights)
+    found = Explanation.of_text(["▁gut", "▁so", "</s>"], ["▁gut", "▁gut", "</s>"], [], weights)
     flags = diagnose(Prediction("", "gut gut", 0.0, [-0.1, -2.0, -0.1], explanation=found))
     assert [flag[:3] for flag in flags] == [
         ("unattended", "source", 1),
@@ -84,14 +84,14 @@ def test_flags_of_a_prediction_stand_by_side_and_word():
 
 
 def test_a_word_is_as_sure_as_its_pieces_together():
-    found = Explanation(["▁a"], ["▁x", "y"], [], [[1.0], [1.0]])
+    found = Explanation.of_text(["▁a"], ["▁x", "y"], [], [[1.0], [1.0]])
     (flag,) = diagnose(Prediction("", "xy", 0.0, [math.log(0.5), math.log(0.5)], explanation=found))
     assert (flag.kind, flag.word, flag.value) == ("unsure", 0, pytest.approx(0.25))
 
 
 def test_a_word_is_as_sure_as_its_calibration_says():
     """The end symbol, which no calibration mends, keeps its probability."""
-    found = Explanation(["▁a"], ["▁x", "</s>"], [], [[1.0], [1.0]])
+    found = Explanation.of_text(["▁a"], ["▁x", "</s>"], [], [[1.0], [1.0]])
     sure = Prediction("", "x", 0.0, [math.log(0.9), math.log(0.8)], explanation=found)
     assert diagnose(sure) == []
     (flag,) = diagnose(replace(sure, confidences=[0.4]))
@@ -99,12 +99,12 @@ def test_a_word_is_as_sure_as_its_calibration_says():
 
 
 def test_probabilities_of_another_length_are_left_alone():
-    found = Explanation(["▁a"], ["▁x"], [], [[1.0]])
+    found = Explanation.of_text(["▁a"], ["▁x"], [], [[1.0]])
     assert diagnose(Prediction("", "x", 0.0, [-9.0, -9.0], explanation=found)) == []
 
 
 def test_a_model_without_weights_can_still_repeat_itself():
-    found = Explanation(["▁a", "▁b"], ["▁x", "▁x"], [], [])
+    found = Explanation.of_text(["▁a", "▁b"], ["▁x", "▁x"], [], [])
     assert diagnose(Prediction("", "x x", 0.0, explanation=found)) == [Flag("repeated", "target", 1, 1.0)]
 
 
@@ -120,8 +120,10 @@ def test_a_translation_that_reads_more_than_its_source_has_flags():
     """What filled the holes of the only column is no text that was written."""
     weights = [[0.9, 0.1, 0.0], [0.0, 0.0, 1.0]]
     source, target = ["▁gut", "▁so", "</s>"], ["▁gut", "</s>"]
-    columns = {"source": source, "draft": ["▁fine", "</s>"], "target": target}
-    written = Prediction("", "gut", 0.0, explanation=Explanation(source, target, [], weights, columns=columns))
+    found = Explanation.of_text(source, target, [], weights)
+    found = replace(found, columns={**found.columns, "draft": Tokens(["▁fine", "</s>"], TokenRole.DERIVED)})
+    written = Prediction("", "gut", 0.0, explanation=found)
     assert [flag[:3] for flag in diagnose(written)] == [("unattended", "source", 1), ("untranslated", "target", 0)]
-    filled = replace(written, explanation=Explanation(source, target, [], weights, columns={"text": source}))
-    assert diagnose(filled) == []
+    columns = {"text": Tokens(source, TokenRole.GIVEN), "answers": Tokens(target)}
+    filled = Explanation(columns, [ColumnLink("text", "answers", [], weights)])
+    assert diagnose(replace(written, explanation=filled)) == []

@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from explanations import of_label
 from rich.console import Console
 from small_runs import regard as command
 
@@ -13,7 +14,7 @@ import regard
 from regard.explain import render, svg_of, to_json
 from regard.explain.scale import SHADES
 from regard.explain.token_weights import token_weights
-from regard.results import AttentionMap, Explanation, LabelPrediction
+from regard.results import AttentionMap, LabelPrediction
 
 TEXT = "The plot is dull but the ending isn't good"
 TOKENS = [" the", "<unk>", " is", "<unk>", " but", " the", "<unk>", " isnt", " good", "</s>"]
@@ -22,7 +23,7 @@ WEIGHTS = [0.6, 0.12, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.0]
 
 def explained(text: str, tokens: list[str], weights: list[float], **more: object) -> LabelPrediction:
     maps = [AttentionMap("pooling", "pooling", 0, [[weights]], "", "text")]
-    found = Explanation(tokens, ["bad", "</s>"], [], [], maps, {"text": tokens, "label": ["bad"]}, **more)
+    found = of_label({"text": tokens, "label": ["bad"]}, maps, **more)
     return LabelPrediction(text, "bad", -0.1, explanation=found, probabilities={"bad": 1.0})
 
 
@@ -97,4 +98,4 @@ def test_a_classifier_tells_where_the_words_stand_that_it_read(folder, text, wor
     for seen in token_weights(told):
         assert [text[slice(*place)] for place in seen.places(found.source) if place is not None] == words
         assert len(seen.words) == len(words) + 1
-    assert len(told.columns["text"]) == len(words) + 1 == len(told.offsets.get("text", [None]))
+    assert len(told.columns["text"].texts) == len(words) + 1 == len(told.offsets.get("text", [None]))

@@ -2,13 +2,13 @@
 
 import html
 import re
-from dataclasses import replace
 
 import pytest
+from explanations import of_label
 
 from regard.explain import by_words, png_of, svg_of, to_json
 from regard.explain.tokens import given_words, words_of
-from regard.results import AttentionMap, Explanation, LabelPrediction
+from regard.results import AttentionMap, ColumnLink, LabelPrediction
 
 FIRST, SECOND = "👀 Rutgers isn't", "The plot"
 COLUMNS = {
@@ -22,7 +22,7 @@ MAPS = [
     AttentionMap("matcher", "cross", 0, [LOOKS], "second", "first"),
     AttentionMap("pooling", "pooling", 0, [[[0.5, 0.25, 0.25]]], "", "second"),
 ]
-FOUND = Explanation([], ["no", "</s>"], [], [], MAPS, COLUMNS, OFFSETS)
+FOUND = of_label(COLUMNS, MAPS, offsets=OFFSETS)
 
 KNOWN = {"first": [" e", " rutgers", " isnt", "</s>"], "second": [" the", " plot", "</s>"], "label": ["no"]}
 
@@ -72,21 +72,24 @@ def test_pictures_star_unknown_words_and_say_why():
         *("The", "plot*"),
     ]
     assert by_words(FOUND)[0] == ["<unk>", "<unk>", "isnt"]
-    assert "*" not in svg_of(replace(FOUND, columns=KNOWN), source=pair().source)
+    assert "*" not in svg_of(of_label(KNOWN, MAPS, offsets=OFFSETS), source=pair().source)
 
 
 def test_a_plotted_picture_is_spelt_as_the_drawn_one():
     pytest.importorskip("matplotlib")
     as_given = {"first": [" 👀", " Rutgers", " isn't", "</s>"], "second": [" The", " plot", "</s>"], "label": ["no"]}
-    wanted = png_of(replace(FOUND, columns=as_given))
-    assert png_of(replace(FOUND, columns=KNOWN), source=pair().source) == wanted
+    wanted = png_of(of_label(as_given, MAPS))
+    assert png_of(of_label(KNOWN, MAPS, offsets=OFFSETS), source=pair().source) == wanted
     assert png_of(FOUND, source=pair().source) != wanted  # stars
 
 
 def test_weights_of_the_answer_name_the_words_as_given():
     """A classifier of one text tells weights of its words beside its maps."""
-    columns = {"text": COLUMNS["second"], "label": ["no"]}
-    found = Explanation(columns["text"], ["no"], [], [[0.5, 0.25, 0.25]], [], columns, {"text": OFFSETS["second"]})
+    columns, links = (
+        {"text": COLUMNS["second"], "label": ["no"]},
+        [ColumnLink("text", "label", [], [[0.5, 0.25, 0.25]])],
+    )
+    found = of_label(columns, [], links, {"text": OFFSETS["second"]})
     labels = re.findall(r"<text[^>]*>([^<]*)</text>", svg_of(found, source=SECOND))
     assert labels == ["Attention (* unknown to the model)", "The", "plot*", "no"]
     (told,) = to_json([LabelPrediction(SECOND, "no", -0.1, explanation=found)])["predictions"]

@@ -19,7 +19,7 @@ def shares(kind, *heads):
     width = len(SOURCE if keys == "source" else TARGET)
     rows = [[[float(key == place) for key in range(width)] for place in places] for places in heads]
     seen = AttentionMap("one", kind, 0, rows, queries, keys)
-    found = Explanation(SOURCE, TARGET, [], [], [seen])
+    found = Explanation.of_text(SOURCE, TARGET, [], [], [seen])
     return [dict(zip(PATTERNS, one, strict=True)) for one in patterns([look_of(found, seen)], COUNTS).shares.tolist()]
 
 
@@ -55,7 +55,7 @@ def test_the_diagonal_of_texts_of_other_lengths():
 
 def test_confidence_is_the_mean_of_the_largest_weights():
     seen = AttentionMap("one", "cross", 0, [[[0.5, 0.25, 0.25], [0.1, 0.9, 0.0], [0.0, 0.0, 0.0]]], "target", "source")
-    found = Explanation(["a", "b", "</s>"], TARGET, [], [], [seen])
+    found = Explanation.of_text(["a", "b", "</s>"], TARGET, [], [], [seen])
     assert patterns([look_of(found, seen)], {}).confidence.tolist() == [pytest.approx(0.7)]  # a row that sees nothing
 
 
@@ -63,7 +63,7 @@ def test_examples_count_by_their_words():
     looks = []
     for places in ([0, 0], [0, 0, 1, 2]):
         seen = AttentionMap("one", "encoder", 0, [np.eye(len(places))[places].tolist()], "source", "source")
-        looks.append(look_of(Explanation(["w"] * len(places), [], [], [], [seen]), seen))
+        looks.append(look_of(Explanation.of_text(["w"] * len(places), [], [], [], [seen]), seen))
     assert patterns(looks, {}).shares[0, PATTERNS.index("previous")] == 1.0  # one of one, and three of three
     assert math.isnan(patterns(looks, {}).shares[0, PATTERNS.index("rarest")])  # all are as rare
 

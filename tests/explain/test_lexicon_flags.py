@@ -23,7 +23,7 @@ def answered(source: str, target: str, report: LexiconReport | None = None, weig
     """A translation word by word: each is linked to the word at its place."""
     sides = [[*(f"▁{word}" for word in text.split()), "</s>"] for text in (source, target)]
     links = [(place, place) for place in range(min(map(len, sides)) - 1)]
-    found = Explanation(*sides, links, weights or [])
+    found = Explanation.of_text(*sides, links, weights or [])
     return TextPrediction(source, target, 0.0, explanation=found, lexicon=report)
 
 

@@ -49,7 +49,7 @@ class Read(HTMLParser):
 
 def hostile() -> Prediction:
     count = len(HOSTILE)
-    found = Explanation(HOSTILE, HOSTILE, [(0, 0)], [[1.0 / count] * count] * count)
+    found = Explanation.of_text(HOSTILE, HOSTILE, [(0, 0)], [[1.0 / count] * count] * count)
     return Prediction("".join(HOSTILE), "".join(HOSTILE), 0.0, explanation=found)
 
 
@@ -71,7 +71,7 @@ def test_the_json_of_a_prediction(house):
 
 
 def test_numbers_are_short_and_what_is_none_is_null():
-    found = Explanation(["a"], ["x"], [], [[0.123456]])
+    found = Explanation.of_text(["a"], ["x"], [], [[0.123456]])
     answer = Prediction("a", "x", float("-inf"), [float("nan")], explanation=found)
     (told,) = to_json([answer])["predictions"]
     assert (told["score"], told["log_probs"], told["explanation"]["weights"]) == (None, [None], [[0.123]])
@@ -82,7 +82,7 @@ def test_the_json_says_which_weights_are_shares(house):
     told = to_json([house])["predictions"][0]["explanation"]
     assert told["shares"] and all(each["shares"] for each in told["maps"])
     maps = [AttentionMap("m", "cross", 0, [[[0.5, 0.5]], [[0.9, 0.8]]])]
-    found = Explanation(["a", "b"], ["x"], [], [[-0.5, 1.5]], maps)
+    found = Explanation.of_text(["a", "b"], ["x"], [], [[-0.5, 1.5]], maps)
     told = to_json([Prediction("a b", "x", 0.0, explanation=found)])["predictions"][0]["explanation"]
     assert (told["shares"], told["maps"][0]["shares"]) == (False, False)
     assert told["weights"] == [[-0.5, 1.5]]

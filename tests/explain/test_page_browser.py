@@ -97,7 +97,7 @@ def test_inside_the_translation_a_word_looks_at_those_before_it(visit, house):
 
 def test_a_text_without_a_source_is_called_no_translation(visit, house):
     own = [each for each in house.explanation.maps if each.kind == "decoder"]
-    found = Explanation([], house.explanation.target_tokens, [], [], own)
+    found = Explanation.of_text([], house.explanation.target_tokens, [], [], own)
     unsure = [-2.0] * len(found.target_tokens)
     seen = visit(replace(house, source="the old", explanation=found, log_probs=unsure))
     warnings = [
@@ -197,7 +197,7 @@ def test_pages_with_little_to_show(visit):
     bare = visit(Prediction("a", "only text", -1.0))
     assert bare.all(".plain").inner_text() == "only text"
     assert bare.all(".note:not(#empty)").is_visible()
-    empty = visit(Prediction("", "", 0.0, explanation=Explanation([], [], [], [])))
+    empty = visit(Prediction("", "", 0.0, explanation=Explanation.of_text([], [], [], [])))
     assert empty.all(".heat .cell").count() == 0
 
 
@@ -243,7 +243,7 @@ def signed() -> Prediction:
     """Scores as weights: none is a share, and some are below zero."""
     weights = [[0.5, -2.0, 0.1], [4.0, 1.0, 0.0]]
     maps = [AttentionMap("m", "cross", 0, [weights, [[-0.5, 3.0, 0.1], [1.0, 1.0, 0.0]]])]
-    found = Explanation(["▁a", "▁b", "▁c"], ["▁x", "▁y"], [(0, 0), (0, 1)], weights, maps)
+    found = Explanation.of_text(["▁a", "▁b", "▁c"], ["▁x", "▁y"], [(0, 0), (0, 1)], weights, maps)
     return Prediction("a b c", "x y", 0.0, explanation=found)
 
 

@@ -48,7 +48,9 @@ def test_columns_of_a_script_from_right_to_left_run_so():
 
 
 def test_an_explanation_is_drawn_by_words():
-    found = Explanation(["▁ca", "f", "<0xC3>", "<0xA9>", "</s>"], ["▁x", "</s>"], [], [[0.1] * 4 + [0.6], [0] * 5])
+    found = Explanation.of_text(
+        ["▁ca", "f", "<0xC3>", "<0xA9>", "</s>"], ["▁x", "</s>"], [], [[0.1] * 4 + [0.6], [0] * 5]
+    )
     sources, targets, weights = by_words(found)
     assert (sources, targets) == (["café"], ["x"])
     assert weights == [[pytest.approx(0.4)]]

@@ -45,19 +45,19 @@ def test_wide_letters_keep_the_columns_straight():
 
 
 def test_each_word_names_what_it_looked_at():
-    found = Explanation(["▁a", "▁b", "▁c", "▁d"], ["▁x"], [], [[0.2, 0.5, 0.04, 0.26]])
+    found = Explanation.of_text(["▁a", "▁b", "▁c", "▁d"], ["▁x"], [], [[0.2, 0.5, 0.04, 0.26]])
     lines = shown(Prediction("a b c d", "x", -0.5, explanation=found)).splitlines()
     assert lines[:3] == ["a b c d", "x  -0.500", "  x ← b 50%, d 26%, a 20%"]
 
 
 def test_small_weights_are_not_named():
-    found = Explanation(["▁a", "▁b"], ["▁x"], [], [[0.96, 0.04]])
+    found = Explanation.of_text(["▁a", "▁b"], ["▁x"], [], [[0.96, 0.04]])
     assert "x ← a 96%\n" in shown(Prediction("", "x", 0.0, explanation=found))
 
 
 def test_weights_that_are_scores_are_told_with_their_sign():
     """No row of these sums to one, so there is no per cent; the strongest comes first, whatever its sign."""
-    found = Explanation(["▁a", "▁b", "▁c", "</s>"], ["▁x", "▁y"], [], [[0.5, -2.25, 0.1, 0.3], [4, 1, 0, 0]])
+    found = Explanation.of_text(["▁a", "▁b", "▁c", "</s>"], ["▁x", "▁y"], [], [[0.5, -2.25, 0.1, 0.3], [4, 1, 0, 0]])
     lines = shown(Prediction("a b c", "x y", 0.0, explanation=found)).splitlines()
     assert lines[2:4] == ["  x ← b −2.25, a 0.5, </s> 0.3", "  y ← a 4, b 1"]
     assert lines[4:6] == ["x │  ▒-  │", "y │██░░  │"]
@@ -66,7 +66,7 @@ def test_weights_that_are_scores_are_told_with_their_sign():
 
 def test_weights_that_do_not_compete_are_no_per_cent():
     """Of sigmoids the pieces of a word may sum to more than one."""
-    found = Explanation(["▁ca", "t", "▁b"], ["▁x"], [], [[0.9, 0.8, 0.25]])
+    found = Explanation.of_text(["▁ca", "t", "▁b"], ["▁x"], [], [[0.9, 0.8, 0.25]])
     lines = shown(Prediction("cat b", "x", 0.0, explanation=found)).splitlines()
     assert lines[2] == "  x ← cat 1.7, b 0.25"
     assert "%" not in "".join(lines)
@@ -78,7 +78,7 @@ def test_shares_say_nothing_of_a_scale(house):
 
 
 def test_words_that_repeat_are_told_apart():
-    found = Explanation(["▁the", "▁cat", "▁the"], ["▁x", "▁x"], [], [[0.5, 0.2, 0.3], [0, 0, 1]])
+    found = Explanation.of_text(["▁the", "▁cat", "▁the"], ["▁x", "▁x"], [], [[0.5, 0.2, 0.3], [0, 0, 1]])
     lines = shown(Prediction("the cat the", "x x", 0.0, explanation=found)).splitlines()
     assert lines[2:4] == ["  x₁ ← the₁ 50%, the₂ 30%, cat 20%", "  x₂ ← the₂ 100%"]
     assert [line.split()[0] for line in lines[4:6]] == ["x₁", "x₂"]
@@ -86,7 +86,9 @@ def test_words_that_repeat_are_told_apart():
 
 
 def test_what_looks_at_the_end_symbol_says_so():
-    found = Explanation(["▁a", "</s>"], ["▁x", "y", "▁z", "</s>"], [], [[0.3, 0.7], [0.18, 0.82], [0.97, 0.03], [0, 1]])
+    found = Explanation.of_text(
+        ["▁a", "</s>"], ["▁x", "y", "▁z", "</s>"], [], [[0.3, 0.7], [0.18, 0.82], [0.97, 0.03], [0, 1]]
+    )
     lines = shown(Prediction("a", "xy z", 0.0, explanation=found)).splitlines()
     assert lines[2:4] == ["  xy ← </s> 76%, a 24%", "  z ← a 97%"]
     assert "</s>" not in "".join(lines[4:])  # no column of the map
@@ -103,7 +105,7 @@ def test_cut_off_is_said(house):
 
 
 def test_a_model_without_weights_shows_its_text():
-    found = Explanation(["▁a"], ["▁x"], [], [])
+    found = Explanation.of_text(["▁a"], ["▁x"], [], [])
     assert shown(Prediction("a", "x", 0.0, explanation=found)).splitlines() == ["a", "x  0.000", ""]
 
 
@@ -128,5 +130,7 @@ def test_colour_is_the_consoles_business(house):
 
 def test_a_translation_tells_what_came_from_the_source():
     sides = {"source": [0.2, 0.75, 0.25, 0.9], "target": [0.8, 0.25, 0.75, 0.1]}
-    found = Explanation(["▁a", "</s>"], ["▁ein", "▁Ho", "se", "</s>"], [], [[1.0, 0.0]] * 4, by="lrp", sides=sides)
+    found = Explanation.of_text(
+        ["▁a", "</s>"], ["▁ein", "▁Ho", "se", "</s>"], [], [[1.0, 0.0]] * 4, by="lrp", sides=sides
+    )
     assert "from the source: ein 20%, Hose 50%" in shown(Prediction("a", "ein Hose", -1.0, explanation=found))

@@ -3,16 +3,18 @@
 import xml.etree.ElementTree as ET
 
 import pytest
+from explanations import of_label
 
 from regard.explain import svg_of
 from regard.explain.token_weights import search_words, token_weights
-from regard.results import AttentionMap, Explanation
+from regard.results import AttentionMap, ColumnLink, Explanation
 
 TOKENS = ["▁a", "▁fi", "ne", "▁film", "</s>"]
 
 
 def pooled(*maps: AttentionMap, alignment=(), **columns: list[str]) -> Explanation:
-    return Explanation(TOKENS, ["good", "</s>"], list(alignment), [], list(maps), {**columns, "label": ["good"]})
+    links = [ColumnLink("text", "label", alignment)] if alignment else []
+    return of_label({**columns, "label": ["good"]}, maps, links)
 
 
 def test_words_have_the_sum_of_their_pieces_and_the_mean_of_heads_and_questions():
@@ -59,7 +61,7 @@ def test_what_looks_from_a_text_or_has_links_is_told_elsewhere():
 
 def test_a_translation_has_no_learned_questions():
     cross = AttentionMap("decoder.cross", "cross", 0, [[[1.0]]])
-    assert token_weights(Explanation(["a"], ["x"], [], [[1.0]], [cross])) == []
+    assert token_weights(Explanation.of_text(["a"], ["x"], [], [[1.0]], [cross])) == []
 
 
 def test_places_of_words_in_a_text():

@@ -11,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from typing import Any
 
+from explanations import of_label
+
 from regard.explain import page, to_json
 from regard.explain.frame import filled
 from regard.results import (
@@ -78,7 +80,7 @@ def explained(source: str, target: str, model: str, *, maps: bool) -> Prediction
     rows = [peak(at, width) for at in [*order, width - 1]]
     links = [(at, place) for place, at in enumerate(order)]
     sides = [[*(f"▁{word}" for word in words), "</s>"] for words in (sources, targets)]
-    found = Explanation(*sides, links, rows, list(every(rows, width, height)) if maps else [])
+    found = Explanation.of_text(*sides, links, rows, list(every(rows, width, height)) if maps else [])
     logs = [round(math.log(chance(word)), 3) for word in targets] + [0.0]
     return Prediction(source, target, round(sum(logs), 3), logs, explanation=found)
 
@@ -99,7 +101,9 @@ def weighed(prediction: Prediction, methods: list[str]) -> Prediction:
         own = [[0.0] * height] * height
         maps = [AttentionMap(method, kind, 0, [some]) for kind, some in (("cross", rows), ("decoder", own))]
         sides = {"source": [share] * height, "target": [1 - share] * height}
-        reasons[method] = Explanation(found.source_tokens, found.target_tokens, [], rows, maps, by=method, sides=sides)
+        reasons[method] = Explanation.of_text(
+            found.source_tokens, found.target_tokens, [], rows, maps, by=method, sides=sides
+        )
     return replace(prediction, explanation=replace(found, reasons=reasons))
 
 
@@ -148,7 +152,7 @@ def predicted(name: str, example: dict[str, str]) -> Prediction:
         AttentionMap(column, "pooling", 0, [[[float(not at) for at in range(len(tokens))]]], "", column)
         for column, tokens in columns.items()
     ]
-    found = Explanation(columns[given[0]], [label, "</s>"], [], [], maps, {**columns, "label": [label]})
+    found = of_label({**columns, "label": [label]}, maps)
     chances = {label: 0.75, "bad" if label == "good" else "good": 0.25}
     return LabelPrediction(source, label, math.log(0.75), explanation=found, probabilities=chances)
 

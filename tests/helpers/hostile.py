@@ -52,14 +52,14 @@ def turned(texts: Sequence[str]) -> list[Prediction]:
         words = text.split()
         links = [(len(words) - 1 - place, place) for place in range(len(words))]
         answers.append(
-            Prediction(text, " ".join(words[::-1]), 0.0, explanation=Explanation(words, words[::-1], links, []))
+            Prediction(text, " ".join(words[::-1]), 0.0, explanation=Explanation.of_text(words, words[::-1], links, []))
         )
     return answers
 
 
 def aligned(source: Sequence[str], target: Sequence[str]) -> Explanation:
     """Word by word."""
-    return Explanation(list(source), list(target), [(place, place) for place in range(len(source))], [])
+    return Explanation.of_text(list(source), list(target), [(place, place) for place in range(len(source))], [])
 
 
 def _explanation(words: list[str], target: list[str], order: list[int], draws: random.Random) -> Explanation | None:
@@ -68,9 +68,9 @@ def _explanation(words: list[str], target: list[str], order: list[int], draws: r
         return None
     if kind == 1:
         links = [(draws.randrange(-3, len(words) + 3), draws.randrange(-3, len(target) + 3)) for _ in words]
-        return Explanation([draws.choice(BAD) for _ in words], [draws.choice(BAD) for _ in target], links, [])
+        return Explanation.of_text([draws.choice(BAD) for _ in words], [draws.choice(BAD) for _ in target], links, [])
     if kind == 2:
         links = [(draws.randrange(len(words)), place) for place in range(len(target))]
     else:
         links = [(source, place) for place, source in enumerate(order)]
-    return Explanation(list(words), list(target), links, [])
+    return Explanation.of_text(list(words), list(target), links, [])

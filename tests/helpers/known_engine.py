@@ -10,10 +10,19 @@ from threading import Thread
 from typing import Any
 
 import uvicorn
+from explanations import of_label
 from starlette.testclient import TestClient
 
 from regard.documents.glossary import Glossary, uses
-from regard.results import AttentionMap, Explanation, LabelPrediction, Prediction, TermReport, TextPrediction
+from regard.results import (
+    AttentionMap,
+    ColumnLink,
+    Explanation,
+    LabelPrediction,
+    Prediction,
+    TermReport,
+    TextPrediction,
+)
 from regard.serve.app import create_app
 from regard.serve.engine import Batched, Engines, Options, ServingError
 from regard.serve.server import Server, listening
@@ -139,9 +148,8 @@ class KnownClassifier(KnownEngine):
         columns = {name: [*(f" {word}" for word in text.split()), "</s>"] for name, text in texts.items()}
         rows = {name: [float(place == 0) for place in range(len(tokens))] for name, tokens in columns.items()}
         maps = [AttentionMap(f"pooling.{name}", "pooling", 0, [[row]], "", name) for name, row in rows.items()]
-        first = columns[self.given[0]]
-        weights = [rows[self.given[0]], [0.0] * len(first)]
-        return Explanation(first, [label, "</s>"], [], weights, maps, {**columns, "label": [label]})
+        first = self.given[0]
+        return of_label({**columns, "label": [label]}, maps, [ColumnLink(first, "label", [], [rows[first]])])
 
 
 class KnownDetector:
@@ -211,4 +219,4 @@ def _diagonal(sources: list[str], targets: list[str], options: Options) -> Expla
     rows = [[float(row == column) for column in range(len(sources))] for row in range(len(targets))]
     links = [(place, place) for place in range(min(len(sources), len(targets)))]
     maps = [AttentionMap("decoder.layers.0.cross_attention", "cross", 0, [rows])] if options.maps else []
-    return Explanation([f"▁{word}" for word in sources], [f"▁{word}" for word in targets], links, rows, maps)
+    return Explanation.of_text([f"▁{word}" for word in sources], [f"▁{word}" for word in targets], links, rows, maps)

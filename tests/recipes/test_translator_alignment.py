@@ -51,7 +51,7 @@ class Known:
     def explained(self, predictions):
         cross = AttentionMap("cross", "cross", 0, [WRITTEN, LATER], *SIDES)
         maps = [AttentionMap("self", "encoder", 0, [WRITTEN]), cross]
-        found = Explanation(["das", "Haus", "</s>"], ["a", "b", "c", "</s>"], [], WRITTEN, maps)
+        found = Explanation.of_text(["das", "Haus", "</s>"], ["a", "b", "c", "</s>"], [], WRITTEN, maps)
         return [Prediction(one.source, one.text, 0.0, explanation=found) for one in predictions]
 
     def weighed(self, predictions, by):

@@ -58,7 +58,10 @@ def test_a_regressor_looked_at_rows_as_its_pooling_did():
         weights = attended.weights[row, 0, : len(found.source_tokens)]
         assert_close(torch.tensor(found.weights[0]).double(), weights.double(), rtol=0, atol=1e-4)
         assert found.alignment == [(int(weights.argmax()), 0)]
-    assert found.columns == {"given": ["0.25,1", "1,1"], "wanted": ["0.8125"]}
+    assert {name: one.texts for name, one in found.columns.items()} == {
+        "given": ["0.25,1", "1,1"],
+        "wanted": ["0.8125"],
+    }
 
 
 def test_states_that_are_no_rows_are_not_shown():
@@ -79,10 +82,10 @@ def test_heads_of_a_machine_are_shown_step_by_step():
     (batch,) = task.held(BITS, 1000)
     traces = model.traces(batch)
     for row, found in enumerate(task.explain(model, batch)):
-        read = len(found.columns["given"])
-        assert found.source_tokens == [*found.columns["given"], "·"]
-        assert found.columns["steps"] == [*found.source_tokens, *found.target_tokens]
-        assert found.columns["slots"] == list("012345")
+        read = len(found.columns["given"].texts)
+        assert found.source_tokens == [*found.columns["given"].texts, "·"]
+        assert found.columns["steps"].texts == [*found.source_tokens, *found.target_tokens]
+        assert found.columns["slots"].texts == list("012345")
         names = [(one.name, one.kind, one.layer, one.queries, one.keys) for one in found.maps]
         kinds = [("write_head", 0), ("write_head", 1), ("read_head", 0), ("read_head", 1)]
         assert names == [(f"{name}.{number}", "memory", number, "steps", "slots") for name, number in kinds]

@@ -108,12 +108,12 @@ def test_the_draft_is_shown(predictor):
     line = "Er bellt.\tEin Hund läuft.\tEr bellt."
     (found,) = predictor.predict([line], explain=True)
     shown, column = found.explanation, predictor.task.target
-    drafts = [load_text for load_text in shown.columns["draft"] if load_text == "</s>"]
+    drafts = [load_text for load_text in shown.columns["draft"].texts if load_text == "</s>"]
     assert len(drafts) == 2  # a draft for each sentence
     looks = [one for one in shown.maps if one.keys == "draft"]
     assert len(looks) == 1
     array = shown.array(looks[0])
-    assert array.labels[2] == shown.columns["draft"]
+    assert array.labels[2] == shown.columns["draft"].texts
     np.testing.assert_allclose(array.values.sum(axis=-1), 1.0, atol=1e-3)
     assert shown.source_tokens[-1] == "</s>" and column.decode(found.ids) == found.text
 
@@ -204,7 +204,7 @@ def test_another_run_explains_a_sentence_in_its_text(open_run):
     assert (predictor.task.line(found), found.source) == (line, "Er bellt.")
     (again,) = explained_beside(predictor, [found])
     np.testing.assert_allclose(again.log_probs, found.log_probs, atol=1e-3)
-    assert (predictor.task.line(again), again.explanation.columns["draft"].count("</s>")) == (line, 2)
+    assert (predictor.task.line(again), again.explanation.columns["draft"].texts.count("</s>")) == (line, 2)
 
 
 def test_others_do_not_join_in(folder):

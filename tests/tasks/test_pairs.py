@@ -62,12 +62,12 @@ def test_an_explanation_names_both_texts(parts):
     (batch,) = task.held(EXAMPLES, 1000)
     for row, found in zip(batch.lines.tolist(), task.explain(model, batch), strict=True):
         first, second, label = ROWS[row]
-        assert [*map(str.strip, found.columns["first"])] == [*first.split(), "</s>"]
-        assert [*map(str.strip, found.columns["second"])] == [*second.split(), "</s>"]
-        assert found.columns["label"] == [label]
+        assert [*map(str.strip, found.columns["first"].texts)] == [*first.split(), "</s>"]
+        assert [*map(str.strip, found.columns["second"].texts)] == [*second.split(), "</s>"]
+        assert found.columns["label"].texts == [label]
         assert [(one.queries, one.keys) for one in found.maps] == LOOKED_AT[name]
         for one in found.maps:
-            lengths = [len(found.columns.get(side, [""])) for side in (one.queries, one.keys)]
+            lengths = [len(found.columns[side].texts if side else [""]) for side in (one.queries, one.keys)]
             assert list(torch.tensor(one.weights).shape[1:]) == lengths
 
 

@@ -134,7 +134,7 @@ def test_an_explanation_shows_where_the_head_looked(parts):
         (asked,) = [one for one in found.maps if (one.queries, one.keys) == ("passage", "question")]
         for line in asked.weights[0]:
             assert sum(line) == pytest.approx(1.0, abs=1e-3)
-        assert found.target_tokens == found.columns["answer"]
+        assert found.target_tokens == found.columns["answer"].texts
 
 
 @pytest.fixture(scope="module")

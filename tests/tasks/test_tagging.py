@@ -84,7 +84,7 @@ def test_an_explanation_names_words_and_tags(task, pool_pieces):
     for line, found in zip(batch.lines, task.explain(model, batch), strict=True):
         words, tags = TEXTS[line].split(), LABELS[line].split()
         assert (found.source_tokens, found.target_tokens) == (words, tags)
-        assert found.columns == {TEXT: words, TAGS: tags}
+        assert {name: one.texts for name, one in found.columns.items()} == {TEXT: words, TAGS: tags}
         assert found.alignment == [(place, place) for place in range(len(words))]
         assert all(sum(row) == pytest.approx(1.0, abs=1e-3) for row in found.weights)
         assert len(found.weights) == len(words)

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 from regard.config import Doc
 from regard.config.bounds import Share
 from regard.explain.adequacy.adequacy import Adequacy
-from regard.explain.alignment import word_alignment
+from regard.explain.alignment import aligned_words
 from regard.explain.diagnosis import word_places
 from regard.results import Place, Prediction
 
@@ -28,9 +28,9 @@ class AttentionAdequacy(Adequacy):
     def uncovered(self, prediction: Prediction) -> list[Place]:
         """Sum what looked at each word; a model that tells no weights has no uncovered words."""
         found = prediction.explanation
-        if found is None or not found.weights:
+        if found is None or not found.link.weights:
             return []
-        aligned = word_alignment(found.source_tokens, found.target_tokens, found.weights)
+        aligned = aligned_words(found)
         words = aligned.source_words
         return [
             place

@@ -291,10 +291,10 @@ def error_rate(predictor: Predictor, gold: Gold) -> float | None:
     links = []
     for prediction in predictor.explained(pairs):
         found = prediction.explanation
-        if found is None or not found.weights:
+        if found is None or not found.link.weights:
             return None
-        columns, rows = space_groups(found.source_tokens), space_groups(found.target_tokens)
-        links.append(align(merge(found.weights, rows, columns)))
+        columns, rows = (space_groups(found.column(name).texts) for name in found.link[:2])
+        links.append(align(merge(found.link.weights, rows, columns)))
     return 100 * alignment_error_rate(links, [one.sure for one in gold.links], [one.possible for one in gold.links])
 
 

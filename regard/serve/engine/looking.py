@@ -89,7 +89,9 @@ def _portions(weights: Sequence[int]) -> Iterator[list[int]]:
 def _has_maps_alone(prediction: Prediction) -> bool:
     """Whether an explanation would be empty without the maps that are as large as two texts."""
     found = prediction.explanation
-    return found is not None and not (found.weights or found.alignment or any(not each.queries for each in found.maps))
+    return found is not None and not (
+        found.link.weights or found.link.pairs or any(not each.queries for each in found.maps)
+    )
 
 
 def _maps_of(prediction: Prediction) -> Sequence[AttentionMap]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from regard.results import (
     AttentionMap,
+    ColumnLink,
     Explanation,
     LexiconReport,
     Prediction,
@@ -20,6 +21,8 @@ from regard.results import (
     SearchTree,
     TermReport,
     TermUse,
+    TokenRole,
+    Tokens,
     TranslationFault,
 )
 
@@ -84,7 +87,7 @@ def from_plain(told: Mapping[str, Any]) -> Prediction:
 
 def _plain_explanation(found: Explanation) -> dict[str, Any]:
     told = {name: getattr(found, name) for name in _EXPLANATION}
-    told["weights"] = _to_bytes(found.weights)
+    told["links"] = [[*one[:3], _to_bytes(one.weights)] for one in found.links]
     told["maps"] = [{**vars(each), "weights": [_to_bytes(head) for head in each.weights]} for each in found.maps]
     told["reasons"] = {name: _plain_explanation(one) for name, one in found.reasons.items()}
     return told
@@ -92,8 +95,13 @@ def _plain_explanation(found: Explanation) -> dict[str, Any]:
 
 def _explanation_of(told: Mapping[str, Any]) -> Explanation:
     found = dict(told)
-    found["alignment"] = [(source, target) for source, target in found["alignment"]]
-    found["weights"] = _from_bytes(found["weights"])
+    found["columns"] = {
+        name: Tokens(texts, TokenRole(role), places or ()) for name, (texts, role, places) in found["columns"].items()
+    }
+    found["links"] = [
+        ColumnLink(source, target, [(one, other) for one, other in pairs], _from_bytes(weights))
+        for source, target, pairs, weights in found["links"]
+    ]
     found["maps"] = [
         AttentionMap(**{**each, "weights": [_from_bytes(head) for head in each["weights"]]}) for each in found["maps"]
     ]

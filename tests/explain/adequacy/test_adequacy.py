@@ -70,7 +70,7 @@ def test_places_are_those_of_the_text():
 def test_words_that_nothing_looks_at():
     weights = [[0.9, 0.05, 0.05, 0.0], [0.5, 0.05, 0.1, 0.35], [0.2, 0.0, 0.1, 0.7]]
     tokens = ["▁Two", "▁do", "gs", "▁run", "</s>"], ["▁Zwei", "▁rennen", "</s>"]
-    found = Explanation(*tokens, [], [[*row[:3], 0.0, row[3]] for row in weights])
+    found = Explanation.of_text(*tokens, [], [[*row[:3], 0.0, row[3]] for row in weights])
     check = ADEQUACIES.build(Choice("attention", {"below": 0.3}), None)
     one = TextPrediction("Two dogs run", "Zwei rennen", 0.0, explanation=found)
     assert check.uncovered(one) == [[4, 8], [9, 12]]  # dogs: 0.1 + 0.15, run: 0

@@ -294,7 +294,7 @@ def test_groups_by_hand():
 def explaining(*weights):
     """A predictor that finds these weights for PIECES as source and two target words of three pieces."""
     target = ["▁the", "▁hou", "se", "</s>"]
-    found = [Explanation(PIECES, target, [], list(map(list, rows))) for rows in weights]
+    found = [Explanation.of_text(PIECES, target, [], list(map(list, rows))) for rows in weights]
     given = []
 
     def explained(predictions):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from regard.results import (
     AttentionMap,
+    ColumnLink,
     Explanation,
     LabelPrediction,
     SpanPrediction,
@@ -15,6 +16,8 @@ from regard.results import (
     TermReport,
     TermUse,
     TextPrediction,
+    TokenRole,
+    Tokens,
 )
 from regard.serve.engine.wire import HEAD, from_plain, heard, packed, to_plain, unpacked
 
@@ -23,17 +26,14 @@ texts = st.text(st.characters(), max_size=20)
 matrices = st.lists(st.lists(numbers, max_size=3), max_size=3)
 maps = st.builds(AttentionMap, texts, st.just("cross"), st.integers(0, 9), st.lists(matrices, max_size=2), texts, texts)
 links = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=3)
+offsets = st.lists(st.none() | st.lists(st.integers(0, 99), min_size=2, max_size=2), min_size=1, max_size=3)
+columns = st.builds(Tokens, st.lists(texts, max_size=3), st.sampled_from(TokenRole), st.just(()) | offsets)
 explanations = st.builds(
     Explanation,
-    st.lists(texts, max_size=3),
-    st.lists(texts, max_size=3),
-    links,
-    matrices,
+    st.dictionaries(texts, columns, max_size=3),
+    st.lists(st.builds(ColumnLink, texts, texts, links, matrices), max_size=2),
     st.lists(maps, max_size=2),
-    st.dictionaries(texts, st.lists(texts, max_size=3), max_size=2),
-    reasons=st.dictionaries(
-        texts, st.builds(Explanation, *[st.lists(texts, max_size=2)] * 2, links, matrices), max_size=2
-    ),
+    reasons=st.dictionaries(texts, st.builds(Explanation, st.dictionaries(texts, columns, max_size=2)), max_size=2),
 )
 places = st.lists(st.integers(0, 99), min_size=2, max_size=2)
 uses = st.builds(TermUse, texts, st.lists(texts, max_size=2), places, st.none() | places)
@@ -67,7 +67,7 @@ def test_a_prediction_comes_back_the_same(prediction):
 def test_weights_cost_their_bytes_and_no_digits():
     """A third is eighteen digits; as bytes it is eight, a little more in text."""
     rows = [[1 / 3] * 100] * 100
-    found = Explanation(["a"], ["b"], [], rows, [AttentionMap("cross", "cross", 0, [rows])])
+    found = Explanation.of_text(["a"], ["b"], [], rows, [AttentionMap("cross", "cross", 0, [rows])])
     assert len(packed(to_plain(TextPrediction("a", "b", 0.0, explanation=found)))) < 2 * 100 * 100 * 8 * 1.4
 
 
