@@ -16,8 +16,7 @@ import torch
 from rounds import Contender, races_against, turns
 from training_runs import batches_of, prepare_run, regard
 
-from regard.models.tagger import TAGS, TEXT
-from regard.records import Batch
+from regard.records import TAGS, TEXT, Batch
 from regard.runs import RunFolder
 from regard.runs.texts import training_readers
 

@@ -21,7 +21,8 @@ import numpy as np
 import torch
 from word_vectors import CONFIG, sentences
 
-from regard.models.word_vectors import TEXT, WordVectors
+from regard.models.word_vectors import WordVectors
+from regard.records import TEXT
 from regard.runs import RunFolder
 from regard.runs.assembly import Assembled, assemble
 from regard.runs.texts import dev_examples

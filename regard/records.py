@@ -9,9 +9,20 @@ from torch import Tensor
 from regard.pieces import BOS, EOS, PAD, UNK
 
 __all__ = [
+    "ANSWER",
     "BOS",
+    "DOCUMENT",
     "EOS",
+    "FIRST",
+    "LABEL",
     "PAD",
+    "PASSAGE",
+    "QUESTION",
+    "SECOND",
+    "SOURCE",
+    "TAGS",
+    "TARGET",
+    "TEXT",
     "UNK",
     "Batch",
     "Decoded",
@@ -24,6 +35,12 @@ __all__ = [
     "place",
     "select",
 ]
+
+# names of columns
+SOURCE, TARGET, DOCUMENT = "source", "target", "document"
+TEXT, LABEL, TAGS = "text", "label", "tags"
+FIRST, SECOND = "first", "second"
+PASSAGE, QUESTION, ANSWER = "passage", "question", "answer"
 
 
 class Sequences(NamedTuple):

@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from regard.pieces import UNK
 
+SENTENCES = "sentences"  # in roles of attention: what is looked at and is no column of a batch
 ENDINGS = ".!?…。！？．"
 CLOSINGS = "\"')]}»”’」』）】"  # they belong to the sentence that ended before them
 

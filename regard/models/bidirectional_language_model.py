@@ -15,10 +15,10 @@ from regard.layers.embedders.embedder import Embedder
 from regard.layers.language_model_layers import LanguageModelLayers
 from regard.layers.recurrent import Cell
 from regard.models.build import build_embedder, draw_uniform
-from regard.models.language_model import TEXT, counted, need_no_source, prompt_ids
+from regard.models.language_model import counted, need_no_source, prompt_ids
 from regard.models.model import Generator
 from regard.models.settings import HeadChoice, InitUniform, ModelDim, TiedText
-from regard.records import PAD, Batch, Decoded, Sequences, State, Step, select
+from regard.records import PAD, TEXT, Batch, Decoded, Sequences, State, Step, select
 from regard.registry import Choice
 
 

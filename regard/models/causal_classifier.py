@@ -16,12 +16,12 @@ from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
 from regard.models.build import draw_uniform
-from regard.models.classifier import LABEL, TEXT, PoolingChoice
+from regard.models.classifier import PoolingChoice
 from regard.models.label_model import AttentionRecords, LabelModel, with_state_read
-from regard.models.language_model import build_writing, need_no_source
+from regard.models.language_model import DecoderOnly, build_writing, need_no_source
 from regard.models.settings import LanguageModelSettings
 from regard.ops.dropout import Dropout
-from regard.records import BOS, Batch, Decoded, Sequences
+from regard.records import BOS, LABEL, TEXT, Batch, Decoded, Sequences
 from regard.registry import Choice
 
 
@@ -32,7 +32,7 @@ class LabelAndText(NamedTuple):
     text: Tensor  # (batch): nats of a piece given those before it, the mean over the pieces of each text
 
 
-class CausalClassifier(LabelModel):
+class CausalClassifier(DecoderOnly, LabelModel):
     """p(label | text) = softmax(W · pooling(s) + b), s_i the state of a decoder that has read BOS and x_1 … x_i.
 
     The states before them say what comes next, as in a language model of the same decoder and head, whose parts have
@@ -76,15 +76,7 @@ class CausalClassifier(LabelModel):
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
         """Return those of a language model, and the pooling."""
-        embedder = [self.decoder.embedder]
-        tables = {"embedder": embedder, "target_embedder": embedder}
-        return {**tables, "decoder": [self.decoder], "head": [self.head], "pooling": [self.pooling]}
-
-    @property
-    def max_source(self) -> int | None:
-        """Most ids of a text, EOS included; BOS has a place, too."""
-        most = self.decoder.embedder.max_length
-        return None if most is None else most - 1
+        return {**super().parts(), "pooling": [self.pooling]}
 
     def _states(self, batch: Batch) -> Tensor:
         """(batch, 1 + n, dim), the first of BOS."""
@@ -93,9 +85,7 @@ class CausalClassifier(LabelModel):
 
     def _classes(self, states: Tensor, batch: Batch) -> Tensor:
         mask = batch.sequences(TEXT).mask
-        pooled = self.pooling(states[:, 1:].masked_fill(~mask.unsqueeze(-1), 0.0), mask)
-        scores: Tensor = self.to_class(self.dropout(pooled))
-        return scores.log_softmax(dim=-1)
+        return self.classes(self.pooling(states[:, 1:].masked_fill(~mask.unsqueeze(-1), 0.0), mask))
 
 
 @dataclass(frozen=True)

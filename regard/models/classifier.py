@@ -1,6 +1,5 @@
 """Classifiers: an encoder reads a text, a pooling makes one vector of it, and a layer chooses a class."""
 
-from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from torch import Tensor, nn
@@ -14,16 +13,18 @@ from regard.layers.pooling import POOLINGS, Pooling
 from regard.models.build import build_reading, draw_uniform
 from regard.models.label_model import AttentionRecords, LabelModel, with_state_read
 from regard.models.settings import ReadingSettings
+from regard.models.text_reader import TextReader
 from regard.ops.dropout import Dropout
-from regard.records import Batch, Sequences
+from regard.records import LABEL, TEXT, Batch
 from regard.registry import Choice
 
-TEXT, LABEL = "text", "label"
 PoolingChoice = Annotated[Choice, PartOf(POOLINGS)]
 
 
-class Classifier(LabelModel):
+class Classifier(TextReader, LabelModel):
     """p(label | text) = softmax(W · pooling(encoder(text)) + b)."""
+
+    part_names = "encoder", "pooling"
 
     def __init__(
         self, embedder: Embedder, encoder: Encoder, pooling: Pooling, num_classes: int, *, dropout: float = 0.1
@@ -36,32 +37,14 @@ class Classifier(LabelModel):
 
     def log_probs(self, batch: Batch) -> Tensor:
         """Return log-probabilities (batch, class)."""
-        text = batch.sequences(TEXT)
-        vectors, _ = self.embedder(text.items)
-        encoded = self.encoder(Sequences(vectors, text.mask))
-        pooled = self.pooling(encoded.states, encoded.mask)
-        scores: Tensor = self.to_class(self.dropout(pooled))
-        return scores.log_softmax(dim=-1)
+        encoded = self.encode(batch.sequences(TEXT))
+        return self.classes(self.pooling(encoded.states, encoded.mask))
 
     def look(self, batch: Batch) -> AttentionRecords:
         """Return what each attention saw, and what the state saw that the pooling reads, if it reads one."""
         seen = super().look(batch)
         mask = batch.sequences(TEXT).mask
         return seen._replace(records=with_state_read(seen.records, self.pooling, TEXT, mask))
-
-    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
-        """Return the embedder and the text."""
-        return [(self.embedder, batch.sequences(TEXT).items)]
-
-    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return the embedder, which one of a translator's source can be, the encoder and the pooling."""
-        embedder = [self.embedder]
-        return {"embedder": embedder, "source_embedder": embedder, "encoder": [self.encoder], "pooling": [self.pooling]}
-
-    @property
-    def max_source(self) -> int | None:
-        """Most ids of a text, EOS included."""
-        return self.embedder.max_length
 
 
 def classifier(

@@ -21,8 +21,6 @@ from regard.data.columns.sentences import sentences_of
 from regard.layers.gated_blocks import GatedBlocks
 from regard.models.model import ROUTE
 from regard.models.second_pass import (
-    SOURCE,
-    TARGET,
     Draft,
     Ids,
     SecondPass,
@@ -36,9 +34,8 @@ from regard.models.second_pass import (
 from regard.models.settings import HEADS_OF_FOUR, AttentionChoice
 from regard.models.translator import Translator, build_routes
 from regard.ops.modules import evaluating
-from regard.records import EOS, PAD, Batch, Decoded, Encoded, Sequences, place
+from regard.records import DOCUMENT, EOS, PAD, SOURCE, TARGET, Batch, Decoded, Encoded, Sequences, place
 
-DOCUMENT = "document"
 BEFORE, ITSELF, BEHIND = range(3)  # where a sentence of a text stands, seen from that of the row
 
 

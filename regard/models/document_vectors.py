@@ -23,8 +23,8 @@ from regard.layers.embedders import Embedder
 from regard.layers.embedders.words import WordEmbedder
 from regard.layers.noise_contrast import noise_contrast
 from regard.models.model import Model
-from regard.models.word_vectors import TEXT, Dim, numbered
-from regard.records import Batch
+from regard.models.word_vectors import Dim, numbered
+from regard.records import TEXT, Batch
 
 DECAYS = 0.9, 0.999  # of the means of gradients and of their squares (Adam), where a vector is inferred
 

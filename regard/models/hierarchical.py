@@ -1,6 +1,5 @@
 """Hierarchical attention networks (Yang et al. 2016, https://aclanthology.org/N16-1174): words, then sentences."""
 
-from collections.abc import Mapping, Sequence
 from typing import Annotated, cast
 
 from torch import Tensor, nn
@@ -13,11 +12,11 @@ from regard.data.columns import Columns, TextColumn
 from regard.encoders import ENCODERS, EncoderChoice
 from regard.encoders.encoder import Encoder
 from regard.errors import PartError
-from regard.layers.by_sentence import BySentence, Sentences
+from regard.layers.by_sentence import SENTENCES, BySentence, Sentences
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, HierarchicalPooling, Pooling
 from regard.models.build import build_embedder, build_sockets
-from regard.models.classifier import LABEL, TEXT, PoolingChoice
+from regard.models.classifier import PoolingChoice
 from regard.models.label_model import AttentionRecords, LabelModel
 from regard.models.settings import (
     HEADS_OF_FOUR,
@@ -26,21 +25,24 @@ from regard.models.settings import (
     EmbedderChoice,
     PositionChoice,
 )
+from regard.models.text_reader import TextReader
 from regard.ops.dropout import Dropout
-from regard.records import Batch, Sequences
+from regard.records import LABEL, TEXT, Batch, Sequences
 from regard.registry import Choice
 
-SENTENCES = "sentences"  # what the upper level looks at: no column of a batch, but of an explanation
 BOTH = "pooling x sentence_pooling"  # the map of each word's weight times that of its sentence
 BIGRU = Choice("recurrent", {"cell": "gru", "hidden_dim": 50, "bidirectional": True})
-QUESTION = Choice("attention", {"hidden_dim": 100})
+LEVELS = "encoder", "pooling", "sentence_encoder", "sentence_pooling"
+LEARNED_QUERY = Choice("attention", {"hidden_dim": 100})
 
 
-class Hierarchical(LabelModel):
+class Hierarchical(TextReader, LabelModel):
     """softmax(W v + b): v pools the states of sentences s_i, and each s_i pools the states of its own words.
 
     Sentences are read on their own, each with its own beginning. A sentence without words counts for nothing.
     """
+
+    part_names, side = LEVELS, None
 
     def __init__(
         self,
@@ -58,21 +60,19 @@ class Hierarchical(LabelModel):
         self.encoder, self.sentence_encoder = encoders
         self.pooling, self.sentence_pooling = pooling.words, pooling.sentences
         self.dropout, self.to_class = Dropout(dropout), nn.Linear(pooling.out_dim, num_classes)
-        for part, column in zip(self._levels(), (TEXT, TEXT, SENTENCES, SENTENCES), strict=True):
-            name_columns(part, column)
+        for name, column in zip(LEVELS, (TEXT, TEXT, SENTENCES, SENTENCES), strict=True):
+            name_columns(getattr(self, name), column)
 
     def log_probs(self, batch: Batch) -> Tensor:
         """Return log-probabilities (batch, class)."""
         text, sentences = batch.sequences(TEXT), self.sentences(batch)
         shown = sentences.shown
         words, mask = sentences.take(text.items)[shown], sentences.mask[shown]  # (row, word): no row is empty
-        vectors, _ = self.embedder(words)
-        encoded = self.encoder(Sequences(vectors, mask))
+        encoded = self.encode(Sequences(words, mask))
         pooled = self.pooling(encoded.states, encoded.mask)
         laid = pooled.new_zeros(*shown.shape, pooled.shape[-1]).masked_scatter(shown.unsqueeze(-1), pooled)
         upper = self.sentence_encoder(Sequences(laid, shown))
-        scores: Tensor = self.to_class(self.dropout(self.sentence_pooling(upper.states, upper.mask)))
-        return scores.log_softmax(dim=-1)
+        return self.classes(self.sentence_pooling(upper.states, upper.mask))
 
     def sentences(self, batch: Batch) -> Sentences:
         """Return where the sentences that are read stand in each text; the end symbol is part of the last one."""
@@ -91,17 +91,9 @@ class Hierarchical(LabelModel):
         }
         return AttentionRecords({**_product(found, sentences, length), **found}, {SENTENCES: sentences})
 
-    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
-        """Return the embedder and the text."""
-        return [(self.embedder, batch.sequences(TEXT).items)]
-
-    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return the embedder, and the encoder and the pooling of each level."""
-        names = ("encoder", "pooling", "sentence_encoder", "sentence_pooling")
-        return {"embedder": [self.embedder], **{name: [one] for name, one in zip(names, self._levels(), strict=True)}}
-
-    def _levels(self) -> tuple[nn.Module, nn.Module, nn.Module, nn.Module]:
-        return self.encoder, self.pooling, self.sentence_encoder, self.sentence_pooling
+    @property
+    def max_source(self) -> None:
+        """Any number: a long sentence goes on in the next one."""
 
 
 def _in_text(record: Recorded, sentences: Sentences, length: int) -> Recorded:
@@ -153,9 +145,9 @@ def hierarchical(
     max_sentences: Annotated[Size, Doc("Sentences that are read, from the first on.")] = 15,
     max_words: Annotated[Size, Doc("Pieces of a sentence; a longer one goes on in the next.")] = 40,
     encoder: Annotated[EncoderChoice, Doc("What reads the words of a sentence.")] = BIGRU,
-    pooling: Annotated[PoolingChoice, Doc("How the words of a sentence become one vector.")] = QUESTION,
+    pooling: Annotated[PoolingChoice, Doc("How the words of a sentence become one vector.")] = LEARNED_QUERY,
     sentence_encoder: Annotated[EncoderChoice, Doc("What reads the vectors of sentences.")] = BIGRU,
-    sentence_pooling: Annotated[PoolingChoice, Doc("How sentences become the vector of a text.")] = QUESTION,
+    sentence_pooling: Annotated[PoolingChoice, Doc("How sentences become the vector of a text.")] = LEARNED_QUERY,
     self_attention: Annotated[
         AttentionChoice, Doc("How words look at words and sentences at sentences, in the parts that do so.")
     ] = PROJECTED_HEADS,

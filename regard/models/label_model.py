@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.attention import EACH, Attended, Recorded, Records, Role, fitting, recording
@@ -28,6 +28,9 @@ class AttentionRecords(NamedTuple):
 class LabelModel(Model):
     """p(label | the columns before it). `label` is the column that it chooses."""
 
+    dropout: nn.Module  # of the features that a class is chosen by
+    to_class: nn.Linear
+
     def __init__(self, label: str, *, beyond: int = 0) -> None:
         """`beyond`: columns behind those of the words that its maps may have, and that nobody is shown."""
         super().__init__()
@@ -36,6 +39,11 @@ class LabelModel(Model):
     @abstractmethod
     def log_probs(self, batch: Batch) -> Tensor:
         """Return log-probabilities (batch, class)."""
+
+    def classes(self, features: Tensor) -> Tensor:
+        """Vectors (batch, dim) → log-probabilities (batch, class)."""
+        scores: Tensor = self.to_class(self.dropout(features))
+        return scores.log_softmax(dim=-1)
 
     def look(self, batch: Batch) -> AttentionRecords:
         """Return what each attention saw of a batch; what saw states that are not one for each piece is left out."""

@@ -15,13 +15,13 @@ from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
 from regard.models.build import build_embedder, build_sockets, draw_uniform
-from regard.models.model import Distributions, Generator
+from regard.models.model import Distributions, Generator, Model
 from regard.models.settings import HEADS_OF_FOUR, LanguageModelSettings
 from regard.models.translator import shifted
 from regard.ops.kernels.search import CompiledWriter
-from regard.records import BOS, PAD, Batch, Decoded, Sequences, State, Step, select
+from regard.records import BOS, PAD, TEXT, Batch, Decoded, Sequences, State, Step, select
 
-TEXT, COUNTED = "text", "counted"  # columns: pieces, and which of them (batch, n) the loss counts; all without it
+COUNTED = "counted"  # column: which pieces (batch, n) the loss counts; all without it
 
 
 class Continuing(NamedTuple):
@@ -35,7 +35,25 @@ class Continuing(NamedTuple):
         return Continuing(self.decoder.select(rows), select(self.last, rows))
 
 
-class LanguageModel(Generator):
+class DecoderOnly(Model):
+    """A model whose decoder reads one text from left to right, behind BOS, and has no source."""
+
+    decoder: Decoder
+    head: Head
+
+    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
+        """Return the embedder, which one of a translator's target can be, the decoder above it and the head."""
+        embedder = [self.decoder.embedder]
+        return {"embedder": embedder, "target_embedder": embedder, "decoder": [self.decoder], "head": [self.head]}
+
+    @property
+    def max_source(self) -> int | None:
+        """Most ids of a text or a prompt, EOS counted: one place is left for BOS, or for what is written."""
+        most = self.decoder.embedder.max_length
+        return None if most is None else most - 1
+
+
+class LanguageModel(DecoderOnly, Generator):
     """p(text) = product over its pieces of p(piece | those before it); what is not counted is read only."""
 
     def __init__(self, decoder: Decoder, head: Head) -> None:
@@ -54,11 +72,6 @@ class LanguageModel(Generator):
         """Which embedder reads which ids of a batch."""
         return [(self.decoder.embedder, shifted(batch.sequences(TEXT).items))]
 
-    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return the embedder, which one of a translator's target can be, the decoder above it and the head."""
-        embedder = [self.decoder.embedder]
-        return {"embedder": embedder, "target_embedder": embedder, "decoder": [self.decoder], "head": [self.head]}
-
     def counted(self, batch: Batch) -> Tensor:
         """(batch, n): the pieces that `nll` has a loss of."""
         return counted(batch)
@@ -74,12 +87,6 @@ class LanguageModel(Generator):
         keep = counted(batch)
         log_probs: Tensor = self.head.log_probs(self.decode(batch)[0], None)
         return Distributions(log_probs[keep], batch.sequences(TEXT).items[keep])
-
-    @property
-    def max_source(self) -> int | None:
-        """Most ids of a prompt, EOS counted, such that one more can be written; None: any number."""
-        most = self.decoder.embedder.max_length
-        return None if most is None else most - 1
 
     def longest(self, batch: Batch) -> int | None:
         """Most ids behind the prompts: with these one less than there are places, as BOS is read and an end may be."""

@@ -1,11 +1,10 @@
 """Masked language models: an encoder reads a text with holes, and a head fills them."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.attention import name_columns
 from regard.config import Before, Doc
@@ -13,26 +12,27 @@ from regard.data.columns import Columns
 from regard.data.transforms.masking import ANSWERS
 from regard.encoders import EncoderChoice
 from regard.encoders.encoder import Encoder
-from regard.errors import ConfigError, PartError
+from regard.errors import PartError
 from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
 from regard.models.build import build_reading, draw_uniform
-from regard.models.model import Model
 from regard.models.settings import EmbedderChoice, HeadChoice, ReadingSettings, WordPosition
-from regard.records import PAD, Batch, Decoded, Sequences
+from regard.models.text_reader import TextReader, need_one_each
+from regard.records import PAD, TEXT, Batch, Decoded, Sequences
 from regard.registry import Choice
 
-TEXT = "text"
 HeadOfHoles = Annotated[HeadChoice, Before("dropout")]
 TiedOutput = Annotated[bool, Doc("Use the table of the embeddings as that of the output, too."), Before("dropout")]
 
 
-class MaskedLanguageModel(Model):
+class MaskedLanguageModel(TextReader):
     """p(piece | text with holes) at each hole by itself (https://arxiv.org/abs/1810.04805, section 3.1).
 
     Only the states of holes reach the head.
     """
+
+    part_names = "encoder", "head"
 
     def __init__(self, embedder: Embedder, encoder: Encoder, head: Head) -> None:
         super().__init__()
@@ -44,12 +44,7 @@ class MaskedLanguageModel(Model):
 
     def states(self, text: Sequences) -> Tensor:
         """ids (batch, n) → states (batch, n, dim). Raises ConfigError where there is not one for each piece."""
-        vectors, _ = self.embedder(text.items)
-        states = self.encoder(Sequences(vectors, text.mask)).states
-        if states.shape[1] != text.mask.shape[1]:
-            problem = f"makes {states.shape[1]} states of {text.mask.shape[1]} pieces, and each piece needs one"
-            raise ConfigError("model.encoder", problem, "ratio: 1, extra: 0, or another encoder")
-        return states
+        return need_one_each(self.encode(text).states, text)
 
     def fill(self, batch: Batch, places: Tensor) -> Tensor:
         """places (batch, n) → log-probabilities (hole, vocab) of what stands there, row by row."""
@@ -65,20 +60,6 @@ class MaskedLanguageModel(Model):
         """Return the mask (batch, n) of the pieces that were masked."""
         answers: Any = batch.columns[ANSWERS]
         return torch.as_tensor(answers != PAD)
-
-    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
-        """Return the embedder and the text."""
-        return [(self.embedder, batch.sequences(TEXT).items)]
-
-    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return the embedder, which one of a translator's source can be, the encoder and the head."""
-        embedder = [self.embedder]
-        return {"embedder": embedder, "source_embedder": embedder, "encoder": [self.encoder], "head": [self.head]}
-
-    @property
-    def max_source(self) -> int | None:
-        """Most ids of a text, <s> and </s> included."""
-        return self.embedder.max_length
 
 
 @dataclass(frozen=True)

@@ -14,18 +14,16 @@ from regard.config.bounds import Fraction, Layers, Size
 from regard.data.columns import Columns, TextColumn
 from regard.data.columns.label import LabelColumn
 from regard.errors import PartError
-from regard.layers.by_sentence import BySentence, Sentences
+from regard.layers.by_sentence import SENTENCES, BySentence, Sentences
 from regard.layers.memory_hop import MemoryHop
 from regard.layers.sentence_table import STD, SentenceTable
 from regard.models.build import build_attention
 from regard.models.label_model import LabelModel
 from regard.models.settings import AttentionChoice, AttentionSettings
 from regard.ops.modules import module_list
-from regard.records import EOS, UNK, Batch
+from regard.records import ANSWER, EOS, PASSAGE, QUESTION, UNK, Batch
 from regard.registry import Choice
 
-PASSAGE, QUESTION, ANSWER = "passage", "question", "answer"
-SENTENCES = "sentences"  # what a hop looks at: no column of a batch, but of an explanation
 FREE = -1  # a label that is no single piece, or not the only one of that piece
 DOT = AttentionSettings(score=Choice("dot"))
 

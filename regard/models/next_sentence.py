@@ -15,10 +15,9 @@ from regard.models.build import draw_uniform
 from regard.models.label_model import AttentionRecords, LabelModel
 from regard.models.masked_language_model import HeadOfHoles, TiedOutput
 from regard.models.model import Distributions, Model
-from regard.models.pair_classifier import FIRST, LABEL, SECOND
 from regard.models.pair_encoder import PairEncoder, PoolingOfPair, joined_pair, pair_encoder
 from regard.models.settings import ReadingOfPair
-from regard.records import PAD, Batch, Decoded, Sequences
+from regard.records import FIRST, LABEL, PAD, SECOND, Batch, Decoded, Sequences
 from regard.registry import Choice
 
 FILLED = {FIRST: "first_answers", SECOND: "second_answers"}  # columns: ids to be filled in, PAD at all other places
@@ -45,8 +44,8 @@ class NextSentenceModel(LabelModel):
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Return losses (batch, 2 + n + m) in nats: of the label, times the holes, then of each place of both texts."""
-        encoded = self.pairs.encode(joined_pair(batch.sequences(FIRST), batch.sequences(SECOND)))
-        log_probs, labels = self.pairs.classes(encoded), torch.as_tensor(batch.columns[LABEL])
+        encoded = self.pairs.encode_pair(batch)
+        log_probs, labels = self.pairs.of_label(encoded), torch.as_tensor(batch.columns[LABEL])
         label = (1 - smoothing) * functional.nll_loss(log_probs, labels, reduction="none")
         label = label - smoothing * log_probs.mean(dim=-1)
         filled = answers(batch)

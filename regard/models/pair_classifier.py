@@ -1,6 +1,5 @@
 """Classifiers of pairs: one network reads both texts, a comparison makes a vector of them, a layer chooses a class."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -19,21 +18,23 @@ from regard.models.comparisons import COMPARISONS, Comparison
 from regard.models.comparisons.comparison import stacked, unstacked
 from regard.models.label_model import LabelModel
 from regard.models.settings import ReadingSettings, WordPosition
+from regard.models.text_reader import TextReader
 from regard.ops.dropout import Dropout
-from regard.records import Batch, Sequences
+from regard.records import FIRST, LABEL, SECOND, Batch, Sequences
 from regard.registry import Choice
 
-FIRST, SECOND, LABEL = "first", "second", "label"
 NUM_OVERLAPS = 3
 
 
-class PairClassifier(LabelModel):
+class PairClassifier(TextReader, LabelModel):
     """p(label | first, second) = softmax(W · comparison(encoder(first), encoder(second)) + b).
 
     Both texts are read at once, the rows of the second behind those of the first. With `overlap` W also reads which
     shares of the pieces are in both texts, and how much longer the first one is; with a symmetric comparison neither
     tells which text is the first.
     """
+
+    texts, part_names, side = (FIRST, SECOND), ("encoder", "comparison"), None
 
     def __init__(
         self,
@@ -56,27 +57,13 @@ class PairClassifier(LabelModel):
         """Return log-probabilities (batch, class)."""
         first, second = batch.sequences(FIRST), batch.sequences(SECOND)
         both = stacked(first, second)
-        vectors, _ = self.embedder(both.items)
-        encoded = self.encoder(Sequences(vectors, both.mask))
+        encoded = self.encode(both)
         features = self.dropout(self.comparison(*unstacked(Sequences(encoded.states, encoded.mask))))
         if self.overlap:
             shared = overlaps(first, second, ordered=not self.comparison.symmetric)
             features = torch.cat([features, shared.to(features.dtype)], dim=-1)
         scores: Tensor = self.to_class(features)
         return scores.log_softmax(dim=-1)
-
-    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
-        """Return the embedder with each text."""
-        return [(self.embedder, batch.sequences(name).items) for name in (FIRST, SECOND)]
-
-    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return the embedder, the encoder and the comparison."""
-        return {"embedder": [self.embedder], "encoder": [self.encoder], "comparison": [self.comparison]}
-
-    @property
-    def max_source(self) -> int | None:
-        """Most ids of a text, EOS included."""
-        return self.embedder.max_length
 
 
 def overlaps(first: Sequences, second: Sequences, *, ordered: bool = True) -> Tensor:

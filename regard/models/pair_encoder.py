@@ -1,6 +1,5 @@
 """Pairs read as one text, as BERT reads them (https://arxiv.org/abs/1810.04805, figure 4a)."""
 
-from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Annotated
 
@@ -18,20 +17,23 @@ from regard.layers.pooling import POOLINGS, Pooling
 from regard.models.build import build_reading, draw_uniform
 from regard.models.classifier import PoolingChoice
 from regard.models.label_model import POOLED, AttentionRecords, LabelModel, pooled_record
-from regard.models.pair_classifier import FIRST, LABEL, SECOND, shared_text
+from regard.models.pair_classifier import shared_text
 from regard.models.settings import ReadingOfPair
+from regard.models.text_reader import TextReader
 from regard.ops.dropout import Dropout
-from regard.records import BOS, PAD, Batch, Encoded, Sequences
+from regard.records import BOS, FIRST, LABEL, PAD, SECOND, Batch, Encoded, Sequences
 from regard.registry import Choice
 
 PoolingOfPair = Annotated[PoolingChoice, Doc("How the states of both texts become one vector."), Before("dropout")]
 
 
-class PairEncoder(LabelModel):
+class PairEncoder(TextReader, LabelModel):
     """p(label | first, second) = softmax(W · pooling(encoder(<s> first </s> second </s>)) + b).
 
     Every piece of a text looks at those of both.
     """
+
+    part_names, side = ("encoder", "pooling"), None
 
     def __init__(
         self, embedder: Embedder, encoder: Encoder, pooling: Pooling, num_classes: int, *, dropout: float = 0.1
@@ -43,17 +45,24 @@ class PairEncoder(LabelModel):
 
     def log_probs(self, batch: Batch) -> Tensor:
         """Return log-probabilities (batch, class)."""
-        return self.classes(self.encode(joined_pair(batch.sequences(FIRST), batch.sequences(SECOND))))
+        return self.of_label(self.encode_pair(batch))
 
-    def encode(self, both: Sequences) -> Encoded:
-        """ids (batch, n) of joint texts → states (batch, n, dim)."""
-        vectors, _ = self.embedder(both.items)
-        return self.encoder(Sequences(vectors, both.mask))
+    def encode_pair(self, batch: Batch) -> Encoded:
+        """Return states (batch, 1 + n + m, dim) of both texts, read as one."""
+        return self.encode(joined_pair(batch.sequences(FIRST), batch.sequences(SECOND)))
 
-    def classes(self, encoded: Encoded) -> Tensor:
-        """states (batch, n, dim) → log-probabilities (batch, class)."""
-        scores: Tensor = self.to_class(self.dropout(self.pooling(encoded.states, encoded.mask)))
-        return scores.log_softmax(dim=-1)
+    def of_label(self, encoded: Encoded) -> Tensor:
+        """States of both texts → log-probabilities (batch, class)."""
+        return self.classes(self.pooling(encoded.states, encoded.mask))
+
+    def ids_read(self, batch: Batch) -> list[Tensor]:
+        return [joined_pair(batch.sequences(FIRST), batch.sequences(SECOND)).items]
+
+    @property
+    def max_source(self) -> int | None:
+        """Most ids of each text, EOS included, such that two of them fit."""
+        most = self.embedder.max_length
+        return None if most is None else (most - 1) // 2
 
     def look(self, batch: Batch) -> AttentionRecords:
         """Return what each attention of a text to itself and to the other one saw, <s> left out.
@@ -82,20 +91,6 @@ class PairEncoder(LabelModel):
                     for keys in places
                 }
         return AttentionRecords({**found, **last})
-
-    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
-        """Return the embedder and the joint text."""
-        return [(self.embedder, joined_pair(batch.sequences(FIRST), batch.sequences(SECOND)).items)]
-
-    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return the embedder, the encoder and the pooling."""
-        return {"embedder": [self.embedder], "encoder": [self.encoder], "pooling": [self.pooling]}
-
-    @property
-    def max_source(self) -> int | None:
-        """Most ids of each text, EOS included, such that two of them fit."""
-        most = self.embedder.max_length
-        return None if most is None else (most - 1) // 2
 
 
 def joined_pair(first: Sequences, second: Sequences) -> Sequences:

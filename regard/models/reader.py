@@ -1,6 +1,5 @@
 """Readers: a network reads a passage with a question in mind, and a head points at the answer in the passage."""
 
-from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import torch
@@ -20,8 +19,6 @@ from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
 from regard.models.build import build_embedder, build_sockets
 from regard.models.fusions import FUSIONS, Fusion
-from regard.models.memory_network import ANSWER, PASSAGE, QUESTION
-from regard.models.model import Model
 from regard.models.settings import (
     PROJECTED_HEADS,
     AttentionChoice,
@@ -30,18 +27,22 @@ from regard.models.settings import (
     SelfAttention,
     WordPosition,
 )
-from regard.records import EOS, PAD, Batch, Sequences
+from regard.models.text_reader import TextReader, need_one_each
+from regard.records import ANSWER, EOS, PAD, PASSAGE, QUESTION, Batch, Sequences
 from regard.registry import Choice
 
 RELU_DOT = AttentionSettings(score=Choice("relu_dot"))
 
 
-class SpanReader(Model):
+class SpanReader(TextReader):
     """p(answer | passage, question) = sum of p(place) over all places where the answer's pieces stand in the passage.
 
     The question becomes one vector, q = pooling(question_encoder(question)); the passage is read as
     encoder(fusion(passage, question, q)), and the head looks at its states with q.
     """
+
+    texts, side = (PASSAGE, QUESTION), None
+    part_names = "question_encoder", "pooling", "fusion", "encoder", "head"
 
     def __init__(
         self,
@@ -68,12 +69,8 @@ class SpanReader(Model):
         read = self.question_encoder(asked)
         vector = self.pooling(read.states, read.mask)
         encoded = self.encoder(Sequences(self.fusion(words, asked, vector), passage.mask))
-        if encoded.states.shape[1] != passage.mask.shape[1]:
-            problem = (
-                f"makes {encoded.states.shape[1]} states of {passage.mask.shape[1]} pieces, and a reader needs one each"
-            )
-            raise ConfigError("model.encoder", problem, "ratio: 1, extra: 0, or another encoder")
-        found: Places = self.head(encoded.states, passage.mask & (passage.items != EOS), vector)
+        states = need_one_each(encoded.states, passage)
+        found: Places = self.head(states, passage.mask & (passage.items != EOS), vector)
         return found
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
@@ -98,19 +95,6 @@ class SpanReader(Model):
     def counted(self, batch: Batch) -> Tensor:
         """Return the mask (batch, piece) of the answers, their ends counted."""
         return batch.sequences(ANSWER).mask
-
-    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
-        """Return the embedder with each text."""
-        return [(self.embedder, batch.sequences(name).items) for name in (PASSAGE, QUESTION)]
-
-    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return the embedder, both encoders, the pooling, the fusion and the head."""
-        return {name: [module] for name, module in self.named_children()}
-
-    @property
-    def max_source(self) -> int | None:
-        """Most ids of a text, EOS included."""
-        return self.embedder.max_length
 
 
 def occurrences(passage: Sequences, answer: Sequences) -> Tensor:

@@ -23,10 +23,10 @@ from regard.models.model import Distributions, Generator, WrittenColumn
 from regard.models.settings import HEADS_OF_FOUR, AttentionChoice, TranslatorSettings
 from regard.models.translator import Translator, Writing
 from regard.ops.kernels.search import Rules
-from regard.records import BOS, EOS, PAD, Batch, Decoded, Encoded, State, Step
+from regard.records import BOS, EOS, PAD, SOURCE, TARGET, Batch, Decoded, Encoded, State, Step
 from regard.registry import Choice
 
-SOURCE, TARGET, DRAFT = "source", "target", "draft"  # columns
+DRAFT = "draft"  # the column that a model of two passes writes for itself
 WIDER = 4  # the hidden layer of a block than its states
 RATIO, EXTRA = 2, 10  # most pieces of a draft: so many times those of its source, and more
 Ids = tuple[int, ...]

@@ -1,11 +1,10 @@
 """Taggers: an encoder reads a text of words, and a head chooses a tag for each word."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.attention import name_columns
 from regard.config import Before, Doc, PartOf
@@ -15,12 +14,11 @@ from regard.errors import ConfigError
 from regard.heads.tagging import TAG_HEADS, TagHead
 from regard.layers.embedders.embedder import Embedder
 from regard.models.build import build_reading, draw_uniform
-from regard.models.model import Model
 from regard.models.settings import EncoderOfSource, ReadingSettings, WordPosition
-from regard.records import PAD, Batch, Sequences
+from regard.models.text_reader import TextReader, need_one_each
+from regard.records import PAD, TAGS, TEXT, Batch, Sequences
 from regard.registry import Choice
 
-TEXT, TAGS = "text", "tags"
 PIECES = "pieces"  # what an encoder reads that sees pieces of words: no column, but tokens of an explanation
 TagHeadChoice = Annotated[
     Choice, PartOf(TAG_HEADS), Doc("What chooses tags by the states of words."), Before("dropout")
@@ -41,8 +39,10 @@ class Tagged(NamedTuple):
     mask: Tensor  # (batch, word)
 
 
-class Tagger(Model):
+class Tagger(TextReader):
     """p(tags | words) of a head over the states of an encoder; a word is the mean of its pieces."""
+
+    part_names = "encoder", "head"
 
     def __init__(
         self, embedder: Embedder, encoder: Encoder, head: TagHead, *, pool_pieces: PoolPieces = "before"
@@ -75,21 +75,9 @@ class Tagger(Model):
         """Return the mask of the words (batch, word)."""
         return batch.sequences(TAGS).mask
 
-    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
-        """Return the embedder and the pieces."""
+    def ids_read(self, batch: Batch) -> list[Tensor]:
         words = batch.sequences(TEXT)
-        rows = _by_place(words)[0] if self.pool_pieces == "before" else _in_a_row(words)[0]
-        return [(self.embedder, rows.items)]
-
-    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return the embedder, which one of a translator's source can be, the encoder and the head."""
-        embedder = [self.embedder]
-        return {"embedder": embedder, "source_embedder": embedder, "encoder": [self.encoder], "head": [self.head]}
-
-    @property
-    def max_source(self) -> int | None:
-        """Most pieces of a text."""
-        return self.embedder.max_length
+        return [(_by_place if self.pool_pieces == "before" else _in_a_row)(words)[0].items]
 
     def _of_words(self, words: Sequences) -> Sequences:
         """The first pieces of all words are embedded as one text, then the second ones, …: each at its word's place."""
@@ -109,13 +97,7 @@ class Tagger(Model):
         return Sequences(_mean(sums.view(*words.mask.shape[:2], -1), words.mask), words.mask.any(dim=-1))
 
     def _encoded(self, read: Sequences) -> Sequences:
-        encoded = self.encoder(read)
-        if encoded.states.shape[1] != read.mask.shape[1]:
-            problem = (
-                f"makes {encoded.states.shape[1]} states of {read.mask.shape[1]} words, and a tagger needs one each"
-            )
-            raise ConfigError("model.encoder", problem, "ratio: 1, extra: 0, or another encoder")
-        return Sequences(encoded.states, read.mask)
+        return Sequences(need_one_each(self.encoder(read).states, read, "words"), read.mask)
 
 
 @dataclass(frozen=True)

@@ -23,15 +23,14 @@ from regard.layers.embedders.words import WordEmbedder
 from regard.layers.noise_contrast import noise_contrast
 from regard.models.model import Model
 from regard.ops.dropout import Dropout
-from regard.records import Batch
+from regard.records import TEXT, Batch
 
 Dim = Annotated[Size, Doc("Width of the vectors.")]
 Buckets = Annotated[Count, Doc("Vectors that character n-grams share by their hash; 0: words have no other vector.")]
 Shortest = Annotated[Size, Doc("Characters of the shortest n-gram, < and > at the ends of a word counted.")]
 Longest = Annotated[Size, Doc("Characters of the longest n-gram.")]
 
-TEXT = "text"  # the column whose words get vectors
-FIRST, PRIME, LIMIT = 2166136261, 16777619, 2**32  # of the FNV-1a hash
+BASIS, PRIME, LIMIT = 2166136261, 16777619, 2**32  # of the FNV-1a hash
 
 
 class SpelledWords(Embedder):
@@ -152,7 +151,7 @@ def numbered(ids: Tensor, size: int) -> tuple[Tensor, Tensor]:
 
 def hashed(text: str) -> int:
     """Return FNV-1a of the bytes, each taken as a signed number, as fastText does."""
-    code = FIRST
+    code = BASIS
     for byte in text.encode():
         code = (code ^ (byte | 0xFFFFFF00 if byte > 127 else byte)) * PRIME % LIMIT
     return code

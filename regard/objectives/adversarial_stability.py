@@ -16,9 +16,7 @@ from regard.errors import ConfigError, PartError
 from regard.models import Translator
 from regard.objectives.objective import Context, Objective, copied
 from regard.pieces import SPECIALS
-from regard.records import Batch, Encoded, Loss, Sequences
-
-SOURCE = "source"
+from regard.records import SOURCE, Batch, Encoded, Loss, Sequences
 
 
 class AdversarialStabilityObjective(Objective):

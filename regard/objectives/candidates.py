@@ -14,9 +14,8 @@ from regard.errors import ConfigError
 from regard.models import Generator, Model
 from regard.objectives.objective import Context
 from regard.ops.modules import evaluating
-from regard.records import EOS, Batch, Sequences
+from regard.records import EOS, TARGET, Batch, Sequences
 
-TARGET = "target"
 Ids = tuple[int, ...]  # EOS at the end, unless a limit cut it off
 
 

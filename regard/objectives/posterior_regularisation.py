@@ -11,24 +11,12 @@ from regard.config import Doc, OneOrMany, PartOf
 from regard.config.bounds import NotNegative, Positive
 from regard.config.common_settings import LabelSmoothing
 from regard.data.columns import TextColumn
-from regard.objectives.candidates import (
-    TARGET,
-    Candidates,
-    Ids,
-    candidates,
-    ids_of,
-    need_writer,
-    sampling,
-    text_of,
-    written,
-)
+from regard.objectives.candidates import Candidates, Ids, candidates, ids_of, need_writer, sampling, text_of, written
 from regard.objectives.minimum_risk import LikelihoodWeight, Samples
 from regard.objectives.objective import Context, Objective
 from regard.objectives.posterior_features import POSTERIOR_FEATURES
-from regard.records import Batch, Loss
+from regard.records import SOURCE, TARGET, Batch, Loss
 from regard.registry import Choice
-
-SOURCE = "source"
 
 
 class PosteriorRegularisationObjective(Objective):

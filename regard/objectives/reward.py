@@ -11,10 +11,10 @@ from regard.data.columns import TextColumn
 from regard.errors import PartError
 from regard.evaluation import METRICS, Metric
 from regard.evaluation.metric import corpus_of
-from regard.objectives.candidates import TARGET, Ids, targets_of, text_of
+from regard.objectives.candidates import Ids, targets_of, text_of
 from regard.objectives.objective import Context
 from regard.objectives.rewards import REWARDS
-from regard.records import Batch
+from regard.records import TARGET, Batch
 from regard.registry import Choice
 
 RewardMetric = Annotated[Choice, PartOf(METRICS), Doc("Metric of texts whose figure of a sentence is the reward.")]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.data.columns import Columns, TextColumn
-from regard.models.classifier import LABEL, TEXT
+from regard.records import LABEL, TEXT
 from regard.tasks.label_task import LabelTask
 from regard.tasks.task import Wording
 

@@ -9,8 +9,7 @@ from regard.data.columns.sentences import SentencesColumn
 from regard.data.readers.document_sentences import WindowSize
 from regard.errors import ConfigError
 from regard.models import Deliberation
-from regard.models.deliberation import DOCUMENT
-from regard.models.second_pass import SOURCE, TARGET
+from regard.records import DOCUMENT, SOURCE, TARGET
 from regard.registry import Choice
 from regard.results import Prediction, TextPrediction
 from regard.tasks.task import Ids, Wording

@@ -22,9 +22,8 @@ from regard.evaluation.metric import Statistics
 from regard.explain.alignment import align
 from regard.models import Model
 from regard.models.document_vectors import DocumentVectors
-from regard.models.word_vectors import TEXT
 from regard.pieces import END
-from regard.records import Batch
+from regard.records import TEXT, Batch
 from regard.results import Explanation, NearestPrediction, Prediction, as_line
 from regard.tasks.examples import Examples, count_of
 from regard.tasks.task import Ids, Wording

@@ -24,9 +24,9 @@ from regard.errors import ConfigError, PartError
 from regard.evaluation.metric import Statistics
 from regard.explain.maps import attention_maps
 from regard.models import Generator, Model
-from regard.models.language_model import COUNTED, TEXT, counted, prompts
+from regard.models.language_model import COUNTED, counted, prompts
 from regard.pieces import END
-from regard.records import EOS, Batch, Sequences
+from regard.records import EOS, TEXT, Batch, Sequences
 from regard.registry import Choice
 from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, TokenRole, Tokens, WordRelevance
 from regard.tasks.examples import Examples

@@ -23,9 +23,8 @@ from regard.errors import PartError
 from regard.explain.alignment_view import mean_of_heads
 from regard.explain.maps import attention_maps
 from regard.models import MaskedLanguageModel, Model
-from regard.models.masked_language_model import TEXT
 from regard.pieces import END, MASK_PIECE, PAD, SPECIALS, byte_of
-from regard.records import Batch
+from regard.records import TEXT, Batch
 from regard.registry import Choice
 from regard.results import (
     AttentionMap,

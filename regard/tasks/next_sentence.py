@@ -16,9 +16,8 @@ from regard.data.streams import PlannedStream
 from regard.data.transforms import Draws, Transform, Transformed
 from regard.data.transforms.masking import STAGE, Masking
 from regard.models.next_sentence import FILLED, NextSentenceModel
-from regard.models.pair_classifier import FIRST, LABEL, SECOND
 from regard.pieces import PAD
-from regard.records import Batch
+from regard.records import FIRST, LABEL, SECOND, Batch
 from regard.tasks.examples import Examples
 from regard.tasks.label_task import LabelTask
 from regard.tasks.masked_language_model import FIXED, MaskedLanguageModelTask

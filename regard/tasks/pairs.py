@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from regard.errors import DataError
-from regard.models.pair_classifier import FIRST, LABEL, SECOND
+from regard.records import FIRST, LABEL, SECOND
 from regard.tasks.label_task import LabelTask
 from regard.tasks.task import Wording
 

@@ -7,9 +7,10 @@ from torch import Tensor
 
 from regard.attention import Recorded, recording
 from regard.explain.maps import attention_maps
-from regard.models.memory_network import ANSWER, PASSAGE, QUESTION, SENTENCES, MemoryNetwork
+from regard.layers.by_sentence import SENTENCES
+from regard.models.memory_network import MemoryNetwork
 from regard.pieces import END
-from regard.records import Batch
+from regard.records import ANSWER, PASSAGE, QUESTION, Batch
 from regard.results import ColumnLink, Explanation, TokenRole, Tokens
 from regard.tasks.label_task import LabelTask
 from regard.tasks.task import Wording

@@ -19,10 +19,9 @@ from regard.errors import DataError
 from regard.explain.alignment_view import mean_of_heads
 from regard.explain.maps import POOLING, attention_maps
 from regard.models import Model
-from regard.models.memory_network import ANSWER, PASSAGE, QUESTION
 from regard.models.reader import SpanReader
 from regard.pieces import END
-from regard.records import Batch
+from regard.records import ANSWER, PASSAGE, QUESTION, Batch
 from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, SpanPrediction, TokenRole, Tokens, as_line
 from regard.tasks.task import Task, Wording
 from regard.tasks.text_predictions import rows_of

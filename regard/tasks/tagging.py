@@ -18,9 +18,9 @@ from regard.explain.alignment import merge
 from regard.explain.alignment_view import mean_of_heads
 from regard.explain.maps import attention_maps
 from regard.models import Model
-from regard.models.tagger import PIECES, TAGS, TEXT, Tagger
+from regard.models.tagger import PIECES, Tagger
 from regard.pieces import PAD
-from regard.records import Batch
+from regard.records import TAGS, TEXT, Batch
 from regard.results import (
     AttentionMap,
     ColumnLink,

@@ -19,9 +19,9 @@ from regard.errors import DataError
 from regard.evaluation.metric import Statistics
 from regard.explain.alignment import align
 from regard.models import Model
-from regard.models.word_vectors import TEXT, WordVectors
+from regard.models.word_vectors import WordVectors
 from regard.pieces import END, SPECIALS, byte_of
-from regard.records import Batch
+from regard.records import TEXT, Batch
 from regard.registry import Choice
 from regard.results import Explanation, Prediction, TextPrediction
 from regard.tasks.examples import Examples, count_of

@@ -11,13 +11,13 @@ from regard.decoding import GreedySearch
 from regard.decoding.beam import BeamSearch
 from regard.decoding.features.coverage import CoverageFeature
 from regard.models import MODELS, AttentionSettings
-from regard.models.language_model import COUNTED, TEXT, LanguageModel
+from regard.models.language_model import COUNTED, LanguageModel
 from regard.models.translator import Translator
 from regard.ops.kernels import search as kernel
 from regard.ops.kernels.packing import set_precision
 from regard.ops.kernels.search import CompiledWriter
 from regard.ops.kernels.transformer import compiled_transformer
-from regard.records import Batch, Sequences
+from regard.records import TEXT, Batch, Sequences
 from regard.registry import Choice
 
 VOCAB = 30

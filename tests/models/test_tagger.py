@@ -9,8 +9,7 @@ from regard.data.examples import Example
 from regard.encoders import ENCODERS
 from regard.errors import ConfigError
 from regard.models import MODELS
-from regard.models.tagger import TAGS, TEXT
-from regard.records import PAD, Sequences
+from regard.records import PAD, TAGS, TEXT, Sequences
 from regard.registry import Choice
 from regard.tasks.tagging import TaggingTask
 

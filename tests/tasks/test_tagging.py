@@ -18,8 +18,8 @@ from regard.data.columns import learn_columns
 from regard.data.examples import Example
 from regard.errors import DataError
 from regard.models import MODELS
-from regard.models.tagger import PIECES, TAGS, TEXT
-from regard.records import PAD
+from regard.models.tagger import PIECES
+from regard.records import PAD, TAGS, TEXT
 from regard.registry import Choice
 from regard.reports import evaluate
 from regard.reports.compare import train

@@ -12,8 +12,8 @@ from regard.data.columns import TextColumn
 from regard.decoding.features.feature import Feature, Surroundings
 from regard.decoding.features.tables import target_column
 from regard.errors import ConfigError
-from regard.models.language_model import COUNTED, TEXT, LanguageModel
-from regard.records import Batch, Sequences, State, Step
+from regard.models.language_model import COUNTED, LanguageModel
+from regard.records import TEXT, Batch, Sequences, State, Step
 
 
 class LanguageModelFeature(Feature):

@@ -10,12 +10,10 @@ from torch import Tensor
 from regard.config import Doc
 from regard.data.columns import TextColumn
 from regard.errors import ConfigError, nearest
-from regard.objectives.candidates import TARGET, Ids, targets_of, text_of
+from regard.objectives.candidates import Ids, targets_of, text_of
 from regard.objectives.objective import Context
 from regard.objectives.rewards.reward import Reward, RewardWeight
-from regard.records import Batch
-
-DOCUMENT = "document"  # the column by which rows are of one text
+from regard.records import DOCUMENT, TARGET, Batch
 
 
 class CoherenceReward(Reward):
