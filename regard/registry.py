@@ -26,11 +26,20 @@ T = TypeVar("T")
 class Registry(Generic[T]):
     """A table of parts. `place` is where a config names one of them: `Registry("attention.score", {...})`.
 
-    `inherits` names settings that a config may leave open: the model around the part gives them to `build`.
+    `inherits` names settings that a config may leave open: the model around the part gives them to `build`. `within`
+    is what a config says of a part that stands inside of another: `"model={{name: tagger, head: {part}}}"`, where
+    `{side}` is encoder or decoder.
     """
 
-    def __init__(self, place: str, parts: Mapping[str, Callable[..., T]], *, inherits: tuple[str, ...] = ()) -> None:
-        self.place, self.inherits = place, inherits
+    def __init__(
+        self,
+        place: str,
+        parts: Mapping[str, Callable[..., T]],
+        *,
+        inherits: tuple[str, ...] = (),
+        within: str = "{place}={part}",
+    ) -> None:
+        self.place, self.inherits, self.within = place, inherits, within
         self.advice: Callable[[str], str] | None = None  # on names of other tables; set where all tables are known
         self._parts = dict(parts)
         self._models: dict[str, type[Settings]] = {}

@@ -16,19 +16,6 @@ from regard.experiment.tables import IN_PYTHON, PARTS, SOCKET
 Settings = Mapping[str, Any]
 
 NO_POSITIONS = ("none", "no", "off", "false")
-WITHIN = {  # how a config names a part that stands inside of another
-    "comparison": "model={{name: pair_classifier, comparison: {1}}}",
-    "fusion": "model={{name: reader, fusion: {1}}}",
-    "tag_head": "model={{name: tagger, head: {1}}}",
-    "posterior_feature": "objective={{name: posterior_regularisation, features: {1}}}",
-    "reward": "objective={{name: minimum_risk, rewards: {1}}}",
-    "feature": "decoding.features={1}",
-    "reader": "data.train={1}",
-    "cell": "model.{0}={{name: recurrent, cell: {1}}}",
-    "feedforward": "model.encoder={{name: transformer, feedforward: {1}}}",
-    "history": "model.decoder={{name: transformer, history: {1}}}",
-    "norm": "model.encoder={{name: bytenet, norm: {1}}}",
-}
 FAMILIES = ({"attention", "encoder", "decoder"}, {"task", "model", "reader"})  # kinds that share names of one thing
 _SHARED = """
 aan alignedquestion alignedquestionembedding attention average bahdanau bidirectionalsru bytenet convolutional cosine
@@ -126,12 +113,12 @@ class Meaning(NamedTuple):
         part: Any = PARTS[self.kind][self.part]
         if self.kind in IN_PYTHON:
             return f"in Python: {part.__module__}.{part.__name__}"
-        if self.kind in WITHIN:
-            return WITHIN[self.kind].format("encoder" if asked == "encoder" else "decoder", as_yaml(self.choice))
         if self.kind in SOCKET and asked in SOCKET:
             return f"{self.kind}: {as_yaml(self.choice)}"
-        place = f"model.{PARTS[self.kind].place}" if self.kind in SOCKET else PARTS[self.kind].place
-        return f"{place}={as_yaml(self.choice)}"
+        table = PARTS[self.kind]
+        place = f"model.{table.place}" if self.kind in SOCKET else table.place
+        side = "encoder" if asked == "encoder" else "decoder"
+        return table.within.format(place=place, side=side, part=as_yaml(self.choice))
 
 
 def _every_name() -> Iterator[tuple[str, Meaning]]:

@@ -51,6 +51,7 @@ READERS: Registry[Reader] = Registry(
         "tmx": TmxReader,
         "tsv": TsvReader,
     },
+    within="data.train={part}",
 )
 
 __all__ = [

@@ -25,6 +25,7 @@ FEATURES: Registry[Feature] = Registry(
         "phrases": PhrasesFeature,
         "repetition": RepetitionFeature,
     },
+    within="decoding.features={part}",
 )
 
 __all__ = ["FEATURES", "Feature", "Surroundings"]

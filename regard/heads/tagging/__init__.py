@@ -5,6 +5,8 @@ from regard.heads.tagging.linear import LinearTagHead
 from regard.heads.tagging.tag_head import TagHead
 from regard.registry import Registry
 
-TAG_HEADS: Registry[TagHead] = Registry("model.head", {"crf": CrfHead, "linear": LinearTagHead})
+TAG_HEADS: Registry[TagHead] = Registry(
+    "model.head", {"crf": CrfHead, "linear": LinearTagHead}, within="model={{name: tagger, head: {part}}}"
+)
 
 __all__ = ["TAG_HEADS", "TagHead"]

@@ -18,6 +18,7 @@ FEEDFORWARDS: Registry[FeedForward] = Registry(
         "sru": SruFeedForward,
     },
     inherits=("dropout",),
+    within="model.encoder={{name: transformer, feedforward: {part}}}",
 )
 
 FeedForwardChoice = Annotated[

@@ -8,7 +8,11 @@ from regard.layers.histories.recurrent import RecurrentHistory
 from regard.layers.layer import Layer
 from regard.registry import Choice, Registry
 
-HISTORIES: Registry[Layer] = Registry("history", {"average": AverageAttention, "recurrent": RecurrentHistory})
+HISTORIES: Registry[Layer] = Registry(
+    "history",
+    {"average": AverageAttention, "recurrent": RecurrentHistory},
+    within="model.decoder={{name: transformer, history: {part}}}",
+)
 
 HistoryChoice = Annotated[Choice, PartOf(HISTORIES)]
 

@@ -10,7 +10,9 @@ from regard.layers.normalisation.sub_batch import SubBatchNorm, main_rows
 from regard.registry import Choice, Registry
 
 NORMALISATIONS: Registry[Norm] = Registry(
-    "norm", {"cumulative": CumulativeNorm, "layer": PositionNorm, "sub_batch": SubBatchNorm}
+    "norm",
+    {"cumulative": CumulativeNorm, "layer": PositionNorm, "sub_batch": SubBatchNorm},
+    within="model.encoder={{name: bytenet, norm: {part}}}",
 )
 
 Normalisation = Annotated[Choice, PartOf(NORMALISATIONS), Doc("Normalisation in each block.")]

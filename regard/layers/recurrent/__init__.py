@@ -29,6 +29,7 @@ RECURRENT: Registry[Recurrent] = Registry(
         "ssru": SsruLayer,
         "stack_rnn": StackRnnLayer,
     },
+    within="model.{side}={{name: recurrent, cell: {part}}}",
 )
 
 Cell = Annotated[Choice, PartOf(RECURRENT), Doc("Kind of recurrent layer.")]

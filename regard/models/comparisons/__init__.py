@@ -14,6 +14,7 @@ COMPARISONS: Registry[Comparison] = Registry(
         "siamese": SiameseComparison,
     },
     inherits=("dropout",),
+    within="model={{name: pair_classifier, comparison: {part}}}",
 )
 
 __all__ = ["COMPARISONS", "Comparison"]

@@ -13,6 +13,7 @@ FUSIONS: Registry[Fusion] = Registry(
         "concatenated": ConcatenatedFusion,
         "separate": SeparateFusion,
     },
+    within="model={{name: reader, fusion: {part}}}",
 )
 
 __all__ = ["FUSIONS", "Fusion"]

@@ -6,7 +6,9 @@ from regard.objectives.posterior_features.word_pairs import WordPairsFeature
 from regard.registry import Registry
 
 POSTERIOR_FEATURES: Registry[PosteriorFeature] = Registry(
-    "objective.features", {"length_ratio": LengthRatioFeature, "word_pairs": WordPairsFeature}
+    "objective.features",
+    {"length_ratio": LengthRatioFeature, "word_pairs": WordPairsFeature},
+    within="objective={{name: posterior_regularisation, features: {part}}}",
 )
 
 __all__ = ["POSTERIOR_FEATURES", "PosteriorFeature"]

@@ -4,6 +4,8 @@ from regard.objectives.rewards.coherence import CoherenceReward
 from regard.objectives.rewards.reward import Reward
 from regard.registry import Registry
 
-REWARDS: Registry[Reward] = Registry("objective.rewards", {"coherence": CoherenceReward})
+REWARDS: Registry[Reward] = Registry(
+    "objective.rewards", {"coherence": CoherenceReward}, within="objective={{name: minimum_risk, rewards: {part}}}"
+)
 
 __all__ = ["REWARDS", "Reward"]
