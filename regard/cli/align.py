@@ -22,7 +22,7 @@ SourceText = Annotated[
 ]
 TargetText = Annotated[Path, typer.Argument(metavar="TARGET", help="Its translation, line by line.")]
 Also = Annotated[tuple[Path, Path] | None, typer.Option(metavar="SOURCE TARGET", help="Further texts to learn from.")]
-Model = Annotated[
+ModelOption = Annotated[
     str,
     typer.Option(
         metavar="NAME|RUN",
@@ -55,18 +55,20 @@ Alpha = Annotated[
     typer.Option(min=0, metavar="X", help="Dirichlet prior of the lexicon, against links of rare words; 0: none."),
 ]
 Agree = Annotated[bool, typer.Option("--agree/--separate", help="Have both directions learn from each other, or not.")]
-Lowercase = Annotated[bool, typer.Option("--lowercase", help="Words that differ in case alone are one word.")]
+LowercaseOption = Annotated[bool, typer.Option("--lowercase", help="Words that differ in case alone are one word.")]
 LinksOutput = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where links go. (default: stdout)")
 ]
-Gold = Annotated[
+GoldOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Links made by hand (3-1 sure, 3p1 possible, from 1): print the error."),
 ]
-LexiconFile = Annotated[
+LexiconFileOption = Annotated[
     Path | None, typer.Option("--lexicon", metavar="FILE", help="Write p(target word | source word).")
 ]
-Phrases = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a phrase table as Moses reads it (.gz too).")]
+PhrasesOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write a phrase table as Moses reads it (.gz too).")
+]
 Reordering = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the reordering table of the phrases.")]
 QuietProgress = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
@@ -76,7 +78,7 @@ def align_command(  # noqa: PLR0913  an option each
     target: TargetText,
     *,
     also: Also = None,
-    model: Model = "hmm",
+    model: ModelOption = "hmm",
     reverse: Reverse = None,
     by: LinkMethod = None,
     symmetrise: SymmetriseMethod = "grow-diag-final-and",
@@ -84,11 +86,11 @@ def align_command(  # noqa: PLR0913  an option each
     warm_up: WarmUp = 5,
     alpha: Alpha = 0.0,
     agree: Agree = True,
-    lowercase: Lowercase = False,
+    lowercase: LowercaseOption = False,
     output_file: LinksOutput = None,
-    gold: Gold = None,
-    lexicon_file: LexiconFile = None,
-    phrases: Phrases = None,
+    gold: GoldOption = None,
+    lexicon_file: LexiconFileOption = None,
+    phrases: PhrasesOption = None,
     reordering: Reordering = None,
     quiet: QuietProgress = False,
 ) -> None:

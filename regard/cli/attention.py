@@ -15,16 +15,16 @@ Mechanisms = Annotated[
     list[str] | None,
     typer.Argument(metavar="MECHANISM...", help="luong, multihead ..., or score=dot,span=window,span.radius=8"),
 ]
-Lengths = Annotated[str, typer.Option(metavar="N,N,...", help="How many keys there are.")]
+LengthsOption = Annotated[str, typer.Option(metavar="N,N,...", help="How many keys there are.")]
 Queries = Annotated[int | None, typer.Option(min=1, metavar="N", help="How many queries. (default: as many as keys)")]
-Dim = Annotated[int, typer.Option(min=1, metavar="N", help="Width of queries and keys.")]
-Heads = Annotated[int | None, typer.Option(min=1, metavar="N", help="(default: as the mechanism says)")]
-Size = Annotated[int, typer.Option("--batch", min=1, metavar="N", help="Sentences at once.")]
+DimOption = Annotated[int, typer.Option(min=1, metavar="N", help="Width of queries and keys.")]
+HeadsOption = Annotated[int | None, typer.Option(min=1, metavar="N", help="(default: as the mechanism says)")]
+SizeOption = Annotated[int, typer.Option("--batch", min=1, metavar="N", help="Sentences at once.")]
 Backward = Annotated[bool, typer.Option("--backward/--forward", help="With the gradients, or without.")]
-Threads = Annotated[int | None, typer.Option(min=1, metavar="N", help="(default: as torch chooses)")]
+ThreadsOption = Annotated[int | None, typer.Option(min=1, metavar="N", help="(default: as torch chooses)")]
 BenchRounds = Annotated[int, typer.Option(min=1, metavar="N", help="Turns of each; the median is told.")]
 Plain = Annotated[bool, typer.Option("--plain", help="Each also with its fast paths off.")]
-Memory = Annotated[
+MemoryOption = Annotated[
     float | None,
     typer.Option(min=1, metavar="MB", help="Leave out what would take more. (default: half of what is free)"),
 ]
@@ -40,16 +40,16 @@ def attention() -> None:
 def bench_command(  # noqa: PLR0913  an option each
     mechanisms: Mechanisms = None,
     *,
-    lengths: Lengths = "128,256,512,1024",
+    lengths: LengthsOption = "128,256,512,1024",
     queries: Queries = None,
-    dim: Dim = 256,
-    heads: Heads = None,
-    batch: Size = 1,
+    dim: DimOption = 256,
+    heads: HeadsOption = None,
+    batch: SizeOption = 1,
     backward: Backward = True,
-    threads: Threads = None,
+    threads: ThreadsOption = None,
     rounds: BenchRounds = 5,
     plain: Plain = False,
-    max_memory: Memory = None,
+    max_memory: MemoryOption = None,
     device: Device = "cpu",
     plot: Plot = None,
     as_json: Json = False,

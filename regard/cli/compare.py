@@ -31,7 +31,7 @@ CompareFolder = Annotated[
 Grid = Annotated[
     list[str] | None, typer.Option(metavar="KEY=A,B", help="Every value of a setting, crossed with other grids.")
 ]
-Baseline = Annotated[str | None, typer.Option(metavar="NAME", help="Compare with this one. (default: the first)")]
+BaselineOption = Annotated[str | None, typer.Option(metavar="NAME", help="Compare with this one. (default: the first)")]
 RunMinutes = Annotated[float | None, typer.Option(min=0.01, metavar="M", help="Train each run so long at most.")]
 CoreMinutes = Annotated[
     float | None,
@@ -62,7 +62,7 @@ def compare_command(  # noqa: PLR0913  an option each
     seeds: CompareSeeds = None,
     run: CompareFolder = None,
     grid: Grid = None,
-    baseline: Baseline = None,
+    baseline: BaselineOption = None,
     minutes: RunMinutes = None,
     core_minutes: CoreMinutes = None,
     updates: Updates = None,

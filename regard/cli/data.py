@@ -7,8 +7,10 @@ import typer
 
 data_app = typer.Typer(help="Get texts to train on.", no_args_is_help=True)
 
-Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="tatoeba, ted, news-commentary or opensubtitles.")]
-Pair = Annotated[str, typer.Argument(metavar="PAIR", help="Two languages: en-es.")]
+CorpusArgument = Annotated[
+    str, typer.Argument(metavar="CORPUS", help="tatoeba, ted, news-commentary or opensubtitles.")
+]
+PairArgument = Annotated[str, typer.Argument(metavar="PAIR", help="Two languages: en-es.")]
 DataFolder = Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Where the folder CORPUS_PAIR goes.")]
 Archive = Annotated[
     Path | None, typer.Option(metavar="FILE.zip", help="An archive that was fetched before: no network is needed.")
@@ -16,7 +18,9 @@ Archive = Annotated[
 
 
 @data_app.command("get")
-def get_command(corpus: Corpus, pair: Pair, *, to: DataFolder = Path("data"), archive: Archive = None) -> None:
+def get_command(
+    corpus: CorpusArgument, pair: PairArgument, *, to: DataFolder = Path("data"), archive: Archive = None
+) -> None:
     """Fetch published pairs of sentences from OPUS, and split them into train, dev and test.
 
     regard data get tatoeba en-es

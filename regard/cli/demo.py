@@ -10,13 +10,15 @@ from regard.cli.group import INTERRUPTED
 DemoFolder = Annotated[
     Path, typer.Option("--run", metavar="FOLDER", help="Where the texts, the model and the page go.")
 ]
-Language = Annotated[str, typer.Option("--language", metavar="CODE", help="Translate English into this: de or zh.")]
+LanguageOption = Annotated[
+    str, typer.Option("--language", metavar="CODE", help="Translate English into this: de or zh.")
+]
 Serve = Annotated[bool, typer.Option("--serve", help="Serve the model then; one that is there is not trained again.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Where to serve it. 0: any that is free.")]
 
 
 def demo_command(
-    run: DemoFolder = Path("runs/demo"), language: Language = "de", serve: Serve = False, port: Port = 5000
+    run: DemoFolder = Path("runs/demo"), language: LanguageOption = "de", serve: Serve = False, port: Port = 5000
 ) -> None:
     """Train a small translator on the embedded grammar in about a minute, translate, and write an attention page."""
     from regard.recipes.demo import MODEL, demo, made_before

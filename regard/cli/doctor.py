@@ -7,10 +7,10 @@ import typer
 from regard.cli.emit import emit
 from regard.cli.options import JsonLines
 
-Measure = Annotated[bool, typer.Option("--measure", help="Measure anew, as after a change of the machine.")]
+MeasureOption = Annotated[bool, typer.Option("--measure", help="Measure anew, as after a change of the machine.")]
 
 
-def doctor_command(as_json: JsonLines = False, measure: Measure = False) -> None:
+def doctor_command(as_json: JsonLines = False, measure: MeasureOption = False) -> None:
     """Tell what this machine does fast, and what Regard chooses for it.
 
     The first call measures for a moment; what it finds is kept and decides from then on. To choose otherwise, set

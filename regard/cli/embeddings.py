@@ -28,12 +28,12 @@ embeddings_app = typer.Typer(
 )
 
 VectorsRun = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model, or a file of vectors.")]
-Column = Annotated[
+ColumnOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="source, document ... (default: the first text); it may stand anywhere."),
 ]
-Word = Annotated[str, typer.Argument(metavar="WORD")]
-Count = Annotated[int, typer.Option("--count", "-k", min=1, metavar="N", help="How many words.")]
+WordArgument = Annotated[str, typer.Argument(metavar="WORD")]
+CountOption = Annotated[int, typer.Option("--count", "-k", min=1, metavar="N", help="How many words.")]
 NeighboursPlot = Annotated[Path | None, typer.Option(metavar="FILE", help="A picture of them: .svg, .png or .pdf")]
 VectorsFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="Where they go: .bin, .tsv, or a text; compressed if .gz ends it.")
@@ -43,12 +43,12 @@ Tsv = Annotated[
     bool, typer.Option("--tsv", help="Numbers alone, and the words in FILE.words.tsv: for projector tools.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
-BINARY, TABLE = ".bin", ".tsv"  # endings
+_BINARY, _TABLE = ".bin", ".tsv"  # endings
 COLUMN = "--column"
 
 
 @embeddings_app.callback()
-def embeddings(context: typer.Context, run: VectorsRun, *, column: Column = None) -> None:
+def embeddings(context: typer.Context, run: VectorsRun, *, column: ColumnOption = None) -> None:
     """Words that are near, analogies, and files of vectors.
 
     regard embeddings runs/brown-skip-gram nearest house
@@ -58,7 +58,12 @@ def embeddings(context: typer.Context, run: VectorsRun, *, column: Column = None
 
 @embeddings_app.command("nearest")
 def nearest_command(
-    context: typer.Context, word: Word, *, count: Count = 10, plot: NeighboursPlot = None, as_json: JsonLines = False
+    context: typer.Context,
+    word: WordArgument,
+    *,
+    count: CountOption = 10,
+    plot: NeighboursPlot = None,
+    as_json: JsonLines = False,
 ) -> None:
     """The nearest words, by the cosine."""
     check_plot_file(plot)
@@ -73,14 +78,20 @@ def nearest_command(
 
 @embeddings_app.command("analogy")
 def analogy_command(
-    context: typer.Context, a: Word, b: Word, c: Word, *, count: Count = 10, as_json: JsonLines = False
+    context: typer.Context,
+    a: WordArgument,
+    b: WordArgument,
+    c: WordArgument,
+    *,
+    count: CountOption = 10,
+    as_json: JsonLines = False,
 ) -> None:
     """A is to B as C is to what: the words nearest to B - A + C."""
     _show(_read(context).table.analogy(a, b, c, count), as_json)
 
 
 @embeddings_app.command("similarity")
-def similarity_command(context: typer.Context, a: Word, b: Word) -> None:
+def similarity_command(context: typer.Context, a: WordArgument, b: WordArgument) -> None:
     """The cosine of two words."""
     found = _read(context)
     one, other = found.spelled(a).direction(a), found.spelled(b).direction(b)
@@ -100,7 +111,7 @@ def export_command(
     if binary and tsv:
         raise ConfigError("--tsv", "is a text, which --binary is not", "give one of them")
     ending = Path(file.name.removesuffix(".gz")).suffix
-    tsv = tsv or (ending == TABLE and not binary)
+    tsv = tsv or (ending == _TABLE and not binary)
     for one in (file, _words_of(file)) if tsv else (file,):
         if one.is_file() and not force:
             raise ConfigError(str(one), "is there already", "choose another name, or overwrite it: --force")
@@ -109,7 +120,7 @@ def export_command(
     if tsv:
         _write_tsv(file, table)
     else:
-        write_word2vec(file, table, binary=binary or ending == BINARY)
+        write_word2vec(file, table, binary=binary or ending == _BINARY)
     say(f"wrote {len(table):,} vectors of {table.vectors.shape[1]:,} numbers to {file}")
 
 

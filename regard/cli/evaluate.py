@@ -22,7 +22,7 @@ EvaluateOutput = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Keep the translations of one run.")
 ]
 ByLength = Annotated[bool, typer.Option("--by-length", help="The first metric by length of the source, too.")]
-Matrix = Annotated[
+MatrixOption = Annotated[
     Path | None, typer.Option("--confusion", metavar="FILE.svg", help="Draw which labels are taken for which.")
 ]
 Perturb = Annotated[
@@ -46,7 +46,7 @@ def evaluate_command(
     text: TextFile = None,
     output_file: EvaluateOutput = None,
     by_length: ByLength = False,
-    confusion: Matrix = None,
+    confusion: MatrixOption = None,
     perturb: Perturb = None,
     diagnose: Diagnose = False,
     as_json: JsonObject = False,

@@ -26,7 +26,9 @@ Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="A pag
 Svg = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="A picture of the first text.")]
 Png = Annotated[Path | None, typer.Option("--png", metavar="FILE", help="A picture of the first text.")]
 JsonWeights = Annotated[bool, typer.Option("--json", help="One JSON object with all weights.")]
-Grade = Annotated[bool, typer.Option("--grade", help="Tell how far methods can be trusted, on the run's dev part.")]
+GradeOption = Annotated[
+    bool, typer.Option("--grade", help="Tell how far methods can be trusted, on the run's dev part.")
+]
 GradeLines = Annotated[int, typer.Option("--lines", min=2, help="Dev examples to grade with.")]
 RelevanceNames = Annotated[
     list[str] | None,
@@ -37,7 +39,7 @@ RelevanceNames = Annotated[
         "in --html and --json.",
     ),
 ]
-Steps = Annotated[bool, typer.Option("--steps", help="Tell what the search held and dropped at each step.")]
+StepsOption = Annotated[bool, typer.Option("--steps", help="Tell what the search held and dropped at each step.")]
 Beside = Annotated[
     Path | None,
     typer.Option(
@@ -47,7 +49,7 @@ Beside = Annotated[
         help="Tell what another run would rest the same answer on; with --grade, one of another seed: do they agree?",
     ),
 ]
-Layer = Annotated[
+LayerOption = Annotated[
     str | None,
     typer.Option(
         "--of", metavar="LAYER", help="Explain hidden states: encoder, decoder, or a module's name. With --by."
@@ -60,14 +62,14 @@ def explain_command(
     words: TextsAndChanges = None,
     *,
     by: RelevanceNames = None,
-    layer: Layer = None,
-    steps: Steps = False,
+    layer: LayerOption = None,
+    steps: StepsOption = False,
     beside: Beside = None,
     html_file: Html = None,
     svg_file: Svg = None,
     png_file: Png = None,
     as_json: JsonWeights = False,
-    grade: Grade = False,
+    grade: GradeOption = False,
     lines: GradeLines = 100,
 ) -> None:
     """Show what an answer looked at: each word of a translation, a label, tags, an answer to a question.

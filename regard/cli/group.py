@@ -17,8 +17,8 @@ from regard.compat import usage_error
 from regard.errors import RegardError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # told of a write, without the name of the file
-LONGEST = 800  # characters of a line that is told
-FAULT, INTERRUPTED, STOPPED, CLOSED_PIPE = 2, 75, 130, 141  # exit codes; 0 is success
+_LONGEST = 800  # characters of a line that is told
+_FAULT, INTERRUPTED, STOPPED, CLOSED_PIPE = 2, 75, 130, 141  # exit codes; 0 is success
 
 _VALUE = re.compile(r"^Invalid value for '([^']+)'(?: / '[^']+')*(?: \(env var: '\w+'\))?: ")
 _WORDS = (  # of those who check numbers → ours
@@ -28,7 +28,7 @@ _WORDS = (  # of those who check numbers → ours
     ("Input should be a valid number, unable to parse string as a number", "must be a number"),
 )
 
-EXIT_CODES = f"""Exit codes: 0 done · 1 failed · {FAULT} a setting, a file or the command line is wrong ·
+EXIT_CODES = f"""Exit codes: 0 done · 1 failed · {_FAULT} a setting, a file or the command line is wrong ·
 {INTERRUPTED} interrupted, can be resumed · {STOPPED} stopped by Ctrl-C."""
 
 
@@ -58,12 +58,12 @@ class Group(TyperGroup):
             if ctx.params.get("traceback"):
                 raise
             tell(str(error))
-            raise typer.Exit(FAULT) from error
+            raise typer.Exit(_FAULT) from error
         except (MemoryError, RuntimeError, ImportError, OverflowError) as error:
             if ctx.params.get("traceback") or not (problem := _too_little(error)):
                 raise
             tell(problem)
-            raise typer.Exit(FAULT) from error
+            raise typer.Exit(_FAULT) from error
         except BrokenPipeError as error:  # whoever read our output has seen enough
             _write_no_more()
             raise typer.Exit(CLOSED_PIPE) from error
@@ -75,7 +75,7 @@ class Group(TyperGroup):
             tell(f"{where}: {error.strerror or error}")
             if full:
                 _write_no_more()
-            raise typer.Exit(FAULT) from error
+            raise typer.Exit(_FAULT) from error
         except KeyboardInterrupt as error:
             print("stopped", file=sys.stderr)
             raise typer.Exit(STOPPED) from error
@@ -102,7 +102,7 @@ def _one_line() -> Iterator[None]:
         for theirs, ours in _WORDS:
             told = told.replace(theirs, ours)
         tell(f"{told} ({command} --help)")
-        raise typer.Exit(FAULT) from error
+        raise typer.Exit(_FAULT) from error
 
 
 def _too_little(error: Exception) -> str:
@@ -143,7 +143,7 @@ def warn(text: str) -> None:
 
 def _short(line: str) -> str:
     """A line with its middle left out where it is very long: names that a user gave stand in it."""
-    return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}"
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 2 :]}"
 
 
 def _warn(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

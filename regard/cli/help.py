@@ -8,10 +8,10 @@ import typer
 if TYPE_CHECKING:
     from regard.experiment.settings_help import Described
 
-Setting = Annotated[str, typer.Argument(metavar="SETTING", help="A setting, or a group of settings.")]
+SettingArgument = Annotated[str, typer.Argument(metavar="SETTING", help="A setting, or a group of settings.")]
 
 
-def help_command(setting: Setting = "") -> None:
+def help_command(setting: SettingArgument = "") -> None:
     """Explain a setting: what it means, its type, its bounds, its default.
 
     regard help training.patience

@@ -33,9 +33,11 @@ Input = Annotated[
 PredictOutput = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where predictions go. (default: stdout)")
 ]
-Search = Annotated[str | None, typer.Option(metavar="NAME", help="greedy, beam or sampling. (default: as trained)")]
+SearchOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="greedy, beam or sampling. (default: as trained)")
+]
 NBest = Annotated[int, typer.Option("--n-best", min=1, help="So many a sentence: number ||| text ||| score.")]
-Scores = Annotated[bool, typer.Option("--scores", help="The score (nats) and a tab before each text.")]
+ScoresOption = Annotated[bool, typer.Option("--scores", help="The score (nats) and a tab before each text.")]
 Alignment = Annotated[bool, typer.Option("--alignment", help="A tab and word links after each (best) text: 0-0 1-2.")]
 Raw = Annotated[
     bool,
@@ -63,9 +65,9 @@ def predict_command(  # noqa: PLR0913  an option each
     *,
     input_file: Input = None,
     output_file: PredictOutput = None,
-    search: Search = None,
+    search: SearchOption = None,
     n_best: NBest = 1,
-    scores: Scores = False,
+    scores: ScoresOption = False,
     alignment: Alignment = False,
     raw: Raw = False,
     as_json: JsonRows = False,

@@ -16,8 +16,8 @@ from regard.errors import ConfigError, Fault
 if TYPE_CHECKING:
     from regard.experiment import Experiment
 
-CONFIGS = (".yaml", ".yml", ".json")
-OPTIONS = {  # by the setting that each gives
+_CONFIGS = (".yaml", ".yml", ".json")
+_OPTIONS = {  # by the setting that each gives
     "data.train": "--source FILE --target FILE, or --text FILE for a language model, a classifier or a tagger",
     **{f"data.train.{name}": f"--{name} FILE" for name in ("source", "target", "text")},
     **{f"data.dev.{name}": f"--dev-{name} FILE" for name in ("source", "target")},
@@ -49,7 +49,7 @@ StartRun = Annotated[
     typer.Option("--from", metavar="RUN", help="A run whose model goes on learning, from other texts or labels."),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")]
-Plan = Annotated[bool, typer.Option("--plan", help="Only tell how much memory and time it would take.")]
+PlanOption = Annotated[bool, typer.Option("--plan", help="Only tell how much memory and time it would take.")]
 
 
 def train_command(
@@ -63,7 +63,7 @@ def train_command(
     run: RunFolderOption = None,
     start: StartRun = None,
     resume: Resume = False,
-    plan: Plan = False,
+    plan: PlanOption = False,
     quiet: Quiet = False,
 ) -> None:
     """Train a model.
@@ -122,7 +122,7 @@ def _check_config(config: Path | None, words: list[str], *, resume: bool) -> Non
         raise ConfigError(str(config), "this is a folder", f"to go on with a run: regard train {config} --resume")
     if resume and not config.exists():
         raise ConfigError(str(config), "there is no such run to go on with", "regard train RUN --resume")
-    if config.is_file() and config.suffix not in CONFIGS and not by_ending(str(config)):
+    if config.is_file() and config.suffix not in _CONFIGS and not by_ending(str(config)):
         other = next((word for word in words[1:] if "=" not in word), "FILE")
         hint = f"two texts: regard train --source {config} --target {other}"
         raise ConfigError(str(config), "is no config (.yaml), nor a table of pairs", hint)
@@ -155,7 +155,7 @@ def _options_named() -> Iterator[None]:
 
 
 def _with_option(fault: Fault) -> Fault:
-    option = OPTIONS.get(fault.place) if fault.problem == "must be given" else None
+    option = _OPTIONS.get(fault.place) if fault.problem == "must be given" else None
     return fault._replace(hint=f"{option}; or in a config {fault.place}") if option else fault
 
 

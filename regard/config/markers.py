@@ -14,11 +14,11 @@ from regard.config.models import Marker, Setting, Settings, declared, settings_m
 from regard.config.values import Choice
 from regard.errors import ConfigError, nearest
 
-Alias = Callable[[str], Mapping[str, Any]]
+_Alias = Callable[[str], Mapping[str, Any]]
 Short = Callable[[str], Mapping[str, Any] | None]
 Unnamed = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 Advice = Callable[[Any], str]  # for a value that cannot stand there → a hint, or ""
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 DEPTH = 2  # how often a part of a table that is made of parts of that table is described in full
 _AROUND: ContextVar[tuple[Any, ...]] = ContextVar("described just now", default=())
@@ -35,7 +35,7 @@ class FieldsOf(Marker):
         self,
         kind: type,
         aliases: Iterable[str] = (),
-        resolve: Alias | None = None,
+        resolve: _Alias | None = None,
         advice: Advice | None = None,
         **types: Any,
     ) -> None:
@@ -200,10 +200,10 @@ def _listed(value: Any) -> Any:
     return value if isinstance(value, list | tuple) and not isinstance(value, Choice) else [value]
 
 
-def read_settings(kind: type[T], settings: Mapping[str, Any]) -> T:
+def read_settings(kind: type[_T], settings: Mapping[str, Any]) -> _T:
     """An instance of a dataclass out of plain values. Every fault at once, as one ConfigError."""
     group: type = kind
-    read: T = _group(group).read(settings)
+    read: _T = _group(group).read(settings)
     return read
 
 

@@ -6,11 +6,11 @@ from typing import Any
 from regard.config.reading import parse
 from regard.errors import ConfigError, Fault
 
-Settings = Mapping[str, Any]
+_Settings = Mapping[str, Any]
 Kinds = tuple[str, ...]
 
 
-def merge(base: Settings, over: Settings) -> dict[str, Any]:
+def merge(base: _Settings, over: _Settings) -> dict[str, Any]:
     """`over` laid on `base`: groups join name by name, anything else is replaced.
 
     A part's name counts as its group (`transformer` is `{name: transformer}`), and a part of another name takes none
@@ -39,7 +39,7 @@ def name_parts(default: Any, given: Any) -> Any:
     return {**own, **{name: name_parts(group.get(name), value) for name, value in given.items()}}
 
 
-def _merged(base: Settings, over: Settings, place: str, kinds: Kinds) -> dict[str, Any]:
+def _merged(base: _Settings, over: _Settings, place: str, kinds: Kinds) -> dict[str, Any]:
     joined = {name: _join(base.get(name), value, f"{place}.{name}", kinds) for name, value in over.items()}
     return {**base, **joined}
 
@@ -55,13 +55,13 @@ def _join(base: Any, over: Any, place: str, kinds: Kinds) -> Any:
     return _merged(group, over, place, kinds)
 
 
-def _kind(group: Settings, kinds: Kinds) -> Any:
+def _kind(group: _Settings, kinds: Kinds) -> Any:
     """What a group is, if it says so: the name of a part, or of the part it is named after."""
     kind = next((group[name] for name in kinds if name in group), None)
     return kind.get("name") if isinstance(kind, Mapping) else kind
 
 
-def parse_changes(changes: Iterable[str], spelled: Callable[[Settings], Settings] = dict) -> dict[str, Any]:
+def parse_changes(changes: Iterable[str], spelled: Callable[[_Settings], _Settings] = dict) -> dict[str, Any]:
     """`model.dim=512 model.encoder.num_layers=6` → nested groups; values are read as YAML, the last word counts.
 
     A change that would throw away what an earlier one said of a part (`x.size=3 x=greedy`) is a fault. `spelled` puts
@@ -92,7 +92,7 @@ def parse_changes(changes: Iterable[str], spelled: Callable[[Settings], Settings
     return settings
 
 
-def _meant(names: list[str], value: Any, spelled: Callable[[Settings], Settings]) -> tuple[list[str], Any]:
+def _meant(names: list[str], value: Any, spelled: Callable[[_Settings], _Settings]) -> tuple[list[str], Any]:
     """Where a change goes and what it says there; a `name` that stands for settings of its group is the group."""
     tree: Any = value
     for name in reversed(names):
@@ -130,7 +130,7 @@ def _put(group: Any, names: list[str], value: Any, key: str) -> Any:
     return {**group, names[0]: _put(group.get(names[0]), names[1:], value, key)}
 
 
-def _items(base: list[Any], over: Settings, place: str, kinds: Kinds) -> list[Any]:
+def _items(base: list[Any], over: _Settings, place: str, kinds: Kinds) -> list[Any]:
     items = list(base)
     for number, value in sorted(over.items(), key=lambda item: int(item[0])):
         if int(number) > len(items):

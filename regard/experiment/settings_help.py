@@ -12,7 +12,7 @@ from regard.experiment.docstrings import sentence
 from regard.experiment.settings import Experiment
 from regard.registry import Setting
 
-Group = Mapping[str, Setting]
+_Group = Mapping[str, Setting]
 BOUNDS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}  # as annotated_types names them
 
 
@@ -37,7 +37,7 @@ class Owned(NamedTuple):
 
     part: str
     about: str
-    settings: Group
+    settings: _Group
 
 
 def describe(place: str) -> tuple[str, list[Described]]:
@@ -70,7 +70,7 @@ def places() -> Iterator[Described]:
     yield from _walk("", [Owned("", "", FieldsOf(Experiment).settings())], ())
 
 
-def settings_of(part: str, settings: Group) -> list[Described]:
+def settings_of(part: str, settings: _Group) -> list[Described]:
     """The settings of one part, by their own names."""
     return [row for name in settings for row in _described(name, name, [Owned(part, "", settings)])]
 

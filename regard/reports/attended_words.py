@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -13,7 +13,7 @@ from regard.explain.token_weights import token_weights
 from regard.explain.tokens import visible_line, words_of
 from regard.pieces import SPECIALS
 from regard.predictor import Predictor, load
-from regard.reports.report import Report, new_figure, picture_of
+from regard.reports.report import Report, Say, new_figure, picture_of
 from regard.reports.table import Cell, Table
 from regard.results import Explanation
 from regard.runs import RunFolder
@@ -21,12 +21,10 @@ from regard.runs.texts import test_examples, training_readers
 from regard.tasks.examples import as_rows, count_of
 
 TWICE = math.log(2)  # log-odds from which on a word is polar
-SURE = 1.96  # and by how many standard errors
-COMMON = 100  # words that are called common: the most frequent of the training part
-AT_ONCE = 256  # texts whose weights are in memory
+_SURE = 1.96  # and by how many standard errors
+_COMMON = 100  # words that are called common: the most frequent of the training part
+_AT_ONCE = 256  # texts whose weights are in memory
 ANNOTATED = 25  # words of a picture that are named
-
-Say = Callable[[str], None]
 
 
 class Polarity(NamedTuple):
@@ -39,7 +37,7 @@ class Polarity(NamedTuple):
     @property
     def polar(self) -> bool:
         """Whether the odds are at least twice as high, and not by chance (p < 0.05)."""
-        return self.log_odds >= TWICE and self.log_odds >= SURE * self.error
+        return self.log_odds >= TWICE and self.log_odds >= _SURE * self.error
 
 
 class AttendedWord(NamedTuple):
@@ -89,7 +87,7 @@ def attended_words(run: Path, changes: Sequence[str], lines: int, at_least: int,
         for word, count in counts.items()
         if count >= at_least
     ]
-    common = frozenset(word for word, _ in frequencies.most_common(COMMON))
+    common = frozenset(word for word, _ in frequencies.most_common(_COMMON))
     shares = [sum(each.get(word, 0) for word in common) / max(sum(each.values()), 1e-12) for each in (counts, sums)]
     ranked = sorted(known, key=lambda one: (-one.attention, one.word))
     return AttendedWords(ranked, min(lines, count_of(examples)), common, (shares[0], shares[1]))
@@ -185,8 +183,8 @@ def _looked(
 ) -> tuple[dict[str, float], Counter[str]]:
     """By word the sum of its weights, 1 being an equal share of its text, and how often it was read."""
     rows, sums, counts = as_rows(texts), defaultdict[str, float](float), Counter[str]()
-    for start in range(0, len(rows), AT_ONCE):
-        for one in predictor.predict(rows[start : start + AT_ONCE], explain=True, safeguards=False):
+    for start in range(0, len(rows), _AT_ONCE):
+        for one in predictor.predict(rows[start : start + _AT_ONCE], explain=True, safeguards=False):
             for word, weight in _weighed(one.explanation, run):
                 sums[word] += weight
                 counts[word] += 1

@@ -1,6 +1,6 @@
 """`regard calibrate`: how sure a model is against how often it is right, and answers that are withheld."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from regard.predictor import Predictor, load
 from regard.predictor.confidence import calibrated
 from regard.registry import Choice
 from regard.reports.quality_estimation import QualityReport, check_estimable, estimate_quality
+from regard.reports.report import Say
 from regard.results import Prediction
 from regard.runs import RunFolder
 from regard.runs.measurements import CALIBRATION, keep_measured
@@ -26,10 +27,9 @@ from regard.statistical.calibration import CALIBRATIONS, Calibration, Calibratio
 from regard.tasks import Examples, Measure, Outcome, Task
 from regard.tasks.examples import as_rows
 
-Floats = NDArray[np.float64]
-Say = Callable[[str], None]
+_Floats = NDArray[np.float64]
 
-SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)  # of answers that are kept
+_SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)  # of answers that are kept
 FEWEST = 50  # dev examples that a calibration is kept of
 MOST_OFF = 10.0  # points of calibration error, from 0 to 100, up to which probabilities are called calibrated
 
@@ -47,8 +47,8 @@ class Things(NamedTuple):
     """Probabilities of things of one kind, and what came true of each."""
 
     name: str  # pieces, words, sentences, labels …
-    given: Floats  # (thing,)
-    correct: Floats  # (thing,), of a sentence the share of its items
+    given: _Floats  # (thing,)
+    correct: _Floats  # (thing,), of a sentence the share of its items
 
     def statistics(self) -> Statistics:
         """Return (thing, statistic) of the calibration error."""
@@ -259,7 +259,7 @@ def _things(task: Task, answers: Answers, predictions: Sequence[Prediction]) -> 
     ]
 
 
-def _flat(rows: Sequence[Sequence[float]]) -> Floats:
+def _flat(rows: Sequence[Sequence[float]]) -> _Floats:
     return np.array([*chain.from_iterable(rows)], dtype=np.float64)
 
 
@@ -274,8 +274,8 @@ def _crossed(blank: Calibration, task: Task, answers: Answers) -> list[Predictio
 
 
 def _steps(
-    measure: Measure, statistics: Statistics, sure: Floats, curve: Sequence[CoveragePoint]
+    measure: Measure, statistics: Statistics, sure: _Floats, curve: Sequence[CoveragePoint]
 ) -> list[AbstentionStep]:
     order = surest_first(sure)
-    counts = dict.fromkeys(max(round(share * len(order)), 1) for share in SHARES)
+    counts = dict.fromkeys(max(round(share * len(order)), 1) for share in _SHARES)
     return [AbstentionStep(curve[count - 1], interval_of(measure, statistics[order[:count]])) for count in counts]

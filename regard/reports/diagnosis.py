@@ -1,7 +1,7 @@
 """Translations of a corpus, diagnosed: how many have each fault, and the worst sentences first."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,15 +10,13 @@ from regard.errors import ConfigError, DataError
 from regard.explain.adequacy.lexicon import kept_translations
 from regard.explain.translation_faults import FaultFinder
 from regard.predictor import load
-from regard.reports.report import Report
+from regard.reports.report import Report, Say
 from regard.results import TranslationFault
 from regard.runs import RunFolder
 from regard.runs.assembly import check_translates
 from regard.runs.texts import test_examples
 
-Say = Callable[[str], None]
-
-WORST = 20  # sentences that are shown
+_WORST = 20  # sentences that are shown
 
 
 class Diagnosed(NamedTuple):
@@ -65,7 +63,7 @@ class Diagnosis(NamedTuple):
     def __str__(self) -> str:
         counts = ", ".join(f"{kind} {count:,}" for kind, count in self.counts.items())
         head = f"{len(self.found):,} of {self.sentences:,} translations have words worth a look: {counts or 'none'}"
-        return "\n\n".join([head, *map(str, self.found[:WORST])])
+        return "\n\n".join([head, *map(str, self.found[:_WORST])])
 
 
 def diagnosis_report(systems: Sequence[Path], changes: Sequence[str], source: Path | None, say: Say) -> Report:

@@ -30,7 +30,7 @@ from regard.runs.texts import check_languages, test_examples, warn_of_unknown
 from regard.tasks import Examples, Measure, Outcome, Task
 from regard.tasks.examples import count_of
 
-OPTIONS = ("source", "target", "text")  # columns whose files `regard evaluate` names by options
+_OPTIONS = ("source", "target", "text")  # columns whose files `regard evaluate` names by options
 
 
 def evaluate(
@@ -83,14 +83,14 @@ def evaluate(
 
 def _files_hint(columns: Sequence[str]) -> str:
     """How to name the files of examples: options where there are some, else settings."""
-    options = all(column in OPTIONS for column in columns)
+    options = all(column in _OPTIONS for column in columns)
     named = " ".join(f"--{column} FILE" if options else f"data.test.{column}=FILE" for column in columns)
     return named if options else f"data.test=table.tsv, or a file for each column: {named}"
 
 
 def _place(column: str) -> str:
     """What faults call the file of a column: its option where there is one, else its setting."""
-    return f"--{column}" if column in OPTIONS else f"data.test.{column}"
+    return f"--{column}" if column in _OPTIONS else f"data.test.{column}"
 
 
 def _experiment(systems: Sequence[Path], changes: Sequence[str]) -> Experiment:
@@ -124,7 +124,7 @@ def _examples(systems: Sequence[Path], experiment: Experiment, files: dict[str, 
         _check_labels(experiment, task, found, runs[0])
         return found
     if target not in files:
-        hint = "the reference, line by line" if target in OPTIONS else _files_hint(columns)
+        hint = "the reference, line by line" if target in _OPTIONS else _files_hint(columns)
         raise ConfigError(_place(target), "must be given", hint)
     missing = [column for column in given if column not in files]
     if missing and runs:

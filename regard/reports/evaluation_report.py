@@ -117,8 +117,8 @@ class Evaluation(NamedTuple):
         return {"examples": self.examples, "systems": systems, "comparisons": comparisons, "by_length": buckets}
 
 
-NONE = "(none)"  # how NOTHING is called
-ROWS, LONGEST = 50, 40  # classes that are told, and characters of their names
+_NONE = "(none)"  # how NOTHING is called
+_ROWS, _LONGEST = 50, 40  # classes that are told, and characters of their names
 MOST = 12  # classes of a matrix as text; a larger one is told in JSON and drawn in the picture
 
 
@@ -126,7 +126,7 @@ def text_of(found: Confusion) -> str:
     """A table of the classes, and the matrix where it is not too large for a terminal."""
     tables = [_classes(found)] if len(found.labels) > MOST else [_classes(found), _matrix(found)]
     lines = [table.terminal().rstrip("\n") for table in tables]
-    left = len(found.classes()) - ROWS
+    left = len(found.classes()) - _ROWS
     return "\n".join([*lines, *([f"{left:,} more classes: --json tells them"] if left > 0 else [])])
 
 
@@ -138,7 +138,7 @@ def picture_of(found: Confusion, title: str = "Answers to the examples of each l
 def _classes(found: Confusion) -> Table:
     rows = [
         [Cell(_short(one.label)), *map(_percent, (one.precision, one.recall, one.f1)), number_cell(one.examples)]
-        for one in found.classes()[:ROWS]
+        for one in found.classes()[:_ROWS]
     ]
     return Table(["class", "precision", "recall", "f1", "examples"], rows)
 
@@ -153,11 +153,11 @@ def _matrix(found: Confusion) -> Table:
 
 
 def _names(found: Confusion) -> list[str]:
-    return [NONE if label == NOTHING else label for label in found.labels]
+    return [_NONE if label == NOTHING else label for label in found.labels]
 
 
 def _short(label: str) -> str:
-    return label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
+    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
 
 
 def _percent(value: float | None) -> Cell:

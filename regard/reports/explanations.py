@@ -1,6 +1,6 @@
 """How far each method of explaining can be trusted with a model: curves over its dev part, with intervals and tests."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -18,7 +18,7 @@ from regard.models import Model
 from regard.predictor import Predictor, load
 from regard.records import Batch
 from regard.registry import Choice
-from regard.reports.report import Report
+from regard.reports.report import Report, Say
 from regard.results import Prediction
 from regard.runs import RunFolder
 from regard.runs.assembly import model_of
@@ -27,12 +27,10 @@ from regard.runs.texts import dev_examples
 from regard.tasks.examples import as_rows
 from regard.tasks.relevance import question_of
 
-Say = Callable[[str], None]
-
-RANDOM, ATTENTION = "random", "attention"  # what methods are set beside
+RANDOM, _ATTENTION = "random", "attention"  # what methods are set beside
 CURVES = ("deletion", "insertion")
 UNTRAINED, TWIN = "untrained", "twin"  # models whose explanations are set beside those of the run
-SURE = 0.05  # p-value below which a difference is told
+_SURE = 0.05  # p-value below which a difference is told
 
 
 class Mean:
@@ -140,7 +138,7 @@ def grades(
     batches = [predictor.task.batch([row]).to(predictor.model.device) for row in predictor.answered(predictions)]
     found, errors = {RANDOM: _random(predictor, batches)}, dict[str, float | None]({RANDOM: None})
     correlations: dict[str, Mapping[str, float]] = {RANDOM: {}}
-    for name, choice in {ATTENTION: Choice(ATTENTION), **methods}.items():
+    for name, choice in {_ATTENTION: Choice(_ATTENTION), **methods}.items():
         method = RELEVANCES.build(choice)
         orders, found[name], errors[name] = _measured(predictor, batches, method)
         correlations[name] = {
@@ -158,7 +156,7 @@ def ranking(found: Mapping[str, Grade]) -> str:
     """Return in one line which method tells best what happens when words are covered."""
     best = max((name for name in found if name != RANDOM), key=lambda name: found[name].deletion.value)
     count, grade = len(found) - 1, found[best].deletion
-    sure = "and not by chance" if grade.against_random < SURE else "though it may be chance"
+    sure = "and not by chance" if grade.against_random < _SURE else "though it may be chance"
     return f"of these {count} methods, {best} tells best what happens when words are covered, {sure}"
 
 
@@ -175,14 +173,14 @@ def table(found: Mapping[str, Grade]) -> str:
 
 
 def _told(figure: Figure) -> str:
-    marks = "*" * (figure.against_random < SURE) + "+" * (figure.against_attention < SURE)
+    marks = "*" * (figure.against_random < _SURE) + "+" * (figure.against_attention < _SURE)
     return f"{figure.value:.3f} [{figure.low:.3f}, {figure.high:.3f}]{marks}"
 
 
 def _figure(curve: str, found: Mapping[str, Mapping[str, Statistics]], name: str) -> Figure:
     mean, own = Mean(curve), found[name][curve]
     low, high = interval_of(mean, own)
-    against = [compare_statistics(mean, found[other][curve], own, "").p_value for other in (RANDOM, ATTENTION)]
+    against = [compare_statistics(mean, found[other][curve], own, "").p_value for other in (RANDOM, _ATTENTION)]
     return Figure(mean.value(own.sum(axis=0)), low, high, *against)
 
 

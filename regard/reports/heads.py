@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -18,19 +18,19 @@ from regard.explain.head_gates import gate_slopes, gated, heads_in
 from regard.explain.head_patterns import PATTERNS, Floats, HeadPatterns, Look, look_of, patterns
 from regard.predictor import Predictor, load
 from regard.records import Batch
+from regard.reports.report import Say
 from regard.runs import RunFolder
 from regard.runs.texts import dev_examples
 from regard.tasks import Examples, Measure
 from regard.tasks.examples import count_of
 from regard.tasks.measures import LikelihoodMeasure
 
-SHARES = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of all heads, that are pruned
-SEED = 1  # of the random order that pruning is set beside
-TOLD = {"importance": "the least important first", "random": "drawn at random"}  # orders of pruning
+_SHARES = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of all heads, that are pruned
+_SEED = 1  # of the random order that pruning is set beside
+_TOLD = {"importance": "the least important first", "random": "drawn at random"}  # orders of pruning
 NATS = LikelihoodMeasure("loss", unit="nats")
 
-Say = Callable[[str], None]
-Place = tuple[str, int]  # the module of an attention, and the number of a head of it from 0
+_Place = tuple[str, int]  # the module of an attention, and the number of a head of it from 0
 
 
 class HeadReport(NamedTuple):
@@ -48,7 +48,7 @@ class HeadReport(NamedTuple):
     gradient: float  # mean |∂L / ∂gate| of the examples, in nats an item
 
     @property
-    def place(self) -> Place:
+    def place(self) -> _Place:
         """Return where it is in the model."""
         return self.module, self.head - 1
 
@@ -91,7 +91,7 @@ def measured_heads(run: Path, changes: Sequence[str], lines: int, prune: bool, s
     say(f"what {sum(heads.num_heads for _, heads in known.values())} heads look at: {count_of(examples)} examples")
     slopes = mean_slopes(predictor, examples)
     say("gradients: done")
-    base, without = losses(predictor, examples, {}), dict[Place, Statistics]()
+    base, without = losses(predictor, examples, {}), dict[_Place, Statistics]()
     for name, (_, heads) in known.items():
         for head in range(heads.num_heads):
             without[name, head] = losses(predictor, examples, gates_without([(name, head)], predictor))
@@ -143,7 +143,7 @@ def losses(predictor: Predictor, examples: Examples, gates: Mapping[str, torch.T
         return predictor.outcome(examples).losses
 
 
-def gates_without(places: Sequence[Place], predictor: Predictor) -> dict[str, torch.Tensor]:
+def gates_without(places: Sequence[_Place], predictor: Predictor) -> dict[str, torch.Tensor]:
     """Return gates (head,) of 0 at these places and 1 beside them."""
     known, found = heads_in(predictor.model), dict[str, torch.Tensor]()
     for name, head in places:
@@ -156,8 +156,8 @@ def prunings(
 ) -> list[Pruned]:
     """Take more and more heads out, the least important first and, beside it, in an order that is drawn by a seed."""
     least = [one.place for one in sorted(heads, key=lambda one: one.ablation)]
-    drawn = [heads[number].place for number in np.random.default_rng(SEED).permutation(len(heads))]
-    counts = sorted({max(round(share * len(heads)), 1) for share in SHARES})
+    drawn = [heads[number].place for number in np.random.default_rng(_SEED).permutation(len(heads))]
+    counts = sorted({max(round(share * len(heads)), 1) for share in _SHARES})
     whole, found = _judged(predictor, examples, measure, []), list[Pruned]()
     for order, places, count in (
         ("", least, 0),
@@ -166,7 +166,7 @@ def prunings(
         loss, rows = _judged(predictor, examples, measure, places[:count]) if count else whole
         p_value = compare_statistics(measure, whole[1], rows, "").p_value
         found.append(Pruned(order, count, loss, measure.value(rows.sum(axis=0)), interval_of(measure, rows), p_value))
-        told = f"{count} of {len(heads)} heads out, {TOLD[order]}" if order else "all heads in"
+        told = f"{count} of {len(heads)} heads out, {_TOLD[order]}" if order else "all heads in"
         say(f"{told}: {measure.name} {found[-1].score:.4g}")
     return found
 
@@ -191,7 +191,7 @@ def _singly(predictor: Predictor, examples: Examples) -> Iterator[Batch]:
 
 
 def _judged(
-    predictor: Predictor, examples: Examples, measure: Measure, places: Sequence[Place]
+    predictor: Predictor, examples: Examples, measure: Measure, places: Sequence[_Place]
 ) -> tuple[float, Statistics]:
     """The loss and the statistics of the measure without these heads."""
     with gated(predictor.model, gates_without(places, predictor)):
@@ -200,7 +200,7 @@ def _judged(
 
 
 def _reported(
-    place: Place,
+    place: _Place,
     label: tuple[str, int],
     seen: HeadPatterns | None,
     slopes: torch.Tensor,

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from regard.explain.head_patterns import PATTERNS, pattern_of
-from regard.reports.heads import HeadReport, HeadsReport, Pruned, Say, measured_heads
-from regard.reports.report import Report, new_figure, picture_of
+from regard.reports.heads import HeadReport, HeadsReport, Pruned, measured_heads
+from regard.reports.report import Report, Say, new_figure, picture_of
 from regard.reports.table import NONE, Cell, Table, number
 
-SURE = 0.05  # p-value below which a difference is told
+_SURE = 0.05  # p-value below which a difference is told
 MIXED = "mixed"  # what a head looks at that follows no pattern clearly
 ORDERS = ("importance", "random")
 
@@ -46,11 +46,11 @@ def _pruning_table(found: HeadsReport) -> Table:
 
 def _summary(found: HeadsReport) -> str:
     """Return in one line how many heads matter, and how many can go."""
-    sure = sum(one.ablation > 0 and one.p_value < SURE for one in found.heads)
-    line = f"of {len(found.heads)} heads {sure} are missed when they are taken out alone (p < {SURE})"
+    sure = sum(one.ablation > 0 and one.p_value < _SURE for one in found.heads)
+    line = f"of {len(found.heads)} heads {sure} are missed when they are taken out alone (p < {_SURE})"
     if not found.pruning:
         return line
-    free = [one.heads for one in found.pruning if one.order != "random" and one.p_value >= SURE]
+    free = [one.heads for one in found.pruning if one.order != "random" and one.p_value >= _SURE]
     return f"{line}; {max(free)} can go together before {found.measure} tells a difference"
 
 
@@ -81,7 +81,7 @@ def _figure(found: HeadsReport, title: str, ending: str) -> bytes:
 
 def _row(one: HeadReport) -> list[Cell]:
     shares = [Cell(NONE if math.isnan(share) else f"{share:.0%}", share) for share in one.shares.tolist()]
-    mark = "*" if one.p_value < SURE else ""
+    mark = "*" if one.p_value < _SURE else ""
     return [
         Cell(f"{one.attention} {one.layer}.{one.head}"),
         *shares,
@@ -98,7 +98,7 @@ def _pattern(one: HeadReport) -> str:
 
 def _scored(one: Pruned) -> tuple[Cell, Cell]:
     low, high = one.interval
-    mark = "*" if one.p_value < SURE else ""
+    mark = "*" if one.p_value < _SURE else ""
     told = f"{number(one.score)} [{number(low)}, {number(high)}]{mark}"
     return Cell(told, one.score), Cell(f"{one.loss:.3f}", one.loss)
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from regard.errors import ConfigError, RegardError
 from regard.reports.table import Table
 
-PICTURES = (".svg", ".png", ".pdf")
+Say = Callable[[str], None]  # what hears of progress
+_PICTURES = (".svg", ".png", ".pdf")
 
 
 class Report(NamedTuple):
@@ -29,8 +30,8 @@ class Report(NamedTuple):
 
 def check_plot(path: Path) -> None:
     """Raise ConfigError for an unknown kind of picture, RegardError where matplotlib is missing."""
-    if path.suffix.lower() not in PICTURES:
-        hint = f"a name that ends with {', '.join(PICTURES)}"
+    if path.suffix.lower() not in _PICTURES:
+        hint = f"a name that ends with {', '.join(_PICTURES)}"
         raise ConfigError("--plot", f"there is no kind of picture '{path.suffix}'", hint)
     new_figure(1, 1)
 

@@ -17,7 +17,7 @@ from regard.tasks.examples import as_rows, count_of
 from regard.text.perturbations import PERTURBATIONS, words_of
 from regard.text.vector_table import VectorTable
 
-TEXT = "text"  # the row of COLUMNS whose texts are changed
+_TEXT = "text"  # the row of COLUMNS whose texts are changed
 
 
 class Perturbed(NamedTuple):
@@ -40,7 +40,7 @@ def perturbed(
     files = [path for path in systems if not path.is_dir()]
     if files:
         raise ConfigError("--perturb", f"'{files[0]}' is a file, whose answers cannot change", "give runs")
-    columns = [name for name, kind in list(task.columns.items())[:-1] if kind == TEXT]
+    columns = [name for name, kind in list(task.columns.items())[:-1] if kind == _TEXT]
     if not columns:
         raise ConfigError("--perturb", "changes running text that is read, and this task reads none", "leave it out")
 
@@ -72,7 +72,7 @@ def robustness(
     texts = sum(one != other for one, other in zip(as_rows(given), as_rows(changed.examples), strict=True))
     answers = sum(one != other for one, other in zip(clean.answers, noisy.answers, strict=True))
     count = count_of(given)
-    agreement = _agreement(clean, noisy, changed, measures[0]) if task.answers == TEXT else None
+    agreement = _agreement(clean, noisy, changed, measures[0]) if task.answers == _TEXT else None
     return Robustness(changed.name, texts / count, tests, answers / count, agreement)
 
 

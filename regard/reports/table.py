@@ -12,8 +12,8 @@ from rich.text import Text
 from regard.explain.tokens import visible_line
 
 NONE = "–"
-MARKS = "\\`*[]|"  # what Markdown would read as its own
-WIDE = 100_000  # columns of a terminal on which no table is cut
+_MARKS = "\\`*[]|"  # what Markdown would read as its own
+_WIDE = 100_000  # columns of a terminal on which no table is cut
 
 
 class Cell(NamedTuple):
@@ -40,7 +40,7 @@ class Table(NamedTuple):
 
     def terminal(self) -> str:
         """In columns; names stand left, numbers right."""
-        table, console = rich.table.Table(box=None, pad_edge=False), Console(file=StringIO(), width=WIDE)
+        table, console = rich.table.Table(box=None, pad_edge=False), Console(file=StringIO(), width=_WIDE)
         for place, name in enumerate(self.columns):
             table.add_column(Text(visible_line(name)), justify="right" if place else "left", no_wrap=True)
         for row in self.rows:
@@ -65,4 +65,4 @@ def number_cell(value: float | None) -> Cell:
 def escaped(text: str) -> str:
     """A text as Markdown that reads nothing in it as markup."""
     quoted = html.escape(visible_line(text), quote=False)
-    return "".join(f"\\{sign}" if sign in MARKS else sign for sign in quoted)
+    return "".join(f"\\{sign}" if sign in _MARKS else sign for sign in quoted)

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 WARM_UP = 8  # texts before the clocks start: what is compiled or laid out once is not what a text costs
-Given = TypeVar("Given")
-Result = TypeVar("Result")
+_Given = TypeVar("_Given")
+_Result = TypeVar("_Result")
 
 
 class Rate(NamedTuple):
@@ -39,7 +39,7 @@ class Spent(NamedTuple):
         return Rate(count / max(self.seconds, 1e-9), cores)
 
 
-def timed(run: Callable[[Sequence[Given]], Result], texts: Sequence[Given]) -> tuple[Result, Spent]:
+def timed(run: Callable[[Sequence[_Given]], _Result], texts: Sequence[_Given]) -> tuple[_Result, Spent]:
     """The result of `run` on the texts, and the time it took; the first few are run once before."""
     run(texts[:WARM_UP])
     start = Spent(time.perf_counter(), time.process_time())

@@ -3,7 +3,7 @@
 import math
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,13 +16,13 @@ from regard.ops.memory import free_bytes, keep_memory
 from regard.ops.plain import plain
 from regard.reports.bench.mechanisms import Mechanism, placed
 from regard.reports.bench.memory import peak_bytes
+from regard.reports.report import Say
 from regard.reports.table import number
 from regard.runs.folder import choose_device
 
-SHORTEST = 0.01  # seconds that a timing takes at least: quicker passes are repeated
+_SHORTEST = 0.01  # seconds that a timing takes at least: quicker passes are repeated
 MEGABYTE = 2**20
-SEED = 1
-Say = Callable[[str], None]
+_SEED = 1
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Pass:
     """One mechanism with its inputs, ready to run."""
 
     def __init__(self, mechanism: Mechanism, work: Workload, length: int, device: torch.device) -> None:
-        torch.manual_seed(SEED)
+        torch.manual_seed(_SEED)
         self.fast, self.backward, self.device = mechanism.fast, work.backward, device
         self.attention: Attention = build_attention(mechanism.settings, work.dim, work.dim).to(device)
         self.queries = torch.randn(work.batch, work.queries or length, work.dim, device=device)
@@ -183,7 +183,7 @@ def _peak_of(one: Pass) -> int | None:
         if "memory" not in str(error).lower():
             raise
         return None
-    one.repeats = max(1, math.ceil(SHORTEST / max(one.seconds(), 1e-9)))
+    one.repeats = max(1, math.ceil(_SHORTEST / max(one.seconds(), 1e-9)))
     return peak
 
 

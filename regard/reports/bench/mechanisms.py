@@ -10,7 +10,7 @@ from regard.errors import ConfigError, Fault
 from regard.models.settings import SOCKET, AttentionSettings
 
 USUAL = ("dot", "scaled_dot", "additive", "multihead", "local_predictive")
-PLAIN = " (plain)"
+_PLAIN = " (plain)"
 
 
 class Mechanism(NamedTuple):
@@ -48,7 +48,7 @@ def mechanisms_of(words: Sequence[str], *, heads: int | None = None, with_plain:
             settings = settings if heads is None else replace(settings, num_heads=heads)
             found.append(Mechanism(word, settings))
             if with_plain:
-                found.append(Mechanism(f"{word}{PLAIN}", settings, fast=False))
+                found.append(Mechanism(f"{word}{_PLAIN}", settings, fast=False))
         if faults:
             raise ConfigError.of(faults)
         return found

@@ -12,7 +12,7 @@ from regard.reports.report import Report, new_figure, picture_of
 from regard.reports.table import NONE, Cell, Table, number_cell
 from regard.runs.folder import environment
 
-MARKERS = "osD^vP*Xh<>d"
+_MARKERS = "osD^vP*Xh<>d"
 
 
 def bench_report(timings: Sequence[Timing], work: Workload) -> Report:
@@ -82,7 +82,7 @@ def _draw(axes: Any, timings: Sequence[Timing], value: Callable[[Measure], float
     for number, timing in enumerate(timings):
         lengths = [one.length for one in timing.measures]
         values = [value(one) for one in timing.measures]
-        style = {"marker": MARKERS[number % len(MARKERS)], "linewidth": 1.6, "markersize": 4.5}
+        style = {"marker": _MARKERS[number % len(_MARKERS)], "linewidth": 1.6, "markersize": 4.5}
         axes.plot(lengths, values, label=_label(timing), **style)
     ticks = sorted({one.length for timing in timings for one in timing.measures})
     axes.set_xscale("log", base=2)

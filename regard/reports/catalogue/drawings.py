@@ -23,15 +23,15 @@ from regard.objectives import PENALTIES
 from regard.records import Batch, Sequences
 from regard.registry import Choice, Registry
 
-SOURCE = ["heute", "liest", "der", "Mann", "ein", "Buch", "."]
-TARGET = ["the", "man", "reads", "a", "book", "today", "."]
+_SOURCE = ["heute", "liest", "der", "Mann", "ein", "Buch", "."]
+_TARGET = ["the", "man", "reads", "a", "book", "today", "."]
 ALIGNED = (2, 3, 1, 4, 5, 0, 6)  # the source word of each target word
-BEFORE = (0, 0, 1, 2, 3, 4, 5)  # what a text that looks at itself is taught to look at: the word before
-SMALL = {"radius": 2, "hops": 3, "between": "hops"}  # settings in proportion to seven words
-DIM, HEADS, RATE = 16, 8, 0.05
-STEPS = {"score": 8, "span": 60}  # updates; a score is soon so sure that there is nothing to see
-FLOOR = 0.01  # of a share that is to grow: a hidden key has no logarithm
-DIGITS = 2  # of a weight
+_BEFORE = (0, 0, 1, 2, 3, 4, 5)  # what a text that looks at itself is taught to look at: the word before
+_SMALL = {"radius": 2, "hops": 3, "between": "hops"}  # settings in proportion to seven words
+_DIM, _HEADS, _RATE = 16, 8, 0.05
+_STEPS = {"score": 8, "span": 60}  # updates; a score is soon so sure that there is nothing to see
+_FLOOR = 0.01  # of a share that is to grow: a hidden key has no logarithm
+_DIGITS = 2  # of a weight
 
 
 def draw(kind: str, name: str) -> str | None:
@@ -44,7 +44,7 @@ def draw(kind: str, name: str) -> str | None:
     sources, targets, weights = others[kind](name) if kind in others else example(kind, name)
     if weights is None:
         return None
-    rounded = [[round(weight, DIGITS) + 0.0 for weight in row] for row in weights.tolist()]
+    rounded = [[round(weight, _DIGITS) + 0.0 for weight in row] for row in weights.tolist()]
     return svg(sources, targets, rounded, title=f"{kind}: {name}")
 
 
@@ -57,30 +57,30 @@ def example(kind: str, name: str) -> tuple[list[str], list[str], Tensor | None]:
         if itself:
             queries = keys = queries / 2
         if kind != "weighting":
-            _teach(attention, queries, keys, BEFORE if itself else ALIGNED, STEPS[kind])
+            _teach(attention, queries, keys, _BEFORE if itself else ALIGNED, _STEPS[kind])
         weights = _weights(attention.eval(), queries, keys)
-    return TARGET if itself else SOURCE, TARGET, weights.detach()
+    return _TARGET if itself else _SOURCE, _TARGET, weights.detach()
 
 
 def pooled(name: str) -> tuple[list[str], list[str], Tensor | None]:
     """Columns, rows and weights of a pooling that is attention: a row for each question it asks, seven at most."""
     with _same_everywhere(), torch.no_grad():
         _, states = _vectors()
-        pooling = POOLINGS.build(_small(POOLINGS, name), DIM).eval()
+        pooling = POOLINGS.build(_small(POOLINGS, name), _DIM).eval()
         with recording(pooling) as records:
             pooling(2 * states)
     found = [attended.weights for seen in records.values() for attended in seen.answers if attended.weights is not None]
-    weights = found[0].reshape(-1, len(SOURCE))[: len(SOURCE)] if found else None
+    weights = found[0].reshape(-1, len(_SOURCE))[: len(_SOURCE)] if found else None
     rows = [f"#{number}" for number in range(1, 1 + (0 if weights is None else len(weights)))]
-    return SOURCE, rows, weights
+    return _SOURCE, rows, weights
 
 
 def placed(name: str) -> tuple[list[str], list[str], Tensor | None]:
     """Features, words and the vectors of their places, where these are not learned: what is shows nothing at first."""
     with _same_everywhere():
-        position = POSITIONS.build(Choice(name), DIM)
+        position = POSITIONS.build(Choice(name), _DIM)
         fixed = not list(position.parameters())
-        return [str(feature) for feature in range(DIM)], SOURCE, position(0, len(SOURCE)) if fixed else None
+        return [str(feature) for feature in range(_DIM)], _SOURCE, position(0, len(_SOURCE)) if fixed else None
 
 
 def pulled(name: str) -> tuple[list[str], list[str], Tensor]:
@@ -94,8 +94,8 @@ def pulled(name: str) -> tuple[list[str], list[str], Tensor]:
     assert weights is not None, "both of them look"
     with _same_everywhere():
         free = weights.detach().requires_grad_()
-        words = Sequences(torch.zeros(1, len(SOURCE), dtype=torch.long), torch.ones(1, len(SOURCE), dtype=torch.bool))
-        batch = Batch({"source": words, "target": words}, "", torch.arange(1), len(SOURCE))
+        words = Sequences(torch.zeros(1, len(_SOURCE), dtype=torch.long), torch.ones(1, len(_SOURCE), dtype=torch.bool))
+        batch = Batch({"source": words, "target": words}, "", torch.arange(1), len(_SOURCE))
         role = Role("target", "source")
         PENALTIES.build(choice).of_one("example", role, free[None, None], batch).sum().backward()
     assert free.grad is not None, "it depends on the weights"
@@ -107,7 +107,7 @@ def effects(name: str) -> str:
     with _same_everywhere():
         attention = socket("span", name)
         queries, keys = _vectors()
-        memory = attention.remember(keys, mask=torch.arange(len(SOURCE)).unsqueeze(0) < len(SOURCE) - 1)
+        memory = attention.remember(keys, mask=torch.arange(len(_SOURCE)).unsqueeze(0) < len(_SOURCE) - 1)
         view = attention.span(queries[:, :1], memory, attention.span.begin(queries, memory))
     told = {"bias": "adds to the scores", "gain": "multiplies the weights", "values": "adds to what is read"}
     hides = "hides keys of its own" if view.mask is not None and bool((view.mask != memory.mask).any()) else ""
@@ -120,20 +120,20 @@ def socket(kind: str, name: str) -> Attention:
     choice = _small(MECHANISMS[kind], name)
     plain = AttentionSettings(score=Choice("dot"))
     if kind == "span":
-        return build_attention(replace(plain, span=(choice,)), DIM, DIM)
+        return build_attention(replace(plain, span=(choice,)), _DIM, _DIM)
     score, weighting = (choice, plain.weighting) if kind == "score" else (plain.score, choice)
-    return build_attention(replace(plain, score=score, weighting=weighting), DIM, DIM)
+    return build_attention(replace(plain, score=score, weighting=weighting), _DIM, _DIM)
 
 
 def _small(table: Registry[Any], name: str) -> Choice:
     settings = table.settings(name)
-    return Choice(name, {setting: value for setting, value in SMALL.items() if setting in settings})
+    return Choice(name, {setting: value for setting, value in _SMALL.items() if setting in settings})
 
 
 def _vectors() -> tuple[Tensor, Tensor]:
     """Queries (1, target, DIM) and keys (1, source, DIM): two blurred views of what the words mean."""
-    meanings = torch.randn(len(SOURCE), DIM)
-    keys, queries = (meanings + 0.5 * torch.randn(len(SOURCE), DIM) for _ in range(2))
+    meanings = torch.randn(len(_SOURCE), _DIM)
+    keys, queries = (meanings + 0.5 * torch.randn(len(_SOURCE), _DIM) for _ in range(2))
     return 0.5 * queries[list(ALIGNED)].unsqueeze(0), 0.5 * keys.unsqueeze(0)
 
 
@@ -142,17 +142,17 @@ def _teach(attention: Attention, queries: Tensor, keys: Tensor, wanted: Sequence
     parameters = list(attention.parameters())
     if not parameters:
         return
-    optimizer = torch.optim.Adam(parameters, lr=RATE, eps=1e-3)  # so that no gradient of rounding errors counts
+    optimizer = torch.optim.Adam(parameters, lr=_RATE, eps=1e-3)  # so that no gradient of rounding errors counts
     for _ in range(steps):
         shares = _weights(attention, queries, keys)[range(len(wanted)), wanted]
         optimizer.zero_grad()
-        (-(shares + FLOOR).log().mean()).backward()
+        (-(shares + _FLOOR).log().mean()).backward()
         optimizer.step()
 
 
 def _weights(attention: Attention, queries: Tensor, keys: Tensor) -> Tensor:
     """(target, source), of the first of several equal heads: only a part that counts heads makes a difference."""
-    queries, keys = (vectors.unsqueeze(1).expand(-1, HEADS, -1, -1) for vectors in (queries, keys))
+    queries, keys = (vectors.unsqueeze(1).expand(-1, _HEADS, -1, -1) for vectors in (queries, keys))
     weights = attention(queries, attention.remember(keys), need_weights=True).weights
     assert weights is not None, "they were asked for"
     return weights[0, 0]

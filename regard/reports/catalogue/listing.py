@@ -23,14 +23,14 @@ from regard.experiment.tables import SOCKET
 from regard.reports.catalogue.page import KINDS
 from regard.reports.report import Report
 
-Row = Mapping[str, Any]
-Parts = Mapping[str, Mapping[str, Row]]
+_Row = Mapping[str, Any]
+_Parts = Mapping[str, Mapping[str, _Row]]
 
 ATTENTION = "attention"  # not one kind of part but all that is told on one sheet
 SHEET = {**MECHANISMS, "layer": PARTS["layer"]}
-MARKS = {"cross": "cross", "encoder": "enc", "decoder": "dec"}  # heads of columns, where there is room
+_MARKS = {"cross": "cross", "encoder": "enc", "decoder": "dec"}  # heads of columns, where there is room
 PIPED, INDENT = 80, "  "  # columns, where there is no terminal that would tell its own
-WIDE = 110  # columns of a terminal from which on cost, uses and paper have columns of their own
+_WIDE = 110  # columns of a terminal from which on cost, uses and paper have columns of their own
 
 
 def parts_report(what: str | None) -> Report:
@@ -53,7 +53,7 @@ def show_attention(console: Console) -> None:
     show(parts, others(parts), f"cost: time for one sentence of {COST_LETTERS}", console)
 
 
-def show(parts: Parts, others: Sequence[Any], legend: str, console: Console) -> None:
+def show(parts: _Parts, others: Sequence[Any], legend: str, console: Console) -> None:
     """Print parts by kind, and what other names of the literature stand for."""
     if not console.is_terminal:
         print("\n".join([*_plain(parts, others), "", *_lines(legend, PIPED)]))
@@ -61,12 +61,12 @@ def show(parts: Parts, others: Sequence[Any], legend: str, console: Console) -> 
     names = [*(name for rows in parts.values() for name in rows), *(one.names[0] for one in others)]
     width = max(map(len, names))
     for kind, rows in parts.items():
-        console.print(_title(kind, _title_of(kind)), _sheet(rows, width, console.width >= WIDE))
+        console.print(_title(kind, _title_of(kind)), _sheet(rows, width, console.width >= _WIDE))
     console.print(_title("other", "what other names of the literature stand for"), _others(others, width))
     console.print(Text(f"\n{legend}", "dim"))
 
 
-def _lines_of(rows: Mapping[str, Row]) -> Iterator[str]:
+def _lines_of(rows: Mapping[str, _Row]) -> Iterator[str]:
     for name, row in rows.items():
         yield f"  {name:<18} {row['about']}"
         if row["aliases"]:
@@ -114,14 +114,14 @@ def _title(kind: str, about: str) -> RenderableType:
     return Group("", Rule(Text.assemble((kind, "bold"), (f" · {about}", "dim")), align="left", style="dim"))
 
 
-def _sheet(rows: Mapping[str, Row], width: int, wide: bool) -> Table:
+def _sheet(rows: Mapping[str, _Row], width: int, wide: bool) -> Table:
     """A row for each part; in a narrow terminal all but its name stands in one column."""
     sheet = _table(width, wide)
     for name, row in rows.items():
         uses = row.get("uses", [])
         formula = row["formula"].rstrip(".")
         if wide:
-            marks = [Text("●" if use in uses else "", "green") for use in MARKS]
+            marks = [Text("●" if use in uses else "", "green") for use in _MARKS]
             sheet.add_row(name, Text.assemble(formula, *_also(row)), row["cost"] or "", *marks, _paper(row))
         else:
             facts = [Text(fact, "green") for fact in (row["cost"] or "", ", ".join(uses)) if fact]
@@ -145,27 +145,27 @@ def _table(width: int, wide: bool) -> Table:
     sheet.add_column(ratio=1, overflow="fold")
     if wide:
         sheet.add_column("cost", width=16)
-        for mark in MARKS.values():
+        for mark in _MARKS.values():
             sheet.add_column(mark, width=5, justify="center")
         sheet.add_column("paper", width=17, overflow="fold")
     return sheet
 
 
-def _also(row: Row) -> Iterator[tuple[str, str]]:
+def _also(row: _Row) -> Iterator[tuple[str, str]]:
     if row.get("notes"):
         yield "\n" + ", ".join(row["notes"]), "yellow"
     if row["aliases"]:
         yield "\nalso " + ", ".join(row["aliases"]), "dim"
 
 
-def _paper(row: Row) -> Text:
+def _paper(row: _Row) -> Text:
     """Short enough for a column, with the whole link behind it where a terminal knows links."""
     link = row["paper"] or ""
     short = link.partition("://")[2].replace("arxiv.org/abs/", "arXiv:").replace("aclanthology.org/", "ACL ")
     return Text(short, f"link {link}" if link else "")
 
 
-def _plain(parts: Parts, others: Iterable[Any]) -> Iterator[str]:
+def _plain(parts: _Parts, others: Iterable[Any]) -> Iterator[str]:
     """A paragraph a part: kind and name, and below them formula, uses, cost, paper and other names, none cut short."""
     for kind, rows in parts.items():
         for name, row in rows.items():

@@ -19,8 +19,8 @@ from regard.reports.catalogue.trained import trained
 Trained = Mapping[tuple[str, str], str]  # by kind and name the line that names its configs
 
 PAGE, PICTURES = "docs/catalogue.md", "docs/catalogue"  # from the root of the project
-SHOWN = {"position": "the features of {}", "penalty": "where {} pulls"}  # by a picture; else what is looked at
-CONFIGS, FEW = "configs", 4  # a part that more configs have than a few is a default
+_SHOWN = {"position": "the features of {}", "penalty": "where {} pulls"}  # by a picture; else what is looked at
+_CONFIGS, _FEW = "configs", 4  # a part that more configs have than a few is a default
 
 KINDS = {
     "score": "Scores: how well a query and a key match",
@@ -71,7 +71,7 @@ Any encoder goes under any decoder; [mixing architectures](how-to/architectures.
 """
 CONTRACTS = {"position": Position.forward}  # whose rows say no more of shapes than that
 
-INTRO = f"""# Catalogue
+_INTRO = f"""# Catalogue
 
 Made by `make docs` from the tables and docstrings of the code; a test keeps it fresh: of attention, of which
 `regard list attention` shows the same in a terminal, and of the [networks](#encoders-what-reads-a-source) around it.
@@ -105,12 +105,15 @@ weights of an example: what is below zero is made smaller.
 def pages(root: Path) -> dict[str, str]:
     """Every file by its path from the root of the project, where configs are looked for."""
     kinds = catalogue(MECHANISMS)
-    configs = trained(root / CONFIGS)
+    configs = trained(root / _CONFIGS)
     pictures = {
         _picture(kind, name): drawn for kind in kinds for name in kinds[kind] if (drawn := draw(kind, name)) is not None
     }
-    around, told = catalogue(NETWORKS), {row: _trained_by(files) for row, files in configs.items() if len(files) <= FEW}
-    text = [INTRO, *(_overview(kind, rows) for kind, rows in kinds.items()), _networks(around), _layers()]
+    around, told = (
+        catalogue(NETWORKS),
+        {row: _trained_by(files) for row, files in configs.items() if len(files) <= _FEW},
+    )
+    text = [_INTRO, *(_overview(kind, rows) for kind, rows in kinds.items()), _networks(around), _layers()]
     text += ["\n".join(_kind(kind, rows, pictures, told)) for kind, rows in {**kinds, **around}.items()]
     return {PAGE: "\n".join([*text, _names()]).rstrip() + "\n", **pictures}
 
@@ -189,14 +192,14 @@ def _about(kind: str, name: str, row: Mapping[str, Any], pictures: Container[str
         return
     yield f"{code(row['formula'])}\n"
     if _picture(kind, name) in pictures:
-        shown = SHOWN.get(kind, "what {} looks at").format(name)
+        shown = _SHOWN.get(kind, "what {} looks at").format(name)
         yield f"![{shown}]({PurePath(_picture(kind, name)).relative_to('docs')})\n"
     if more:
         yield escape(more) + "\n"
 
 
 def _trained_by(files: Sequence[str]) -> str:
-    return "- **trained by**: " + ", ".join(f"[{file}](../{CONFIGS}/{file})" for file in files)
+    return "- **trained by**: " + ", ".join(f"[{file}](../{_CONFIGS}/{file})" for file in files)
 
 
 def _facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -11,10 +11,10 @@ from regard.reports.catalogue.marks import cells, code, escape
 
 PAGE = "docs/settings.md"  # from the root of the project
 GROUPS = ("data", "text", "training", "training.turns", "decoding", "evaluation", "init")
-SOCKET = "model.attention"
-WIDTH = 60  # characters of a default, beyond which it is left out
+_SOCKET = "model.attention"
+_WIDTH = 60  # characters of a default, beyond which it is left out
 
-INTRO = """# Settings
+_INTRO = """# Settings
 
 Made by `make docs` from the code; a test keeps it fresh. `regard help training.patience` says the same of one setting,
 `regard help model.encoder.recurrent` of a part, and `regard schema` gives all of it as a JSON schema for editors.
@@ -26,12 +26,12 @@ stands, its name alone takes its defaults: `model.encoder=recurrent`. `model.enc
 
 def settings_page() -> str:
     """The whole page."""
-    lines = [INTRO, "## All of a config\n", *_table("")]
+    lines = [_INTRO, "## All of a config\n", *_table("")]
     for place in GROUPS:
         heading, _ = describe(place)
         name = f"{place}.NAME" if place == "training.turns" else place
         lines += [f"## {name}\n", f"{escape(heading)}\n", *_table(place)]
-    lines += [f"## {SOCKET} and model.self_attention\n", *_table(SOCKET)]
+    lines += [f"## {_SOCKET} and model.self_attention\n", *_table(_SOCKET)]
     for kind, table in PARTS.items():
         if kind != "layer":
             lines += _parts(kind, table)
@@ -71,4 +71,4 @@ def _default(one: Described) -> str:
     if one.required:
         return "must be given"
     text = json.dumps(one.default, ensure_ascii=False)
-    return code(text) if len(text) <= WIDTH else "see the group"
+    return code(text) if len(text) <= _WIDTH else "see the group"

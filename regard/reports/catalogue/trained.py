@@ -9,13 +9,13 @@ from typing import Any
 from regard.experiment import Experiment, load_experiment
 from regard.registry import Choice
 
-Row = tuple[str, str]  # kind and name
+_Row = tuple[str, str]  # kind and name
 OTHERWISE = {("tagger", "head"): "tag_head"}  # kinds that a model has under the name of another one
 
 
-def trained(configs: Path) -> dict[Row, list[str]]:
+def trained(configs: Path) -> dict[_Row, list[str]]:
     """(kind, name) → the files in a folder of configs that use it, by their paths from there."""
-    found: dict[Row, list[str]] = {}
+    found: dict[_Row, list[str]] = {}
     for path in sorted(configs.rglob("*.yaml")):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of names with two meanings
@@ -25,7 +25,7 @@ def trained(configs: Path) -> dict[Row, list[str]]:
     return found
 
 
-def _rows(experiment: Experiment) -> Iterator[Row]:
+def _rows(experiment: Experiment) -> Iterator[_Row]:
     for where, part in _parts_in("model", experiment.model):
         kind = _kind(where)
         yield OTHERWISE.get((experiment.model.name, kind), kind), part.name

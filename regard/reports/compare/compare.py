@@ -29,8 +29,8 @@ from regard.reports.compare.train import Failed, condition_notes, environment_of
 from regard.runs import RunFolder
 from regard.training.interrupt import Interrupted
 
-FORMAT = 1  # of FILE: new fields leave it as it is; it grows where one goes or changes its meaning
-FILE, REPORT = "compare.json", "report.html"
+_FORMAT = 1  # of FILE: new fields leave it as it is; it grows where one goes or changes its meaning
+_FILE, REPORT = "compare.json", "report.html"
 Results = dict[str, list[Result]]  # contender → of its runs, as far as there are any
 
 
@@ -98,11 +98,11 @@ def prepare(request: Request) -> Plan:
 
 def _open(folder: Path) -> None:
     """Makes the folder. Raises ConfigError where it holds anything but a comparison."""
-    if folder.exists() and not (folder / FILE).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not (folder / _FILE).is_file() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError("--run", f"'{folder}' exists and holds no comparison", "choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / FILE).exists():
-        write_atomically(folder / FILE, "{}")
+    if not (folder / _FILE).exists():
+        write_atomically(folder / _FILE, "{}")
 
 
 def _train(plan: Plan, request: Request, *, quiet: bool) -> Failed:
@@ -178,7 +178,7 @@ def _write(plan: Plan, results: Results, failed: Failed, request: Request) -> Co
     trained = [run for run in plan.runs if run.name not in failed]
     baseline, notes = _baseline(plan, results, failed)
     about = {
-        "format": FORMAT,
+        "format": _FORMAT,
         "command": request.command,
         "date": time.strftime("%Y-%m-%d"),
         "version": version("regard"),
@@ -186,7 +186,7 @@ def _write(plan: Plan, results: Results, failed: Failed, request: Request) -> Co
         "notes": [*notes, *condition_notes(trained, request.jobs)],
     }
     compared = summarise(plan.contenders, results, plan.judge, baseline, failed, about)
-    write_atomically(request.folder / FILE, json.dumps(finite(compared.values()), indent=1, ensure_ascii=False))
+    write_atomically(request.folder / _FILE, json.dumps(finite(compared.values()), indent=1, ensure_ascii=False))
     write_atomically(request.folder / REPORT, page(compared))
     return compared
 

@@ -38,10 +38,10 @@ from regard.training import checkpoint as files
 from regard.training.checkpoint import FINAL
 from regard.training.progress import METRICS_FILE
 
-FORMAT = 4
-FOLDER = "results"  # in the folder of a comparison: one file a run
+_FORMAT = 4
+_FOLDER = "results"  # in the folder of a comparison: one file a run
 CLOCKS: dict[str, Any] = {"spent": Spent, "tokens": Rate, "sentences": Rate}  # fields that are lists in JSON
-Point = tuple[int, float, float, float | None]  # update, seconds of training, score on the dev part, core seconds
+_Point = tuple[int, float, float, float | None]  # update, seconds of training, score on the dev part, core seconds
 
 
 class Gold(NamedTuple):
@@ -111,7 +111,7 @@ class Result(NamedTuple):
     sentences: Rate  # of the test part, in translating or reading them
     tokens_per_word: float  # of the targets of the test part
     error_rate: float | None  # of its word alignments, in per cent
-    curve: list[Point]
+    curve: list[_Point]
     texts: list[str]
     scores: list[float]  # metric by metric
     statistics: list[NDArray[np.float64]]  # metric by metric: (sentence, statistic)
@@ -137,7 +137,7 @@ def check_judged_alike(contenders: Sequence[Contender]) -> None:
 
 def measure_run(run: PlannedRun, judge: Judge) -> Result:
     """The result kept from an earlier call, unless anything it rests on has changed; else a new one, which is kept."""
-    path, key = run.path.parent / FOLDER / f"{run.name}.json", _key(run, judge)
+    path, key = run.path.parent / _FOLDER / f"{run.name}.json", _key(run, judge)
     with suppress(OSError, ValueError, KeyError, TypeError):
         kept = json.loads(path.read_text(encoding="utf-8"))
         if kept.pop("key") == key:
@@ -187,7 +187,7 @@ def _key(run: PlannedRun, judge: Judge) -> str:
     if judge.gold is not None:
         links = [[sorted(one.sure), sorted(one.possible)] for one in judge.gold.links]
         gold = [judge.gold.sources, judge.gold.targets, links]
-    rest: list[Any] = [FORMAT, final.read_text(encoding="utf-8"), settings, speed, judge.test, gold]
+    rest: list[Any] = [_FORMAT, final.read_text(encoding="utf-8"), settings, speed, judge.test, gold]
     log = (run.path / METRICS_FILE).stat().st_size if (run.path / METRICS_FILE).exists() else 0
     return hashlib.sha256(json.dumps([*rest, log]).encode()).hexdigest()
 
@@ -211,7 +211,7 @@ def training_rate(log: Sequence[Event]) -> Rate:
     return Rate(*(statistics.median(values) if values else None for values in (walls, cores)))
 
 
-def curve_of(log: Sequence[Event], metric: str) -> list[Point]:
+def curve_of(log: Sequence[Event], metric: str) -> list[_Point]:
     """The score of every validation."""
     return [
         (event["update"], event["seconds"], event[metric], event.get("core_seconds"))

@@ -15,10 +15,10 @@ from regard.reports.compare.tables import colour_note, figure_cell, run_table, s
 from regard.reports.table import NONE, Cell, Table
 
 PACKAGE = "regard.reports.compare"
-WIDTH, HEIGHT = 720, 340  # of a chart
-LEFT, RIGHT, TOP, BOTTOM = 56, 14, 12, 44
+_WIDTH, HEIGHT = 720, 340  # of a chart
+LEFT, RIGHT, _TOP, BOTTOM = 56, 14, 12, 44
 TICKS = 6  # about as many on an axis
-COLOURS = 12  # classes c0 … c11; beyond them the same again, dashed
+_COLOURS = 12  # classes c0 … c11; beyond them the same again, dashed
 
 
 def page(compared: Compared) -> str:
@@ -117,11 +117,11 @@ class Frame(NamedTuple):
 
     def x(self, value: float) -> float:
         """The pixel of a value."""
-        return LEFT + (WIDTH - LEFT - RIGHT) * (value - self.across[0]) / (self.across[1] - self.across[0])
+        return LEFT + (_WIDTH - LEFT - RIGHT) * (value - self.across[0]) / (self.across[1] - self.across[0])
 
     def y(self, value: float) -> float:
         """The pixel of a value."""
-        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value - self.up[0]) / (self.up[1] - self.up[0])
+        return HEIGHT - BOTTOM - (HEIGHT - _TOP - BOTTOM) * (value - self.up[0]) / (self.up[1] - self.up[0])
 
 
 def chart(lines: Sequence[Line], *, across: str, up: str, names: Sequence[str] = ()) -> str:
@@ -136,14 +136,14 @@ def chart(lines: Sequence[Line], *, across: str, up: str, names: Sequence[str] =
     else:
         last = max(point.x for point in points)
         ends, marks = (0.0, max(last, 1e-9)), [(one, f"{one:,g}") for one in ticks(0.0, last) if one <= last]
-    sizes = {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "bottom": BOTTOM}
+    sizes = {"width": _WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "bottom": BOTTOM}
     frame = Frame(ends, (rules[0], rules[-1]), rules, marks)
     return _render("chart.svg", lines=lines, frame=frame, across=across, up=up, **sizes)
 
 
 def colour(number: int) -> str:
     """The classes that colour a line and its name."""
-    return f"c{number % COLOURS}" + (" dashed" if number >= COLOURS else "")
+    return f"c{number % _COLOURS}" + (" dashed" if number >= _COLOURS else "")
 
 
 def ticks(low: float, high: float) -> list[float]:

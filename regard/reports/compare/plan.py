@@ -15,12 +15,12 @@ from regard.experiment import Experiment, read_changes, read_experiment
 from regard.experiment.reading import LIMITS
 from regard.runs.rehearsal import rehearse
 
-Changes = tuple[str, ...]
+_Changes = tuple[str, ...]
 Combination = list[tuple[str, Any]]  # (setting, value) of each grid
 SEEDS = 3  # trainings of each contender, unless a request says otherwise
-SHOWN = 3  # contenders named in an error that several share
+_SHOWN = 3  # contenders named in an error that several share
 MAX_NAME_BYTES = 200  # of 255 for a file name: a seed, and the marks of a file that is being written, come on top
-CORPORA = "corpora"  # the folder of training corpora that all runs of a comparison share
+_CORPORA = "corpora"  # the folder of training corpora that all runs of a comparison share
 
 
 class Budget(NamedTuple):
@@ -30,7 +30,7 @@ class Budget(NamedTuple):
     updates: int | None = None
     core_minutes: float | None = None  # of processor time, which other work on the machine does not shorten
 
-    def changes(self) -> Changes:
+    def changes(self) -> _Changes:
         """The settings of a budget: what it does not limit is without limit."""
         if self == Budget():
             return ()
@@ -56,7 +56,7 @@ class Contender(NamedTuple):
 
     name: str
     config: Path
-    changes: Changes
+    changes: _Changes
     experiment: Experiment
     publication: Publication = Publication()
 
@@ -75,7 +75,7 @@ class PlannedRun(NamedTuple):
 
     def experiment(self) -> Experiment:
         """The settings of this run."""
-        shared, cache = self.contender.experiment, (self.path.parent / CORPORA).absolute()
+        shared, cache = self.contender.experiment, (self.path.parent / _CORPORA).absolute()
         data = shared.data if shared.data.cache is not None else replace(shared.data, cache=cache)
         if data.folds is not None:
             data = replace(data, fold=self.seed)
@@ -200,7 +200,7 @@ def _named(settings: Iterable[str], changes: Iterable[str]) -> list[str]:
     return [name for name in settings if name in given]
 
 
-def _ordered(changes: Sequence[str], values: Combination) -> Changes:
+def _ordered(changes: Sequence[str], values: Combination) -> _Changes:
     """All changes; a group stands before what is inside it, so that it does not discard that again."""
     words = [*changes, *(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in values)]
     return tuple(sorted(words, key=lambda word: word.partition("=")[0].count(".")))
@@ -210,7 +210,7 @@ def _with_names(fault: Fault, names: list[str], count: int) -> Fault:
     """A fault with the contenders that have it, unless all have."""
     if len(names) == count:
         return fault
-    some = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    some = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
     return fault._replace(place=f"{some}: {fault.place}")
 
 

@@ -19,9 +19,9 @@ from regard.reports.timing import Spent
 from regard.training.checkpoint import FINAL
 from regard.training.progress import METRICS_FILE
 
-TAIL = 2**14  # bytes of a log that tell how fast a training goes
+_TAIL = 2**14  # bytes of a log that tell how fast a training goes
 TERMINAL_SECONDS, PLAIN_SECONDS = 1.0, 60.0  # between lines; on a terminal each is drawn over the one before
-Limits = Mapping[str, Any]  # max_updates, max_minutes, max_core_minutes
+_Limits = Mapping[str, Any]  # max_updates, max_minutes, max_core_minutes
 Event = dict[str, Any]
 
 
@@ -156,7 +156,7 @@ class Position(NamedTuple):
 
 def position_of(run: Path, metric: str = "loss") -> Position:
     """The position by the last lines of a run's log. `metric`: that of the score."""
-    lines = events(run, TAIL)
+    lines = events(run, _TAIL)
     if not lines:
         return Position()
     scores = [event[metric] for event in lines if event["event"] == "validation" and event.get(metric) is not None]
@@ -194,7 +194,7 @@ def final_score(run: Path) -> str:
 # Time left
 
 
-def seconds_left(limits: Limits, position: Position) -> float | None:
+def seconds_left(limits: _Limits, position: Position) -> float | None:
     """Seconds until the first limit that can be estimated."""
     found, spent = [], position.spent
     if limits["max_updates"] is not None and position.per_update is not None:
@@ -206,7 +206,7 @@ def seconds_left(limits: Limits, position: Position) -> float | None:
     return max(0.0, min(found)) if found else None
 
 
-def seconds_per_run(ended: Sequence[Position], active: Iterable[tuple[Limits, Position]]) -> float | None:
+def seconds_per_run(ended: Sequence[Position], active: Iterable[tuple[_Limits, Position]]) -> float | None:
     """Seconds of a whole run: the mean of those that have ended, by limits or patience; before that, of the limits."""
     if ended:
         return mean(position.work_seconds for position in ended)
@@ -215,7 +215,7 @@ def seconds_per_run(ended: Sequence[Position], active: Iterable[tuple[Limits, Po
     return mean(known) if known else None
 
 
-def seconds_left_waiting(limits: Limits, position: Position, whole: float | None) -> float | None:
+def seconds_left_waiting(limits: _Limits, position: Position, whole: float | None) -> float | None:
     """Seconds for a run that is not being trained: `whole`, less what it did in an earlier call."""
     if not position.update:
         return whole

@@ -19,7 +19,7 @@ from regard.tasks import TASKS, Examples
 from regard.training import checkpoint as files
 
 BY_CONTENT = ("run", "data")  # compared by the texts themselves: a folder may be moved
-HINT = "another --run FOLDER, or delete what is there"
+_HINT = "another --run FOLDER, or delete what is there"
 Stage = Literal["new", "begun", "finished"]
 
 
@@ -130,20 +130,20 @@ def stage_of(run: PlannedRun, origins: TextOrigins) -> Stage:
     if not folder.exists:
         return "new"
     if not (folder.path / SETTINGS_FILE).is_file():
-        raise ConfigError("run", "is no run folder, but a run of this comparison would go there", HINT)
+        raise ConfigError("run", "is no run folder, but a run of this comparison would go there", _HINT)
     before = folder.experiment()
     changed = _changed(before, after)
     limits = [name for name in changed if name.removeprefix("training.") in LIMITS]
     done = _done(folder) if limits else {}
     faults = [
-        Fault(name, f"was {_text(then)} when it was trained, is {_text(now)} now", HINT)
+        Fault(name, f"was {_text(then)} when it was trained, is {_text(now)} now", _HINT)
         for name, (then, now) in changed.items()
         if name.partition(".")[0] not in OPEN and not (name in limits and (now is None or done[name] <= now))
     ]
     noted = folder.origins()
     texts = with_settings(noted, held_out(before), before.data.max_length) if noted else {}
     if noted and not faults and texts != origins.of(run.contender):
-        faults.append(Fault("data", "was trained on other texts", HINT))
+        faults.append(Fault("data", "was trained on other texts", _HINT))
     if faults:
         raise ConfigError.of(faults)
     return "finished" if folder.finished and not limits else "begun"

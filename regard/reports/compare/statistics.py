@@ -10,8 +10,8 @@ from regard.evaluation import Interval
 from regard.evaluation.significance import RESAMPLES, SEED, TAIL, resampled, two_sided
 from regard.tasks import Measure
 
-Table = NDArray[np.float64]  # (sentence, statistic) of one run
-Tables = Mapping[str, Sequence[Table]]  # system → those of its runs
+_Table = NDArray[np.float64]  # (sentence, statistic) of one run
+Tables = Mapping[str, Sequence[_Table]]  # system → those of its runs
 
 
 class Difference(NamedTuple):
@@ -36,8 +36,8 @@ class Figure(NamedTuple):
 class _Drawn(NamedTuple):
     """One metric of one system, resample by resample."""
 
-    runs: Table  # (resample, run)
-    means: Table  # (resample,): of as many runs, drawn, too
+    runs: _Table  # (resample, run)
+    means: _Table  # (resample,): of as many runs, drawn, too
 
 
 def figures(
@@ -141,28 +141,28 @@ def _drawn_by_fold(metric: Measure, tables: Tables, resamples: int, seed: int, f
     return found
 
 
-def _figure(metric: Measure, several: Sequence[Table], drawn: _Drawn) -> Figure:
+def _figure(metric: Measure, several: Sequence[_Table], drawn: _Drawn) -> Figure:
     values = tuple(metric.value(table.sum(axis=0)) for table in several)
     intervals = tuple(_interval(column) for column in drawn.runs.T)
     return Figure(values, intervals, float(np.mean(values)), spread(values), _interval(drawn.means), None)
 
 
-def _mean(metric: Measure, several: Sequence[Table]) -> float:
+def _mean(metric: Measure, several: Sequence[_Table]) -> float:
     """Over the runs."""
     return float(np.mean([metric.value(table.sum(axis=0)) for table in several]))
 
 
-def _means(columns: Table, seed: int) -> Table:
+def _means(columns: _Table, seed: int) -> _Table:
     """(resample, run) → (resample,): the mean of as many runs, drawn with replacement."""
     count = columns.shape[1]
     chosen = np.random.default_rng(seed).integers(count, size=columns.shape)
     return np.take_along_axis(columns, chosen, axis=1).mean(axis=1)
 
 
-def _difference(value: float, drawn: Table) -> Difference:
+def _difference(value: float, drawn: _Table) -> Difference:
     return Difference(value, _interval(drawn), two_sided(drawn))
 
 
-def _interval(values: Table) -> Interval:
+def _interval(values: _Table) -> Interval:
     low, high = np.percentile(values, [TAIL, 100 - TAIL])
     return Interval(float(low), float(high))

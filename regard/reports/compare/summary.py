@@ -16,7 +16,7 @@ from regard.reports.timing import Rate, Spent
 from regard.tasks import Wording
 from regard.tasks.examples import count_of
 
-SHOWN = 4  # names in a title
+_SHOWN = 4  # names in a title
 LEAST = 30  # sentences of a bucket: of fewer, an interval is too wide to tell anything
 
 
@@ -132,7 +132,7 @@ class Compared(NamedTuple):
     @property
     def title(self) -> str:
         """With the names of the first few."""
-        return f"Comparison of {', '.join(self.names[:SHOWN])}{' …' if len(self.names) > SHOWN else ''}"
+        return f"Comparison of {', '.join(self.names[:_SHOWN])}{' …' if len(self.names) > _SHOWN else ''}"
 
     @property
     def made(self) -> str:
