@@ -23,7 +23,7 @@ from regard import load
 from regard.explain.relevance import RELEVANCES, Question
 from regard.models import Model
 from regard.registry import Choice
-from regard.runs import RunFolder
+from regard.runs import Run
 from regard.runs.texts import dev_examples
 from regard.tasks.examples import as_rows
 from regard.tasks.relevance import question_of
@@ -108,7 +108,7 @@ def compared(question: Question, ways: Sequence[Attribution], rounds: int) -> tu
 def questions(run: Path, lines: int, kind: Callable[[Model], Model]) -> Iterator[Question]:
     """Return what is asked about each answer to the first dev examples, in a model as a method wants it."""
     predictor = load(run, ["device=cpu", "decoding.search=greedy"])
-    examples = dev_examples(RunFolder(run).experiment([]), predictor.task, print)
+    examples = dev_examples(Run.open(run).experiment, predictor.task, print)
     if examples is None:
         raise SystemExit(f"{run} has no dev part")
     model = kind(predictor.model)

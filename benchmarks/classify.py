@@ -18,7 +18,7 @@ from rounds import Contender, races_against, turns
 from training_runs import batches_of, prepare_run, regard
 
 from regard.records import Batch
-from regard.runs import RunFolder
+from regard.runs import Run, RunFolder
 
 os.environ.setdefault("KERAS_BACKEND", "torch")  # before keras is imported, in every process
 
@@ -55,7 +55,7 @@ def keras(run: RunFolder, network: str, words: int) -> Contender:
     """The same network out of Keras's layers, compiled and trained as its guide does, batch by batch."""
     import keras as peer
 
-    columns = run.columns(run.experiment())
+    columns = Run.open(run).columns
     model = NETWORKS[network](peer, len(columns["text"]), len(columns["label"]))
     model.compile(
         optimizer=peer.optimizers.Adam(RATE, global_clipnorm=1.0),

@@ -20,7 +20,7 @@ from regard.explain.relevance import RELEVANCES, Question
 from regard.explain.relevance.gradients import gradients
 from regard.predictor import Predictor
 from regard.registry import Choice
-from regard.runs import RunFolder
+from regard.runs import Run
 from regard.runs.texts import dev_examples
 from regard.tasks.examples import as_rows
 from regard.tasks.relevance import question_of
@@ -80,7 +80,7 @@ def report(runs: Sequence[Path], lines: int) -> Iterator[str]:
     yield "|---|---|---|---|---|---|"
     for run in runs:
         predictor = load(run, ["device=cpu", "decoding.search=greedy"])
-        examples = dev_examples(RunFolder(run).experiment([]), predictor.task, print)
+        examples = dev_examples(Run.open(run).experiment, predictor.task, print)
         if examples is None:
             raise SystemExit(f"{run} has no dev part")
         given = as_rows({name: examples[name][:lines] for name in predictor.task.inputs})

@@ -31,6 +31,7 @@ from training_runs import training_stream
 from workload import CONFIG, need_transformers, parser_of, prepare
 
 from regard.reports import evaluate
+from regard.runs import Run
 
 NO_GPU = 2  # exit code
 WORDS, SQUARE, RADIUS = 32000, 8192, 8
@@ -88,7 +89,7 @@ def training(chosen: argparse.Namespace) -> dict[str, str]:
         with tempfile.TemporaryDirectory() as folder:
             run = prepare(Path(folder), [*SIZES[name].settings(), *chosen.changes])
             training_stream(run)  # makes the corpus once for all
-            words = max(WORDS, len(run.columns(run.experiment())["source"]))
+            words = max(WORDS, len(Run.open(run).columns["source"]))
             tokens = chosen.tokens
             makes: dict[str, Make] = {
                 "regard": (train.regard, (run, tokens, words, chosen.device)),

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from regard.runs import RunFolder
+from regard.runs import Run, RunFolder
 from regard.runs.texts import part_reader
 from regard.text.tokenizer import Tokenizer
 
@@ -69,7 +69,7 @@ def learn(folder: Path, run: RunFolder, seconds: float) -> int:
 
 def translated(folder: Path, run: RunFolder, texts: Sequence[str]) -> list[str]:
     """Its own command line, a beam of 5, on the state that was saved last."""
-    tokenizer = run.columns(run.experiment())["source"].tokenizer
+    tokenizer = Run.open(run).columns["source"].tokenizer
     config = settings(folder, run, folder / "state.ckpt")
     with (folder / "translate.log").open("w", encoding="utf-8") as log:
         done = subprocess.run(
@@ -92,7 +92,8 @@ def joined(lines: Sequence[str]) -> list[str]:
 
 def settings(folder: Path, run: RunFolder, state: Path) -> Path:
     """Its config, with the files that it names → where it is. Sizes, rate and batches are those of the run."""
-    experiment = run.experiment()
+    opened = Run.open(run)
+    experiment = opened.experiment
     model, training = experiment.model.settings, experiment.training
     data = _texts(folder, run)
     sides = {
@@ -132,8 +133,9 @@ def settings(folder: Path, run: RunFolder, state: Path) -> Path:
 
 def _texts(folder: Path, run: RunFolder) -> dict[str, Any]:
     """The texts in pieces, written once, and how its config names them."""
-    experiment = run.experiment()
-    tokenizer = run.columns(experiment)["source"].tokenizer
+    opened = Run.open(run)
+    experiment = opened.experiment
+    tokenizer = opened.columns["source"].tokenizer
     vocabulary = folder / "vocabulary.txt"
     if not vocabulary.exists():
         folder.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from regard.attention import recording
 from regard.layers.key_value import KeyValueLayer
-from regard.runs import RunFolder, assemble
+from regard.runs import Run
 from regard.runs.texts import test_examples
 
 BAR = 50  # characters for a weight of 1
@@ -37,7 +37,8 @@ def main() -> None:
     parser.add_argument("run", type=Path)
     parser.add_argument("--lines", type=count, default=500)
     options = parser.parse_args()
-    model, task, experiment = assemble(RunFolder(options.run))
+    model, task, run = Run.open(options.run).assembled()
+    experiment = run.experiment
     texts = test_examples(experiment, task)
     if texts is None:
         parser.error(f"{options.run} names no test part")

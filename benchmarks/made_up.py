@@ -17,7 +17,7 @@ from regard.data.readers import READERS
 from regard.data.readers.grids import BETWEEN
 from regard.registry import Choice
 from regard.results import Explanation, Prediction
-from regard.runs import RunFolder
+from regard.runs import Run
 from regard.text.numbers import read_rows
 
 
@@ -48,7 +48,7 @@ def counting(run: Path, most: int) -> None:
 
 def captions(run: Path, examples: int, seed: int) -> None:
     """Print both shares."""
-    experiment = RunFolder(run).experiment()
+    experiment = Run.open(run).experiment
     made = experiment.reader("test")
     if made is None:
         raise SystemExit(f"{run} names no test part")

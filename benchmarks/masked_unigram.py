@@ -14,8 +14,8 @@ import torch
 
 from regard.data.transforms.masking import ANSWERS
 from regard.pieces import PAD, SPECIALS
-from regard.runs import RunFolder
-from regard.runs.assembly import task_of
+from regard.runs import Run, RunFolder
+from regard.runs.run import task_of
 from regard.runs.texts import test_examples, training_readers
 
 TOKENS = 8192  # of a batch
@@ -26,8 +26,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path)
     folder = RunFolder(parser.parse_args().run)
-    experiment = folder.experiment()
-    task = task_of(experiment, folder.columns(experiment))
+    opened = Run.open(folder)
+    experiment = opened.experiment
+    task = task_of(experiment, opened.columns)
     text = task.vocabularies[task.last]
     counts = np.ones(len(text))
     for example in training_readers(experiment)["train"]:

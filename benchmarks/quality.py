@@ -35,7 +35,7 @@ from training_runs import training_stream
 from workload import CONFIG, need_transformers, prepare
 
 from regard.ops.memory import keep_memory
-from regard.runs import RunFolder
+from regard.runs import Run, RunFolder
 
 BEAM, SENTENCES = 5, 64
 TURN = 2.5  # minutes
@@ -67,8 +67,9 @@ def translated_by_regard(folder: Path, run: RunFolder, texts: list[str]) -> list
 
 def learn_hugging_face(folder: Path, run: RunFolder, before: float, until: float) -> None:
     """The usual loop, from the state of the last turn, for the seconds between."""
-    experiment, path = run.experiment(), folder / "state.pt"
-    model = pre_norm(experiment, len(run.columns(experiment)["source"])).train()
+    opened, path = Run.open(run), folder / "state.pt"
+    experiment = opened.experiment
+    model = pre_norm(experiment, len(opened.columns["source"])).train()
     optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
     updates, training = 0, experiment.training
     if path.exists():
@@ -100,8 +101,9 @@ def learn_with_kept_memory(folder: Path, run: RunFolder, before: float, until: f
 
 def translated_by_hugging_face(folder: Path, run: RunFolder, texts: list[str]) -> list[str]:
     """With the last weights."""
-    experiment = run.experiment()
-    model = pre_norm(experiment, len(run.columns(experiment)["source"])).eval()
+    opened = Run.open(run)
+    experiment = opened.experiment
+    model = pre_norm(experiment, len(opened.columns["source"])).eval()
     model.load_state_dict(torch.load(folder / "state.pt")["model"])
     made = translate.generating(model, run, texts, BEAM, None, SENTENCES)
     made.turn()

@@ -27,7 +27,7 @@ from rounds import Make, Record, count, race
 from training_runs import training_stream
 from workload import need_transformers, parser_of, prepare
 
-from regard.runs import RunFolder
+from regard.runs import Run, RunFolder
 
 LENGTHS, VOCABULARIES = (10, 25, 50, 100, 200, 400), (5000, 10000, 20000, 50000)
 SENTENCES, PIECES = 64, 6400  # of a turn at most; so long sentences come in fewer
@@ -47,7 +47,7 @@ def decoding(run: RunFolder, converted: Model, length: int, threads: int) -> dic
 
 def sentences(run: RunFolder, length: int, number: int) -> list[str]:
     """So many texts of about so many pieces, out of the test part's sentences in a row."""
-    tokenizer = run.columns(run.experiment())["source"]
+    tokenizer = Run.open(run).columns["source"]
     pieces = itertools.chain.from_iterable(tokenizer.encode_batch(translate.test_part(run)["source"]))
     endless = itertools.cycle(list(pieces))
     return [tokenizer.decode(list(itertools.islice(endless, length))) for _ in range(number)]

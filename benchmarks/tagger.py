@@ -17,7 +17,7 @@ from rounds import Contender, races_against, turns
 from training_runs import batches_of, prepare_run, regard
 
 from regard.records import TAGS, TEXT, Batch
-from regard.runs import RunFolder
+from regard.runs import Run, RunFolder
 from regard.runs.texts import training_readers
 
 RATE, DIM, HIDDEN, DROPOUT, NORM = 1e-3, 128, 128, 0.5, 1.0
@@ -50,7 +50,7 @@ def flair(run: RunFolder, head: str, words: int) -> Contender:
     logging.getLogger("flair").setLevel(logging.ERROR)  # it tells the whole vocabulary
     peer.device = torch.device("cpu")
     known, labels, sentences = Dictionary(add_unk=True), Dictionary(add_unk=False), []
-    for example in training_readers(run.experiment())["train"]:
+    for example in training_readers(Run.open(run).experiment)["train"]:
         sentence = Sentence(example.texts[TEXT].split(), use_tokenizer=False)
         for token, tag in zip(sentence, example.texts[TAGS].split(), strict=True):
             token.add_label("tag", tag)

@@ -37,7 +37,7 @@ from workload import SIZES, need_transformers, parser_of, prepare
 from regard.data.batches import Batches
 from regard.ops.memory import keep_memory
 from regard.records import BOS, EOS, PAD
-from regard.runs import RunFolder
+from regard.runs import Run, RunFolder
 
 RATE, SENTENCES, IGNORED = 1e-4, 64, -100
 UNIT, REFERENCE = "target tokens/s", "Hugging Face"
@@ -79,8 +79,9 @@ def peer(
     """The usual loop over Hugging Face's model: a loader with a padding collator, torch's loss and fused Adam."""
     if kept:
         keep_memory()
-    experiment = run.experiment()
-    model = marian(experiment, vocabulary or len(run.columns(experiment)["source"])).train().to(device)
+    opened = Run.open(run)
+    experiment = opened.experiment
+    model = marian(experiment, vocabulary or len(opened.columns["source"])).train().to(device)
     smoothing = experiment.objective.settings["label_smoothing"]
 
     def loss(batch: dict[str, Any]) -> torch.Tensor:
@@ -96,10 +97,11 @@ def peer(
 def prototype(run: RunFolder, tokens: int, vocabulary: int | None = None) -> Contender:
     """A plain model that has to do nothing else, with kept memory, in the same loop."""
     keep_memory()
-    experiment = run.experiment()
+    opened = Run.open(run)
+    experiment = opened.experiment
     settings = experiment.model.settings
     encoder, decoder = settings["encoder"].settings, settings["decoder"].settings
-    words, heads = vocabulary or len(run.columns(experiment)["source"]), settings["attention"].num_heads
+    words, heads = vocabulary or len(opened.columns["source"]), settings["attention"].num_heads
     layers = encoder["num_layers"], decoder["num_layers"]
     sizes = Sizes(words, settings["dim"], heads, encoder["feedforward_dim"], *layers, settings["dropout"])
     model, smoothing = Prototype(sizes, PAD).train(), experiment.objective.settings["label_smoothing"]
@@ -118,7 +120,7 @@ def _looped(
     """One update after another on what a loader gives; on a GPU in bfloat16, with batches made ahead."""
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE, betas=(0.9, 0.98), eps=1e-9, fused=True)
     gpu = device != "cpu"
-    stream, longest = loaded(training_stream(run), bucketed), run.experiment().training.clip_norm
+    stream, longest = loaded(training_stream(run), bucketed), Run.open(run).experiment.training.clip_norm
     stream = ahead(stream) if gpu else stream
 
     def update(batch: dict[str, Any]) -> None:

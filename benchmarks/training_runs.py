@@ -14,8 +14,8 @@ from regard.objectives import OBJECTIVES, Context
 from regard.ops.memory import keep_memory
 from regard.records import Batch
 from regard.registry import Choice
-from regard.runs import RunFolder
-from regard.runs.assembly import model_of, task_of
+from regard.runs import Run, RunFolder
+from regard.runs.run import model_of, task_of
 from regard.runs.texts import learn_run_columns, training_batches
 from regard.training.updater import Updater
 
@@ -32,14 +32,15 @@ def prepare_run(folder: Path, settings: Sequence[str]) -> RunFolder:
 
 def training_stream(run: RunFolder) -> Batches:
     """Return the training stream of a prepared run; the first call makes its corpus."""
-    experiment = run.experiment()
-    columns = run.vocabularies(experiment)
+    opened = Run.open(run)
+    experiment = opened.experiment
+    columns = opened.vocabularies
     return training_batches(experiment, run, task_of(experiment, columns), lambda text: None)
 
 
 def batches_of(run: RunFolder) -> Iterator[Batch]:
     """Return batches to learn from, without end, made by as many workers as the settings say."""
-    return (batch for _, batch in training_stream(run).stream(workers=run.experiment().training.workers))
+    return (batch for _, batch in training_stream(run).stream(workers=Run.open(run).experiment.training.workers))
 
 
 class Words:
@@ -61,8 +62,9 @@ def updater_of(
     `changes`: settings of training.
     """
     keep_memory()
-    experiment = run.experiment()
-    columns: Any = run.columns(experiment)
+    opened = Run.open(run)
+    experiment = opened.experiment
+    columns: Any = opened.columns
     if vocabulary is not None:
         columns = dict.fromkeys(columns, Words(vocabulary))
     model = model_of(experiment, columns).train().to(device)

@@ -36,8 +36,9 @@ from regard.ops.kernels.packing import Precision, set_precision
 from regard.predictor import Predictor
 from regard.records import BOS, PAD
 from regard.registry import Choice
-from regard.runs import RunFolder, assemble
-from regard.runs.assembly import engine_of, model_of, shortlist_of
+from regard.runs import Run, RunFolder
+from regard.runs.assembly import engine_of, shortlist_of
+from regard.runs.run import model_of
 from regard.runs.texts import test_examples
 from regard.tasks import TranslationTask
 
@@ -81,14 +82,14 @@ def regard(run: RunFolder, texts: list[str], beam: int, length: int | None, name
 
     Translations of a fixed length are taken as they are: random weights write loops, which are cut else.
     """
-    columns, way = run.columns(run.experiment()), WAYS[name]
+    columns, way = Run.open(run).columns, WAYS[name]
     limits = {} if length is None else {"min_length": length, "max_ratio": 0.0, "max_extra": length}
     choice = Choice("greedy", limits) if beam == 1 else Choice("beam", {"size": beam, "stop": way.stop, **limits})
     settings = DecodingSettings(choice, shortlist=way.shortlist)
     task, model = TranslationTask(columns), weights(run)
     set_precision(model, way.precision)
     engine = engine_of(settings, model, task, shortlist_of(run, settings, columns))
-    predictor = Predictor(model, task, engine, batch_tokens=tokens)
+    predictor = Predictor(model, task, engine, settings=DecodingSettings(batch_tokens=tokens))
     outputs = list[str]()
 
     def turn() -> float:
@@ -100,8 +101,9 @@ def regard(run: RunFolder, texts: list[str], beam: int, length: int | None, name
 
 def hugging_face(run: RunFolder, texts: list[str], beam: int, length: int | None, sentences: int) -> Contender:
     """`generate` with its cache, on batches of so many sentences."""
-    experiment = run.experiment()
-    model = copied(weights(run), experiment, len(run.columns(experiment)["source"])).eval()
+    opened = Run.open(run)
+    experiment = opened.experiment
+    model = copied(weights(run), experiment, len(opened.columns["source"])).eval()
     return generating(model, run, texts, beam, length, sentences)
 
 
@@ -111,7 +113,7 @@ def generating(
     """The same with a model of transformers, and the tokenizer of a run."""
     from transformers import GenerationConfig
 
-    tokenizer = run.columns(run.experiment())["source"]
+    tokenizer = Run.open(run).columns["source"]
     told = {name: getattr(model.config, f"{name}_token_id") for name in ("pad", "bos", "eos", "decoder_start")}
     settings = {f"{name}_token_id": value for name, value in told.items()}
     settings |= {"num_beams": beam, "do_sample": False, "use_cache": True, "min_new_tokens": length}
@@ -144,9 +146,10 @@ def weights(run: RunFolder) -> Translator:
     writes and its peers may.
     """
     if run.started:
-        return assemble(run).model  # type: ignore[return-value]  # its task is translation
-    experiment = run.experiment()
-    model: Any = model_of(experiment, run.columns(experiment)).eval()
+        return Run.open(run).assembled().model  # type: ignore[return-value]  # its task is translation
+    opened = Run.open(run)
+    experiment = opened.experiment
+    model: Any = model_of(experiment, opened.columns).eval()
     with torch.no_grad():
         model.encoders[ROUTE].embedder.table[[PAD, BOS]] = 0
     return model
@@ -154,8 +157,9 @@ def weights(run: RunFolder) -> Translator:
 
 def test_part(run: RunFolder) -> Mapping[str, list[str]]:
     """The sentences of the test part, by column."""
-    experiment = run.experiment()
-    examples = test_examples(experiment, TranslationTask(run.columns(experiment)))
+    opened = Run.open(run)
+    experiment = opened.experiment
+    examples = test_examples(experiment, TranslationTask(opened.columns))
     if examples is None:
         raise SystemExit(f"benchmark: the settings of {run} name no test part: what should be translated?")
     return examples

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from regard.records import EOS
-from regard.runs import RunFolder, assemble
+from regard.runs import Run
 from regard.runs.assembly import engine_of
 from regard.runs.texts import test_examples, training_readers
 from regard.runs.validation import Validation
@@ -42,7 +42,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path)
     options = parser.parse_args()
-    model, task, experiment = assemble(RunFolder(options.run))
+    model, task, run = Run.open(options.run).assembled()
+    experiment = run.experiment
     texts = test_examples(experiment, task)
     if texts is None:
         parser.error(f"{options.run} names no test part")

@@ -23,8 +23,7 @@ from word_vectors import CONFIG, sentences
 
 from regard.models.word_vectors import WordVectors
 from regard.records import TEXT
-from regard.runs import RunFolder
-from regard.runs.assembly import Assembled, assemble
+from regard.runs import Assembled, Run
 from regard.runs.texts import dev_examples
 
 UPDATES = 802  # of an epoch
@@ -71,7 +70,7 @@ def trained_by_regard(run: Path, seed: int, epochs: int) -> list[float]:
 
 def loss(run: Assembled) -> float:
     """Nats of a word of the dev part."""
-    examples = dev_examples(run.experiment, run.task, print)
+    examples = dev_examples(run.run.experiment, run.task, print)
     if examples is None:
         raise SystemExit(f"{CONFIG} names no dev part")
     with torch.inference_mode():
@@ -105,7 +104,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         own = trained_by_regard(folder / "run", given.seed, given.epochs)
-        run, peer = assemble(RunFolder(folder / "run")), list[float]()
+        run, peer = Run.open(folder / "run").assembled(), list[float]()
         if abs(loss(run) - min(own)) > 1e-3:
             raise SystemExit(f"{loss(run)} is not the run's own figure, {min(own)}")
         for tables in trained_by_gensim(given.gensim, folder, given.seed, given.epochs):

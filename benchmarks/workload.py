@@ -16,7 +16,7 @@ from rounds import commands
 
 from regard.decoding.shortlist import FILE
 from regard.experiment import read_experiment
-from regard.runs import RunFolder
+from regard.runs import Run, RunFolder
 from regard.runs.shortlist import learn_shortlist
 from regard.runs.texts import learn_run_columns, training_readers
 
@@ -55,7 +55,7 @@ def with_shortlist(path: Path) -> RunFolder:
     """A trained run, which learns its shortlist if it has none."""
     run = RunFolder(path)
     if not (path / FILE).exists():
-        learn_shortlist(run, say=print)
+        learn_shortlist(Run.open(run), say=print)
     return run
 
 

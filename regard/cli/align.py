@@ -164,7 +164,6 @@ def _translated_links(
 ) -> "list[list[Link]]":
     """Links of a translator, or of one for each direction, made into one."""
     from regard.recipes.translator_alignment import SpannedText, chosen_way, translator_links, turned
-    from regard.runs import RunFolder
     from regard.statistical.symmetrisation import SYMMETRISATIONS
 
     def told(line: str) -> None:
@@ -179,7 +178,7 @@ def _translated_links(
     turned_texts = [(target, source) for source, target in spanned]
     for run, predictor, given in zip(runs, predictors, (spanned, turned_texts), strict=True):
         if run is not None and predictor is not None:
-            way = chosen_way(RunFolder(run), predictor, by, told)
+            way = chosen_way(predictor, by, told)
             told(f"{run}: {way}")
             directions.append(translator_links(predictor, given, way))
     forward, *others = directions

@@ -104,7 +104,7 @@ def explain_command(
     predictor, predictions = _explained(run, changes, texts, methods, layer, steps)
     others = {} if beside is None else _beside(run, beside, predictor, predictions, methods)
     data = _shown(run, predictions, others, as_json)
-    _draw(run, predictions, data, html_file, svg_file, png_file)
+    _draw(predictor, predictions, data, html_file, svg_file, png_file)
 
 
 def _explained(
@@ -174,7 +174,7 @@ def _shown(
 
 
 def _draw(
-    run: Path,
+    predictor: "Predictor",
     predictions: "Sequence[Prediction]",
     data: "Mapping[str, Any]",
     html_file: Path | None,
@@ -183,14 +183,12 @@ def _draw(
 ) -> None:
     """Write the page and the pictures that are wanted."""
     from regard.explain import page, png_of, svg_of
-    from regard.runs import RunFolder
-    from regard.runs.measurements import kept_grades
 
     found = predictions[0].explanation
     title = "Attention" if found is None or found.link.weights else "Attention to the words before"
     if html_file is not None:
-        graded = {**data, "grades": kept_grades(RunFolder(run))}
-        write_file(html_file, page(graded, title=f"Regard: {run.name}").encode())
+        graded = {**data, "grades": predictor.run.measurements.grades()}
+        write_file(html_file, page(graded, title=f"Regard: {predictor.run.path.name}").encode())
     if svg_file is not None and found is not None:
         write_file(svg_file, svg_of(found, title=title, source=predictions[0].source).encode())
     if png_file is not None and found is not None:

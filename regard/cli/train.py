@@ -174,14 +174,13 @@ def _resumed(changes: list[str], text: str | None) -> "Experiment":
     """The settings a run was made with, with changes; it may stand elsewhere by now."""
     from regard.config import parse_changes
     from regard.experiment import text_settings
-    from regard.runs import RunFolder
+    from regard.runs import Run
 
     run = parse_changes(changes).get("run")
     if not isinstance(run, str):
         raise ConfigError("--resume", "needs the run that is to go on", "--run FOLDER")
-    folder = RunFolder(Path(run))
-    data = [] if text is None else text_settings(text, folder.experiment().task.name)[1]
-    return folder.experiment([*data, *changes])
+    data = [] if text is None else text_settings(text, Run.open(run).experiment.task.name)[1]
+    return Run.open(run, [*data, *changes]).experiment
 
 
 def split_words(words: list[str]) -> tuple[Path | None, list[str]]:

@@ -1,6 +1,6 @@
 """Run → Predictor."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -12,26 +12,25 @@ from regard.models import Generator
 from regard.predictor.ensemble import with_others
 from regard.predictor.predictor import Predictor
 from regard.predictor.reranking import Reranker
-from regard.runs import RunFolder, assemble
-from regard.runs.assembly import Assembled, adequacy_of, engine_of, features_of, shortlist_of, surroundings_of
-from regard.runs.measurements import alignment_head_of, calibration_of
+from regard.runs import Assembled, Run
+from regard.runs.assembly import adequacy_of, engine_of, features_of, shortlist_of, surroundings_of
 from regard.tasks import Task
 
-__all__ = ["Predictor", "load", "load_routes"]
+__all__ = ["Predictor", "check_open", "load", "load_routes", "predictor_of"]
 
 
 def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
     """The model of a run folder, ready to answer; `changes` such as ["decoding.search=greedy"] as on the command line.
 
-    Raises CheckpointError where the folder is missing, damaged or foreign, ConfigError for a change of what the model
-    was trained with, TypeError for a change that stands in no list.
+    Its `run` has the settings, vocabularies and measurements. Raises CheckpointError where the folder is missing,
+    damaged or foreign, ConfigError for a change of what the model was trained with, TypeError for a change that stands
+    in no list.
     """
     if isinstance(changes, str):
         raise TypeError(f"changes are a list of texts; one change: load(run, [{changes!r:.80}])")
     wanted = list(changes or [])
-    _check_open(wanted)
-    folder = RunFolder(Path(run))
-    return _predictor(folder, assemble(folder, wanted), wanted)
+    check_open(wanted)
+    return predictor_of(Run.open(run, wanted))
 
 
 def load_routes(run: Path | str, changes: Iterable[str]) -> dict[str, Predictor]:
@@ -40,41 +39,43 @@ def load_routes(run: Path | str, changes: Iterable[str]) -> dict[str, Predictor]
     Where a change names a route, that of the route alone. Raises as `load` does.
     """
     wanted = list(changes)
-    _check_open(wanted)
-    folder = RunFolder(Path(run))
-    whole = assemble(folder, wanted)
-    views = whole.experiment.views().items()
-    return {"" if name == "train" else name: _predictor(folder, whole.along(view), wanted) for name, view in views}
+    check_open(wanted)
+    whole = Run.open(run, wanted).assembled()
+    routes = whole.run.experiment.data.routes
+    return {"": _predictor(whole), **{name: _predictor(whole.along(name)) for name in routes}}
 
 
-def _predictor(folder: RunFolder, assembled: Assembled, wanted: list[str]) -> Predictor:
-    model, task, experiment = assembled
-    settings = experiment.decoding
-    model = with_others(model, task, settings, wanted)
-    first = _is_first_pair(folder, experiment)  # that a run is measured with, unless settings are changed
-    task.alignment_head = (alignment_head_of(folder) if first else None) or task.alignment_head
-    task.fault_finder = fault_finder_of(folder.path)
-    features = features_of(settings, surroundings_of(folder, task.vocabularies))
-    engine = engine_of(settings, model, task, shortlist_of(folder, settings, task.vocabularies), features)
-    if any("max_source" in change for change in wanted) and (
-        faults := [*too_long_sources(experiment, model.max_source)]
+def predictor_of(run: Run) -> Predictor:
+    """The model of a run that was opened, whatever its changes, ready to answer. Raises CheckpointError."""
+    return _predictor(run.assembled())
+
+
+def _predictor(assembled: Assembled) -> Predictor:
+    model, task, run = assembled
+    settings = run.experiment.decoding
+    model = with_others(model, task, settings, [one for one in run.changes if not one.startswith("data.")])
+    first = not run.route  # that a run is measured with, unless settings are changed
+    task.alignment_head = (run.measurements.alignment_head() if first else None) or task.alignment_head
+    task.fault_finder = fault_finder_of(run.path)
+    features = features_of(settings, surroundings_of(run.path, task.vocabularies))
+    engine = engine_of(settings, model, task, shortlist_of(run.path, settings, task.vocabularies), features)
+    if any("max_source" in change for change in run.changes) and (
+        faults := [*too_long_sources(run.experiment, model.max_source)]
     ):
         raise ConfigError.of(faults)
+    alone = first and not (settings.ensemble or settings.rerank)
     return Predictor(
         model,
         task,
         engine,
+        run=run,
+        settings=settings,
         search=SEARCHES.build(settings.search),
         features=features,
-        adequacy=adequacy_of(folder, settings, task.vocabularies),
-        calibration=calibration_of(folder)
-        if first and not (settings.ensemble or settings.rerank)
-        else None,  # of this model alone
-        batch_tokens=settings.batch_tokens,
-        max_source=settings.max_source,
-        term_cost=settings.term_cost,
+        adequacy=adequacy_of(run.path, settings, task.vocabularies),
+        calibration=run.measurements.calibration() if alone else None,  # of this model alone
         reranker=None if settings.rerank is None else _reranker(settings.rerank, task),
-        languages=experiment.data.language_pair(),
+        languages=run.experiment.data.language_pair(),
     )
 
 
@@ -87,13 +88,8 @@ def _reranker(settings: RerankSettings, task: Task) -> Reranker:
     return Reranker(other.score, settings.weight, settings.words, settings.n_best)
 
 
-def _is_first_pair(folder: RunFolder, experiment: Experiment) -> bool:
-    """Return whether settings, perhaps of one route, are those of the pair of languages of data.train."""
-    return experiment.decoding.route not in folder.experiment().data.routes
-
-
-def _check_open(changes: list[str]) -> None:
-    """What is no setting at all is told when the changes are read."""
+def check_open(changes: Sequence[str]) -> None:
+    """Raise ConfigError for a change of what a model was trained with; what is no setting at all is refused later."""
     trained = {field.name for field in fields(Experiment)} - {*OPEN}
     keys = [change.partition("=")[0].strip() for change in changes if "=" in change]
     faults = [

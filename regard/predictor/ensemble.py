@@ -1,5 +1,6 @@
 """The models of several runs, which write together."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -7,13 +8,13 @@ from regard.errors import ConfigError
 from regard.experiment import DecodingSettings
 from regard.models import Generator, Model
 from regard.models.ensemble import Ensemble
-from regard.runs import RunFolder, assemble
+from regard.runs import Run
 from regard.tasks import Task
 
 SETTING = "decoding.ensemble"
 
 
-def with_others(model: Model, task: Task, settings: DecodingSettings, changes: list[str]) -> Model:
+def with_others(model: Model, task: Task, settings: DecodingSettings, changes: Sequence[str]) -> Model:
     """The model itself, or one with those of the runs of the settings. Raises ConfigError where they do not fit."""
     if not settings.ensemble:
         return model
@@ -24,8 +25,8 @@ def with_others(model: Model, task: Task, settings: DecodingSettings, changes: l
     return Ensemble([cast(Generator, one) for one in (model, *others)], settings.ensemble_mean)
 
 
-def _member(run: Path, changes: list[str], task: Task) -> Model:
-    model, other, _ = assemble(RunFolder(run), changes)
+def _member(run: Path, changes: Sequence[str], task: Task) -> Model:
+    model, other, _ = Run.open(run, changes).assembled()
     if type(other) is not type(task):
         raise ConfigError(SETTING, f"'{run}' was trained for another task", "join runs of one task")
     if other.route != task.route:

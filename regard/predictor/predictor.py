@@ -15,6 +15,7 @@ from regard.decoding import BeamSearch, Engine, Feature, Search
 from regard.documents.files import file_document
 from regard.documents.glossary import Glossary
 from regard.errors import DataError, RegardError, TooLongError
+from regard.experiment import DecodingSettings
 from regard.explain.adequacy import Adequacy, checked
 from regard.explain.maps import without_end
 from regard.explain.relevance import RELEVANCES, method_of
@@ -32,6 +33,7 @@ from regard.predictor.whole_texts import known_pair, translated
 from regard.records import Batch
 from regard.registry import Choice
 from regard.results import Explanation, Prediction, WordRelevance
+from regard.runs import Run
 from regard.statistical.calibration import Calibrations
 from regard.tasks import Examples, Outcome, Task
 from regard.tasks.examples import as_rows
@@ -44,6 +46,7 @@ T = TypeVar("T")
 X = TypeVar("X", str, str | Mapping[str, str])
 Given = Mapping[str, str]  # values by column
 
+DEFAULTS = DecodingSettings()
 EXPLAINED = 256  # sentences whose maps are in memory at once
 WIDTH_OF_MAPS = 4  # rows a sentence counts for when all that it looked at is kept
 
@@ -62,28 +65,34 @@ class Predictor:
         task: Task,
         engine: Engine,
         *,
+        run: Run | None = None,
+        settings: DecodingSettings = DEFAULTS,
         search: Search | None = None,
         features: Sequence[Feature] = (),
         adequacy: Adequacy | None = None,
         calibration: Calibrations | None = None,
-        batch_tokens: int = 8192,
-        max_source: int = 1024,
-        term_cost: float = 1.0,
         reranker: Reranker | None = None,
         languages: tuple[str | None, str | None] = (None, None),
     ) -> None:
-        """`search` is that of the run; `features` go with every search that a call of `predict` names.
+        """`run` is where the model comes from; `features` go with every search that a call of `predict` names.
 
-        `adequacy` tells words left out; terms may cost `term_cost` nats a word before a warning; `languages` are codes.
-        `calibration` mends the probabilities that predictions tell; which answer is the best it does not change.
-        `reranker` ranks the n best anew, unless terms or prefixes are wanted.
+        `settings` have limits of batches, texts and the cost of terms; `search` is that of the run. `adequacy` tells
+        words left out; `languages` are codes. `calibration` mends the probabilities that predictions tell; which answer
+        is the best it does not change. `reranker` ranks the n best anew, unless terms or prefixes are wanted.
         """
         keep_memory()
-        self.search, self.term_cost, self.adequacy = search or BeamSearch(), term_cost, adequacy
+        self._run, self.settings, self.search, self.adequacy = run, settings, search or BeamSearch(), adequacy
         self.model, self.task, self.engine, self.features = model.eval(), task, engine, tuple(features)
-        limits = [max_source, model.max_source, engine.max_source]
+        limits = [settings.max_source, model.max_source, engine.max_source]
         self.languages, self.calibration, self.reranker = languages, calibration, reranker
-        self.batch_tokens, self.max_source = batch_tokens, min(one for one in limits if one is not None)
+        self.max_source = min(one for one in limits if one is not None)
+
+    @property
+    def run(self) -> Run:
+        """The run that the model comes from. Raises RegardError for a model of none."""
+        if self._run is None:
+            raise RegardError("predictor.run: this model comes from no run folder; regard.load opens one")
+        return self._run
 
     def __repr__(self) -> str:
         sizes = " → ".join(f"{len(one):,}" for one in dict.fromkeys(self.task.vocabularies.values()))
@@ -133,7 +142,7 @@ class Predictor:
 
             wanted = Wanted.of(glossary, prefixes, len(examples))
             beam = (search or self.search).as_beam()
-            found = with_terms(predicted, beam, self.term_phrases, wanted, self.term_cost)
+            found = with_terms(predicted, beam, self.term_phrases, wanted, self.settings.term_cost)
         found = calibrated(self.task, found, self.calibration)
         found = checked(found, self.adequacy if safeguards else None, self.linked)
         return self.explained(found) if explain else Predictions(found)
@@ -300,7 +309,7 @@ class Predictor:
 
     def outcome(self, examples: Examples) -> Outcome:
         """Answers and losses of examples by column, for measures; each is computed when it is first asked for."""
-        computed = outcome_of(self.task, self.model, self.engine, examples, self.batch_tokens)
+        computed = outcome_of(self.task, self.model, self.engine, examples, self.settings.batch_tokens)
         given = as_rows({name: examples[name] for name in self.task.inputs})
         return Outcome(examples, lambda: self.predict(given, safeguards=False), lambda: computed.losses)
 
@@ -360,7 +369,7 @@ class Predictor:
 
         here = alone or is_plain() or is_recording()  # said to this thread alone
         threads = 1 if here or device.type != "cpu" else torch.get_num_threads()
-        batches, threads = planned(lengths, max(int(self.batch_tokens / math.sqrt(width)), 1), threads)
+        batches, threads = planned(lengths, max(int(self.settings.batch_tokens / math.sqrt(width)), 1), threads)
         answers: dict[int, T] = {}
         with hinting_at_memory("try decoding.batch_tokens=2048 or less, or shorter texts"):
             for places, found in zip(batches, at_once(answer, batches, threads), strict=True):

@@ -18,7 +18,7 @@ from regard.experiment import read_experiment
 from regard.explain import by_words, page, png, show, to_json
 from regard.predictor import Predictor, load
 from regard.registry import Choice
-from regard.runs import RunFolder, train_run
+from regard.runs import Run, RunFolder, train_run
 
 MARK = "demo.json"  # stands in a folder that the demo made itself, and may make anew
 TEXTS, MODEL, PAGE, PICTURE = "texts", "model", "attention.html", "attention.png"
@@ -78,7 +78,7 @@ def demo(run: Path, language: str = "de") -> Outcome | None:
     named = [f"data.{name}={quoted(str(path))}" for name, path in files.items()]
     with _replaced(model, run / BEFORE, resume=resume):
         new = None if resume else read_experiment(None, [*SETTINGS, *named, f"run={quoted(str(model))}"])
-        trained = train_run(new or RunFolder(model).experiment(), resume=resume)
+        trained = train_run(new or Run.open(model).experiment, resume=resume)
     seconds = time.monotonic() - start
     if not trained:
         console.print("The demo was interrupted; the same command goes on with it")
@@ -123,7 +123,7 @@ def _begun(model: Path, language: str) -> bool:
     folder = RunFolder(model)
     if folder.finished or not folder.started:
         return False
-    files = (folder.experiment().reader("train") or Choice("")).settings.get("files", {})
+    files = (Run.open(folder).experiment.reader("train") or Choice("")).settings.get("files", {})
     return str(files.get("target", "")).endswith(f".{language}")
 
 

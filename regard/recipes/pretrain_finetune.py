@@ -19,7 +19,7 @@ from regard.reports.compare.compare import Request, compare_configs
 from regard.reports.compare.statistics import Figure, mean_and_spread
 from regard.reports.compare.summary import Compared
 from regard.reports.table import NONE, Cell, Table
-from regard.runs import RunFolder, train_run
+from regard.runs import Run, RunFolder, train_run
 from regard.runs.resuming import check_resumed
 
 MARK, REPORT, PRETRAINED = "pretrain_finetune.json", "report.md", "pretrained"
@@ -117,7 +117,7 @@ def finetuning(
 
     Raises ConfigError for a run that is nothing to start this task from.
     """
-    before = RunFolder(start).experiment()
+    before = Run.open(start).experiment
     if before.task.name not in METHODS:
         raise ConfigError("--from", f"is a run of the task '{before.task.name}'", f"one of {', '.join(METHODS)}")
     _check_method(before.task.name, task)
@@ -166,7 +166,7 @@ def _pretrained(wanted: Wanted, quiet: bool, console: Console) -> Path | None:
     experiment, resume = read_experiment(None, changes, text=str(wanted.text)), folder.started
     if resume:
         try:
-            check_resumed(experiment, folder, console.print)
+            check_resumed(experiment, Run.open(folder), console.print)
         except ConfigError as error:
             hint = "choose another folder: --run FOLDER"
             raise ConfigError.of(fault._replace(hint=hint) for fault in error.faults) from None

@@ -23,7 +23,7 @@ from regard.recipes.tuning import (
     tune,
 )
 from regard.results import TextPrediction
-from regard.runs import RunFolder
+from regard.runs import Run
 from regard.runs.folder import DECODING, TUNING
 from regard.statistical.mert import Candidates, Floats, bleu_values
 
@@ -47,12 +47,11 @@ def tune_weights(
     The n best stay the same, so each round searches around the weights of the last one. Raises as `tune` does.
     """
     check_method(method)
-    folder = RunFolder(run)
-    experiment = folder.experiment([*changes, "decoding.tuned=false"])
-    settings = experiment.decoding.rerank
+    opened = Run.open(run, [*changes, "decoding.tuned=false"])
+    settings = opened.experiment.decoding.rerank
     if settings is None:
         return tune(run, changes, method=method, rounds=rounds, n_best=n_best, lines=lines, minutes=minutes, say=say)
-    part = DevPart(dev_part(experiment, folder, lines))
+    part = DevPart(dev_part(opened, lines))
     settings = replace(settings, run=settings.run.absolute(), n_best=n_best)
     predictor = load(run, [*changes, "decoding.tuned=false", f"decoding.rerank.n_best={n_best}"])
     reranker = predictor.reranker
@@ -74,11 +73,11 @@ def tune_weights(
     after = pool.chosen(best)
     weight, words = (best[1:] / best[0]).tolist()
     better = bleu_of(after) > bleu_of(before) + GAIN
-    path = folder.path / TUNING / DECODING if better else None
+    path = run / TUNING / DECODING if better else None
     if path is not None:
         path.parent.mkdir(exist_ok=True)
         chosen = replace(settings, weight=round(weight, 6), words=round(words, 6))
-        keep_choice(path, {"search": experiment.decoding.search, "rerank": as_values(chosen)})
+        keep_choice(path, {"search": opened.experiment.decoding.search, "rerank": as_values(chosen)})
     lengths = float(before[0] / before[1]), float(after[0] / after[1])
     return Tuning(bleu_of(before), bleu_of(after), lengths, {NETWORK: weight, WORDS: words}, path)
 

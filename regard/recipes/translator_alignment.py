@@ -18,8 +18,7 @@ from regard.evaluation.alignments import GoldAlignment, Link, link_rates
 from regard.explain.alignment_head import AlignmentHead, heads_of
 from regard.explain.relevance import method_of
 from regard.predictor import Predictor
-from regard.runs import RunFolder
-from regard.runs.measurements import ALIGNMENT, ATTENTION, keep_measured, kept_measured
+from regard.runs.measurements import ALIGNMENT, ATTENTION
 from regard.runs.texts import dev_examples, training_readers
 from regard.statistical.aligner import fit_both
 from regard.statistical.bitext import Bitext
@@ -152,37 +151,35 @@ def rated_ways(predictor: Predictor, pairs: Sequence[Pair], gold: Sequence[GoldA
     return sorted(rated, key=lambda one: one.error_rate)
 
 
-def chosen_way(folder: RunFolder, predictor: Predictor, by: str | None, say: Callable[[str], None]) -> Way:
+def chosen_way(predictor: Predictor, by: str | None, say: Callable[[str], None]) -> Way:
     """Return the best way of a method, or of all that are tried, as the run keeps it; it is measured where it does not.
 
     A run without a dev part has nothing to choose by: its trained head links. Raises DataError where it has none.
     """
     method = None if by is None else method_of(by).name
-    kept = kept_measured(folder, ALIGNMENT) or {"ways": {}}
+    kept = predictor.run.measurements.kept(ALIGNMENT) or {"ways": {}}
     missing = [one for one in ([method] if method else TRIED) if one not in kept["ways"]]
     if missing:
-        dev, trained = _dev(folder, predictor, say), predictor.task.alignment_head
+        dev, trained = _dev(predictor, say), predictor.task.alignment_head
         if dev is None and trained is not None and method in (None, ATTENTION):
             return Way(head=trained)
         if dev is None:
             problem, hint = "has no dev part to choose an alignment by", "data.dev names one in training"
-            raise DataError(str(folder), problem, hint=hint)
+            raise DataError(str(predictor.run.path), problem, hint=hint)
         for name in missing:
             best = rated_ways(predictor, *dev, name)[:1]
             if not best:
                 raise RegardError(f"{name}: this model has no attention to the source, so --by names another method")
             say(f"{best[0].way}: {best[0].error_rate:.1%} of the dev links wrong")
             kept["ways"][name] = {**best[0].way.plain(), "error_rate": best[0].error_rate}
-        keep_measured(folder, ALIGNMENT, kept)
+        predictor.run.measurements.keep(ALIGNMENT, kept)
     ways = kept["ways"]
     return Way.of(ways[method or min(ways, key=lambda name: ways[name]["error_rate"])])
 
 
-def _dev(
-    folder: RunFolder, predictor: Predictor, say: Callable[[str], None]
-) -> tuple[list[Pair], list[GoldAlignment]] | None:
+def _dev(predictor: Predictor, say: Callable[[str], None]) -> tuple[list[Pair], list[GoldAlignment]] | None:
     """Dev pairs, and links of an HMM in both directions that has learnt from them and the training texts."""
-    experiment = folder.experiment()
+    experiment = predictor.run.experiment
     examples = dev_examples(experiment, predictor.task, say)
     if examples is None:
         return None

@@ -28,8 +28,7 @@ from regard.experiment import Experiment
 from regard.predictor import Predictor, load
 from regard.registry import Choice
 from regard.results import Prediction, TextPrediction
-from regard.runs import RunFolder
-from regard.runs.assembly import task_of
+from regard.runs import Run
 from regard.runs.folder import DECODING, TUNING
 from regard.runs.shortlist import training_pieces
 from regard.runs.texts import dev_examples
@@ -98,12 +97,11 @@ def tune(
     where no round had ended.
     """
     check_method(method)
-    clock, folder = _Clock(minutes * 60, say), RunFolder(run)
-    experiment = folder.experiment([*changes, "decoding.tuned=false"])
-    part = DevPart(dev_part(experiment, folder, lines))
+    clock, opened = _Clock(minutes * 60, say), Run.open(run, [*changes, "decoding.tuned=false"])
+    part = DevPart(dev_part(opened, lines))
     load(run, [*changes, "decoding.tuned=false", "decoding.features=length"])  # refuses what takes no features, early
-    learn_tables(folder, experiment, say)
-    search, choices = experiment.decoding.search, experiment.decoding.features or FIRST
+    learn_tables(opened, say)
+    search, choices = opened.experiment.decoding.search, opened.experiment.decoding.features or FIRST
     model, wide = _log_linear(run, changes, choices), _wide(search, n_best)
     part = clock.affordable(model, part, wide, rounds)
     before = part.total(clock.translated(model.without(), part, search, "without features"))
@@ -119,7 +117,7 @@ def tune(
         over = "time is over" if isinstance(end, _TimeOver) else "stopped"
         say(f"{over}: keeps the best of {best.rounds} rounds (--minutes N gives more time)")
     features = [_settings(choice, one) for choice, one in zip(choices, best.model.features, strict=True)]
-    path = folder.path / TUNING / DECODING if bleu_of(best.sums) > bleu_of(before) else None
+    path = run / TUNING / DECODING if bleu_of(best.sums) > bleu_of(before) else None
     if path is not None:
         keep_choice(path, {"search": search, "features": features})
     lengths = float(before[0] / before[1]), float(best.sums[0] / best.sums[1])
@@ -222,18 +220,17 @@ def check_method(method: str) -> None:
         raise ConfigError("--method", f"there is no '{method}'", " or ".join(METHODS))
 
 
-def learn_tables(folder: RunFolder, experiment: Experiment, say: Say = lambda line: None) -> None:
+def learn_tables(run: Run, say: Say = lambda line: None) -> None:
     """Learn what features read from the training texts of a run, in the pieces that it reads and writes.
 
     An n-gram model of the target, a lexicon by aligned words, and a phrase table; files that are there are kept.
     """
-    place, names = folder.path / TUNING, (LANGUAGE, LEXICON, PHRASES)
+    place, names = run.path / TUNING, (LANGUAGE, LEXICON, PHRASES)
     if all(_is_whole(place / name) for name in names):
         return
     place.mkdir(exist_ok=True)
-    check_one_vocabulary(folder.vocabularies(experiment), "tuning")
-    columns = folder.columns(experiment)
-    pairs = _spelled_pairs(experiment, columns)
+    check_one_vocabulary(run.vocabularies, "tuning")
+    pairs = _spelled_pairs(run.experiment, run.columns)
     say(f"learning n-grams, a lexicon and phrases from {len(pairs):,} pairs; this happens once")
     bitext = Bitext.of(pairs)
     both = fit_both(bitext, Hmm())
@@ -357,12 +354,11 @@ class _Pool:
         return Candidates.of([np.stack(one) for one in features], [np.stack(one) for one in statistics])
 
 
-def dev_part(experiment: Experiment, folder: RunFolder, lines: int) -> Examples:
+def dev_part(run: Run, lines: int) -> Examples:
     """At most so many dev examples. Raises ConfigError where there are none, or nothing is translated."""
-    columns = folder.columns(experiment)
-    if experiment.task_class.translated is None or not {"source", "target"} <= columns.keys():
+    if run.experiment.task_class.translated is None or not {"source", "target"} <= run.columns.keys():
         raise ConfigError("task", "is no translation, so there is nothing to tune", "give the run of a translator")
-    found = dev_examples(experiment, task_of(experiment, columns), lambda line: None)
+    found = dev_examples(run.experiment, run.task(), lambda line: None)
     if not found:
         raise ConfigError("data.dev", "the run has no dev part to tune on", "data.dev={source: FILE, target: FILE}")
     return {name: list(islice(texts, lines)) for name, texts in found.items()}

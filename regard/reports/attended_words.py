@@ -16,7 +16,6 @@ from regard.predictor import Predictor, load
 from regard.reports.report import Report, Say, new_figure, picture_of
 from regard.reports.table import Cell, Table
 from regard.results import Explanation
-from regard.runs import RunFolder
 from regard.runs.texts import test_examples, training_readers
 from regard.tasks.examples import as_rows, count_of
 
@@ -68,8 +67,8 @@ def attended_words(run: Path, changes: Sequence[str], lines: int, at_least: int,
     Words that were read fewer than `at_least` times are left out. Raises RegardError where no learned question looks
     at words, and DataError where there is no test part.
     """
-    predictor, experiment = load(run, changes), RunFolder(run).experiment(list(changes))
-    task = predictor.task
+    predictor = load(run, changes)
+    experiment, task = predictor.run.experiment, predictor.task
     examples = test_examples(experiment, task)
     if examples is None:
         raise DataError(str(run), "has no test part", hint="data.test names one in training")

@@ -14,14 +14,14 @@ from regard.evaluation.abstention import CoveragePoint, abstention_curve, area_u
 from regard.evaluation.calibration_error import CalibrationError
 from regard.evaluation.metric import Statistics
 from regard.experiment import Experiment
-from regard.predictor import Predictor, load
+from regard.predictor import Predictor, check_open, predictor_of
 from regard.predictor.confidence import calibrated
 from regard.registry import Choice
 from regard.reports.quality_estimation import QualityReport, check_estimable, estimate_quality
 from regard.reports.report import Say
 from regard.results import Prediction
-from regard.runs import RunFolder
-from regard.runs.measurements import CALIBRATION, keep_measured
+from regard.runs import Run
+from regard.runs.measurements import CALIBRATION
 from regard.runs.texts import dev_examples, test_examples, warn_of_unknown
 from regard.statistical.calibration import CALIBRATIONS, Calibration, Calibrations
 from regard.tasks import Examples, Measure, Outcome, Task
@@ -106,10 +106,10 @@ def calibrate_run(
     dropout the quality of translations is estimated, too. Before anything is answered raises ConfigError for an unknown
     row, answers that are not right or wrong and quality that cannot be estimated, DataError without a part it needs.
     """
-    folder, predictor = RunFolder(run), load(run, [one for one in changes if not one.startswith("data.")])
-    predictor.calibration, task = None, predictor.task
-    by, experiment = by or task.calibration, folder.experiment(list(changes))
-    blank = CALIBRATIONS.build(Choice(by), place="--by")
+    check_open([one for one in changes if not one.startswith("data.")])
+    predictor = predictor_of(Run.open(run, changes))
+    predictor.calibration, task, experiment = None, predictor.task, predictor.run.experiment
+    blank = CALIBRATIONS.build(Choice(by := by or task.calibration), place="--by")
     examples, held = _parts(experiment, predictor, lines, passes, say)
     measure = task.measures(experiment.evaluation.metrics)[0]
     dev = answers_of(predictor, examples, measure, say)
@@ -120,7 +120,7 @@ def calibrate_run(
     found = [None if one is None else Choice(by, one.values()) for one in calibration]
     unkept = _changed(changes, experiment) or _fault(len(dev.predictions), levels)
     if not unkept:
-        _keep(folder, found, len(dev.predictions), levels)
+        _keep(predictor.run, found, len(dev.predictions), levels)
     sure = np.array([one.confidence or 0.0 for one in mended])
     curve = abstention_curve(measure, judged.statistics, sure)
     wanted = None if passes is None or held is None else [(examples, dev.predictions), (held, mended)]
@@ -136,7 +136,7 @@ def calibrate_run(
         _steps(measure, judged.statistics, sure, curve),
         area_under_risk(measure, curve),
         area_under_risk(measure, curve[-1:]),
-        None if unkept else folder.path / CALIBRATION,
+        None if unkept else run / CALIBRATION,
         unkept,
         None if wanted is None else estimate_quality(predictor, wanted, passes or 0, say),
     )
@@ -182,11 +182,11 @@ def _fault(examples: int, levels: Sequence[Reliability]) -> str:
     )
 
 
-def _keep(folder: RunFolder, found: Sequence[Choice | None], examples: int, levels: Sequence[Reliability]) -> None:
+def _keep(run: Run, found: Sequence[Choice | None], examples: int, levels: Sequence[Reliability]) -> None:
     """Keep in a run what was fitted on so many examples, and how far probabilities were off before and after."""
     errors = [{"of": one.after.name, "before": one.errors[0], "after": one.errors[1]} for one in levels]
     rows = {name: one and one._asdict() for name, one in zip(Calibrations._fields, found, strict=True)}
-    keep_measured(folder, CALIBRATION, {**rows, "examples": examples, "errors": errors})
+    run.measurements.keep(CALIBRATION, {**rows, "examples": examples, "errors": errors})
 
 
 def answers_of(predictor: Predictor, examples: Examples, measure: Measure, say: Say) -> Answers:

@@ -9,10 +9,10 @@ from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, DataError
 from regard.explain.adequacy.lexicon import kept_translations
 from regard.explain.translation_faults import FaultFinder
-from regard.predictor import load
+from regard.predictor import check_open, predictor_of
 from regard.reports.report import Report, Say
 from regard.results import TranslationFault
-from regard.runs import RunFolder
+from regard.runs import Run
 from regard.runs.assembly import check_translates
 from regard.runs.texts import test_examples
 
@@ -80,14 +80,15 @@ def diagnose_run(run: Path, changes: Sequence[str], source: Path | None, say: Sa
     Raises ConfigError for a run that does not translate, CheckpointError where nothing was counted, DataError where
     there is nothing to translate.
     """
-    folder = RunFolder(run)
-    experiment = folder.experiment(list(changes))
-    check_translates(folder.columns(experiment), "--diagnose")
-    finder, predictor = FaultFinder(kept_translations(run)), load(run, changes)
+    opened = Run.open(run, changes)
+    check_translates(opened.columns, "--diagnose")
+    finder = FaultFinder(kept_translations(run))
+    check_open(changes)
+    predictor = predictor_of(opened)
     if source is not None:
         sources = [*read_lines(source)]
     else:
-        examples = test_examples(experiment, predictor.task)
+        examples = test_examples(opened.experiment, predictor.task)
         if examples is None:
             raise DataError(str(run), "has no test part", hint="--source names a file to translate")
         sources = [*examples["source"]]

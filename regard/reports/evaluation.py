@@ -17,15 +17,14 @@ from regard.evaluation import Score, compare_statistics, interval_of
 from regard.evaluation.metric import Statistics
 from regard.evaluation.scripts import words
 from regard.experiment import Experiment
-from regard.predictor import load
+from regard.predictor import check_open, predictor_of
 from regard.registry import Choice
 from regard.reports.evaluation_report import Evaluation, EvaluationBucket, System
 from regard.reports.length_buckets import length_buckets
 from regard.reports.robustness import perturbed, robustness
 from regard.reports.timing import timed
 from regard.results import Prediction
-from regard.runs import RunFolder
-from regard.runs.assembly import task_of
+from regard.runs import Run
 from regard.runs.texts import check_languages, test_examples, warn_of_unknown
 from regard.tasks import Examples, Measure, Outcome, Task
 from regard.tasks.examples import count_of
@@ -51,23 +50,24 @@ def evaluate(
     """
     if output is not None and len(systems) > 1:
         raise ConfigError("--output", f"keeps the answers of one system, not of {len(systems)}", "give one")
-    experiment = _experiment(systems, changes)
-    examples = _examples(systems, experiment, dict(files or {}))
+    runs = {path: Run.open(path, changes) for path in systems if path.is_dir()}
+    experiment = _experiment(runs, changes)
+    examples = _examples(runs, experiment, dict(files or {}))
     task = experiment.task_class
     measures = task.measures(experiment.evaluation.metrics)
     for measure in measures:
         measure.check(examples)
     changed = perturbed(perturbations, examples, task, systems)
-    judged = [_judged(path, examples, task, measures, changes, output) for path in systems]
+    judged = [_judged(path, runs.get(path), examples, task, measures, output) for path in systems]
     for number, path in enumerate(systems if changed else ()):
-        noisy = [_judged(path, one.examples, task, measures, changes, None) for one in changed]
+        noisy = [_judged(path, runs.get(path), one.examples, task, measures, None) for one in changed]
         pairs = zip(noisy, changed, strict=True)
         held = tuple(robustness(judged[number], one, examples, other, task, measures) for one, other in pairs)
         judged[number] = judged[number]._replace(robustness=held)
     decoding = experiment.decoding
     if len(systems) == 1 and systems[0].is_dir() and (decoding.precision != "float32" or decoding.shortlist):
         exactly = [*changes, "decoding.precision=float32", "decoding.shortlist=false"]
-        exact = _judged(systems[0], examples, task, measures, exactly, None)
+        exact = _judged(systems[0], Run.open(systems[0], exactly), examples, task, measures, None)
         among = ", all words" if decoding.shortlist else ""
         judged.insert(0, exact._replace(name=f"{exact.name} in float32{among}"))
     first, *others = judged
@@ -93,42 +93,41 @@ def _place(column: str) -> str:
     return f"--{column}" if column in _OPTIONS else f"data.test.{column}"
 
 
-def _experiment(systems: Sequence[Path], changes: Sequence[str]) -> Experiment:
+def _experiment(runs: Mapping[Path, Run], changes: Sequence[str]) -> Experiment:
     """The settings of the first run, else the usual ones. Raises ConfigError for runs of several tasks."""
-    runs = [path for path in systems if path.is_dir()]
     if not runs:
         return read_settings(Experiment, parse_changes(changes))
-    experiments = [RunFolder(path).experiment(list(changes)) for path in runs]
-    tasks = [one.task.name for one in experiments]
-    other = next((place for place, task in enumerate(tasks) if task != tasks[0]), None)
-    if other is not None:
-        problem = f"'{runs[other]}' is for the task '{tasks[other]}', and '{runs[0]}' for '{tasks[0]}'"
-        raise ConfigError("SYSTEM", problem, "evaluate each task alone")
-    return experiments[0]
+    (path, first), *others = runs.items()
+    task = first.experiment.task.name
+    for other, run in others:
+        if run.experiment.task.name != task:
+            problem = f"'{other}' is for the task '{run.experiment.task.name}', and '{path}' for '{task}'"
+            raise ConfigError("SYSTEM", problem, "evaluate each task alone")
+    return first.experiment
 
 
-def _examples(systems: Sequence[Path], experiment: Experiment, files: dict[str, Path]) -> Examples:
+def _examples(runs: Mapping[Path, Run], experiment: Experiment, files: dict[str, Path]) -> Examples:
     """The examples that all systems are judged by."""
-    runs, columns = [path for path in systems if path.is_dir()], list(experiment.columns)
-    *given, target = columns
+    path, run = next(iter(runs.items()), (None, None))
+    *given, target = columns = list(experiment.columns)
     for column in files:
         if column not in columns:
             raise ConfigError(
                 f"--{column}", f"is not a column of the task '{experiment.task.name}'", _files_hint(columns)
             )
-    if not files and runs:
-        task = task_of(experiment, RunFolder(runs[0]).columns(experiment))
+    if not files and run is not None and path is not None:
+        task = run.task()
         found = test_examples(experiment, task)
         if found is None:
-            raise ConfigError(_place(target), f"must be given: {runs[0]} names no test part", _files_hint(columns))
-        _check_labels(experiment, task, found, runs[0])
+            raise ConfigError(_place(target), f"must be given: {path} names no test part", _files_hint(columns))
+        _check_labels(experiment, task, found, path)
         return found
     if target not in files:
         hint = "the reference, line by line" if target in _OPTIONS else _files_hint(columns)
         raise ConfigError(_place(target), "must be given", hint)
     missing = [column for column in given if column not in files]
-    if missing and runs:
-        raise ConfigError(f"--{missing[0]}", "must be given: a run reads it", f"for {runs[0]}")
+    if missing and run is not None:
+        raise ConfigError(f"--{missing[0]}", "must be given: a run reads it", f"for {path}")
     read = {column: list(read_lines(files[column])) for column in columns if column in files}
     for column, lines in read.items():
         if len(lines) != len(read[target]):
@@ -160,14 +159,14 @@ def _check_labels(experiment: Experiment, task: Task, examples: Examples, run: P
 
 def _judged(
     path: Path,
+    run: Run | None,
     examples: Examples,
     task: type[Task],
     measures: Sequence[Measure],
-    changes: Sequence[str],
     output: Path | None,
 ) -> System:
     """What a run or a file makes of the examples."""
-    outcome, seconds = _outcome(path, examples, measures, changes)
+    outcome, seconds = _outcome(path, run, examples, measures)
     if output is not None:
         lines = (answer.text.replace("\n", " ") for answer in outcome.answers)
         output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -182,11 +181,12 @@ def _judged(
 
 
 def _outcome(
-    path: Path, examples: Examples, measures: Sequence[Measure], changes: Sequence[str]
+    path: Path, run: Run | None, examples: Examples, measures: Sequence[Measure]
 ) -> tuple[Outcome, float | None]:
     """With the seconds that a run took."""
-    if path.is_dir():
-        predictor = load(path, [change for change in changes if not change.startswith("data.test")])
+    if run is not None:
+        check_open([change for change in run.changes if not change.startswith("data.test")])
+        predictor = predictor_of(run)
         warn_of_unknown(predictor.task, examples, str(path))
 
         def measured(rows: Sequence[int]) -> Outcome:

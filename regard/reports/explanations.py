@@ -20,9 +20,7 @@ from regard.records import Batch
 from regard.registry import Choice
 from regard.reports.report import Report, Say
 from regard.results import Prediction
-from regard.runs import RunFolder
-from regard.runs.assembly import model_of
-from regard.runs.measurements import keep_grades
+from regard.runs.run import model_of
 from regard.runs.texts import dev_examples
 from regard.tasks.examples import as_rows
 from regard.tasks.relevance import question_of
@@ -87,9 +85,9 @@ def grade_run(
     answers should be much the same. Where nothing was changed and no method has settings of its own, the run keeps the
     figures: pages show them. Raises DataError where it has no dev part, ConfigError for a twin that reads other ids.
     """
-    folder, predictor = RunFolder(run), load(run, changes)
-    others = _others(folder, predictor, changes, twin)
-    examples = dev_examples(folder.experiment(list(changes)), predictor.task, say)
+    predictor = load(run, changes)
+    others = _others(predictor, changes, twin)
+    examples = dev_examples(predictor.run.experiment, predictor.task, say)
     if examples is None:
         raise DataError(str(run), "has no dev part to grade explanations with", hint="data.dev names one in training")
     given = as_rows({name: examples[name][:lines] for name in predictor.task.inputs})
@@ -97,13 +95,13 @@ def grade_run(
     chosen = methods or [Choice(name) for name in RELEVANCES]
     found = grades(predictor, predictions, {one.name: one for one in chosen}, say, others)
     if not changes and not any(one.settings for one in chosen):
-        keep_grades(folder, len(predictions), {name: grade.plain() for name, grade in found.items()})
+        predictor.run.measurements.keep_grades(len(predictions), {name: grade.plain() for name, grade in found.items()})
     return found
 
 
-def _others(folder: RunFolder, predictor: Predictor, changes: Sequence[str], twin: Path | None) -> dict[str, Model]:
+def _others(predictor: Predictor, changes: Sequence[str], twin: Path | None) -> dict[str, Model]:
     """The network with weights drawn anew, and that of a twin. Raises ConfigError where it reads other ids."""
-    experiment, columns = folder.experiment(list(changes)), predictor.task.learnt
+    experiment, columns = predictor.run.experiment, predictor.task.learnt
     training = replace(experiment.training, seed=experiment.training.seed + 1)
     drawn = model_of(replace(experiment, training=training), columns).to(predictor.model.device).eval()
     if twin is None:

@@ -19,7 +19,6 @@ from regard.explain.head_patterns import PATTERNS, Floats, HeadPatterns, Look, l
 from regard.predictor import Predictor, load
 from regard.records import Batch
 from regard.reports.report import Say
-from regard.runs import RunFolder
 from regard.runs.texts import dev_examples
 from regard.tasks import Examples, Measure
 from regard.tasks.examples import count_of
@@ -79,7 +78,8 @@ def measured_heads(run: Path, changes: Sequence[str], lines: int, prune: bool, s
 
     Raises RegardError where no attention of the model has heads, and DataError where the run has no dev part.
     """
-    predictor, experiment = load(run, changes), RunFolder(run).experiment(list(changes))
+    predictor = load(run, changes)
+    experiment = predictor.run.experiment
     known = heads_in(predictor.model)
     if not known:
         raise RegardError(f"{run}: no attention of this model has heads (model.attention.num_heads), so none is told")
@@ -186,7 +186,7 @@ def _singly(predictor: Predictor, examples: Examples) -> Iterator[Batch]:
     """Batches of one example each, or of one part of a long one."""
     for number in range(count_of(examples)):
         one = {name: [values[number]] for name, values in examples.items()}
-        for batch in predictor.task.held(one, predictor.batch_tokens):
+        for batch in predictor.task.held(one, predictor.settings.batch_tokens):
             yield batch.to(predictor.model.device)
 
 

@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 from regard.lazy import at_first_use
-from regard.runs.assembly import Assembled, assemble
 from regard.runs.folder import RunFolder
+from regard.runs.run import Assembled, Run
 
 if TYPE_CHECKING:
     from regard.runs.training import train, train_run
 else:  # who only predicts needs no trainer
     __getattr__ = at_first_use(__name__, training="train, train_run")
 
-__all__ = ["Assembled", "RunFolder", "assemble", "train", "train_run"]
+__all__ = ["Assembled", "Run", "RunFolder", "train", "train_run"]

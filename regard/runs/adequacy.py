@@ -12,8 +12,8 @@ from regard.evaluation.alignments import Link
 from regard.explain.adequacy import ADEQUACIES
 from regard.explain.adequacy.lexicon import FILE, LexiconAdequacy, folded_words
 from regard.results import Prediction, as_line
-from regard.runs.assembly import check_translates, task_of
-from regard.runs.folder import RunFolder
+from regard.runs.assembly import check_translates
+from regard.runs.run import Run
 from regard.runs.texts import dev_examples, training_readers
 from regard.statistical import ALIGNERS
 from regard.statistical.aligner import fit_both
@@ -37,7 +37,7 @@ class Learnt(NamedTuple):
 
 
 def learn_translations(
-    folder: RunFolder, *, pseudo: Path | None = None, say: Callable[[str], None] = lambda line: None
+    run: Run, *, pseudo: Path | None = None, say: Callable[[str], None] = lambda line: None
 ) -> Learnt:
     """Count what each source word is linked to in the training pairs of a run, and keep the counts in its folder.
 
@@ -45,9 +45,8 @@ def learn_translations(
     Raises ConfigError for a run that does not translate, or between several languages, DataError where its training
     texts are gone.
     """
-    experiment = folder.experiment()
-    columns = folder.columns(experiment)
-    check_translates(columns, ADEQUACIES.place)
+    experiment = run.experiment
+    check_translates(run.columns, ADEQUACIES.place)
     if experiment.data.routes:
         problem = "names more pairs of languages, and words are counted in one"
         raise ConfigError("data.routes", problem, "train a run of that pair, or link words with regard align")
@@ -60,13 +59,13 @@ def learn_translations(
     translations = Translations.of(texts, links)
     if pseudo is not None:
         _write_pseudo(pseudo, pairs, links, {*translations.ambiguous(AMBIGUOUS)})
-    new = staged(folder.path / FILE)
+    new = staged(run.path / FILE)
     translations.write(new)
-    place_file(new, folder.path / FILE)
-    given = dev_examples(experiment, task_of(experiment, columns), say)
+    place_file(new, run.path / FILE)
+    given = dev_examples(experiment, run.task(), say)
     if given is None:
         return Learnt(translations, len(pairs), float("nan"))
-    check = LexiconAdequacy(folder.path)
+    check = LexiconAdequacy(run.path)
     answers = [Prediction(source, target, 0.0) for source, target in zip(given["source"], given["target"], strict=True)]
     found = sum(len(check.uncovered(one)) for one in answers)
     return Learnt(translations, len(pairs), found / max(1, sum(len(words(one.source)) for one in answers)))

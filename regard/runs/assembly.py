@@ -1,11 +1,10 @@
-"""Settings and columns → a model, its task and what it is trained to minimise."""
+"""What settings name around a model: its search with features and a shortlist, and what it is trained to minimise."""
 
 import copy
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 
@@ -18,61 +17,15 @@ from regard.decoding.shortlist import Shortlist
 from regard.errors import ConfigError
 from regard.experiment import DecodingSettings, Experiment
 from regard.explain.adequacy import ADEQUACIES, Adequacy
-from regard.explain.alignment_head import AlignmentHead
-from regard.models import MODELS, Model
+from regard.models import Model
 from regard.objectives import OBJECTIVES, Context, Objective, PenalisedObjective, build_penalties, check_norms
 from regard.objectives.likelihood import LikelihoodObjective
 from regard.objectives.objective import Judge, Links
-from regard.ops.kernels.packing import set_precision
-from regard.ops.skip_init import skip_init
 from regard.registry import Choice
-from regard.runs.folder import TUNING, RunFolder, choose_device
-from regard.tasks import TASKS, Task
+from regard.runs.folder import TUNING
+from regard.runs.run import Run
+from regard.tasks import Task
 from regard.text.clean import clean
-from regard.training import checkpoint as files
-
-
-class Assembled(NamedTuple):
-    """A model of a run with its weights, and what it is for."""
-
-    model: Model
-    task: Task
-    experiment: Experiment
-
-    def along(self, experiment: Experiment) -> "Assembled":
-        """The same model for the route of other settings of the run."""
-        return Assembled(self.model, routed(self.task, self.model, experiment), experiment)
-
-
-def assemble(folder: RunFolder, changes: list[str] | None = None) -> Assembled:
-    """The model of a run folder as it is to be used. Raises CheckpointError where it is damaged, foreign or missing."""
-    experiment = folder.experiment(changes)
-    columns = folder.vocabularies(experiment)
-    with skip_init():  # the checkpoint has every weight
-        model = model_of(experiment, columns)
-    files.load_model(model, folder.checkpoint())
-    model.to(choose_device(experiment.device)).eval()
-    set_precision(model, experiment.decoding.precision)
-    task = routed(task_of(experiment, columns), model, experiment)
-    return Assembled(model, task, experiment)
-
-
-def model_of(experiment: Experiment, columns: Columns) -> Model:
-    """With new weights, drawn from the seed; `columns` are all vocabularies of the run."""
-    torch.manual_seed(experiment.training.seed)
-    return MODELS.build(experiment.model, columns)
-
-
-def task_of(experiment: Experiment, columns: Columns) -> Task:
-    """The task of the settings."""
-    return TASKS.build(experiment.task, columns)
-
-
-def routed(task: Task, model: Model, experiment: Experiment) -> Task:
-    """The task with batches that take the route of the settings' target language, whose trained head links words."""
-    found = task.along(model.route(experiment.data.language_pair()[1]))
-    found.alignment_head = _trained_alignment_head(experiment, model, found.route)
-    return found
 
 
 def features_of(settings: DecodingSettings, run: Surroundings | None = None) -> list[Feature]:
@@ -81,17 +34,17 @@ def features_of(settings: DecodingSettings, run: Surroundings | None = None) -> 
     return [one for one in features if not one.reads_tables] if run is None else [one.bind(run) for one in features]
 
 
-def surroundings_of(folder: RunFolder, columns: Columns) -> Surroundings:
+def surroundings_of(folder: Path, columns: Columns) -> Surroundings:
     """What features may read of a run."""
 
     def open_run(path: Path) -> tuple[Model, Columns]:
-        model, task, _ = assemble(RunFolder(path))
+        model, task, _ = Run.open(path).assembled()
         return model, task.vocabularies
 
-    return Surroundings(columns, folder.path / TUNING, open_run)
+    return Surroundings(columns, folder / TUNING, open_run)
 
 
-def shortlist_of(folder: RunFolder, settings: DecodingSettings, columns: Columns) -> Shortlist | None:
+def shortlist_of(folder: Path, settings: DecodingSettings, columns: Columns) -> Shortlist | None:
     """What a run's translations are chosen from, where the settings want a shortlist.
 
     Raises CheckpointError where none was learnt, ConfigError for a model that does not translate.
@@ -100,7 +53,7 @@ def shortlist_of(folder: RunFolder, settings: DecodingSettings, columns: Columns
         return None
     check_translates(columns, "decoding.shortlist")
     sizes = len(columns["source"]), len(columns["target"])
-    return Shortlist.load(folder.path / SHORTLIST, *sizes, vocabularies_key(columns))
+    return Shortlist.load(folder / SHORTLIST, *sizes, vocabularies_key(columns))
 
 
 def vocabularies_key(columns: Columns) -> str:
@@ -109,7 +62,7 @@ def vocabularies_key(columns: Columns) -> str:
     return hashlib.sha256("\n".join(keys).encode()).hexdigest()
 
 
-def adequacy_of(folder: RunFolder, settings: DecodingSettings, columns: Columns) -> Adequacy | None:
+def adequacy_of(folder: Path, settings: DecodingSettings, columns: Columns) -> Adequacy | None:
     """What tells words that a run's translations leave out, where the settings name a check.
 
     Raises ConfigError for a model that does not translate, CheckpointError where a check has to be learnt first.
@@ -117,7 +70,7 @@ def adequacy_of(folder: RunFolder, settings: DecodingSettings, columns: Columns)
     if settings.adequacy is None:
         return None
     check_translates(columns, ADEQUACIES.place)
-    return ADEQUACIES.build(settings.adequacy, folder.path)
+    return ADEQUACIES.build(settings.adequacy, folder)
 
 
 def check_translates(columns: Columns, setting: str) -> None:
@@ -165,18 +118,13 @@ def objective_of(
     return PenalisedObjective(objective, penalties) if penalties else objective
 
 
-def _trained_alignment_head(experiment: Experiment, model: Model, route: str) -> AlignmentHead | None:
-    """The head that a penalty of the settings has taught to link words; None where none has."""
-    found = [one.trained_head(model, route) for one in build_penalties(experiment.penalties).values()]
-    return next((AlignmentHead(*one) for one in found if one is not None), None)
-
-
 def judge_of(run: Path) -> Judge:
     """Return what the classifier of a run says of texts, each cut where it is longer than the classifier takes.
 
     Raises ConfigError for a run of another kind.
     """
-    model, task, experiment = assemble(RunFolder(run))
+    model, task, opened = Run.open(run).assembled()
+    experiment = opened.experiment
     if task.answers != "label" or len(task.inputs) > 1:
         raise ConfigError("objective.rewards.teacher", f"'{run}' is no classifier of texts", "a run of one")
     engine = engine_of(experiment.decoding, model, task)
@@ -201,15 +149,15 @@ def _other_model(model: Model, task: Task, run: Path) -> Model:
 
     In a rehearsal, whose vocabularies are not those of the run, it is a copy of the model itself.
     """
-    other = RunFolder(run)
-    columns = other.vocabularies(other.experiment())
+    other = Run.open(run)
+    columns = other.vocabularies
     if any(column.stands_in for column in task.learnt.values()):
         return copy.deepcopy(model)
     for name, column in task.learnt.items():
         if name not in columns or columns[name].key() != column.key():
             problem = f"'{run}' has another vocabulary of the {name}, and what it teaches are ids"
             raise ConfigError("objective", problem, "train both on the same texts with the same text, or init.run")
-    found = assemble(other).model
+    found = other.assembled().model
     if found.languages != model.languages:
         told = ", ".join(found.languages) or "one language"
         raise ConfigError("objective", f"'{run}' writes {told}", "a run of the same model.languages")

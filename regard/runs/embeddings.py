@@ -10,8 +10,7 @@ import torch
 from regard.errors import CheckpointError, ConfigError, PartError, nearest
 from regard.layers.embedders import Embedder
 from regard.models import Model
-from regard.runs.assembly import assemble
-from regard.runs.folder import RunFolder
+from regard.runs.run import Run
 from regard.tasks import Task
 from regard.text.vector_files import read_vectors
 from regard.text.vector_table import VectorTable
@@ -37,7 +36,7 @@ def read_embeddings(path: Path, column: str | None = None) -> Embeddings:
         return Embeddings(table, lambda word: table)
     if not path.exists():
         raise CheckpointError(path, "there is no such run, and no such file of vectors")
-    model, task, _ = assemble(RunFolder(path))
+    model, task, _ = Run.open(path).assembled()
     known = embedders_of(model, task)
     if not known:
         raise CheckpointError(path, "its model reads no text, so no word has a vector")

@@ -25,7 +25,6 @@ import platform
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from shlex import quote
@@ -33,20 +32,15 @@ from typing import Any, cast
 
 import torch
 
-from regard.config import is_unfinished, parse_json, read_checked, read_yaml, staged, write_atomically
-from regard.data.columns import Columns, load_columns, of_language
+from regard.config import is_unfinished, parse_json, read_checked, staged, write_atomically
 from regard.data.manifest import (
     MANIFEST,
-    has_manifest,
     is_settled,
     place_file,
-    verify,
-    verify_file,
     write_manifest,
 )
-from regard.data.sealed import SEAL
 from regard.errors import CheckpointError, ConfigError, RegardError
-from regard.experiment import SETTINGS_FILE, Experiment, load_experiment, settings_file
+from regard.experiment import SETTINGS_FILE, Experiment
 from regard.ops.machine import onednn_kinds
 from regard.runs.lock import LOCK, locked
 from regard.training import checkpoint as files
@@ -55,7 +49,7 @@ ENVIRONMENT, ORIGINS = "environment.json", "origins.json"
 DEVICES = ("cpu", "cuda", "mps")
 FORMAT = 1  # of a run; it grows when earlier versions of Regard would misread what is written now
 TUNING, DECODING = "tuning", "decoding.yaml"  # what regard tune learnt, and the search and features that it chose
-TRAIN, LAST_SETTING = "train", "format"  # a part that every run has; the end of every settings file
+TRAIN = "train"  # a part that every run has
 Origins = dict[str, dict[str, Any]]  # part → how it is read, and the digests of its files
 
 
@@ -143,11 +137,11 @@ class RunFolder:
         learnt = [path for path in sorted(self.text.rglob("*")) if path.is_file()]
         write_manifest(self.path, [path for path in noted if path.exists()] + learnt)
 
-    def keep(self, experiment: Experiment) -> None:
-        """Settings that were changed when the run was resumed are those of the run from now on; it is sealed now if
-        an earlier version made it.
+    def keep(self, experiment: Experiment, before: Experiment) -> None:
+        """Settings that were changed when the run was resumed, from those `before`, are those of the run from now on.
+
+        The run is sealed now if an earlier version made it.
         """
-        before = self.experiment()
         if not is_settled(self.path):
             self.seal()
         if experiment != before:
@@ -168,42 +162,6 @@ class RunFolder:
             raise CheckpointError(path, "is damaged: it does not tell what the texts of the run were")
         return cast(Origins, found)
 
-    def experiment(self, changes: list[str] | None = None) -> Experiment:
-        """The settings the run was made with, with changes; it is where it is found.
-
-        Raises CheckpointError where there are none, where a file of the run is not as it was written, and for a run
-        whose format is newer than this version.
-        """
-        file = settings_file(self.path)
-        self._check_format()
-        verify(self.path)
-        if not has_manifest(self.path) and LAST_SETTING not in read_yaml(file):
-            problem = f"is no complete settings file: '{LAST_SETTING}', its last line, is missing"
-            raise CheckpointError(file, problem, "take it from a copy of the run")
-        experiment = load_experiment(file, changes or [])
-        if experiment.decoding.tuned:
-            experiment = load_experiment(file, [*self._tuned(), *(changes or [])])
-        if experiment.decoding.route is not None:
-            experiment = experiment.along(experiment.decoding.route)
-        return replace(experiment, run=self.path)
-
-    def _tuned(self) -> list[str]:
-        """What `regard tune` left, as changes. Raises CheckpointError where there is none."""
-        path = self.path / TUNING / DECODING
-        if not path.is_file():
-            raise CheckpointError(path, "is missing", f"tune the run first: regard tune {quote(str(self))}")
-        verify_file(path, f"make it again: regard tune {quote(str(self))}")
-        return [f"decoding.{name}={json.dumps(value)}" for name, value in read_yaml(path).items()]
-
-    def columns(self, experiment: Experiment) -> Columns:
-        """Those of the pair of languages of settings, as they were saved. Raises CheckpointError."""
-        return of_language(self.vocabularies(experiment), experiment.data.language_pair()[1])
-
-    def vocabularies(self, experiment: Experiment) -> Columns:
-        """The columns as they were saved, and what languages have of their own. Raises CheckpointError."""
-        verify(self.path)
-        return load_columns(experiment.vocabularies, self.text, shared=experiment.text.shared)
-
     def checkpoint(self) -> files.Checkpoint:
         """The one that training ended with; while it has not ended, the best so far, or the latest."""
         final = self.path / files.FINAL
@@ -218,12 +176,7 @@ class RunFolder:
             return files.load(files.step_folder(self.path, update), training=False)
         return latest
 
-    def weights_digest(self) -> str:
-        """The SHA-256 of the weights that answer, as the seal of their checkpoint tells it."""
-        seal = parse_json((self.checkpoint().folder / SEAL).read_text(encoding="utf-8"))
-        return str(seal["files"][files.MODEL][1])
-
-    def _check_format(self) -> None:
+    def check_format(self) -> None:
         """Raise CheckpointError for a run of a newer format; one that notes none is older, and is read."""
         noted = self._environment()
         made = noted.get("format", FORMAT)

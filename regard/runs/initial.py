@@ -14,9 +14,9 @@ from regard.data.columns import Columns, closed_columns, load_columns, vocabular
 from regard.errors import CheckpointError, ConfigError, DataError, nearest
 from regard.experiment import Experiment, InitialSettings
 from regard.models import Model
-from regard.runs.assembly import model_of
 from regard.runs.folder import RunFolder
 from regard.runs.huggingface import huggingface_parts
+from regard.runs.run import Run, model_of
 from regard.runs.texts import training_readers
 from regard.training import checkpoint as files
 
@@ -43,24 +43,32 @@ class Taken(NamedTuple):
     value: Tensor
 
 
-def taken_columns(experiment: Experiment, folder: RunFolder, init: InitialSettings, say: Say) -> Columns:
+def origin_of(experiment: Experiment) -> Run | None:
+    """Open the run to start from; None where that is none, or a model of Hugging Face."""
+    init = experiment.init
+    return None if init is None or init.run is None else Run.open(init.run)
+
+
+def taken_columns(experiment: Experiment, folder: RunFolder, origin: Run | None, say: Say) -> Columns:
     """Copy the vocabularies that are those of the run to start from, and return their columns by name.
 
     Unless `init.vocabularies` says which, those that have the same name there; labels, where the other run is of this
     task and knows all that are learnt from. Raises ConfigError where none has. That of a model of Hugging Face is read
     as the tokenizer of `text`, so nothing is copied.
     """
-    if init.run is None:
+    init = experiment.init
+    if init is None:
+        return {}
+    if origin is None:
         say(f"the vocabulary is that of {init.folder}")
         return {}
-    origin, kinds, shared = RunFolder(init.run), experiment.vocabularies, experiment.text.shared
-    before = origin.experiment()
+    before, kinds, shared = origin.experiment, experiment.vocabularies, experiment.text.shared
     theirs = vocabulary_folders(before.vocabularies, shared=before.text.shared)
     mine = vocabulary_folders(kinds, shared=shared)
     for name, other in init.vocabularies.items():
         _check_column(name, other, mine, theirs, init)
     said = {mine[name]: theirs[other] for name, other in init.vocabularies.items()}
-    anew = [] if said else [mine[name] for name in _other_labels(experiment, origin, before, say)]
+    anew = [] if said else [mine[name] for name in _other_labels(experiment, origin, say)]
     places = said or {place: place for place in mine.values() if place in theirs.values() and place not in anew}
     if not places:
         problem = f"'{init.run}' has {', '.join(theirs)}, none of which is named as {' or '.join(mine)} here"
@@ -68,7 +76,7 @@ def taken_columns(experiment: Experiment, folder: RunFolder, init: InitialSettin
             "init.vocabularies", problem, f"init.vocabularies={{{next(iter(mine))}: {next(iter(theirs))}}}"
         )
     for place, other in places.items():
-        shutil.copytree(origin.text / other, folder.text / place, dirs_exist_ok=True)
+        shutil.copytree(origin.folder.text / other, folder.text / place, dirs_exist_ok=True)
     taken = {name: kind for name, kind in kinds.items() if mine[name] in places}
     first = next(iter(taken))
     others = [name for name in taken if mine[name] != mine[first]]
@@ -77,7 +85,7 @@ def taken_columns(experiment: Experiment, folder: RunFolder, init: InitialSettin
     return load_columns(taken, folder.text, shared=shared)
 
 
-def initial_values(experiment: Experiment, model: Model, columns: Columns, say: Say) -> list[Taken]:
+def initial_values(experiment: Experiment, model: Model, columns: Columns, origin: Run | None, say: Say) -> list[Taken]:
     """Return what a model takes from the run to start from, and say it.
 
     Unless `init.parts` names it, what chooses among values that the other run does not know, as other labels, is new.
@@ -85,17 +93,17 @@ def initial_values(experiment: Experiment, model: Model, columns: Columns, say: 
     """
     init = experiment.init
     assert init is not None  # else nothing is taken
-    origin = _trained(RunFolder(init.run)) if init.run is not None else _foreign(init.folder)
-    mine, theirs = names_by_part(model), origin.parts
+    found_there = _foreign(init.folder) if origin is None else _trained(origin)
+    mine, theirs = names_by_part(model), found_there.parts
     chosen = init.parts or [
-        part for part in mine if part in theirs and part not in _choosing_anew(experiment, model, columns)
+        part for part in mine if part in theirs and part not in _choosing_anew(experiment, model, columns, origin)
     ]
     for part in init.parts:
         _check_part(part, mine, theirs, init)
     if "decoder" in chosen:
-        _check_languages(model, origin, init)
+        _check_languages(model, found_there, init)
     found = [
-        Taken(name, origin.values[theirs[part][key]])
+        Taken(name, found_there.values[theirs[part][key]])
         for part in chosen
         for key, name in mine[part].items()
         if key in theirs[part]
@@ -104,7 +112,7 @@ def initial_values(experiment: Experiment, model: Model, columns: Columns, say: 
         raise ConfigError("init", f"no part of '{init.folder}' is one of this model", f"it has {', '.join(theirs)}")
     _check_shapes(model, found, init)
     _check_tied(model, found, init)
-    _tell(model, found, origin.name, say)
+    _tell(model, found, found_there.name, say)
     return found
 
 
@@ -195,14 +203,12 @@ def names_by_part(model: Model) -> dict[str, Named]:
     return {**found, REST: owned[0]} if 0 in owned else found
 
 
-def _trained(run: RunFolder) -> Origin:
+def _trained(run: Run) -> Origin:
     """The model of a run, for the names of its parts, with the checkpoint that training ended with."""
-    experiment = run.experiment()
-    model = model_of(experiment, run.vocabularies(experiment))
-    checkpoint = run.checkpoint()
-    files.load_model(model, checkpoint)  # tells what belongs to another model
-    name = f"{run.path} ({checkpoint.folder.name})"
-    return Origin(name, model.languages, names_by_part(model), checkpoint.model)
+    model, values = model_of(run.experiment, run.vocabularies), run.weights()
+    files.load_model(model, run.checkpoint._replace(model=values))  # tells what belongs to another model
+    name = f"{run.path} ({run.checkpoint.folder.name})"
+    return Origin(name, model.languages, names_by_part(model), values)
 
 
 def _foreign(folder: Path) -> Origin:
@@ -217,31 +223,31 @@ def _foreign(folder: Path) -> Origin:
     )
 
 
-def _other_labels(experiment: Experiment, origin: RunFolder, before: Experiment, say: Say) -> list[str]:
-    """Columns of labels that the other run, whose settings are `before`, does not share; those of its task are told."""
+def _other_labels(experiment: Experiment, origin: Run, say: Say) -> list[str]:
+    """Columns of labels that the other run does not share; those of its task are told."""
     named = closed_columns(experiment.columns)
-    if experiment.task.name != before.task.name:
+    if experiment.task.name != origin.experiment.task.name:
         return named
-    known, other = origin.columns(before), []
+    known, other = origin.columns, []
     for name in named:
         examples = chain.from_iterable(training_readers(experiment).values())
         try:
             for value in filter(str.strip, (one.texts[name] for one in examples)):
                 known[name].check(value)
         except DataError as error:
-            say(f"{name}: {error.problem} among those of {origin}, so they are learnt anew, with a layer of their own")
+            ending = "so they are learnt anew, with a layer of their own"
+            say(f"{name}: {error.problem} among those of {origin.path}, {ending}")
             other.append(name)
     return other
 
 
-def _choosing_anew(experiment: Experiment, model: Model, columns: Columns) -> set[str]:
+def _choosing_anew(experiment: Experiment, model: Model, columns: Columns, origin: Run | None) -> set[str]:
     """The parts with a row for each value of a column that the other run does not have with these values."""
-    if experiment.init is None or experiment.init.run is None:
+    if origin is None:
         return set()
-    origin = RunFolder(experiment.init.run)
-    before = origin.experiment()
+    before = origin.experiment
     others = closed_columns(before.columns) if before.task.name != experiment.task.name else []
-    known = {column.key() for name, column in origin.vocabularies(before).items() if name not in others}
+    known = {column.key() for name, column in origin.vocabularies.items() if name not in others}
     asked = {*experiment.columns, *before.vocabularies}  # a language that is new has a head that is new by itself
     sizes = {column.num_values for name, column in columns.items() if name in asked and column.key() not in known}
     state, parts = model.state_dict(), names_by_part(model)

@@ -17,8 +17,9 @@ from regard.experiment.time_plan import TRAINING, measured_pace, sized_columns
 from regard.models import MODELS, Model
 from regard.ops.memory import free_bytes
 from regard.records import Batch
-from regard.runs.assembly import model_of, objective_of, task_of
+from regard.runs.assembly import objective_of
 from regard.runs.folder import choose_device
+from regard.runs.run import model_of, task_of
 from regard.runs.texts import learnt_columns, part_reader
 from regard.training.optimizers import OPTIMIZERS
 

@@ -10,8 +10,9 @@ from regard.errors import ConfigError, RegardError
 from regard.experiment import Experiment
 from regard.models import Model
 from regard.ops.memory import lacks_memory
-from regard.runs.assembly import engine_of, model_of, objective_of, task_of
+from regard.runs.assembly import engine_of, objective_of
 from regard.runs.embeddings import check_embedders
+from regard.runs.run import model_of, task_of
 from regard.training.scheduled import Scheduled
 from regard.training.turns import Turns
 

@@ -10,7 +10,7 @@ from regard.data.readers.lines import digest
 from regard.errors import ConfigError, Fault
 from regard.experiment import Experiment, empty_model
 from regard.experiment.data import is_learnt_from
-from regard.runs.folder import RunFolder
+from regard.runs.run import Run
 from regard.runs.texts import held_out, part_reader
 
 FIXED = (
@@ -34,10 +34,10 @@ class Change(NamedTuple):
         return f"{self.place}: {_said(self.before)} → {_said(self.after)}"
 
 
-def check_resumed(experiment: Experiment, folder: RunFolder, say: Callable[[str], None]) -> None:
+def check_resumed(experiment: Experiment, run: Run, say: Callable[[str], None]) -> None:
     """Tells what was changed. Raises ConfigError of all that a run which has saved anything cannot take."""
-    before = folder.experiment()
-    if not folder.started:
+    before = run.experiment
+    if not run.folder.started:
         return
     changes = list(_changes(_told(before), _told(experiment)))
     faults = [
@@ -46,7 +46,7 @@ def check_resumed(experiment: Experiment, folder: RunFolder, say: Callable[[str]
         *_share(before, experiment),
         *_shapes(before, experiment, changes),
     ]
-    faults += _texts(experiment, folder.origins())
+    faults += _texts(experiment, run.folder.origins())
     if faults:
         raise ConfigError.of(faults)
     for change in changes:

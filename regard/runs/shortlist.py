@@ -13,8 +13,8 @@ from regard.data.manifest import place_file
 from regard.decoding.shortlist import FILE, Shortlist
 from regard.experiment import Experiment
 from regard.pieces import UNK
-from regard.runs.assembly import check_translates, task_of, vocabularies_key
-from regard.runs.folder import RunFolder
+from regard.runs.assembly import check_translates, vocabularies_key
+from regard.runs.run import Run, task_of
 from regard.runs.texts import dev_examples, training_readers
 from regard.statistical.aligner import fit
 from regard.statistical.bitext import Bitext
@@ -36,16 +36,15 @@ class Learnt(NamedTuple):
 
 
 def learn_shortlist(
-    folder: RunFolder, *, best: int = BEST, common: int = COMMON, say: Callable[[str], None] = lambda line: None
+    run: Run, *, best: int = BEST, common: int = COMMON, say: Callable[[str], None] = lambda line: None
 ) -> Learnt:
     """Learn p(target piece | source piece) by IBM model 1, and keep the `best` of each, and the `common` ones of all.
 
     Raises ConfigError for a run that does not translate, DataError where its training texts are gone.
     """
-    experiment = folder.experiment()
-    columns = folder.columns(experiment)
+    experiment, columns = run.experiment, run.columns
     check_translates(columns, "decoding.shortlist")
-    check_one_vocabulary(folder.vocabularies(experiment), "a shortlist")
+    check_one_vocabulary(run.vocabularies, "a shortlist")
     sizes = len(columns["source"]), len(columns["target"])
     pairs = list(islice(training_pieces(experiment, columns), MOST_PAIRS))
     say(f"learning which of {sizes[1]:,} pieces translate which, from {len(pairs):,} pairs")
@@ -57,9 +56,9 @@ def learn_shortlist(
         likely[piece, : len(found)] = torch.tensor(found, dtype=torch.int32)
     counts = np.bincount([*chain.from_iterable(target for _, target in pairs)], minlength=sizes[1])
     shortlist = Shortlist(likely, torch.from_numpy(np.argsort(-counts, kind="stable")[:common].copy()), sizes[1])
-    new = staged(folder.path / FILE)
+    new = staged(run.path / FILE)
     shortlist.save(new, vocabularies_key(columns))
-    place_file(new, folder.path / FILE)
+    place_file(new, run.path / FILE)
     return _judged(shortlist, experiment, columns, len(pairs), say)
 
 

@@ -27,7 +27,7 @@ from regard.ops import machine
 from regard.ops.memory import keep_memory
 from regard.ops.plain import is_plain
 from regard.ops.timings import timings
-from regard.runs.assembly import model_of, objective_of, routed, task_of
+from regard.runs.assembly import objective_of
 from regard.runs.embeddings import fill_embedders
 from regard.runs.folder import RunFolder, choose_device
 from regard.runs.initial import (
@@ -37,12 +37,14 @@ from regard.runs.initial import (
     is_whole,
     keep_frozen,
     kept_frozen,
+    origin_of,
     start_from,
     taken_columns,
 )
 from regard.runs.memory_plan import check_weights, halvings
 from regard.runs.rehearsal import rehearse
 from regard.runs.resuming import check_resumed, origins_of
+from regard.runs.run import Run, model_of, routed, task_of
 from regard.runs.teaching import CHOICE, Teaching, corrections_of
 from regard.runs.texts import dev_examples, learn_run_columns, training_batches
 from regard.runs.training_links import training_links
@@ -103,7 +105,7 @@ def train_run(experiment: Experiment, *, resume: bool = False, quiet: bool = Fal
             with ExitStack() as making:
                 parts = world.in_order(lambda: _prepared(experiment, folder, progress, world, resume, stack, making))
                 trainer = _trainer(parts, folder, progress, world).prepare(resume=folder.started)
-            world.by_first(lambda: folder.keep(parts.experiment))
+            world.by_first(lambda: folder.keep(parts.experiment, parts.before))
             if advice := phrases_advice(parts.experiment):
                 progress.say(advice)
             try:
@@ -168,6 +170,7 @@ class _Parts(NamedTuple):
     """What a trainer is made of."""
 
     experiment: Experiment
+    before: Experiment  # as the run was saved; the same for a new one
     model: Model
     objective: Objective
     batches: Stream
@@ -193,30 +196,39 @@ def _prepared(
     if resume:
         experiment = replace(experiment, data=experiment.data.located())
     if not world.first:
-        return _parts(experiment, folder, folder.vocabularies(experiment), progress, world)
+        return _parts(experiment, experiment, folder, Run.open(folder).vocabularies, progress, world)
     check_weights(experiment)
     rehearse(experiment, starts=not resume)
     if resume:
         settings_file(folder.path)  # else no lock is left in a folder that is no run
         stack.enter_context(folder.held())
-        check_resumed(experiment, folder, progress.say)
+        saved = Run.open(folder)
+        check_resumed(experiment, saved, progress.say)
         _open_log(progress)  # before a training that begins anew empties it
         if not folder.started:
             progress.warn(f"{folder} has no checkpoint: training begins anew")
+        before = saved.experiment
+        if folder.started:
+            for change in folder.changed_environment():
+                progress.warn(f"{change}: the weights may differ in their last bits from those of an unbroken run")
+            return _parts(experiment, before, folder, saved.vocabularies, progress, world)
     else:
         stack.enter_context(folder.created())
         making.enter_context(folder.preparing(experiment))
-    return _parts(experiment, folder, _columns(experiment, folder, progress), progress, world)
+        before = experiment
+    return _parts(experiment, before, folder, _learnt_columns(experiment, folder, progress), progress, world)
 
 
-def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress: Progress, world: World) -> _Parts:
+def _parts(
+    experiment: Experiment, before: Experiment, folder: RunFolder, columns: Columns, progress: Progress, world: World
+) -> _Parts:
     model = model_of(experiment, columns).to(world.device)
     task = routed(task_of(experiment, columns), model, experiment)
     new = not folder.started
     frozen = experiment.init is not None and experiment.init.frozen
     kept = kept_frozen(folder) if frozen and not new else None
     takes = experiment.init is not None and (new or (frozen and kept is None))
-    taken = initial_values(experiment, model, columns, progress.say) if takes else []
+    taken = initial_values(experiment, model, columns, origin_of(experiment), progress.say) if takes else []
     views = {name: view for name, view in experiment.views().items() if view.data.train}
     routes = {name: routed(task, model, view).route for name, view in views.items()}
     batches = training_batches(experiment, folder, task, progress.say, routes)
@@ -246,7 +258,9 @@ def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress
     taught = isinstance(validation, Teaching)
     higher_is_better = taught or task.measure(experiment.training.metric).higher_is_better is True
     halved = halvings(experiment, world.device) if new else 0
-    return _Parts(experiment, model, objective, batches, validation, higher_is_better, is_whole(model, taken), halved)
+    return _Parts(
+        experiment, before, model, objective, batches, validation, higher_is_better, is_whole(model, taken), halved
+    )
 
 
 def _validation(
@@ -284,17 +298,14 @@ def _trainer(parts: _Parts, folder: RunFolder, progress: Progress, world: World)
     )
 
 
-def _columns(experiment: Experiment, folder: RunFolder, progress: Progress) -> Columns:
-    if not folder.started:
-        progress.cut(0)
-        folder.begin(origins_of(experiment))
-        known = {} if experiment.init is None else taken_columns(experiment, folder, experiment.init, progress.say)
-        columns = learn_run_columns(experiment, folder, progress.say, known)
-        folder.seal()
-        return columns
-    for change in folder.changed_environment():
-        progress.warn(f"{change}: the weights may differ in their last bits from those of an unbroken run")
-    return folder.vocabularies(experiment)
+def _learnt_columns(experiment: Experiment, folder: RunFolder, progress: Progress) -> Columns:
+    """Begin a run: note its origins, and learn what its columns have to know."""
+    progress.cut(0)
+    folder.begin(origins_of(experiment))
+    known = taken_columns(experiment, folder, origin_of(experiment), progress.say)
+    columns = learn_run_columns(experiment, folder, progress.say, known)
+    folder.seal()
+    return columns
 
 
 def _measures(experiment: Experiment, task: Task) -> list[Measure]:

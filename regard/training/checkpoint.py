@@ -119,13 +119,20 @@ def load(folder: Path, *, training: bool = True) -> Checkpoint:
         raise CheckpointError(folder, f"has format {content.get('format')}, this version reads {FORMAT}")
     try:
         state = parse_json((folder / STATE).read_text(encoding="utf-8"))
-        model = _read(folder / MODEL)
-        model.update({alias: model[name] for alias, name in state["aliases"].items()})
+        model = _model(folder, state)
         rest = [_read(path) if training and path.exists() else {} for path in _rest(folder)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         raise CheckpointError(folder, f"cannot be read: {_line(error)}") from error
     objective, optimizers, generators = rest
     return Checkpoint(folder, model, objective, optimizers, generators, state)
+
+
+def weights_of(checkpoint: Checkpoint) -> Tensors:
+    """Read the model's tensors of a checkpoint that was verified."""
+    try:
+        return _model(checkpoint.folder, checkpoint.state)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(checkpoint.folder, f"cannot be read: {_line(error)}") from error
 
 
 def load_model(model: nn.Module, checkpoint: Checkpoint) -> None:
@@ -231,6 +238,12 @@ def _generators() -> Tensors:
     if torch.cuda.is_available():
         found["cuda"] = torch.cuda.get_rng_state()
     return found
+
+
+def _model(folder: Path, state: Mapping[str, Any]) -> Tensors:
+    """Those of the model, tied ones under each of their names."""
+    found = _read(folder / MODEL)
+    return {**found, **{alias: found[name] for alias, name in state["aliases"].items()}}
 
 
 def _read(path: Path) -> Tensors:

@@ -16,7 +16,7 @@ from regard.cli.app import app
 from regard.explain.head_gates import heads_in
 from regard.explain.head_patterns import PATTERNS
 from regard.reports.heads import gates_without, losses, mean_slopes
-from regard.runs import RunFolder
+from regard.runs import Run
 from regard.runs.texts import dev_examples
 
 EXAMPLES = {"source": ["a dog runs", "two cats", "he reads"], "target": ["ein Hund läuft", "zwei Katzen", "er liest"]}
@@ -48,7 +48,7 @@ def test_every_head_is_told_with_its_figures(run, found):
 
 def test_an_ablation_is_the_difference_of_two_losses(run, found):
     predictor = load(run, ["device=cpu"])
-    dev = dev_examples(RunFolder(run).experiment([]), predictor.task, print)
+    dev = dev_examples(Run.open(run).experiment, predictor.task, print)
     examples, one = {name: values[: found["examples"]] for name, values in dev.items()}, found["heads"][-1]
     whole = losses(predictor, examples, {})
     without = losses(predictor, examples, gates_without([(one["module"], one["head"] - 1)], predictor))

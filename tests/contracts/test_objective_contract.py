@@ -12,7 +12,7 @@ from regard.experiment import load_experiment
 from regard.models import Model
 from regard.objectives import OBJECTIVES, Context, Objective
 from regard.registry import Choice
-from regard.runs.assembly import model_of, task_of
+from regard.runs.run import model_of, task_of
 
 NEEDED = {"teacher": "run", "features": [Choice("length_ratio")]}  # settings without a default, by name
 KINDS = (

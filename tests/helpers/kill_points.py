@@ -16,7 +16,7 @@ import torch
 
 from regard.errors import RegardError
 from regard.experiment import SETTINGS_FILE, Experiment, read_experiment
-from regard.runs import RunFolder, train_run
+from regard.runs import Run, RunFolder, train_run
 from regard.training import checkpoint as files
 
 WRITES = os.O_WRONLY | os.O_RDWR
@@ -45,7 +45,7 @@ class Job(NamedTuple):
     def experiment(self, *, resume: bool) -> Experiment:
         """The settings, as the command reads them."""
         if resume:
-            return RunFolder(self.run).experiment([one for one in self.words if one.startswith("training.max_")])
+            return Run.open(self.run, [one for one in self.words if one.startswith("training.max_")]).experiment
         return read_experiment(None, [*self.words, f"run={self.run}"], start=self.start)
 
     def call(self, *, resume: bool) -> bool:
@@ -120,7 +120,7 @@ def opens(run: Path) -> None:
     except RegardError:
         return
     folder = RunFolder(run)
-    folder.columns(folder.experiment())
+    assert Run.open(folder).columns
     folder.checkpoint()
 
 

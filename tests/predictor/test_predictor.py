@@ -12,6 +12,7 @@ from torch.testing import assert_close
 from regard.attention import recording
 from regard.decoding import SEARCHES
 from regard.errors import DataError
+from regard.experiment import DecodingSettings
 from regard.explain import to_json
 from regard.models import AttentionSettings
 from regard.ops.plain import plain
@@ -39,7 +40,8 @@ def predictor_of(search, **model):
     heads = AttentionSettings(num_heads=2)
     settings = dict(dim=8, encoder=blocks, decoder=blocks, attention=heads, self_attention=heads, **model)
     model, task = build_translator(settings, len(tokenizer), len(tokenizer)), translation_of(tokenizer)
-    return Predictor(model, task, engine_of(model, task, search), batch_tokens=60, max_source=60)
+    limits = DecodingSettings(batch_tokens=60, max_source=60)
+    return Predictor(model, task, engine_of(model, task, search), settings=limits)
 
 
 def test_weights_are_arrays_with_labelled_axes(predictor):

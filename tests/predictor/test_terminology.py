@@ -10,6 +10,7 @@ from regard.decoding import SEARCHES, BeamSearch
 from regard.documents.glossary import Glossary
 from regard.documents.words import word_spans
 from regard.errors import ConfigError, DataError
+from regard.experiment import DecodingSettings
 from regard.models import AttentionSettings
 from regard.predictor import Predictor
 from regard.predictor.terminology import MOST_PIECES, TermPhrases, Wanted, with_terms
@@ -29,7 +30,8 @@ def predictor_of(tokenizer, search, cost=1.0):
     settings = dict(dim=8, encoder=blocks, decoder=blocks, attention=heads, self_attention=heads)
     model, task = build_translator(settings, len(tokenizer), len(tokenizer)), translation_of(tokenizer)
     built = SEARCHES.build(search)
-    return Predictor(model, task, engine_of(model, task, search), search=built, max_source=60, term_cost=cost)
+    limits = DecodingSettings(max_source=60, term_cost=cost)
+    return Predictor(model, task, engine_of(model, task, search), search=built, settings=limits)
 
 
 @pytest.fixture(params=["characters", "words", "subwords"])

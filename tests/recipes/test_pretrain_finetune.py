@@ -9,7 +9,7 @@ from small_runs import regard, unsaid
 from regard.errors import ConfigError
 from regard.recipes import pretrain_finetune as module
 from regard.reports.compare import train
-from regard.runs import RunFolder
+from regard.runs import Run
 from regard.training.interrupt import Interrupted
 
 TEXTS = [f"{'good' if number % 2 else 'bad'} film number {number}" for number in range(160)]
@@ -51,9 +51,9 @@ def test_it_tells_both_ways_for_each_number_of_labels(method, files):
     for name in ("40", "all"):
         systems = {one["name"]: one for one in found[name]["systems"]}
         assert set(systems) == {"scratch", "pretrained"}
-        started = RunFolder(files / "run" / f"labels-{name}" / "pretrained-seed1").experiment()
+        started = Run.open(files / "run" / f"labels-{name}" / "pretrained-seed1").experiment
         assert started.init.run == files / "run" / "pretrained"
-        learnt = RunFolder(files / "run" / "pretrained").experiment().model.settings
+        learnt = Run.open(files / "run" / "pretrained").experiment.model.settings
         part = "decoder" if method == "language_model" else "encoder"
         assert started.model.settings[part] == learnt[part] and learnt[part].settings["num_layers"] == 1
         assert (started.objective.name == "with_language_model") == (method == "language_model")

@@ -1,5 +1,6 @@
 """Links read off a translator, by hand: words of several pieces, heads, words that rest on the end symbol."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,6 +22,7 @@ from regard.recipes.translator_alignment import (
 )
 from regard.registry import Choice
 from regard.results import AttentionMap, Explanation, Prediction, WordRelevance
+from regard.runs.measurements import Measurements
 from regard.text import train_tokenizer
 
 # das | Haus | end, of a target with the pieces a, b | c | end: by one head as it is written, by the other a step later
@@ -41,7 +43,8 @@ class Characters:
 class Known:
     """A translator whose weights are known."""
 
-    def __init__(self):
+    def __init__(self, folder=Path("run")):
+        self.run = SimpleNamespace(path=folder, measurements=Measurements(folder, lambda: "abc"))
         columns = {"source": TextColumn(train_tokenizer(Choice("words"), TEXTS)), "target": Characters()}
         self.task = SimpleNamespace(vocabularies=columns, alignment_head=None)
 
@@ -97,36 +100,24 @@ def test_the_head_with_least_error_comes_first():
     assert translator_links(Known(), [PAIR], best.way) == [[(0, 0)]]
 
 
-class Folder:
-    """A run whose weights are told by a word."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def weights_digest(self):
-        return "abc"
-
-
 def test_a_way_is_measured_once_and_kept(tmp_path, monkeypatch):
     links, told = frozenset({(0, 0)}), []
-    monkeypatch.setattr(
-        translator_alignment, "_dev", lambda folder, predictor, say: ([PAIR], [GoldAlignment(links, links)])
-    )
-    folder = Folder(tmp_path)
-    way = chosen_way(folder, Known(), None, told.append)
+    monkeypatch.setattr(translator_alignment, "_dev", lambda predictor, say: ([PAIR], [GoldAlignment(links, links)]))
+    predictor = Known(tmp_path)
+    way = chosen_way(predictor, None, told.append)
     assert translator_links(Known(), [PAIR], way) == [[(0, 0)]]
     assert len(told) == len(translator_alignment.TRIED)
-    monkeypatch.setattr(translator_alignment, "_dev", lambda folder, predictor, say: pytest.fail("measured again"))
-    assert chosen_way(folder, Known(), None, told.append) == way
-    assert chosen_way(folder, Known(), "lrp", told.append).by == "lrp"
+    monkeypatch.setattr(translator_alignment, "_dev", lambda predictor, say: pytest.fail("measured again"))
+    assert chosen_way(predictor, None, told.append) == way
+    assert chosen_way(predictor, "lrp", told.append).by == "lrp"
 
 
 def test_a_trained_head_links_where_nothing_is_there_to_choose_by(tmp_path, monkeypatch):
-    monkeypatch.setattr(translator_alignment, "_dev", lambda folder, predictor, say: None)
-    predictor = Known()
+    monkeypatch.setattr(translator_alignment, "_dev", lambda predictor, say: None)
+    predictor = Known(tmp_path)
     with pytest.raises(DataError, match="no dev part to choose an alignment by"):
-        chosen_way(Folder(tmp_path), predictor, None, print)
+        chosen_way(predictor, None, print)
     predictor.task.alignment_head = AlignmentHead(0, 1, ahead=True)
-    assert chosen_way(Folder(tmp_path), predictor, None, print) == Way(head=AlignmentHead(0, 1, ahead=True))
+    assert chosen_way(predictor, None, print) == Way(head=AlignmentHead(0, 1, ahead=True))
     with pytest.raises(DataError, match="no dev part"):
-        chosen_way(Folder(tmp_path), predictor, "lrp", print)
+        chosen_way(predictor, "lrp", print)

@@ -12,7 +12,7 @@ from small_runs import SMALL, regard, unsaid, write_texts
 from regard import load
 from regard.config import is_unfinished
 from regard.errors import ConfigError, RegardError
-from regard.runs import RunFolder, train_run
+from regard.runs import Run, RunFolder, train_run
 from regard.runs.lock import LOCK, locked
 
 SETTINGS, LEARNT = ["experiment.yaml"], ["environment.json", "origins.json", "text", "manifest.json"]
@@ -108,5 +108,5 @@ def test_a_folder_whose_name_is_no_text_is_trained_resumed_and_opened(tmp_path):
         command = [sys.executable, "-m", "regard", *map(os.fsencode, rest)]
         done = subprocess.run(command, input=b"a dog\n", capture_output=True, check=False)
         assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr.decode(errors="replace")
-    assert train_run(RunFolder(run).experiment(["training.max_updates=3"]), resume=True, quiet=True)
+    assert train_run(Run.open(run, ["training.max_updates=3"]).experiment, resume=True, quiet=True)
     assert len(load(run).predict(["a dog"])) == 1

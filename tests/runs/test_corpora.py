@@ -8,8 +8,8 @@ from small_runs import SMALL, regard, write_texts
 from regard.data.mixed_stream import MixedStream
 from regard.errors import ConfigError
 from regard.experiment import load_experiment, read_experiment
-from regard.runs import RunFolder
-from regard.runs.assembly import task_of
+from regard.runs import Run, RunFolder
+from regard.runs.run import task_of
 from regard.runs.texts import training_batches, training_readers
 from regard.training import checkpoint as files
 
@@ -32,8 +32,9 @@ def trained(words, run, *more):
 
 
 def batches_of(folder):
-    experiment = folder.experiment()
-    columns = folder.columns(experiment)
+    opened = Run.open(folder)
+    experiment = opened.experiment
+    columns = opened.columns
     return training_batches(experiment, folder, task_of(experiment, columns), lambda _: None)
 
 
@@ -44,9 +45,10 @@ def weights(run):
 def test_all_corpora_are_learnt_from(words, tmp_path):
     words = [word for word in words if not word.startswith("text.")]
     folder = trained([*words, "text.tokenizer=words"], tmp_path / "run")
-    experiment = folder.experiment()
+    opened = Run.open(folder)
+    experiment = opened.experiment
     assert [len(list(reader)) for reader in training_readers(experiment).values()][1:] == [len(SPOKEN)]
-    ids = folder.columns(experiment)["target"].encode_batch(["danke", "Hund", "Baum"])
+    ids = opened.columns["target"].encode_batch(["danke", "Hund", "Baum"])
     assert [len(row) for row in ids][:2] == [1, 1] and len(ids[2]) > 1  # unknown words are spelt
 
 
@@ -128,4 +130,4 @@ def test_unknown_columns_are_faults(words, tmp_path):
 
 def test_what_is_held_out_is_a_share_of_train_alone(words, tmp_path):
     folder = trained(words, tmp_path / "run")
-    assert folder.experiment().data.dev_share == 0.05  # of 12 pairs, whatever else there is
+    assert Run.open(folder).experiment.data.dev_share == 0.05  # of 12 pairs, whatever else there is

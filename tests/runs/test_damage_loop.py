@@ -11,7 +11,7 @@ from small_runs import SMALL, regard, write_texts
 
 from regard import load
 from regard.errors import RegardError
-from regard.runs import RunFolder, train_run
+from regard.runs import Run, train_run
 from regard.training.progress import Progress
 
 DAMAGES = 1000
@@ -36,7 +36,7 @@ def answers_of(run):
 
 def weights_of(run):
     """Of the run gone on with."""
-    assert train_run(RunFolder(run).experiment(["training.max_updates=6"]), resume=True, quiet=True)
+    assert train_run(Run.open(run, ["training.max_updates=6"]).experiment, resume=True, quiet=True)
     return result_of(run)[0], answers_of(run)
 
 

@@ -15,9 +15,9 @@ from regard.data.manifest import MANIFEST
 from regard.errors import RegardError
 from regard.recipes.tuning import FIRST, keep_choice, learn_tables
 from regard.registry import Choice
-from regard.runs import RunFolder, train_run
+from regard.runs import Run, train_run
 from regard.runs.adequacy import learn_translations
-from regard.runs.measurements import ALIGNMENT, CALIBRATION, GRADES, keep_measured, kept_grades
+from regard.runs.measurements import ALIGNMENT, CALIBRATION, GRADES
 from regard.runs.shortlist import learn_shortlist
 from regard.serve.engine.model_card import learnt_of
 from regard.training.progress import Progress
@@ -34,23 +34,23 @@ def run(tmp_path_factory):
     linked = "penalties=guided_alignment"
     done = regard("train", *SMALL, linked, *write_texts(place), "--run", place / "run", "--quiet")
     assert done.code == 0, done.said
-    folder = RunFolder(place / "run")
-    learn_shortlist(folder)
-    learn_translations(folder)
-    learn_tables(folder, folder.experiment())
-    keep_choice(folder.path / "tuning" / "decoding.yaml", {"search": Choice("beam", {"size": 2}), "features": FIRST})
-    keep_measured(folder, CALIBRATION, {"items": {"name": "temperature", "settings": {"temperature": 2.0}}})
-    keep_measured(folder, ALIGNMENT, {"ways": {}})
-    keep_measured(folder, GRADES, {"lines": 4, "methods": {"lrp": 0.5}})
-    return folder.path
+    made = Run.open(place / "run")
+    learn_shortlist(made)
+    learn_translations(made)
+    learn_tables(made)
+    keep_choice(made.path / "tuning" / "decoding.yaml", {"search": Choice("beam", {"size": 2}), "features": FIRST})
+    made.measurements.keep(CALIBRATION, {"items": {"name": "temperature", "settings": {"temperature": 2.0}}})
+    made.measurements.keep(ALIGNMENT, {"ways": {}})
+    made.measurements.keep(GRADES, {"lines": 4, "methods": {"lrp": 0.5}})
+    return made.path
 
 
 def used(run: Path) -> None:
     """Everything that reads a trained run reads it."""
-    predictor, folder = load(run, ALL), RunFolder(run)
+    predictor = load(run, ALL)
     predictor.predict(TEXTS)
-    kept_grades(folder)
-    learnt_of(folder.experiment(), folder, predictor.task)
+    predictor.run.measurements.grades()
+    learnt_of(predictor.run, predictor.task)
 
 
 def outcome(run: Path, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -63,7 +63,7 @@ def outcome(run: Path, monkeypatch: pytest.MonkeyPatch) -> str:
             used(run)
         said += [str(one.message) for one in caught]
         if not said:
-            train_run(RunFolder(run).experiment(["training.max_updates=3"]), resume=True, quiet=True)
+            train_run(Run.open(run, ["training.max_updates=3"]).experiment, resume=True, quiet=True)
     except RegardError as error:
         said.append(str(error))
     assert not any("\n" in line for line in said)

@@ -8,7 +8,7 @@ from small_runs import regard
 from torch.testing import assert_close
 
 import regard as package
-from regard.runs import RunFolder
+from regard.runs import Run, RunFolder
 
 LINES = ["the man has a cat", "the dog sees a cow, and runs", "a house is red"]
 STEP = ["training.max_updates=1", "training.validate_every=1", "training.average=1", "training.learning_rate=1e-9"]
@@ -96,7 +96,7 @@ def test_a_table_tells_a_run_with_labels_another_task(first, second, task, folde
     assert done.code == 0, done.said
     assert "anew" not in done.said  # all labels are, as the task is another one
     assert f"{second} tells the task, {task}; vocabulary and network come from {before}" in done.said
-    assert RunFolder(after).experiment().task.name == task
+    assert Run.open(after).experiment.task.name == task
     old, new = weights(before), weights(after)
     body = [key for key in new if key.split(".")[0] in ("embedder", "encoder")]
     assert_close({key: new[key] for key in body}, {key: old[key] for key in body}, rtol=0, atol=1e-7)

@@ -10,8 +10,8 @@ from regard.data.examples import Example
 from regard.data.readers import Fold, Reader
 from regard.experiment import read_experiment
 from regard.reports.evaluation import evaluate
-from regard.runs import RunFolder, texts
-from regard.runs.assembly import task_of
+from regard.runs import Run, RunFolder, texts
+from regard.runs.run import task_of
 from regard.runs.texts import dev_examples, training_readers
 from regard.tasks import TASKS
 
@@ -84,8 +84,9 @@ def test_a_run_of_a_fold_is_evaluated_without_files(table, tmp_path):
     done = regard("train", table, *TINY, "data.folds=5", "data.fold=2", "--run", tmp_path / "run", "--quiet")
     assert done.code == 0, done.said
     folder = RunFolder(tmp_path / "run")
-    experiment = folder.experiment()
-    test = texts.test_examples(experiment, task_of(experiment, folder.columns(experiment)))
+    opened = Run.open(folder)
+    experiment = opened.experiment
+    test = texts.test_examples(experiment, task_of(experiment, opened.columns))
     assert evaluate([tmp_path / "run"]).examples == len(test["text"]) > 20
     more = regard("train", "--resume", "--run", tmp_path / "run", "data.fold=3", "training.max_updates=3")
     assert unsaid(more, "data.fold: cannot change in a run that has begun: 2 → 3") == []

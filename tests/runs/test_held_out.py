@@ -7,8 +7,8 @@ from regard.experiment import read_experiment
 from regard.experiment.data import DataSettings
 from regard.registry import Choice
 from regard.reports.evaluation import evaluate
-from regard.runs import RunFolder, texts
-from regard.runs.assembly import task_of
+from regard.runs import Run, RunFolder, texts
+from regard.runs.run import task_of
 from regard.runs.texts import dev_examples, training_readers
 
 COUNT = 400
@@ -22,8 +22,9 @@ def words(tmp_path):
 
 
 def parts_of(folder):
-    experiment = folder.experiment()
-    task = task_of(experiment, folder.columns(experiment))
+    opened = Run.open(folder)
+    experiment = opened.experiment
+    task = task_of(experiment, opened.columns)
     train = [example.texts["source"] for example in training_readers(experiment)["train"]]
     dev = dev_examples(experiment, task, lambda _: None)
     return train, dev["source"], texts.test_examples(experiment, task)["source"]

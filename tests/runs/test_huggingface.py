@@ -14,7 +14,7 @@ from torch.testing import assert_close
 from regard import load
 from regard.models.pair_encoder import joined_pair
 from regard.records import Decoded, Sequences
-from regard.runs import RunFolder, assemble
+from regard.runs import Run
 
 WRITERS = {"bert": write_bert, "roberta": write_roberta}
 TEXTS = ["the dog sees a cat", "two red apples", "The man has the unknown dog .", "a cat, a dog"]
@@ -54,7 +54,7 @@ def test_a_masked_language_model_has_the_same_states(kind, prefix, tmp_path):
     folder = WRITERS[kind](tmp_path / "foreign", prefix=f"{kind}." if prefix is None else prefix)
     task = ["--text", lines(tmp_path), "task=masked_language_model"]
     run = begun(tmp_path, "--from", folder, *task)
-    model, task, _ = assemble(RunFolder(run))
+    model, task, _ = Run.open(run).assembled()
     state, config = state_of(folder)
     column = task.vocabularies["text"]
     for text in TEXTS:
@@ -69,7 +69,7 @@ def test_a_masked_language_model_has_the_same_states(kind, prefix, tmp_path):
 def test_its_head_is_the_same(kind, name, tmp_path):
     folder = WRITERS[kind](tmp_path / "foreign")
     run = begun(tmp_path, f"init.huggingface={folder}", "--text", lines(tmp_path), "task=masked_language_model")
-    model, task, _ = assemble(RunFolder(run))
+    model, task, _ = Run.open(run).assembled()
     state, config = state_of(folder)
     order = torch.tensor(task.vocabularies["text"].tokenizer.order)
     inner = f"{name}.transform." if kind == "bert" else f"{name}."
@@ -101,7 +101,7 @@ def test_a_classifier_has_the_pooling_and_needs_the_folder_no_more(tmp_path):
     write_bert(folder, head=False)
     fresh = tmp_path / "fresh"
     fresh.mkdir()
-    model, task, _ = assemble(RunFolder(begun(fresh, table, f"init={{huggingface: '{folder}'}}")))
+    model, task, _ = Run.open(begun(fresh, table, f"init={{huggingface: '{folder}'}}")).assembled()
     ids = task.vocabularies["text"].encode("the dog sees")
     assert ids[0] == 1
     states = read(model, [*ids, 2])
@@ -115,7 +115,7 @@ def test_a_classifier_has_the_pooling_and_needs_the_folder_no_more(tmp_path):
 def test_pairs_are_told_apart(tmp_path):
     folder = write_bert(tmp_path / "foreign", hidden_act="relu", head=False)
     table = lines(tmp_path, "{0}\tThe dog sees {2} cats\ta man has {2} apples\n", "a.tsv")
-    model, task, _ = assemble(RunFolder(begun(tmp_path, table, "--from", folder)))
+    model, task, _ = Run.open(begun(tmp_path, table, "--from", folder)).assembled()
     batch = task.batch(task.encode([{"first": "the dog", "second": "a cat", "label": "a"}]))
     ids = joined_pair(batch.sequences("first"), batch.sequences("second")).items[0].tolist()
     assert (ids[0], ids.index(2), ids[-1], len(ids)) == (1, 3, 2, 7)
@@ -144,7 +144,7 @@ def test_a_bert_in_lower_case_fills_masks(tmp_path):
     save_file(renamed, folder / "model.safetensors")
     other = tmp_path / "other"
     other.mkdir()
-    mine, theirs = (assemble(RunFolder(run))[0] for run in (run, begun(other, "--from", folder, *task)))
+    mine, theirs = (Run.open(run).assembled()[0] for run in (run, begun(other, "--from", folder, *task)))
     assert_close(mine.state_dict(), theirs.state_dict(), rtol=0, atol=0)
 
 
@@ -152,7 +152,7 @@ def test_the_folder_may_be_named_from_here(tmp_path, monkeypatch):
     folder, text = write_bert(tmp_path / "foreign"), lines(tmp_path)
     monkeypatch.chdir(tmp_path)
     run = begun(tmp_path, "--from", "../" + tmp_path.name + "/foreign", "--text", text, "task=masked_language_model")
-    assert RunFolder(run).experiment().init.huggingface == folder
+    assert Run.open(run).experiment.init.huggingface == folder
 
 
 def damaged(folder: Path, name: str, change: object) -> None:

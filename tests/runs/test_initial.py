@@ -12,7 +12,7 @@ from small_runs import SMALL, regard, unsaid
 
 from regard.data import toy
 from regard.registry import Choice
-from regard.runs import RunFolder, assemble
+from regard.runs import Run, RunFolder
 from regard.runs.initial import names_by_part
 
 SIZE = "text.tokenizer.size=400"
@@ -67,7 +67,7 @@ def losses(run):
 
 def loss_on(run, source, target):
     """Nats per piece of a dev part under the model of a run, pair by pair."""
-    model, task, _ = assemble(RunFolder(run))
+    model, task, _ = Run.open(run).assembled()
     texts = (Path(file).read_text(encoding="utf-8").splitlines() for file in (source, target))
     pairs = [{"source": one, "target": other} for one, other in zip(*texts, strict=True)]
     batches = [task.batch(task.encode([pair])) for pair in pairs]
@@ -93,9 +93,9 @@ def test_fine_tuning_starts_where_the_other_run_ended(trained, others, tmp_path)
         assert torch.equal(weights(tuned)[name], tensor)
     for file in (trained / "text").rglob("*"):
         assert file.is_dir() or (tuned / "text" / file.relative_to(trained / "text")).read_bytes() == file.read_bytes()
-    known = RunFolder(trained).experiment()
-    assert RunFolder(tuned).experiment().model == known.model
-    assert RunFolder(tuned).experiment().text == known.text
+    known = Run.open(trained).experiment
+    assert Run.open(tuned).experiment.model == known.model
+    assert Run.open(tuned).experiment.text == known.text
     assert begun(*FEW, "model.tied=target", "text.shared=false", *others, "--run", fresh).code == 0
     assert losses(tuned)[0] < losses(fresh)[0] - 0.3
     assert losses(tuned)[0] == pytest.approx(loss_on(trained, others[5], others[7]), abs=1e-4)
@@ -111,7 +111,7 @@ def test_parts_are_taken_and_the_rest_is_new(trained, others, tmp_path):
     run = tmp_path / "run"
     done = begun(*MODEL, start(trained, "encoder", "source_embedder"), *others, "--run", run, "training.seed=9")
     assert done.code == 0, done.said
-    mine, theirs, fresh = weights(run), weights(trained), names_by_part(assemble(RunFolder(run)).model)
+    mine, theirs, fresh = weights(run), weights(trained), names_by_part(Run.open(run).assembled().model)
     taken = {*fresh["encoder"].values(), *fresh["source_embedder"].values()}
     for name, tensor in mine.items():
         assert torch.equal(tensor, theirs[name]) == (name in taken), name
@@ -120,7 +120,7 @@ def test_parts_are_taken_and_the_rest_is_new(trained, others, tmp_path):
     rest = re.search(r"new: target_embedder, decoder: ([\d,]+) parameters", told)
     assert first and rest, told
     counts = [int(found[1].replace(",", "")) for found in (first, rest)]
-    model = assemble(RunFolder(run)).model
+    model = Run.open(run).assembled().model
     assert sum(counts) == sum(one.numel() for one in model.parameters())
     parts = [*model.parts()["encoder"], *model.parts()["source_embedder"]]
     assert counts[0] == sum(one.numel() for part in parts for one in part.parameters())
@@ -187,7 +187,7 @@ def test_labels_are_learnt_where_the_other_run_has_none(reader, german, tmp_path
     assert "vocabularies of text are those of" in " ".join(done.said.split())
     assert pieces(run, "shared") == pieces(reader, "shared")
     assert torch.equal(weights(run)["embedder.table"], weights(reader)["decoder.embedder.table"])
-    assert set(RunFolder(run).columns(RunFolder(run).experiment())["label"].labels) == {"a", "b"}
+    assert set(Run.open(run).columns["label"].labels) == {"a", "b"}
 
 
 @pytest.mark.parametrize(

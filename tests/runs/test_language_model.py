@@ -17,7 +17,7 @@ from regard.data import READERS
 from regard.errors import ConfigError
 from regard.experiment import read_experiment
 from regard.registry import Choice
-from regard.runs import RunFolder
+from regard.runs import Run, RunFolder
 from regard.runs.texts import dev_examples, training_readers
 
 LINES = [f"the {who} {does} a {what}" for who in ("man", "dog") for does in ("has", "sees") for what in ("cat", "cow")]
@@ -164,7 +164,7 @@ def test_sampled_pieces_do_not_go_with_windows(tmp_path):
 def test_a_text_is_all_that_must_be_said(tmp_path):
     settings = [word for word in settings_of(tmp_path) if not word.startswith(("task", "data"))]
     train("--text", tmp_path / "text", *settings, "training.max_updates=1", "task.window=20", "--run", tmp_path / "run")
-    experiment = RunFolder(tmp_path / "run").experiment()
+    experiment = Run.open(tmp_path / "run").experiment
     assert experiment.task == Choice("language_model", {"window": 20, "context": 0})
     assert (experiment.training.metric, experiment.objective.settings["label_smoothing"]) == ("perplexity", 0.0)
     assert experiment.decoding.search.name == "sampling"

@@ -15,7 +15,7 @@ from small_runs import SMALL, regard, unsaid, write_texts
 from regard import __version__, load
 from regard.data import manifest
 from regard.errors import RegardError
-from regard.runs import RunFolder
+from regard.runs import Run, RunFolder
 from regard.runs.folder import FORMAT
 from regard.training import checkpoint as files
 
@@ -101,7 +101,7 @@ def test_settings_that_were_cut_short_are_told_at_every_line(run):
     for lines in range(whole.count("\n")):
         (run / SETTINGS).write_text("".join(whole.splitlines(keepends=True)[:lines]))
         with pytest.raises(RegardError, match=r"experiment\.yaml: was edited or damaged"):
-            RunFolder(run).experiment()
+            Run.open(run)
 
 
 def test_who_edits_the_settings_is_told_what_to_do_instead(run):
@@ -163,7 +163,7 @@ def test_settings_that_are_replaced_when_it_is_killed_leave_a_run_that_opens(run
         patch.setattr(os, "replace", rename)
         assert regard("train", run, *MORE).code != 0
     assert len(done) == renames
-    assert RunFolder(run).experiment().training.max_updates == (3 if run / SETTINGS in done else 2)
+    assert Run.open(run).experiment.training.max_updates == (3 if run / SETTINGS in done else 2)
     assert regard("predict", run, given="a dog\n").code == 0
     assert regard("train", run, *MORE).code == 0
     assert len(json.loads((run / "manifest.json").read_text())["files"][SETTINGS]) == 1
@@ -184,7 +184,7 @@ def test_settings_of_an_earlier_version_that_were_cut_short_are_told_at_every_li
     for lines in range(whole.count("\n")):
         (older / SETTINGS).write_text("".join(whole.splitlines(keepends=True)[:lines]))
         with pytest.raises(RegardError, match=r"experiment\.yaml"):
-            RunFolder(older).experiment()
+            Run.open(older)
 
 
 @pytest.mark.parametrize(

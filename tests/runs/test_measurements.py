@@ -2,41 +2,35 @@
 
 import pytest
 
-from regard.runs.measurements import GRADES, keep_grades, kept_grades
+from regard.runs.measurements import GRADES, Measurements
 
 
-class Folder:
-    """A run whose weights are told by a word."""
-
-    def __init__(self, path, weights):
-        self.path, self.weights = path, weights
-
-    def weights_digest(self):
-        return self.weights
+def measurements(path, digest="abc"):
+    return Measurements(path, lambda: digest)
 
 
 def test_grades_of_the_same_lines_stand_together(tmp_path):
-    run = Folder(tmp_path, "abc")
-    assert kept_grades(run) is None
-    keep_grades(run, 40, {"lrp": 1, "random": 2})
-    keep_grades(run, 40, {"lrp": 3, "saliency": 4})
-    assert kept_grades(run) == {"lines": 40, "methods": {"lrp": 3, "random": 2, "saliency": 4}}
-    keep_grades(run, 20, {"lrp": 5})
-    assert kept_grades(run) == {"lines": 20, "methods": {"lrp": 5}}
+    run = measurements(tmp_path)
+    assert run.grades() is None
+    run.keep_grades(40, {"lrp": 1, "random": 2})
+    run.keep_grades(40, {"lrp": 3, "saliency": 4})
+    assert run.grades() == {"lines": 40, "methods": {"lrp": 3, "random": 2, "saliency": 4}}
+    run.keep_grades(20, {"lrp": 5})
+    assert run.grades() == {"lines": 20, "methods": {"lrp": 5}}
 
 
 def test_grades_of_other_weights_say_nothing(tmp_path):
-    keep_grades(Folder(tmp_path, "abc"), 40, {"lrp": 1})
-    trained = Folder(tmp_path, "abd")
-    assert kept_grades(trained) is None
-    keep_grades(trained, 40, {"saliency": 2})
-    assert kept_grades(trained) == {"lines": 40, "methods": {"saliency": 2}}
+    measurements(tmp_path).keep_grades(40, {"lrp": 1})
+    trained = measurements(tmp_path, "abd")
+    assert trained.grades() is None
+    trained.keep_grades(40, {"saliency": 2})
+    assert trained.grades() == {"lines": 40, "methods": {"saliency": 2}}
 
 
 def test_damaged_grades_are_warned_of_and_not_used(tmp_path):
-    run = Folder(tmp_path, "abc")
-    keep_grades(run, 40, {"lrp": 1})
+    run = measurements(tmp_path)
+    run.keep_grades(40, {"lrp": 1})
     path = tmp_path / GRADES
     path.write_text(path.read_text("utf-8").replace("40", "41"), "utf-8")
     with pytest.warns(UserWarning, match=r"grades\.json: cannot be read.* regard explain .* --grade"):
-        assert kept_grades(run) is None
+        assert run.grades() is None

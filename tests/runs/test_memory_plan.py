@@ -17,7 +17,7 @@ from regard.errors import ConfigError
 from regard.experiment import read_experiment
 from regard.ops import memory
 from regard.runs import memory_plan as plans
-from regard.runs.assembly import model_of
+from regard.runs.run import model_of
 
 ADDING = {"given": NumbersColumn(2, 30, bits=False), "wanted": NumbersColumn(1, 1, bits=False)}
 COPYING = dict.fromkeys(("given", "wanted"), NumbersColumn(3, 9))

@@ -5,7 +5,7 @@ from small_runs import regard, unsaid
 from torch.testing import assert_close
 
 import regard as package
-from regard.runs import RunFolder
+from regard.runs import Run, RunFolder
 
 DOCUMENTS = [[f"a{number} runs {place}" for place in range(4)] for number in range(20)]
 SMALL = ["model.dim=8", "model.encoder={num_layers: 1, feedforward_dim: 8}", "model.self_attention={num_heads: 2}"]
@@ -29,7 +29,7 @@ def test_a_plain_text_is_enough_and_a_table_starts_from_it(tmp_path):
     (tmp_path / "text").write_text("\n\n".join("\n".join(one) for one in DOCUMENTS[:7]))
     done = regard("train", "--text", tmp_path / "text", "task=next_sentence", *SMALL, *STEP, "--run", tmp_path / "run")
     assert done.code == 0, done.said
-    parts = [RunFolder(tmp_path / "run").experiment().reader(part).settings for part in ("train", "dev", "test")]
+    parts = [Run.open(tmp_path / "run").experiment.reader(part).settings for part in ("train", "dev", "test")]
     assert [one["part"] for one in parts] == ["train", "dev", "test"] and {one["every"] for one in parts} == {3}
     lines = (line for document in DOCUMENTS for line in document)
     (tmp_path / "table.tsv").write_text("".join(f"{'yes' if '1' in line else 'no'}\t{line}\n" for line in lines))

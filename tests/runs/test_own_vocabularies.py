@@ -17,9 +17,9 @@ from regard.predictor import load, load_routes
 from regard.records import EOS
 from regard.registry import Choice
 from regard.reports import evaluate
-from regard.runs import RunFolder, assemble
-from regard.runs.assembly import task_of
+from regard.runs import Run, RunFolder
 from regard.runs.embeddings import read_embeddings
+from regard.runs.run import task_of
 from regard.runs.texts import training_batches
 from regard.runs.training_links import training_links
 from regard.serve.engine.answering import Answering
@@ -100,9 +100,9 @@ def letters_of(*languages):
 )
 def test_a_vocabulary_is_learnt_from_the_texts_of_its_languages(runs, name, own, taught):
     run = RunFolder(runs[name])
-    assert run.experiment().text.own_vocabularies == own
+    assert Run.open(run).experiment.text.own_vocabularies == own
     for language, teachers in taught.items():
-        columns = run.columns(run.experiment([f"decoding.route={language}"]))
+        columns = Run.open(run, [f"decoding.route={language}"]).columns
         assert letters(columns["target"]) == letters_of(*teachers), language
         sources = ("en", "de") if name == "joint-cs" else ("en",)
         assert letters(columns["source"]) == letters_of(*sources)
@@ -110,10 +110,11 @@ def test_a_vocabulary_is_learnt_from_the_texts_of_its_languages(runs, name, own,
 
 def test_batches_of_a_route_are_cut_by_its_vocabulary(runs):
     run = RunFolder(runs["own"])
-    _, task, experiment = assemble(run)
+    _, task, opened = Run.open(run).assembled()
+    experiment = opened.experiment
     stream, found = training_batches(experiment, run, task, lambda _: None, {"train": "de", "fr": "fr"}), set()
     for _, (_, batch) in zip(range(12), stream.stream(), strict=False):
-        column = run.columns(run.experiment([f"decoding.route={batch.route}"]))["target"]
+        column = Run.open(run, [f"decoding.route={batch.route}"]).columns["target"]
         texts = [column.decode([one for one in row if one > EOS]) for row in batch.sequences("target").items.tolist()]
         assert {*texts} <= {*TEXTS[batch.route]}
         found.add(batch.route)
@@ -125,7 +126,7 @@ def test_a_route_is_scored_in_its_own_pieces(runs, name):
     """As the parts of its route say, which read ids that the vocabulary in the run folder gives."""
     for route, predictor in load_routes(runs[name], []).items():
         language = predictor.languages[1]
-        own = RunFolder(runs[name]).experiment().text.own_vocabularies
+        own = Run.open(runs[name]).experiment.text.own_vocabularies
         rest = "shared" if name == "joint-cs" else "target"
         place = f"target-{language}" if language in own else rest
         column = TextColumn.load(runs[name] / "text" / place)
@@ -157,7 +158,7 @@ def test_a_server_answers_in_the_pieces_of_a_language(runs):
         assert done.found[0].text == alone.predict(["two cats"])[0].text
         forced = answering.force(["two cats"], [TEXTS[route][1]])
         assert forced.found[0].score == pytest.approx(alone.score(["two cats"], [TEXTS[route][1]])[0].score)
-        columns = run.columns(run.experiment([f"decoding.route={route}"]))
+        columns = Run.open(run, [f"decoding.route={route}"]).columns
         assert info["routes"][route]["vocabulary"] == {name: len(column) for name, column in columns.items()}
 
 
@@ -187,7 +188,7 @@ def test_what_is_kept_of_the_other_run_is_byte_for_byte(runs, name):
 def test_a_language_can_be_added_in_the_pieces_of_the_others(folder, runs, tmp_path):
     words = [*begun(folder, first="cs", frozen=("de", "fr")), f"init={{run: '{runs['one']}', frozen: true}}"]
     made = RunFolder(trained(tmp_path / "run", *words, "text.own_vocabularies=[]"))
-    czech, german = (made.columns(made.experiment([f"decoding.route={one}"])) for one in ("cs", "de"))
+    czech, german = (Run.open(made, [f"decoding.route={one}"]).columns for one in ("cs", "de"))
     assert czech["target"].key() == german["target"].key()
     assert [path.name for path in sorted(made.text.iterdir())] == ["source", "target"]
 
@@ -218,8 +219,8 @@ def test_what_continues_a_run_has_its_vocabularies(folder, runs):
 
 def test_a_reward_reads_the_texts_of_the_route(runs):
     run = RunFolder(runs["own"])
-    columns = run.vocabularies(run.experiment())
-    task = task_of(run.experiment(), columns)
+    columns = Run.open(run).vocabularies
+    task = task_of(Run.open(run).experiment, columns)
     reward = TotalReward(Context(None, task), Choice("sentence_bleu"))
     batch = task.along("fr").batch(task.along("fr").encode([{"source": "two cats", "target": "deux chats lit"}]))
     written = tuple(columns["target-fr"].encode("deux chats"))
@@ -231,8 +232,9 @@ def test_a_reward_reads_the_texts_of_the_route(runs):
 def test_links_of_training_pairs_are_in_the_pieces_of_the_route(runs, tmp_path):
     """A word of its own in each place: all words of a pair are linked, whichever route it takes."""
     run = RunFolder(copytree(runs["own"], tmp_path / "run"))
-    experiment = run.experiment()
-    columns = run.vocabularies(experiment)
+    opened = Run.open(run)
+    experiment = opened.experiment
+    columns = opened.vocabularies
     links = training_links(experiment, run, columns, lambda _: None, Choice("ibm1"))
     for route in ("de", "fr"):
         task = task_of(experiment, columns).along(route)
@@ -246,7 +248,7 @@ def test_links_of_training_pairs_are_in_the_pieces_of_the_route(runs, tmp_path):
 def test_words_of_a_language_have_the_vectors_of_its_decoder(runs):
     """Data.train of this run is Czech, which is the last of its languages."""
     table = read_embeddings(runs["own-cs"], "target").table
-    model, task, _ = assemble(RunFolder(runs["own-cs"]))
+    model, task, _ = Run.open(runs["own-cs"]).assembled()
     number = task.vocabularies["target"].named().index("ano")
     wanted = model.decoders["cs"].embedder.word_vectors(torch.tensor([number])).detach()[0]
     assert table.vector("ano").tolist() == wanted.tolist()
@@ -254,7 +256,7 @@ def test_words_of_a_language_have_the_vectors_of_its_decoder(runs):
 
 def test_a_table_of_all_stays_one_beside_that_of_a_language(runs):
     """`tied: all` is of what shares a vocabulary; what has its own is tied to its own head."""
-    model, _, _ = assemble(RunFolder(runs["joint-cs"]))
+    model, _, _ = Run.open(runs["joint-cs"]).assembled()
     encoder, german, _ = model.along("de")
     _, czech, head = model.along("cs")
     assert german.embedder is encoder.embedder

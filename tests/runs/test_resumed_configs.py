@@ -12,7 +12,7 @@ from small_configs import CONFIGS, small
 from regard.experiment import Experiment, read_experiment
 from regard.objectives import OBJECTIVES
 from regard.registry import Registry
-from regard.runs import RunFolder, train_run
+from regard.runs import Run, RunFolder, train_run
 from regard.training import checkpoint as files
 from regard.training.optimizers import OPTIMIZERS
 from regard.training.updater import Updater
@@ -46,7 +46,7 @@ def check_resumed(path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ended = train_run(broken, quiet=True)
     torch.manual_seed(0)  # what the process has drawn meanwhile must not matter
     assert ended == (checkpoint(whole).state["update"] == 0)  # what is counted is whole before the first update
-    assert train_run(RunFolder(broken.run).experiment(), resume=True, quiet=True)
+    assert train_run(Run.open(broken.run).experiment, resume=True, quiet=True)
     one, other = checkpoint(whole), checkpoint(broken)
     for group in ("model", "objective", "optimizers", "generators"):
         wanted, found = getattr(one, group), getattr(other, group)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from regard.cli.app import app
 from regard.experiment import load_experiment
-from regard.runs import RunFolder
+from regard.runs import Run, RunFolder
 from regard.training import checkpoint as files
 
 
@@ -51,7 +51,7 @@ def test_a_run_that_was_moved_goes_on_where_it_is(run, trained, monkeypatch):
 
 def test_what_was_changed_is_kept_for_the_next_time(run):
     assert regard("train", "--run", run, "--resume", "training.max_updates=3", "--quiet")[0] == 0
-    assert RunFolder(run).experiment().training.max_updates == 3
+    assert Run.open(run).experiment.training.max_updates == 3
     assert regard("train", f"run={run}", "--resume", "--quiet")[0] == 0
     assert last(run) == 3
 
@@ -89,7 +89,7 @@ def test_all_that_is_refused_is_told_at_once_and_the_run_goes_on_without_it(run)
     assert (code, said.count("error:")) == (2, 3), said
     assert "model: the trained weights do not fit after dim: 16 → 32, dropout: 0.3 → 0.7 (" in said
     assert regard("train", "--run", run, "--resume", "training.max_updates=3", "--quiet")[0] == 0
-    assert (last(run), RunFolder(run).experiment().model.settings["dropout"]) == (3, 0.3)
+    assert (last(run), Run.open(run).experiment.model.settings["dropout"]) == (3, 0.3)
 
 
 def test_what_may_change_is_told(run):
@@ -155,7 +155,7 @@ def test_a_run_without_checkpoints_says_that_it_begins_anew(run):
 
 def test_a_run_folder_that_vanished_is_told(tmp_path, monkeypatch):
     run = tmp_path / "run"
-    monkeypatch.setattr(RunFolder, "keep", lambda folder, _: shutil.rmtree(folder.path))
+    monkeypatch.setattr(RunFolder, "keep", lambda folder, *_: shutil.rmtree(folder.path))
     code, said = regard("train", *SMALL, *write_texts(tmp_path), "--run", run, "--quiet")
     assert (code, f"error: {run}: the run folder is gone" in said, run.exists()) == (2, True, False)
 

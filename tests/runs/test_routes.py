@@ -12,9 +12,9 @@ from regard.explain.alignment_head import AlignmentHead
 from regard.models import ROUTE
 from regard.predictor import load, load_routes
 from regard.reports import evaluate
-from regard.runs import RunFolder, assemble
+from regard.runs import Run, RunFolder
 from regard.runs.initial import FROZEN
-from regard.runs.measurements import ALIGNMENT, ATTENTION, CALIBRATION, keep_measured
+from regard.runs.measurements import ALIGNMENT, ATTENTION, CALIBRATION
 from regard.runs.texts import training_batches, training_readers
 from regard.training.checkpoint import latest_valid
 
@@ -57,7 +57,8 @@ def run(folder, tmp_path_factory):
 def test_each_route_learns_from_its_own_texts(run):
     """Batches of the corpus of a language take its route, and no other ones do."""
     folder = RunFolder(run)
-    model, task, experiment = assemble(folder)
+    model, task, opened = Run.open(folder).assembled()
+    experiment = opened.experiment
     routes = {"train": "de", "fr": "fr"}
     stream = training_batches(experiment, folder, task, lambda _: None, routes)
     assert isinstance(stream, MixedStream)
@@ -84,7 +85,7 @@ def test_a_route_is_chosen_when_a_model_is_loaded(run, named, route):
     """What is scored with a route is what the model itself says with that route."""
     predictor = load(run, [] if named is None else [f"decoding.route={named}"])
     assert predictor.languages == ("en", route)
-    model, task, _ = assemble(RunFolder(run))
+    model, task, _ = Run.open(run).assembled()
     batch = task.batch(task.encode([{"source": "two cats", "target": TEXTS[route][1]}]))
     (scored,) = predictor.score(["two cats"], [TEXTS[route][1]])
     assert scored.score == pytest.approx(-float(model.nll(batch._replace(route=route)).sum().detach()), rel=1e-5)
@@ -118,8 +119,8 @@ def test_the_guided_head_links_words_of_each_route(folder, tmp_path):
 
 def test_what_was_measured_with_the_first_pair_is_not_said_of_others(folder, run, tmp_path):
     made = RunFolder(copytree(run, tmp_path / "run"))
-    keep_measured(made, CALIBRATION, {"items": {"name": "temperature", "settings": {"temperature": 2.0}}})
-    keep_measured(made, ALIGNMENT, {"ways": {ATTENTION: {"head": [0, 1, False]}}})
+    Run.open(made).measurements.keep(CALIBRATION, {"items": {"name": "temperature", "settings": {"temperature": 2.0}}})
+    Run.open(made).measurements.keep(ALIGNMENT, {"ways": {ATTENTION: {"head": [0, 1, False]}}})
     first, *others = load_routes(made.path, []).values()
     chosen = {name: load(made.path, [f"decoding.route={name}"]) for name in ("de", "fr")}
     for predictor in (first, load(made.path), chosen["de"]):
@@ -150,7 +151,7 @@ def added(folder, run, tmp_path_factory):
 
 def test_a_language_is_added_without_forgetting(run, added):
     """Bit for bit: other languages have the losses that they had, and the new one has learnt."""
-    before, after = (assemble(RunFolder(path)) for path in (run, added))
+    before, after = (Run.open(path).assembled() for path in (run, added))
     for route in ("de", "fr"):
         pair = [{"source": "two cats", "target": TEXTS[route][1]}]
         tasks = [one.task.along(route) for one in (before, after)]
@@ -160,7 +161,7 @@ def test_a_language_is_added_without_forgetting(run, added):
         assert losses[0].equal(losses[1])
     mine, theirs = (RunFolder(path).checkpoint().model for path in (added, run))
     assert all(mine[name].equal(theirs[name]) for name in theirs)
-    assert list(training_readers(after.experiment)) == ["train"]
+    assert list(training_readers(after.run.experiment)) == ["train"]
 
 
 def test_adding_a_language_goes_on_where_it_was(folder, added, run, tmp_path):
@@ -259,7 +260,7 @@ def test_a_translator_becomes_the_first_of_several(folder, tmp_path):
     several = trained(tmp_path / "several", *words, *parts(folder, "de", "data.routes.de", ("dev",)))
     losses = []
     for route, path in ((ROUTE, single), ("de", several)):
-        model, task, _ = assemble(RunFolder(path))
+        model, task, _ = Run.open(path).assembled()
         task = task.along(route)
         losses.append(model.nll(task.batch(task.encode([{"source": "two cats", "target": "zwei Katzen"}]))))
     assert losses[0].equal(losses[1])

@@ -7,7 +7,7 @@ from regard.decoding.shortlist import FILE, Shortlist
 from regard.errors import CheckpointError, ConfigError
 from regard.predictor import load
 from regard.reports import evaluate
-from regard.runs import RunFolder
+from regard.runs import Run, RunFolder
 
 NUMBERS = ["one", "two", "three", "four", "five", "six"]
 ZAHLEN = ["eins", "zwei", "drei", "vier", "fünf", "sechs"]
@@ -40,7 +40,7 @@ def run(tmp_path_factory):
 
 
 def test_each_word_lists_its_translation(run):
-    columns = run.columns(run.experiment())
+    columns = Run.open(run).columns
     shortlist = Shortlist.load(run.path / FILE, len(columns["source"]), len(columns["target"]))
     for word, wort in zip(NUMBERS, ZAHLEN, strict=True):
         [piece] = columns["source"].encode(word)

@@ -8,7 +8,7 @@ from small_runs import regard
 
 from regard.data import toy
 from regard.experiment import read_experiment
-from regard.runs import RunFolder
+from regard.runs import Run, RunFolder
 from regard.runs.teaching import choice, scores_of
 
 SMALL = [
@@ -54,7 +54,7 @@ def weights(run):
 def test_corrections_are_read_beside_old_texts(base, better, named):
     words = {"alone": [], "train": [f"data.train={better}"], "corpus": [f"data.corpora.corrections={better}"]}[named]
     experiment = read_experiment(better if named == "alone" else None, words, start=base)
-    before = RunFolder(base).experiment().data
+    before = Run.open(base).experiment.data
     data = experiment.data
     assert (data.train, data.dev_share) == (before.train, before.dev_share)
     assert data.corpora["corrections"].name == "suggestions"

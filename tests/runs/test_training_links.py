@@ -14,7 +14,7 @@ from regard.explain.alignment_head import AlignmentHead
 from regard.predictor import load
 from regard.records import EOS, PAD, Batch, Sequences
 from regard.registry import Choice
-from regard.runs import RunFolder
+from regard.runs import Run, RunFolder
 from regard.runs.texts import training_readers
 from regard.runs.training_links import KeptLinks, TrainingLinks, learnt_links, pair_hash
 from regard.text import train_tokenizer
@@ -127,7 +127,7 @@ def test_words_are_linked_to_their_translations():
 
 def test_a_run_links_its_pairs_once_and_keeps_the_links(run):
     folder, said = run
-    (reader,) = training_readers(folder.experiment()).values()
+    (reader,) = training_readers(Run.open(folder).experiment).values()
     pairs = [tuple(one.texts.values()) for one in reader]
     assert f"linking the words of {len(pairs)} training pairs (hmm)" in said and "kept in links-" in said
     (path,) = folder.data.glob("links-*.npz")

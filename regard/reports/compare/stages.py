@@ -12,7 +12,7 @@ from regard.errors import ConfigError, DataError, Fault
 from regard.experiment import OPEN, SETTINGS_FILE, DataSettings, Experiment
 from regard.experiment.reading import LIMITS
 from regard.reports.compare.plan import Contender, PlannedRun, flat_settings
-from regard.runs import RunFolder
+from regard.runs import Run, RunFolder
 from regard.runs.resuming import origins_of
 from regard.runs.texts import HeldOut, held_out, part_reader, test_examples
 from regard.tasks import TASKS, Examples
@@ -131,7 +131,7 @@ def stage_of(run: PlannedRun, origins: TextOrigins) -> Stage:
         return "new"
     if not (folder.path / SETTINGS_FILE).is_file():
         raise ConfigError("run", "is no run folder, but a run of this comparison would go there", _HINT)
-    before = folder.experiment()
+    before = Run.open(folder).experiment
     changed = _changed(before, after)
     limits = [name for name in changed if name.removeprefix("training.") in LIMITS]
     done = _done(folder) if limits else {}
@@ -172,7 +172,7 @@ def prepare_folders(runs: Sequence[PlannedRun], stages: Mapping[str, Stage]) -> 
         folder = RunFolder(run.path)
         if stages[run.name] == "finished":
             with folder.held():
-                folder.keep(run.experiment())
+                folder.keep(run.experiment(), Run.open(folder).experiment)
 
 
 def same_models(contenders: Iterable[Contender]) -> list[list[str]]:

@@ -21,7 +21,6 @@ from regard.predictor.reasons import with_reasons
 from regard.predictor.search_tree import with_search
 from regard.registry import Choice
 from regard.results import Prediction
-from regard.runs import RunFolder
 from regard.serve.engine.cost import MAX_EXPLAINED, MAX_PREFIX, PIECE, cost
 from regard.serve.engine.looking import Looking
 from regard.serve.engine.model_info import info_of
@@ -79,13 +78,12 @@ class Answering:
     def load(cls, run: Path, *, batch_tokens: int, changes: Sequence[str] = ()) -> "tuple[Answering, dict[str, Any]]":
         """With what there is to tell of the model. Raises RegardError for a run that cannot be served."""
         settings = [f"decoding.batch_tokens={batch_tokens}", *changes]
-        predictors, folder = load_routes(run, settings), RunFolder(run)
-        experiment = folder.experiment(settings)
-        first, *others = (cls(one, experiment.decoding.search) for one in predictors.values())
-        first.routes = dict(zip(experiment.data.routes, others, strict=True))
-        views = experiment.views()
-        routes = {name: info_of(one.predictor, views[name], folder) for name, one in first.routes.items()}
-        return first, {**info_of(first.predictor, experiment, folder), "routes": routes}
+        predictors = load_routes(run, settings)
+        routes = {name: cls(one, one.run.experiment.decoding.search) for name, one in predictors.items()}
+        first = routes.pop("")
+        first.routes = routes
+        infos = {name: info_of(one.predictor) for name, one in routes.items()}
+        return first, {**info_of(first.predictor), "routes": infos}
 
     def along(self, route: str) -> "Answering":
         """What answers for a further pair of languages; "": this one."""

@@ -13,7 +13,7 @@ from regard.data.toy import pairs
 from regard.errors import CheckpointError, RegardError
 from regard.experiment import Experiment
 from regard.results import as_line
-from regard.runs import RunFolder
+from regard.runs import Run, RunFolder
 from regard.runs.texts import dev_examples
 from regard.tasks import Task
 
@@ -24,12 +24,12 @@ STORY = 240  # characters of one of several columns, all together, at most
 SEED = 1  # of the sentences of the demo's grammar
 
 
-def learnt_of(experiment: Experiment, folder: RunFolder, task: Task) -> dict[str, Any]:
+def learnt_of(run: Run, task: Task) -> dict[str, Any]:
     """Plain values: `pairs`, `scores` and `bleu` (of the dev part) where the run tells them, `demo`, `examples`."""
-    demo = (folder.path.resolve().parent / DEMO).is_file()
-    scores = _scores(folder, task, experiment.decoding.route or task.route)
+    experiment, demo = run.experiment, (run.path.resolve().parent / DEMO).is_file()
+    scores = _scores(run, task, experiment.decoding.route or task.route)
     return {
-        "pairs": _pairs(folder),
+        "pairs": _pairs(run.folder),
         "scores": scores,
         "bleu": scores.get("bleu"),
         "demo": demo,
@@ -69,16 +69,16 @@ def _pairs(folder: RunFolder) -> int | None:
     return sum(content["kept"] for content in contents if content is not None) or None
 
 
-def _scores(folder: RunFolder, task: Task, route: str) -> dict[str, float]:
+def _scores(run: Run, task: Task, route: str) -> dict[str, float]:
     """As they were measured when the checkpoint that answers was made; of several pairs of languages those of one."""
-    update = folder.checkpoint().state["update"]
+    update = run.checkpoint.state["update"]
     try:
-        verify_file(folder.path / METRICS, f"regard evaluate {quote(str(folder))} measures the scores")
+        verify_file(run.path / METRICS, f"regard evaluate {quote(str(run.path))} measures the scores")
     except CheckpointError as error:
         warnings.warn(f"{error}; its scores are not shown", stacklevel=2)
         return {}
     try:
-        lines = (folder.path / METRICS).read_text("utf-8").splitlines()
+        lines = (run.path / METRICS).read_text("utf-8").splitlines()
         told = [json.loads(line) for line in lines if line.startswith('{"event": "validation"')]
     except (OSError, ValueError):  # gone, or damaged
         return {}

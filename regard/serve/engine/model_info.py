@@ -3,18 +3,17 @@
 from typing import Any, cast
 
 from regard.data.columns import Column, TextColumn
-from regard.experiment import Experiment
 from regard.explain.relevance import quick_methods
 from regard.models import AttentionSettings
 from regard.predictor import Predictor
 from regard.registry import Choice
-from regard.runs import RunFolder
-from regard.runs.measurements import CALIBRATION, kept_grades, kept_measured
+from regard.runs.measurements import CALIBRATION
 from regard.serve.engine.model_card import learnt_of
 
 
-def info_of(predictor: Predictor, experiment: Experiment, folder: RunFolder) -> dict[str, Any]:
+def info_of(predictor: Predictor) -> dict[str, Any]:
     """Plain values: what it predicts from what, sizes, parts, and the SHA-256 of the file of weights."""
+    run, experiment = predictor.run, predictor.run.experiment
     model, task = experiment.model.settings, predictor.task
     parts = {name: model[name] for name in ("encoder", "decoder", "pooling") if model.get(name)}
     attention = model.get("attention")
@@ -36,14 +35,14 @@ def info_of(predictor: Predictor, experiment: Experiment, folder: RunFolder) -> 
         "heads": None if attention is None else attention.num_heads,
         "vocabulary": {name: len(column) for name, column in task.vocabularies.items()},
         "methods": quick_methods(),  # by which words may be weighed
-        "grades": kept_grades(folder),
-        "calibration": None if predictor.calibration is None else kept_measured(folder, CALIBRATION),
+        "grades": run.measurements.grades(),
+        "calibration": None if predictor.calibration is None else run.measurements.kept(CALIBRATION),
         "pieces": predictor.max_source - 1,  # that a text may have
         "search": experiment.decoding.search.name,
         "device": predictor.model.device.type,
-        "sha256": folder.weights_digest(),
+        "sha256": run.weights_digest,
         "alphabet": "" if translated is None else _alphabet(task.vocabularies[translated]),
-        **learnt_of(experiment, folder, task),
+        **learnt_of(run, task),
     }
 
 

@@ -7,7 +7,7 @@ from small_runs import PAIRS
 
 from regard.data.toy import pairs
 from regard.recipes import demo
-from regard.runs import RunFolder
+from regard.runs import Run
 from regard.runs.texts import training_readers
 from regard.serve.engine import model_card
 from regard.serve.engine.answering import Answering
@@ -19,7 +19,7 @@ def info(run):
 
 def test_pairs_score_and_short_sentences_of_a_run(tiny_run):
     found = info(tiny_run)
-    learnt_from = training_readers(RunFolder(tiny_run).experiment())["train"]
+    learnt_from = training_readers(Run.open(tiny_run).experiment)["train"]
     assert found["pairs"] == sum(1 for _ in learnt_from)
     assert set(found["examples"]) <= {source for source, _ in PAIRS}
     assert (found["bleu"], found["demo"]) == (0.0, False)  # after two updates

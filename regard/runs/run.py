@@ -1,0 +1,166 @@
+"""A run that was opened: its settings, vocabularies and weights, verified once, and what is built of them."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from shlex import quote
+from typing import NamedTuple
+
+import torch
+
+from regard.config import parse_json, read_yaml
+from regard.data.columns import Columns, load_columns, of_language
+from regard.data.manifest import has_manifest, verify, verify_file
+from regard.data.sealed import SEAL
+from regard.errors import CheckpointError
+from regard.experiment import Experiment, load_experiment, settings_file
+from regard.explain.alignment_head import AlignmentHead
+from regard.models import MODELS, Model
+from regard.objectives import build_penalties
+from regard.ops.kernels.packing import set_precision
+from regard.ops.skip_init import skip_init
+from regard.runs.folder import DECODING, TUNING, RunFolder, choose_device
+from regard.runs.measurements import Measurements
+from regard.tasks import TASKS, Task
+from regard.training import checkpoint as files
+
+LAST_SETTING = "format"  # the end of every settings file
+
+
+class Assembled(NamedTuple):
+    """The model of a run with its weights, and the task on the run's route."""
+
+    model: Model
+    task: Task
+    run: "Run"
+
+    def along(self, route: str) -> "Assembled":
+        """Return the same model for a further pair of languages of the run."""
+        run = self.run.along(route)
+        return Assembled(self.model, run.routed(self.task, self.model), run)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run folder as it was when it was opened. Columns and weights are read when they are first asked for, once."""
+
+    folder: RunFolder
+    experiment: Experiment  # with the changes, for one pair of languages; it is where the folder is
+    changes: tuple[str, ...] = ()
+    route: str = ""  # the further pair of languages that it is opened for, by name; "": that of data.train
+
+    @classmethod
+    def open(cls, path: Path | str | RunFolder, changes: Iterable[str] = ()) -> "Run":
+        """Read the settings that a run was made with, with changes, and verify its files.
+
+        Raises CheckpointError where there are no settings, where a file of the run is not as it was written, and for a
+        run whose format is newer than this version.
+        """
+        folder, changes = path if isinstance(path, RunFolder) else RunFolder(Path(path)), tuple(changes)
+        file = settings_file(folder.path)
+        folder.check_format()
+        verify(folder.path)
+        if not has_manifest(folder.path) and LAST_SETTING not in read_yaml(file):
+            problem = f"is no complete settings file: '{LAST_SETTING}', its last line, is missing"
+            raise CheckpointError(file, problem, "take it from a copy of the run")
+        experiment = load_experiment(file, changes)
+        if experiment.decoding.tuned:
+            experiment = load_experiment(file, [*_tuned(folder), *changes])
+        run = cls(folder, replace(experiment, run=folder.path), changes)
+        return run if experiment.decoding.route is None else run.along(experiment.decoding.route)
+
+    def along(self, route: str) -> "Run":
+        """Return the same run for a pair of languages. Raises ConfigError for the name of none."""
+        further = route if route in self.experiment.data.routes else ""
+        found = replace(self, experiment=self.experiment.along(route), route=further)
+        read = {name: value for name, value in vars(self).items() if name in ("vocabularies", "checkpoint")}
+        vars(found).update(read)  # of all routes
+        return found
+
+    @property
+    def path(self) -> Path:
+        """The folder's place."""
+        return self.folder.path
+
+    @cached_property
+    def vocabularies(self) -> Columns:
+        """The columns as they were saved, and what languages have of their own. Raises CheckpointError."""
+        return load_columns(self.experiment.vocabularies, self.folder.text, shared=self.experiment.text.shared)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The columns of the pair of languages."""
+        return of_language(self.vocabularies, self.experiment.data.language_pair()[1])
+
+    @cached_property
+    def checkpoint(self) -> files.Checkpoint:
+        """The checkpoint that answers, verified; `weights` has its tensors. Raises CheckpointError where none is."""
+        return self.folder.checkpoint()._replace(model={})
+
+    @cached_property
+    def weights_digest(self) -> str:
+        """The SHA-256 of the weights that answer, as the seal of their checkpoint has it."""
+        seal = parse_json((self.checkpoint.folder / SEAL).read_text(encoding="utf-8"))
+        return str(seal["files"][files.MODEL][1])
+
+    @cached_property
+    def measurements(self) -> Measurements:
+        """What was measured with these weights."""
+        return Measurements(self.path, lambda: self.weights_digest)
+
+    def weights(self) -> files.Tensors:
+        """Return the tensors that answer, by name."""
+        return files.weights_of(self.checkpoint)
+
+    def task(self) -> Task:
+        """Return the task in the columns of the pair of languages; no weights are read."""
+        return task_of(self.experiment, self.columns)
+
+    def assembled(self) -> Assembled:
+        """Build the model as it is to be used. Raises CheckpointError where it is damaged, foreign or missing."""
+        experiment = self.experiment
+        with skip_init():  # the checkpoint has every weight
+            model = model_of(experiment, self.vocabularies)
+        files.load_model(model, self.checkpoint._replace(model=self.weights()))
+        model.to(choose_device(experiment.device)).eval()
+        set_precision(model, experiment.decoding.precision)
+        return Assembled(model, self.routed(task_of(experiment, self.vocabularies), model), self)
+
+    def routed(self, task: Task, model: Model) -> Task:
+        """Return the task with batches that take the run's route."""
+        return routed(task, model, self.experiment)
+
+
+def model_of(experiment: Experiment, columns: Columns) -> Model:
+    """With new weights, drawn from the seed; `columns` are all vocabularies of the run."""
+    torch.manual_seed(experiment.training.seed)
+    return MODELS.build(experiment.model, columns)
+
+
+def task_of(experiment: Experiment, columns: Columns) -> Task:
+    """The task of the settings."""
+    return TASKS.build(experiment.task, columns)
+
+
+def routed(task: Task, model: Model, experiment: Experiment) -> Task:
+    """The task with batches that take the route of the settings' target language, whose trained head links words."""
+    found = task.along(model.route(experiment.data.language_pair()[1]))
+    found.alignment_head = _trained_alignment_head(experiment, model, found.route)
+    return found
+
+
+def _trained_alignment_head(experiment: Experiment, model: Model, route: str) -> AlignmentHead | None:
+    """The head that a penalty of the settings has taught to link words; None where none has."""
+    found = [one.trained_head(model, route) for one in build_penalties(experiment.penalties).values()]
+    return next((AlignmentHead(*one) for one in found if one is not None), None)
+
+
+def _tuned(folder: RunFolder) -> list[str]:
+    """What `regard tune` left, as changes. Raises CheckpointError where there is none."""
+    path = folder.path / TUNING / DECODING
+    if not path.is_file():
+        raise CheckpointError(path, "is missing", f"tune the run first: regard tune {quote(str(folder))}")
+    verify_file(path, f"make it again: regard tune {quote(str(folder))}")
+    return [f"decoding.{name}={json.dumps(value)}" for name, value in read_yaml(path).items()]

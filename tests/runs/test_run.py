@@ -1,0 +1,79 @@
+"""A run is opened once: settings are parsed, and files hashed, a single time by what loads it or reports on it."""
+
+import hashlib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from engines import tiny_run_in
+
+from regard import load
+from regard.errors import RegardError
+from regard.predictor import predictor_of
+from regard.reports import evaluate
+from regard.reports.confidence import calibrate_run
+from regard.reports.explanations import grade_run
+from regard.reports.heads import measured_heads
+from regard.runs import Run
+from regard.runs import run as opening
+from regard.serve.engine.answering import Answering
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    run = tiny_run_in(tmp_path_factory.mktemp("run"))
+    for side, text in (("source", "two cats\na dog runs\n"), ("target", "zwei Katzen\nein Hund läuft\n")):
+        (run / f"{side}.txt").write_text(text, encoding="utf-8")
+    return run
+
+
+@pytest.fixture
+def counts(monkeypatch):
+    """Calls by what was read: "settings", or the name of a file of which a digest was made."""
+    found, digest, read = Counter[str](), hashlib.file_digest, opening.load_experiment
+
+    def digested(file, name):
+        found[Path(file.name).name] += 1
+        return digest(file, name)
+
+    def loaded(*given):
+        found["settings"] += 1
+        return read(*given)
+
+    monkeypatch.setattr(hashlib, "file_digest", digested)
+    monkeypatch.setattr(opening, "load_experiment", loaded)
+    return found
+
+
+def silent(line: str) -> None:
+    pass
+
+
+PROGRAMS = {
+    "load": load,
+    "heads": lambda run: measured_heads(run, [], 1, False, silent),
+    "grades": lambda run: grade_run(run, [], [], 1, silent),
+    "calibration": lambda run: calibrate_run(run, [], lines=4),
+    "evaluation": lambda run: evaluate([run], {"source": run / "source.txt", "target": run / "target.txt"}),
+    "server": lambda run: Answering.load(run, batch_tokens=512),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_opens_a_run_once(folder, counts, program):
+    try:
+        PROGRAMS[program](folder)
+    except RegardError:  # of a part that this run does not have; it was opened before
+        assert counts["settings"] == 1
+    repeated = {name: count for name, count in counts.items() if count > 1 and name != "metrics.jsonl"}
+    assert counts["settings"] == 1 and counts["experiment.yaml"] == 1
+    assert repeated == {}
+
+
+def test_a_predictor_has_the_run_that_was_opened(folder):
+    run = Run.open(folder, ["decoding.search=greedy"])
+    predictor = predictor_of(run)
+    assert predictor.run is run
+    assert run.experiment.decoding.search.name == "greedy" and run.path == folder
+    assert run.columns.keys() == predictor.task.vocabularies.keys()
+    assert run.checkpoint.model == {} and run.weights().keys() == predictor.model.state_dict().keys()
