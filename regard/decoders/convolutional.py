@@ -52,7 +52,7 @@ class ConvolutionalDecoder(Decoder):
         steps = [] if source_dim is None else [self._step(hidden_dim, source_dim, sockets) for _ in range(num_layers)]
         self.steps, self.dropout = module_list(steps), Dropout(dropout)
 
-    def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
+    def begin(self, seen: Encoded | None, rows: int) -> DecoderState:
         return DecoderState((None,) * len(self.blocks), shared([] if seen is None else self._readings(seen)))
 
     def _readings(self, seen: Encoded) -> list[Reading]:
@@ -61,7 +61,7 @@ class ConvolutionalDecoder(Decoder):
         embeddings = None if seen.values is None else seen.values - seen.states
         return [step.begin(states, embeddings, seen.mask) for step in self.steps]
 
-    def _steps(
+    def advance(
         self, vectors: Tensor, mask: Tensor | None, state: DecoderState, need_weights: bool
     ) -> tuple[Decoded, DecoderState]:
         states, pasts, looked = self.enter(vectors), [], list[Attended]()

@@ -93,10 +93,10 @@ class CoupledDecoder(Decoder):
         self.coupling, self.stack = coupling, stack
         self.to_state, self.dropout, self.masked = Linear(stack.dim, self.dim), Dropout(dropout), masked
 
-    def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
+    def begin(self, seen: Encoded | None, rows: int) -> DecoderState:
         return DecoderState(CoupledPast(), shared(self.coupling.readings(seen)))
 
-    def _steps(
+    def advance(
         self, vectors: Tensor, mask: Tensor | None, state: DecoderState, need_weights: bool
     ) -> tuple[Decoded, DecoderState]:
         past: CoupledPast = state.layers

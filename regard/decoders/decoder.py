@@ -45,9 +45,9 @@ class Decoder(nn.Module, ABC):
         source's keys are computed here, once per sentence.
         """
         if not encoded:
-            return self._begin(None, 0 if rows is None else len(rows))
+            return self.begin(None, 0 if rows is None else len(rows))
         (seen,) = encoded
-        state = self._begin(seen, len(seen.states))
+        state = self.begin(seen, len(seen.states))
         return state if rows is None else state.select(rows)
 
     def forward(
@@ -60,7 +60,7 @@ class Decoder(nn.Module, ABC):
         """
         vectors, words = self.embedder(ids, state.words)
         source = state.source if ids.shape[-1] == 1 else state.source.unfolded()
-        return self._steps(vectors, mask, state._replace(words=words, source=source), need_weights)
+        return self.advance(vectors, mask, state._replace(words=words, source=source), need_weights)
 
     def forced(self, read: Sequences, state: DecoderState, *, need_weights: bool = False) -> Decoded:
         """Teacher forcing: all that is read at once."""
@@ -82,11 +82,11 @@ class Decoder(nn.Module, ABC):
         return {}
 
     @abstractmethod
-    def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
+    def begin(self, seen: Encoded | None, rows: int) -> DecoderState:
         """The state before the first word: a row per source sentence, or so many rows without a source."""
 
     @abstractmethod
-    def _steps(
+    def advance(
         self, vectors: Tensor, mask: Tensor | None, state: DecoderState, need_weights: bool
     ) -> tuple[Decoded, DecoderState]:
         """vectors (rows, n, dim) of the words read → states (rows, n, dim) and the state after.

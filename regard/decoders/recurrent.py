@@ -107,7 +107,7 @@ class RecurrentDecoder(Decoder):
         read_dim += 0 if self.intra is None else self.intra.context_dim
         self.to_state = nn.Linear(read_dim, self.dim * (2 if readout == "maxout" else 1))
 
-    def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
+    def begin(self, seen: Encoded | None, rows: int) -> DecoderState:
         if seen is None:
             nothing = self.to_state.weight.new_zeros(rows, self.dim)
             layers = tuple(layer.nothing(nothing) for layer in self.stack.layers)
@@ -121,7 +121,7 @@ class RecurrentDecoder(Decoder):
         query_dim = first[-1][0].shape[-1]
         return DecoderState(past, shared([begin(self.attention, query_dim, seen.states, seen.read, seen.mask)]))
 
-    def _steps(
+    def advance(
         self, vectors: Tensor, mask: Tensor | None, state: DecoderState, need_weights: bool
     ) -> tuple[Decoded, DecoderState]:
         if not self.feeds and (self.order == "luong" or self.attention is None):

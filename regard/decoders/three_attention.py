@@ -49,11 +49,11 @@ class ThreeAttentionDecoder(Decoder):
             _Layer(self.dim, source_dim, sockets, residual=residual, dropout=dropout) for _ in range(num_layers)
         )
 
-    def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
+    def begin(self, seen: Encoded | None, rows: int) -> DecoderState:
         readings = [] if seen is None else [layer.begin(seen) for layer in self.layers]
         return DecoderState((LayerPast(),) * len(self.layers), shared(readings))
 
-    def _steps(
+    def advance(
         self, vectors: Tensor, mask: Tensor | None, state: DecoderState, need_weights: bool
     ) -> tuple[Decoded, DecoderState]:
         states, pasts, looked = vectors, list[LayerPast](), list[Attended | None]()

@@ -99,7 +99,7 @@ class TransformerDecoder(Decoder):
         words = self.embedder.word_sum(state.words, steps)
         return None if words is None else writer(ids, past, words, table)
 
-    def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
+    def begin(self, seen: Encoded | None, rows: int) -> DecoderState:
         reads = self.blocks[0].cross is not None
         fits = not reads if seen is None else reads and seen.values is None
         stack = self.compiled.packed(self.blocks, self.norm, self.compilable) if fits else None
@@ -109,7 +109,7 @@ class TransformerDecoder(Decoder):
         readings = [] if seen is None else [block.begin(seen) for block in self.blocks]
         return DecoderState((BlockPast(),) * len(self.blocks), shared(readings))
 
-    def _steps(
+    def advance(
         self, vectors: Tensor, mask: Tensor | None, state: DecoderState, need_weights: bool
     ) -> tuple[Decoded, DecoderState]:
         if isinstance(state.layers, Steps):
@@ -137,4 +137,4 @@ class TransformerDecoder(Decoder):
         if not steps.slots.shape[1]:
             return plain
         unfolded = plain._replace(source=plain.source.unfolded())
-        return self._steps(read_again(steps), None, unfolded, False)[1]
+        return self.advance(read_again(steps), None, unfolded, False)[1]

@@ -67,14 +67,14 @@ class FusedDecoder(Decoder):
         reader = self.embedder.language_model
         return {"embedder": [reader.embedder], "target_embedder": [reader.embedder], "decoder": [reader]}
 
-    def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
-        return self.decoder._begin(seen, rows)
+    def begin(self, seen: Encoded | None, rows: int) -> DecoderState:
+        return self.decoder.begin(seen, rows)
 
-    def _steps(
+    def advance(
         self, vectors: Tensor, mask: Tensor | None, state: DecoderState, need_weights: bool
     ) -> tuple[Decoded, DecoderState]:
         own, heard = vectors.split([self.decoder.embedder.dim, self.embedder.language_model.dim], dim=-1)
-        decoded, after = self.decoder._steps(own, mask, state, need_weights)
+        decoded, after = self.decoder.advance(own, mask, state, need_weights)
         projected = self.projection(heard)
         gate = self.gate(torch.cat([decoded.states, projected], dim=-1)).sigmoid()
         return decoded._replace(states=decoded.states + gate * projected), after

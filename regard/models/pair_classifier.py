@@ -11,7 +11,7 @@ from regard.config import Before, Doc, PartOf
 from regard.data.columns import Column, Columns
 from regard.encoders import EncoderChoice
 from regard.encoders.encoder import Encoder
-from regard.errors import ConfigError
+from regard.errors import PartError
 from regard.layers.embedders.embedder import Embedder
 from regard.models.build import build_reading, draw_uniform
 from regard.models.comparisons import COMPARISONS, Comparison
@@ -86,7 +86,7 @@ def overlaps(first: Sequences, second: Sequences, *, ordered: bool = True) -> Te
 def shared_text(columns: Columns) -> Column:
     """Return the column of both texts. Raises ConfigError where they have vocabularies of their own."""
     if columns[FIRST] is not columns[SECOND]:
-        raise ConfigError("text.shared", "is false, and one network reads both texts", "text.shared=true")
+        raise PartError("reads both texts by one network, and text.shared is false", "text.shared=true")
     return columns[FIRST]
 
 

@@ -12,7 +12,7 @@ from regard.config.common_settings import DropoutShare
 from regard.data.columns import Columns
 from regard.encoders import ENCODERS, EncoderChoice
 from regard.encoders.encoder import Encoder
-from regard.errors import ConfigError
+from regard.errors import PartError
 from regard.heads.reading import SPAN_HEADS, Places, SpanHead
 from regard.heads.reading.span_head import TINY
 from regard.layers.embedders.embedder import Embedder
@@ -134,7 +134,7 @@ def reader(
     Raises ConfigError where the texts have vocabularies of their own.
     """
     if not columns[PASSAGE] is columns[QUESTION] is columns[ANSWER]:
-        raise ConfigError("text.shared", "is false, and answers are looked for in the passage", "text.shared=true")
+        raise PartError("looks for answers in the passage, and text.shared is false", "text.shared=true")
     sockets, given = build_sockets(attention, self_attention), {"dropout": dropout}
     reads = build_embedder(embedder, position, len(columns[PASSAGE]), dim, dropout)
     asks = ENCODERS.build(question_encoder, reads.dim, sockets, given=given, place="question_encoder")

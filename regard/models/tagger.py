@@ -10,7 +10,7 @@ from regard.attention import name_columns
 from regard.config import Before, Doc, PartOf
 from regard.data.columns import Columns
 from regard.encoders.encoder import Encoder
-from regard.errors import ConfigError
+from regard.errors import PartError
 from regard.heads.tagging import TAG_HEADS, TagHead
 from regard.layers.embedders.embedder import Embedder
 from regard.models.build import build_reading, draw_uniform
@@ -118,7 +118,7 @@ def tagger(
     """p(tags | words): an encoder, and a head (`crf`: tags know of each other) that chooses a tag for each word."""
     tokenizer = columns[TEXT].tokenizer
     if tokenizer is None:
-        raise ConfigError("model", f"reads words, and the column '{TEXT}' has none", "task=tagging")
+        raise PartError(f"reads words, and the column '{TEXT}' has none", "task=tagging")
     reads, encodes = build_reading(shared, len(tokenizer))
     model = Tagger(
         reads, encodes, TAG_HEADS.build(head, encodes.dim, columns[TAGS].num_values), pool_pieces=pool_pieces

@@ -46,7 +46,7 @@ class AdversarialStabilityObjective(Objective):
         super().__init__(context)
         if not isinstance(context.model, Translator):
             problem = "changes the source of a translation, and this model reads none"
-            raise ConfigError("objective", problem, "objective=likelihood")
+            raise PartError(problem, "objective=likelihood")
         if noise == "feature" and context.compiled:
             raise ConfigError("training.compile", "compiled code takes no noise between its parts", "use false")
         source = context.task.vocabularies[SOURCE]

@@ -1,21 +1,25 @@
 """Targets that a model writes while it is trained, as batches to learn from."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import Annotated, NamedTuple, cast
 
 import torch
 from torch import Tensor
 
+from regard.config import Doc
+from regard.config.bounds import NotNegative, Size
 from regard.data.collate import collate
 from regard.data.columns import TextColumn
 from regard.decoding import Hypothesis, Search
 from regard.decoding.sampling import SamplingSearch
-from regard.errors import ConfigError
+from regard.errors import ConfigError, PartError
 from regard.models import Generator, Model
-from regard.objectives.objective import Context
+from regard.objectives.objective import Context, Objective
 from regard.ops.modules import evaluating
 from regard.records import EOS, TARGET, Batch, Sequences
 
+Samples = Annotated[Size, Doc("Targets drawn for every sentence.")]
+LikelihoodWeight = Annotated[NotNegative, Doc("Weight of the loss of the given target, the mean over its pieces.")]
 Ids = tuple[int, ...]  # EOS at the end, unless a limit cut it off
 
 
@@ -32,14 +36,38 @@ class Candidates(NamedTuple):
         return found.masked_scatter(self.mask, values)
 
 
+class DrawnObjective(Objective):
+    """One that learns from targets which the model draws, and from the given one.
+
+    Built with its name in error messages, the draws for every sentence, and the weight and the smoothing of the loss of
+    the given target. Raises ConfigError for models that write no targets.
+    """
+
+    writes = True
+
+    def __init__(self, context: Context, name: str, *, samples: int, likelihood: float, label_smoothing: float) -> None:
+        super().__init__(context)
+        need_writer(context, name)
+        self.samples, self.likelihood, self.label_smoothing = samples, likelihood, label_smoothing
+
+    def drawn(self, batch: Batch) -> list[list[Ids]]:
+        """Return so many targets of each sentence as the model writes them by chance."""
+        found = written(self.context.model, sampling(self.samples), batch)
+        return [[ids_of(one) for one in some] for some in found]
+
+    def mean_losses(self, batch: Batch) -> Tensor:
+        """(sentence,): the loss of a piece of the given target."""
+        model = self.context.model
+        losses = model.nll(batch, smoothing=self.label_smoothing).sum(dim=-1)
+        return losses / model.counted(batch).sum(dim=-1).clamp(min=1)
+
+
 def need_writer(context: Context, name: str) -> Generator:
     """Return the model. Raises ConfigError for one that writes no targets by a search, and for compiled code."""
     if context.compiled:
         raise ConfigError("training.compile", f"a search, as '{name}' needs it, cannot be compiled", "use false")
     if not isinstance(context.model, Generator) or (context.task and TARGET not in context.task.vocabularies):
-        raise ConfigError(
-            "objective", f"'{name}' is for models that write targets, and this one does not", "objective=likelihood"
-        )
+        raise PartError(f"'{name}' is for models that write targets, and this one does not", "objective=likelihood")
     return context.model
 
 

@@ -10,7 +10,7 @@ from regard.config import Doc
 from regard.config.bounds import Positive
 from regard.config.common_settings import LabelSmoothing
 from regard.data.columns.label import LabelColumn
-from regard.errors import ConfigError, PartError, nearest
+from regard.errors import PartError, nearest
 from regard.models import LabelModel
 from regard.objectives.objective import Context, Objective
 from regard.records import Batch, Loss
@@ -40,7 +40,7 @@ class ClassWeightedObjective(Objective):
     ) -> None:
         super().__init__(context)
         if not isinstance(context.model, LabelModel):
-            raise ConfigError("objective", "weighs classes, and this model chooses none", "objective=likelihood")
+            raise PartError("weighs classes, and this model chooses none", "objective=likelihood")
         self.model: tuple[LabelModel] = (context.model,)  # a tuple, so that it is no submodule
         self.label_smoothing = label_smoothing
         column = cast(LabelColumn, context.task.vocabularies[context.model.label])

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from regard.attention import Attention
 from regard.config import note
 from regard.decoding.search import Search
-from regard.errors import ConfigError
+from regard.errors import ConfigError, PartError
 from regard.models import Model
 from regard.ops.modules import module_dict
 from regard.records import Batch, Loss
@@ -50,13 +50,13 @@ class Context(NamedTuple):
     def teacher(self, run: Path) -> Model:
         """Return the model of another run, which learns nothing. Raises RegardError where it does not fit."""
         if self.load is None:
-            raise ConfigError("objective.teacher", "needs runs, and none can be opened here", "Context(…, load=…)")
+            raise PartError("needs runs, and none can be opened here", "Context(…, load=…)", setting="teacher")
         return self.load(run).eval().requires_grad_(False)
 
     def classifier(self, run: Path) -> Judge:
         """Return what a classifier says of texts. Raises RegardError for a run that is none."""
         if self.judge is None:
-            raise ConfigError("objective.rewards", "need runs, and none can be opened here", "Context(…, judge=…)")
+            raise PartError("need runs, and none can be opened here", "Context(…, judge=…)")
         return self.judge(run)
 
 

@@ -11,15 +11,14 @@ from regard.config import Doc, OneOrMany, PartOf
 from regard.config.bounds import NotNegative, Positive
 from regard.config.common_settings import LabelSmoothing
 from regard.data.columns import TextColumn
-from regard.objectives.candidates import Candidates, Ids, candidates, ids_of, need_writer, sampling, text_of, written
-from regard.objectives.minimum_risk import LikelihoodWeight, Samples
-from regard.objectives.objective import Context, Objective
+from regard.objectives.candidates import Candidates, DrawnObjective, LikelihoodWeight, Samples, candidates, text_of
+from regard.objectives.objective import Context
 from regard.objectives.posterior_features import POSTERIOR_FEATURES
 from regard.records import SOURCE, TARGET, Batch, Loss
 from regard.registry import Choice
 
 
-class PosteriorRegularisationObjective(Objective):
+class PosteriorRegularisationObjective(DrawnObjective):
     """likelihood · L + weight · KL(Q ‖ P) over S: P(y) ∝ p(y | x)^sharpness, Q(y) ∝ exp(Σ_k γ_k φ_k(x, y)).
 
     S has the given target and `samples` drawn ones, each once; φ are features of whole translations, whose weights γ
@@ -28,7 +27,6 @@ class PosteriorRegularisationObjective(Objective):
     """
 
     aliases = "pr, posterior_regularization, 后验正则化"
-    writes = True
 
     def __init__(
         self,
@@ -47,12 +45,12 @@ class PosteriorRegularisationObjective(Objective):
         likelihood: LikelihoodWeight = 1.0,
         label_smoothing: LabelSmoothing = 0.1,
     ) -> None:
-        super().__init__(context)
-        need_writer(context, "posterior_regularisation")
+        super().__init__(
+            context, "posterior_regularisation", samples=samples, likelihood=likelihood, label_smoothing=label_smoothing
+        )
         self.features = {one.name: POSTERIOR_FEATURES.build(one, place="features") for one in features}
         self.strengths = nn.Parameter(torch.tensor([one.weight for one in self.features.values()]))
-        self.weight, self.samples, self.sharpness = weight, samples, sharpness
-        self.likelihood, self.label_smoothing = likelihood, label_smoothing
+        self.weight, self.sharpness = weight, sharpness
 
     def parameters_of(self, turn: str) -> Iterable[nn.Parameter]:
         """Return those of the model and the weights of the features."""
@@ -68,17 +66,11 @@ class PosteriorRegularisationObjective(Objective):
         held = (self.sharpness * log_probs).log_softmax(dim=-1)
         apart = (wanted - held).masked_fill(~found.mask, 0.0)
         divergence = (wanted.exp() * apart).sum()
-        losses = model.nll(batch, smoothing=self.label_smoothing).sum(dim=-1)
-        given = (losses / model.counted(batch).sum(dim=-1).clamp(min=1)).sum()
+        given = self.mean_losses(batch).sum()
         expected = (held.exp().unsqueeze(-1) * values).sum(dim=(0, 1)).detach()
         parts = {"divergence": divergence.detach(), "likelihood": given.detach()}
         parts |= dict(zip(self.features, expected, strict=True))
         return Loss(self.likelihood * given + self.weight * divergence, len(batch.lines), parts)
-
-    def drawn(self, batch: Batch) -> list[list[Ids]]:
-        """Return so many targets of each sentence as the model writes them by chance."""
-        search = sampling(self.samples)
-        return [[ids_of(one) for one in some] for some in written(self.context.model, search, batch)]
 
     def values(self, found: Candidates, batch: Batch) -> Tensor:
         """(sentence, candidate, feature), 0 where there is no candidate."""

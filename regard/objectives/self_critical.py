@@ -8,14 +8,13 @@ from regard.config import Doc
 from regard.config.common_settings import LabelSmoothing
 from regard.decoding import GreedySearch
 from regard.errors import PartError
-from regard.objectives.candidates import Ids, ids_of, need_writer, sampling, with_targets, written
-from regard.objectives.minimum_risk import LikelihoodWeight, Samples
-from regard.objectives.objective import Context, Objective
+from regard.objectives.candidates import DrawnObjective, LikelihoodWeight, Samples, ids_of, with_targets, written
+from regard.objectives.objective import Context
 from regard.objectives.reward import SENTENCE_BLEU, MoreRewards, RewardMetric, TotalReward
 from regard.records import Batch, Loss
 
 
-class SelfCriticalObjective(Objective):
+class SelfCriticalObjective(DrawnObjective):
     """-(reward(ŷ) - b) · log p(ŷ | x) / |y| + likelihood · L, ŷ drawn; the mean over `samples`.
 
     b is what the model's own answer is worth: that of greedy search, or the mean of the other draws, which varies less
@@ -26,7 +25,6 @@ class SelfCriticalObjective(Objective):
     """
 
     aliases = "scst, self_critical_sequence_training, sequence_reinforce"
-    writes = True
 
     def __init__(
         self,
@@ -41,13 +39,13 @@ class SelfCriticalObjective(Objective):
         likelihood: LikelihoodWeight = 0.1,
         label_smoothing: LabelSmoothing = 0.1,
     ) -> None:
-        super().__init__(context)
-        need_writer(context, "self_critical")
+        super().__init__(
+            context, "self_critical", samples=samples, likelihood=likelihood, label_smoothing=label_smoothing
+        )
         if baseline == "others" and samples == 1:
             raise PartError("one draw has no others", "2 at least, or baseline: greedy", setting="samples")
         self.reward = TotalReward(context, reward, rewards)
-        self.samples, self.greedy = samples, baseline == "greedy"
-        self.likelihood, self.label_smoothing = likelihood, label_smoothing
+        self.greedy = baseline == "greedy"
 
     def loss(self, batch: Batch, turn: str) -> Loss:
         """Sums over the sentences of a batch."""
@@ -60,7 +58,7 @@ class SelfCriticalObjective(Objective):
         parts = {"reward": rewards.mean(dim=-1).sum(), "baseline": baseline.mean(dim=-1).sum()}
         total = -gained.sum()
         if self.likelihood:
-            losses = (model.nll(batch, smoothing=self.label_smoothing).sum(dim=-1) / sizes).sum()
+            losses = self.mean_losses(batch).sum()
             total, parts = total + self.likelihood * losses, {**parts, "likelihood": losses.detach()}
         return Loss(total, len(batch.lines), parts)
 
@@ -70,8 +68,3 @@ class SelfCriticalObjective(Objective):
             return (rewards.sum(dim=-1, keepdim=True) - rewards) / (rewards.shape[1] - 1)
         answers = [[ids_of(best)] for best, *_ in written(self.context.model, GreedySearch(), batch)]
         return self.reward(answers, batch).to(rewards).unsqueeze(-1)
-
-    def drawn(self, batch: Batch) -> list[list[Ids]]:
-        """Return so many targets of each sentence as the model writes them by chance."""
-        found = written(self.context.model, sampling(self.samples), batch)
-        return [[ids_of(one) for one in some] for some in found]

@@ -7,7 +7,7 @@ import torch
 from regard.config import Doc
 from regard.config.bounds import NotNegative
 from regard.config.common_settings import LabelSmoothing
-from regard.errors import ConfigError
+from regard.errors import PartError
 from regard.models import CausalClassifier
 from regard.objectives.objective import Context, Objective
 from regard.records import Batch, Loss
@@ -31,7 +31,7 @@ class WithLanguageModelObjective(Objective):
         super().__init__(context)
         if not isinstance(context.model, CausalClassifier):
             problem = "reads and writes a text with one network, and this model does not"
-            raise ConfigError("objective", problem, "model=causal_classifier, or objective=likelihood")
+            raise PartError(problem, "model=causal_classifier, or objective=likelihood")
         self.model: tuple[CausalClassifier] = (context.model,)  # a tuple, so that it is no submodule
         self.weight, self.label_smoothing = weight, label_smoothing
 

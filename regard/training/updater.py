@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.compat import coalesced, multiply_all
-from regard.errors import TrainingError
+from regard.errors import ConfigError, TrainingError
 from regard.objectives import Objective
 from regard.ops.linear import half_products
 from regard.ops.memory import lacks_memory, telling_of_memory
@@ -79,8 +79,9 @@ class Updater:
         together = Together(model, objective, world) if self.sharded else None
         self.gathered = together.gathered if together else nullcontext  # around what uses the model outside an update
         self.turns = Turns(settings, objective)
-        if settings.gradient_checkpointing:
-            checkpoint_gradients(model)
+        if settings.gradient_checkpointing and not checkpoint_gradients(model):
+            problem = "this model has no Transformer block, and nothing else can be computed again"
+            raise ConfigError("training.gradient_checkpointing", problem, "leave it out")
         self.device = next(model.parameters()).device
         loss = together or objective.loss
         self._forward: Any = torch.compile(loss, dynamic=True) if settings.compile else loss

@@ -59,10 +59,10 @@ class Blind(Decoder):
         super().__init__()
         self.embedder = NoVectors()
 
-    def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
+    def begin(self, seen: Encoded | None, rows: int) -> DecoderState:
         return DecoderState(None)
 
-    def _steps(
+    def advance(
         self, vectors: Tensor, mask: Tensor | None, state: DecoderState, need_weights: bool
     ) -> tuple[Decoded, DecoderState]:
         return Decoded(vectors), state

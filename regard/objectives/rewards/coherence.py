@@ -9,7 +9,7 @@ from torch import Tensor
 
 from regard.config import Doc
 from regard.data.columns import TextColumn
-from regard.errors import ConfigError, nearest
+from regard.errors import ConfigError, PartError, nearest
 from regard.objectives.candidates import Ids, targets_of, text_of
 from regard.objectives.objective import Context
 from regard.objectives.rewards.reward import Reward, RewardWeight
@@ -36,8 +36,7 @@ class CoherenceReward(Reward):
     ) -> None:
         super().__init__(context, weight)
         if DOCUMENT not in context.task.vocabularies:
-            raise ConfigError(
-                "objective.rewards",
+            raise PartError(
                 "'coherence' is of texts, and this task reads single sentences",
                 "task=deliberation",
             )
