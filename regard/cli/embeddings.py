@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from regard.cli.emit import check_plot_file, print_json, say, write_file
+from regard.cli.emit import check_plot_file, emit, say, write_file
 from regard.cli.files import check_writable
 from regard.cli.options import JsonLines
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
     from regard.runs.embeddings import Embeddings
-    from regard.text.vector_table import Neighbour, VectorTable
+    from regard.text.vector_table import VectorTable
 
 
 class ColumnAnywhere(TyperGroup):
@@ -67,13 +67,9 @@ def nearest_command(
 ) -> None:
     """The nearest words, by the cosine."""
     check_plot_file(plot)
-    table = _read(context).spelled(word)
-    found = table.nearest(word, count)
-    _show(found, as_json)
-    if plot is not None:
-        from regard.reports.neighbourhood import neighbourhood
+    from regard.reports.neighbourhood import nearest_report
 
-        write_file(plot, neighbourhood(table, [word, *(one.word for one in found)], kind=plot.suffix))
+    emit(nearest_report(_read(context).spelled(word), word, count), as_json=as_json, plot=plot)
 
 
 @embeddings_app.command("analogy")
@@ -87,7 +83,9 @@ def analogy_command(
     as_json: JsonLines = False,
 ) -> None:
     """A is to B as C is to what: the words nearest to B - A + C."""
-    _show(_read(context).table.analogy(a, b, c, count), as_json)
+    from regard.reports.neighbourhood import neighbours_report
+
+    emit(neighbours_report(_read(context).table.analogy(a, b, c, count)), as_json=as_json)
 
 
 @embeddings_app.command("similarity")
@@ -128,13 +126,6 @@ def _read(context: typer.Context) -> "Embeddings":
     from regard.runs.embeddings import read_embeddings
 
     return read_embeddings(*context.obj)
-
-
-def _show(found: "list[Neighbour]", as_json: bool) -> None:
-    if as_json:
-        print_json([one._asdict() for one in found])
-    else:
-        print("\n".join(f"{one.cosine:.4f}\t{one.word}" for one in found))
 
 
 def _column_first(args: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A picture of words that are near each other, through matplotlib (the extra `[plot]`)."""
+"""Words that are near each other: lines, and a picture through matplotlib (the extra `[plot]`)."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,21 @@ import numpy as np
 
 from regard.explain.pictures import plot_fonts
 from regard.explain.tokens import visible_line
-from regard.reports.report import new_figure, picture_of
-from regard.text.vector_table import Floats, VectorTable
+from regard.reports.report import Report, new_figure, picture_of
+from regard.text.vector_table import Floats, Neighbour, VectorTable
+
+
+def neighbours_report(found: Sequence[Neighbour]) -> Report:
+    """Report words with their cosines."""
+    lines = "\n".join(f"{one.cosine:.4f}\t{one.word}" for one in found)
+    return Report([], [one._asdict() for one in found], lines)
+
+
+def nearest_report(table: VectorTable, word: str, count: int) -> Report:
+    """Report the nearest words of a word, also drawn on a plane."""
+    found = table.nearest(word, count)
+    shown = [word, *(one.word for one in found)]
+    return neighbours_report(found)._replace(figure=lambda ending: neighbourhood(table, shown, kind=ending))
 
 
 def neighbourhood(table: VectorTable, words: Sequence[str], *, kind: str) -> bytes:

@@ -11,9 +11,8 @@ from regard.errors import ConfigError, RegardError
 from regard.models.settings import AttentionSettings
 from regard.ops.plain import is_plain
 from regard.registry import Choice
-from regard.reports.bench.bench import Measure, Pass, Timing, Workload, bench, expected_bytes, slope
+from regard.reports.bench.bench import Measure, Pass, Timing, Workload, bench, expected_bytes, peak_bytes, slope
 from regard.reports.bench.mechanisms import USUAL, Mechanism, mechanisms_of
-from regard.reports.bench.memory import peak_bytes
 from regard.reports.bench.report import as_values, memory_table, plot, time_table
 from regard.reports.report import check_plot
 

@@ -69,7 +69,7 @@ def test_too_much_is_one_line_before_memory_fills(texts, change, place):
 
 def test_the_plan_of_a_batch_is_near_what_it_takes(texts):
     """Counted by torch, of a batch four times as large as the one that is tried."""
-    from regard.reports.bench.memory import peak_bytes
+    from regard.reports.bench.bench import peak_bytes
 
     sizes = ["model.dim=64", "model.encoder={name: transformer, num_layers: 2}", "model.decoder={name: transformer}"]
     experiment = read_experiment(None, [*texts, *sizes, "text.tokenizer.size=500", "training.batch_tokens=1024"])

@@ -1,13 +1,18 @@
 """Times attention mechanisms over lengths: median seconds, peak memory, and how both grow."""
 
+import json
 import math
+import os
 import statistics
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from torch.profiler import ProfilerActivity, profile
 
 from regard.attention import Attention
 from regard.errors import ConfigError, Fault
@@ -15,12 +20,12 @@ from regard.models.build import build_attention
 from regard.ops.memory import free_bytes, keep_memory
 from regard.ops.plain import plain
 from regard.reports.bench.mechanisms import Mechanism, placed
-from regard.reports.bench.memory import peak_bytes
 from regard.reports.report import Say
 from regard.reports.table import number
 from regard.runs.folder import choose_device
 
 _SHORTEST = 0.01  # seconds that a timing takes at least: quicker passes are repeated
+_QUIET = {"KINETO_LOG_LEVEL": "99"}  # against the profiler's own lines on stderr
 MEGABYTE = 2**20
 _SEED = 1
 
@@ -210,3 +215,36 @@ def _too_much(expected: float, limit: float) -> str:
     if expected <= limit:
         return "there is not enough memory"
     return f"it would take about {expected / MEGABYTE:,.0f} MB of the {limit / MEGABYTE:,.0f} it may (--max-memory)"
+
+
+# Memory
+
+
+def peak_bytes(work: Callable[[], object], device: torch.device) -> int:
+    """The most that is held while `work` runs, beyond what was held before it."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+        before = torch.cuda.memory_allocated(device)
+        torch.cuda.reset_peak_memory_stats(device)
+        work()
+        torch.cuda.synchronize(device)
+        return torch.cuda.max_memory_allocated(device) - before
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True, acc_events=True) as seen:
+        work()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.json"
+        seen.export_chrome_trace(str(path))
+        events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+    taken = [(event["ts"], event["args"]["Bytes"]) for event in events if event.get("name") == "[memory]"]
+    return _peak([count for _, count in sorted(taken, key=lambda one: one[0])])
+
+
+def _peak(taken: list[int]) -> int:
+    """The largest sum from the start on; what is given back is negative."""
+    held = most = 0
+    for count in taken:
+        held += count
+        most = max(most, held)
+    return most
