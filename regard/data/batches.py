@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from regard.arrays import Longs
 from regard.data.collate import ended
 from regard.data.corpus import Corpus
 from regard.data.examples import Codec
@@ -29,7 +30,6 @@ from regard.data.streams import Place, Plan, PlannedStream, epoch_and_index, no_
 from regard.errors import ConfigError
 from regard.records import Batch, Sequences
 
-Longs = NDArray[np.int64]
 Join = Callable[[NDArray[Any], Longs], Sequences | torch.Tensor]
 
 POOL = 100_000  # examples sorted together

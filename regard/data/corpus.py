@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.arrays import Longs
 from regard.data import sealed
 from regard.data.building import LINES, SKIPPED, Progress, build, ids_path, text_path
 from regard.data.examples import Codec
@@ -24,7 +25,6 @@ FORMAT = 2  # of the files; another one is another cache
 MAX_TOKENS = 256
 ATTEMPTS = 4  # one to build and one to open, and the same again if another process comes between
 
-Longs = NDArray[np.int64]
 Stamp = tuple[int, int]  # size and time of the last change
 
 

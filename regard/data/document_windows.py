@@ -7,8 +7,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from regard.arrays import Longs
 from regard.data.ragged import Ragged
-from regard.data.word_windows import Longs, WordWindows
+from regard.data.word_windows import WordWindows
 from regard.records import Batch
 
 DOCUMENT = "document"  # (word,): the number of the document that a word stands in, -1 for one that is not known

@@ -8,7 +8,8 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Longs = NDArray[np.int64]
+from regard.arrays import Longs
+
 Lengths = NDArray[np.int32]
 
 BLUR = 0.6  # tokens; on Multi30k 4.9 % are padding, and half of the examples that met meet again (1.0: 5.7 %, a third)

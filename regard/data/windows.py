@@ -13,14 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from regard.arrays import Longs
 from regard.data.ragged import Ragged
 from regard.data.streams import Place, Plan, PlannedStream, epoch_and_index, no_such_place
 from regard.errors import ConfigError
 from regard.records import EOS, PAD, Batch, Sequences
-
-Longs = NDArray[np.int64]
 
 
 class Spans(NamedTuple):

@@ -6,9 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.arrays import Floats
 from regard.evaluation.metric import Measure, Statistics
-
-Floats = NDArray[np.float64]
 
 
 class CoveragePoint(NamedTuple):

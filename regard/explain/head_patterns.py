@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.arrays import Floats
 from regard.explain.alignment_view import MEMORY, START
 from regard.explain.maps import POOLING
 from regard.pieces import SPECIALS, UNK
@@ -16,7 +17,6 @@ CLEAR = 0.5  # share of the words from which on a pattern names a head
 NEAR = 1  # places from the diagonal
 SEPARATORS = {one for number, one in enumerate(SPECIALS) if number != UNK}
 
-Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 

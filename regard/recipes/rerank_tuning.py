@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from regard.arrays import Floats
 from regard.config import as_values
 from regard.predictor import load
 from regard.predictor.reranking import NETWORK, WORDS, Reranker, candidates
@@ -25,7 +26,7 @@ from regard.recipes.tuning import (
 from regard.results import TextPrediction
 from regard.runs import Run
 from regard.runs.folder import DECODING, TUNING
-from regard.statistical.mert import Candidates, Floats, bleu_values
+from regard.statistical.mert import Candidates, bleu_values
 
 SHARE = 0.5  # of the spread of a text's scores that the other run has at first
 GAIN = 0.01  # BLEU that makes weights worth it

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from regard.arrays import Floats
 from regard.config import as_values, staged, write_yaml
 from regard.data.columns import Columns, TextColumn, check_one_vocabulary
 from regard.data.manifest import place_file, verify_file
@@ -38,7 +39,7 @@ from regard.statistical.bitext import Bitext
 from regard.statistical.hmm import Hmm
 from regard.statistical.kneser_ney import kneser_ney
 from regard.statistical.lexicon import Lexicon
-from regard.statistical.mert import Candidates, Floats, Tuned, Values, bleu_values, minimise_errors, random_search
+from regard.statistical.mert import Candidates, Tuned, Values, bleu_values, minimise_errors, random_search
 from regard.statistical.phrase_scores import phrase_table
 from regard.statistical.phrase_table import PhraseEntry, PhraseTable
 from regard.statistical.symmetrisation import grow_diag_final_and

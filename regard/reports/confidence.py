@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from regard.arrays import Floats
 from regard.errors import ConfigError, DataError
 from regard.evaluation import Interval, interval_of
 from regard.evaluation.abstention import CoveragePoint, abstention_curve, area_under_risk, surest_first
@@ -27,8 +27,6 @@ from regard.statistical.calibration import CALIBRATIONS, Calibration, Calibratio
 from regard.tasks import Examples, Measure, Outcome, Task
 from regard.tasks.examples import as_rows
 
-_Floats = NDArray[np.float64]
-
 _SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)  # of answers that are kept
 FEWEST = 50  # dev examples that a calibration is kept of
 MOST_OFF = 10.0  # points of calibration error, from 0 to 100, up to which probabilities are called calibrated
@@ -47,8 +45,8 @@ class Things(NamedTuple):
     """Probabilities of things of one kind, and what came true of each."""
 
     name: str  # pieces, words, sentences, labels …
-    given: _Floats  # (thing,)
-    correct: _Floats  # (thing,), of a sentence the share of its items
+    given: Floats  # (thing,)
+    correct: Floats  # (thing,), of a sentence the share of its items
 
     def statistics(self) -> Statistics:
         """Return (thing, statistic) of the calibration error."""
@@ -259,7 +257,7 @@ def _things(task: Task, answers: Answers, predictions: Sequence[Prediction]) -> 
     ]
 
 
-def _flat(rows: Sequence[Sequence[float]]) -> _Floats:
+def _flat(rows: Sequence[Sequence[float]]) -> Floats:
     return np.array([*chain.from_iterable(rows)], dtype=np.float64)
 
 
@@ -274,7 +272,7 @@ def _crossed(blank: Calibration, task: Task, answers: Answers) -> list[Predictio
 
 
 def _steps(
-    measure: Measure, statistics: Statistics, sure: _Floats, curve: Sequence[CoveragePoint]
+    measure: Measure, statistics: Statistics, sure: Floats, curve: Sequence[CoveragePoint]
 ) -> list[AbstentionStep]:
     order = surest_first(sure)
     counts = dict.fromkeys(max(round(share * len(order)), 1) for share in _SHARES)

@@ -9,13 +9,14 @@ from typing import NamedTuple, cast
 import numpy as np
 import torch
 
+from regard.arrays import Floats
 from regard.attention import Attention
 from regard.data.columns import TextColumn
 from regard.errors import DataError, RegardError
 from regard.evaluation.metric import Statistics
 from regard.evaluation.significance import Interval, compare_statistics, interval_of
 from regard.explain.head_gates import gate_slopes, gated, heads_in
-from regard.explain.head_patterns import PATTERNS, Floats, HeadPatterns, Look, look_of, patterns
+from regard.explain.head_patterns import PATTERNS, HeadPatterns, Look, look_of, patterns
 from regard.predictor import Predictor, load
 from regard.records import Batch
 from regard.reports.report import Say

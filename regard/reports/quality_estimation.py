@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from regard.arrays import Floats
 from regard.errors import ConfigError, DataError
 from regard.evaluation import METRICS, Interval, interval_of
 from regard.evaluation.metric import Statistics, corpus_of
@@ -21,8 +21,6 @@ from regard.reports.report import Say
 from regard.results import Prediction
 from regard.tasks.examples import Examples, as_rows
 
-_Floats = NDArray[np.float64]
-
 RIDGE = 1.0  # of the squared weights of standardised features
 _SEED = 1  # of dropout, with the number of the sentence
 TOGETHER, CONFIDENCE = "all together", "confidence"
@@ -33,7 +31,7 @@ class Pearson:
 
     name, higher_is_better = "Pearson", True
 
-    def statistics(self, x: _Floats, y: _Floats) -> Statistics:
+    def statistics(self, x: Floats, y: Floats) -> Statistics:
         """Return them for x (example,) and y (example,), standardised so that no digits are lost."""
         x, y = standardised(x), standardised(y)
         return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
@@ -92,7 +90,7 @@ def estimate_quality(
     """
     known = {name: QUALITY_FEATURES.build(Choice(name)) for name in QUALITY_FEATURES}
     features = {name: one for name, one in known.items() if passes or not one.needs_passes}
-    rows, wanted, metric = list[_Floats](), list[_Floats](), METRICS.build(Choice("chrf"))
+    rows, wanted, metric = list[Floats](), list[Floats](), METRICS.build(Choice("chrf"))
     for examples, predictions in parts:
         say(f"asking for {len(predictions):,} sentences how sure they are")
         seen = written_sentences(predictor, predictions, passes)
@@ -111,13 +109,13 @@ def estimate_quality(
 class Estimator(NamedTuple):
     """A line through standardised features, with a ridge."""
 
-    means: _Floats  # (feature,)
-    scales: _Floats  # (feature,)
-    weights: _Floats  # (feature,)
+    means: Floats  # (feature,)
+    scales: Floats  # (feature,)
+    weights: Floats  # (feature,)
     bias: float
 
     @classmethod
-    def fitted(cls, features: _Floats, quality: _Floats) -> "Estimator":
+    def fitted(cls, features: Floats, quality: Floats) -> "Estimator":
         """features (sentence, feature), quality (sentence,) → least squares; what never changes has no weight."""
         means, scales = features.mean(axis=0), features.std(axis=0)
         scales = np.where(scales > 1e-12, scales, 1.0)
@@ -125,7 +123,7 @@ class Estimator(NamedTuple):
         square = shown.T @ shown + RIDGE * np.eye(shown.shape[1])
         return cls(means, scales, np.linalg.solve(square, shown.T @ (quality - quality.mean())), float(quality.mean()))
 
-    def apply(self, features: _Floats) -> _Floats:
+    def apply(self, features: Floats) -> Floats:
         """features (sentence, feature) → the quality to be expected (sentence,)."""
         return (features - self.means) / self.scales @ self.weights + self.bias
 
@@ -155,7 +153,7 @@ def written_sentences(predictor: Predictor, predictions: Sequence[Prediction], p
     return found
 
 
-def dropout_passes(model: Model, batch: Batch, seed: int) -> _Floats:
+def dropout_passes(model: Model, batch: Batch, seed: int) -> Floats:
     """Return the mean log-probability (row,) of the items of each row with dropout on, as in training."""
     with _dropping(model), torch.random.fork_rng(), torch.inference_mode():
         torch.manual_seed(seed)
@@ -173,18 +171,18 @@ def _dropping(model: Model) -> Iterator[None]:
         model.eval()
 
 
-def standardised(values: _Floats) -> _Floats:
+def standardised(values: Floats) -> Floats:
     """values (example,) → with mean 0 and variance 1; of equal ones zeros."""
     spread = values.std()
     return (values - values.mean()) / (spread if spread > 1e-12 else 1.0)
 
 
-def _estimate(name: str, values: _Floats, quality: _Floats) -> Estimate:
+def _estimate(name: str, values: Floats, quality: Floats) -> Estimate:
     measure = Pearson()
     rows = measure.statistics(values, quality)
     ranks = rank_correlation(torch.from_numpy(values)[None], torch.from_numpy(quality)[None])
     return Estimate(name, measure.value(rows.sum(axis=0)), interval_of(measure, rows), float(ranks))
 
 
-def _numbers(values: Any) -> _Floats:
-    return cast(_Floats, values.double().cpu().numpy())
+def _numbers(values: Any) -> Floats:
+    return cast(Floats, values.double().cpu().numpy())

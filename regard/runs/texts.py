@@ -11,9 +11,8 @@ from regard.data import READERS, CheckedReader, Corpus, Reader
 from regard.data.columns import COLUMNS, Columns, learn_columns, learnt_things, own_name, save_columns
 from regard.data.columns.labels import LabelsColumn
 from regard.data.examples import Example
-from regard.data.mixed_stream import MixedStream
 from regard.data.report import SHOWN
-from regard.data.streams import PlannedStream
+from regard.data.streams import MixedStream, PlannedStream
 from regard.data.transforms import transformed
 from regard.errors import ConfigError, DataError
 from regard.experiment import Experiment

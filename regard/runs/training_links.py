@@ -13,10 +13,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from regard.arrays import Longs
 from regard.config import staged
 from regard.data import Reader
 from regard.data.columns import Columns, TextColumn, of_language
-from regard.data.ragged import Longs, Ragged
+from regard.data.ragged import Ragged
 from regard.data.readers.lines import digest
 from regard.experiment import Experiment
 from regard.explain.tokens import words_of

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.arrays import Floats
 from regard.evaluation.alignments import Link
 from regard.statistical.alignment_model import AlignmentModel, Shape
 from regard.statistical.bitext import Bitext, Block
 from regard.statistical.ibm1 import Ibm1
-from regard.statistical.lexicon import Floats, Lexicon
+from regard.statistical.lexicon import Lexicon
 from regard.statistical.symmetrisation import Symmetrisation
 
 CHUNK = 2**22  # word pairs whose posteriors are held at once

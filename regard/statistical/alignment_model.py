@@ -7,8 +7,8 @@ from typing import Annotated, Generic, NamedTuple, TypeVar
 import numpy as np
 from annotated_types import Gt, Lt
 
+from regard.arrays import Floats
 from regard.config import Doc
-from regard.statistical.lexicon import Floats
 
 Shape = tuple[int, int]  # numbers of source and of target words of a sentence pair
 P = TypeVar("P")

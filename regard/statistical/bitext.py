@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.ragged import Longs, Ragged
+from regard.arrays import Longs
+from regard.data.ragged import Ragged
 
 NULL = ""  # the source of target words that have none; its number is 0 on both sides
 

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import numpy as np
 
+from regard.arrays import Floats
 from regard.config import Doc
 from regard.config.bounds import Positive
 from regard.statistical.alignment_model import NULL_SHARE, NullShare, Shape, ZeroOrder
-from regard.statistical.lexicon import Floats
 
 STEEPEST = 64.0  # tension, where all words lie on the diagonal
 

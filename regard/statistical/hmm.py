@@ -5,10 +5,10 @@ from typing import Annotated
 
 import numpy as np
 
+from regard.arrays import Floats
 from regard.config import Doc
 from regard.config.bounds import Count
 from regard.statistical.alignment_model import NULL_SHARE, AlignmentModel, Expected, NullShare, Shape
-from regard.statistical.lexicon import Floats
 
 STEPS = 10  # of the M step
 

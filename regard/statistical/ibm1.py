@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from regard.arrays import Floats
 from regard.statistical.alignment_model import Shape, ZeroOrder
-from regard.statistical.lexicon import Floats
 
 
 class Ibm1(ZeroOrder[None]):

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.ragged import Longs
+from regard.arrays import Floats, Longs
 from regard.errors import DataError
-from regard.statistical.ngram_model import BEGIN, END, UNKNOWN, Floats, NgramModel, Ngrams
+from regard.statistical.ngram_model import BEGIN, END, UNKNOWN, NgramModel, Ngrams
 
 FALLBACK = 0.5, 1.0, 1.5  # discounts where there are too few n-grams to estimate any
 NEVER = -99 * np.log(10)  # log-probability of <s>, which is not predicted, as ARPA files have it

@@ -8,12 +8,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from regard.data.ragged import Longs
+from regard.arrays import Floats, Longs
 from regard.data.readers.lines import read_lines
 from regard.errors import DataError
 from regard.statistical.bitext import NULL, Bitext, Block, Words
-
-Floats = NDArray[np.float64]
 
 UNSEEN = 1e-12  # p(target | source) of words that stand in no sentence pair together
 LEAST = 1e-6  # smaller probabilities are not written

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from regard.arrays import Floats
+
 Values = Callable[[Floats], Floats]  # sums of statistics (case, statistic) → figure of each, more is better
 
 LEAST = 1e-4  # a gain that is worth a step

@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.ragged import Longs
+from regard.arrays import Floats, Longs
 from regard.pieces import BOS, EOS, SPECIALS, UNK
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
 BEGIN, END, UNKNOWN = SPECIALS[BOS], SPECIALS[EOS], SPECIALS[UNK]  # ARPA files call them the same

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.arrays import Floats
 from regard.data.ragged import Ragged
 from regard.statistical.compiled_stack_search import WIDEST
-from regard.statistical.ngram_model import BEGIN, EMPTY, END, UNKNOWN, Floats, NgramModel
+from regard.statistical.ngram_model import BEGIN, EMPTY, END, UNKNOWN, NgramModel
 from regard.statistical.phrase_table import REORDERING, SCORES, Phrase, PhraseTable
+from regard.statistical.reordering import DISCONTINUOUS, MONOTONE
 from regard.statistical.stack_search import (
-    DISCONTINUOUS,
-    MONOTONE,
     Options,
     Problem,
     orientation,

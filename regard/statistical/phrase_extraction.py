@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.ragged import Longs, Ragged
+from regard.arrays import Longs
+from regard.data.ragged import Ragged
 from regard.evaluation.alignments import Link
 from regard.statistical.bitext import Bitext
 

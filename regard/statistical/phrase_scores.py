@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regard.data.ragged import Longs, Ragged
+from regard.arrays import Floats, Longs
+from regard.data.ragged import Ragged
 from regard.evaluation.alignments import Link
 from regard.statistical.bitext import Bitext
-from regard.statistical.lexicon import Floats, Lexicon
+from regard.statistical.lexicon import Lexicon
 from regard.statistical.phrase_extraction import MAX_LENGTH, Linked, Occurrences, extract_phrases, windows
 from regard.statistical.phrase_table import PhraseTable
 from regard.statistical.reordering import reordering_scores

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.ragged import Longs, Ragged
+from regard.arrays import Longs
+from regard.data.ragged import Ragged
 from regard.data.readers.lines import read_lines
 from regard.errors import DataError
 from regard.evaluation.alignments import Link

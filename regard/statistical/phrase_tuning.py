@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regard.statistical.mert import Candidates, Floats, Tuned, Values
+from regard.arrays import Floats
+from regard.statistical.mert import Candidates, Tuned, Values
 from regard.statistical.phrase_decoder import PhraseDecoder
 from regard.statistical.phrase_table import Phrase
 

@@ -6,12 +6,11 @@ That of Moses, `wbe-msd-bidirectional-fe`, https://aclanthology.org/2005.iwslt-1
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.ragged import Longs
+from regard.arrays import Floats, Longs
 from regard.statistical.bitext import Bitext
-from regard.statistical.lexicon import Floats
 from regard.statistical.phrase_extraction import Linked, Occurrences
 
-MONOTONE, SWAP, DISCONTINUOUS = range(3)
+MONOTONE, SWAP, DISCONTINUOUS = range(3)  # how a phrase stands to the one before
 SMOOTHING = 0.5  # the shares of all pairs together count as so much of an occurrence of each
 
 

@@ -12,12 +12,12 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.arrays import Floats
 from regard.data.ragged import Ragged
 from regard.ops.plain import is_plain
 from regard.statistical.compiled_stack_search import compiled_search
-from regard.statistical.ngram_model import Floats, Ints, NgramModel
-
-MONOTONE, SWAP, DISCONTINUOUS = range(3)  # how a phrase stands to the one before
+from regard.statistical.ngram_model import Ints, NgramModel
+from regard.statistical.reordering import DISCONTINUOUS, MONOTONE, SWAP
 
 
 class Options(NamedTuple):

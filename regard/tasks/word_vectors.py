@@ -6,13 +6,14 @@ from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 
+from regard.arrays import Longs
 from regard.config import Doc
 from regard.config.bounds import Fraction, Share, Size
 from regard.data import Corpus
 from regard.data.columns import Columns, TextColumn
 from regard.data.ragged import Ragged
 from regard.data.streams import PlannedStream
-from regard.data.word_windows import TARGETS, Longs, Sampling, WordWindows
+from regard.data.word_windows import TARGETS, Sampling, WordWindows
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.errors import DataError

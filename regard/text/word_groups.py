@@ -5,16 +5,14 @@ import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from regard.arrays import Longs
 from regard.pieces import END, byte_of
 from regard.scripts import HAN, KANA
 
 SPACE_MARK = "▁"  # U+2581, the space before a piece
 SPACES = (SPACE_MARK, " ")
 _ALONE = re.compile(f"[{HAN}{KANA}]")
-
-Ids = NDArray[np.int64]
 
 
 def continues(before: str, piece: str) -> bool:
@@ -43,7 +41,7 @@ class WordGroups:
         self._ends = np.array([piece == END for piece in pieces])
         self._joins = [np.array([_joins(piece, end) for piece in pieces]) for end in (0, -1)]
 
-    def numbers(self, ids: Ids) -> Ids:
+    def numbers(self, ids: Longs) -> Longs:
         """ids (row, n) → the number of each one's word, from 0. In a row without spaces each piece is a word."""
         before, after = ids[:, :-1], ids[:, 1:]
         first, last = self._joins

@@ -7,15 +7,12 @@ from typing import Annotated
 
 from regard.config import Doc
 from regard.config.bounds import Count, Pieces
+from regard.scripts import CUT_APART
 from regard.text.counted import CountedTokenizer, Cut
 from regard.text.tokenizer import Recipe, Tokenizer
 
-# scripts written without spaces stand alone, character by character: kana, CJK ideographs, Thai, Lao, Khmer, Burmese
-_ALONE = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
-_CHARACTER = re.compile(f"[{_ALONE}]")
-_PIECE = re.compile(rf" ?(?:[{_ALONE}]|[^\W{_ALONE}]+|[^\w\s])|\s", re.DOTALL)
+_CHARACTER = re.compile(f"[{CUT_APART}]")
+_PIECE = re.compile(rf" ?(?:[{CUT_APART}]|[^\W{CUT_APART}]+|[^\w\s])|\s", re.DOTALL)
 
 
 def cut_words(text: str) -> list[str]:

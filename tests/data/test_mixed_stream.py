@@ -7,8 +7,7 @@ import pytest
 from streaming import assert_same_batch, assert_same_batches, take
 
 from regard.data.batches import Batches
-from regard.data.mixed_stream import MixedStream
-from regard.data.streams import Shard
+from regard.data.streams import MixedStream, Shard
 from regard.errors import ConfigError, DataError
 
 COLUMNS = ("source", "target")

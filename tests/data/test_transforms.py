@@ -9,8 +9,7 @@ from streaming import assert_same_batch, assert_same_batches, epoch_batches, tak
 
 from regard.data.batches import Batches
 from regard.data.collate import collate
-from regard.data.mixed_stream import MixedStream
-from regard.data.streams import Shard
+from regard.data.streams import MixedStream, Shard
 from regard.data.transforms import TRANSFORMS, Draws, transformed
 from regard.errors import ConfigError
 from regard.records import EOS, PAD, UNK, Batch

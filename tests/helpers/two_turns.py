@@ -13,8 +13,8 @@ from torch import nn
 
 from regard.data.batches import Batches
 from regard.data.corpus import Corpus
-from regard.data.mixed_stream import MixedStream
 from regard.data.readers import READERS
+from regard.data.streams import MixedStream
 from regard.data.transforms import transformed
 from regard.models import AttentionSettings
 from regard.objectives import Context, LikelihoodObjective

@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 from small_runs import SMALL, regard, write_texts
 
-from regard.data.mixed_stream import MixedStream
+from regard.data.streams import MixedStream
 from regard.errors import ConfigError
 from regard.experiment import load_experiment, read_experiment
 from regard.runs import Run, RunFolder

@@ -6,7 +6,7 @@ from shutil import copytree, rmtree
 import pytest
 from small_runs import SMALL, regard, unsaid
 
-from regard.data.mixed_stream import MixedStream
+from regard.data.streams import MixedStream
 from regard.experiment import read_experiment
 from regard.explain.alignment_head import AlignmentHead
 from regard.models import ROUTE

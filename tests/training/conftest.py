@@ -12,9 +12,8 @@ from torch import nn, optim
 
 from regard.data.batches import Batches
 from regard.data.corpus import Corpus
-from regard.data.mixed_stream import MixedStream
 from regard.data.readers import READERS
-from regard.data.streams import PlannedStream
+from regard.data.streams import MixedStream, PlannedStream
 from regard.data.transforms import transformed
 from regard.models import AttentionSettings, Translator
 from regard.registry import Choice

@@ -1,17 +1,32 @@
-"""Parallel text files: line n of each belongs together."""
+"""Parallel text files: line n of each belongs together.
 
+Where line counts are unequal, a fault names the line at which two files part company. Lines that belong together have
+lengths in a steady ratio. With d lines more in one file, some shift s, which grows from 0 to d on the way, pairs line i
+of the shorter file with line i + s of the longer one. The likeliest places where it
+grows are those of the smallest sum of costs |log ratio - usual log ratio|, found by dynamic programming:
+best_s(i) = C_s(i) + min over k <= i of (best_{s-1}(k) - C_s(k)), with C_s the running sum of the costs at shift s.
+"""
+
+from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
+
+from regard.arrays import Floats
 from regard.config import Doc
 from regard.data.examples import Example
 from regard.data.readers.lines import read_lines
-from regard.data.readers.mismatch import first_suspicious
 from regard.data.readers.reader import Reader
 from regard.errors import DataError, PartError
+
+LOOKED_AT = 1_000_000  # lines: enough to find a place, few enough for memory
+STEPS = 8  # shifts tried one by one; the last one is always the whole difference
+WORST = 2.0  # a cost that is reached at a ratio 7 times the usual one
+MARGIN = 2 * WORST  # costs that a shift must save; chance saves as much near the end of a file that simply ends
 
 
 class ParallelReader(Reader):
@@ -52,3 +67,48 @@ class ParallelReader(Reader):
 
 def _listed(names: Mapping[str, str] | tuple[str, ...]) -> str:
     return ", ".join(names) or "nothing"
+
+
+def first_suspicious(longer: Iterator[str], shorter: Iterator[str], more: int) -> str:
+    """Words for the first line from which on the files fit better when a line of the longer one is left out."""
+    longs, shorts = _log_lengths(islice(longer, LOOKED_AT)), _log_lengths(islice(shorter, LOOKED_AT))
+    place = first_growth(longs, shorts, more)
+    if place < len(shorts):
+        return f"they seem to part company at line {place + 1:,}"
+    if len(shorts) == LOOKED_AT:
+        return f"the first {LOOKED_AT:,} lines fit together"
+    return f"the lines up to {place:,} fit together: the shorter file ends at line {place:,} and the other goes on"
+
+
+def first_growth(longer: Floats, shorter: Floats, more: int, margin: float = MARGIN) -> int:
+    """Logarithms of line lengths → index of the first line of the shorter file whose partner is shifted.
+
+    Where shifts save less than `margin` it is the number of its lines: the file simply ends.
+    """
+    shifts = sorted({*range(min(more, STEPS) + 1), more})
+    usual = float(np.median(longer[: len(shorter)] - shorter[: len(longer)])) if len(longer) else 0.0
+    sums = [_running_costs(longer[shift:], shorter, usual) for shift in shifts]
+    best, grown_at = sums[0], []
+    for running in sums[1:]:
+        lead = best - running
+        lowest = np.minimum.accumulate(lead)
+        grown_at.append(np.maximum.accumulate(np.where(lead == lowest, np.arange(len(lead)), 0)))
+        best = running + lowest
+    place = len(shorter)
+    if sums[0][-1] - best[-1] < margin:
+        return place
+    for places in reversed(grown_at):
+        place = int(places[place])
+    return place
+
+
+def _running_costs(longer: Floats, shorter: Floats, usual: float) -> Floats:
+    """C(i): what pairing the first i lines costs; a line without a partner costs the most."""
+    costs = np.full(len(shorter), WORST)
+    length = min(len(longer), len(shorter))
+    costs[:length] = np.minimum(np.abs(longer[:length] - shorter[:length] - usual), WORST)
+    return np.concatenate([[0.0], np.cumsum(costs)])
+
+
+def _log_lengths(lines: Iterator[str]) -> Floats:
+    return np.log1p(np.array(array("q", map(len, lines)), dtype=np.float64))

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from regard.arrays import Longs
 from regard.data.transforms.transform import Draws, Transform
 from regard.pieces import PAD, SPECIALS
 from regard.records import Batch, Sequences
@@ -13,7 +14,6 @@ from regard.records import Batch, Sequences
 ANSWERS = "answers"  # column: ids (batch, n) of the pieces to be filled in, PAD at all other places
 STAGE = 1_000  # of draws, apart from those of the transforms that settings name
 
-Longs = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 

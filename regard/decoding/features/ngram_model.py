@@ -10,15 +10,15 @@ from annotated_types import Gt, Le
 from numpy.typing import NDArray
 from torch import Tensor
 
+from regard.arrays import Floats, Longs
 from regard.config import Doc
 from regard.config.bounds import AnyFloat
-from regard.data.ragged import Longs
 from regard.decoding.features.feature import Feature, Surroundings
 from regard.decoding.features.tables import SPACE, learnt_file, spelled_pieces, target_column
 from regard.errors import DataError
 from regard.records import BOS, Batch, Step
 from regard.statistical.arpa import read_arpa
-from regard.statistical.ngram_model import EMPTY, Floats, NgramModel
+from regard.statistical.ngram_model import EMPTY, NgramModel
 
 FILE = "language.arpa.gz"  # in the folder of what was learnt
 LEAST_KNOWN = 0.5  # share of a model's words that are pieces of the vocabulary

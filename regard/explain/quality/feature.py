@@ -4,9 +4,8 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from regard.arrays import Floats
 
 
 class WrittenSentence(NamedTuple):

@@ -5,10 +5,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from regard.arrays import Floats, Longs
 
 LEAST = 1e-12  # probability that a logarithm is taken of
 
@@ -17,7 +15,7 @@ class Calibration(ABC):
     """A row of CALIBRATIONS. Its settings are what was fitted: built without any it changes nothing."""
 
     @abstractmethod
-    def fitted(self, probabilities: Floats, right: Ints) -> Self:
+    def fitted(self, probabilities: Floats, right: Longs) -> Self:
         """probabilities (item, choice), of which `right` (item,) was the right one → the calibration of these items."""
 
     @abstractmethod

@@ -8,9 +8,10 @@ import torch
 from annotated_types import Gt
 from torch.nn import functional
 
+from regard.arrays import Floats, Longs
 from regard.config import Doc
 from regard.config.bounds import AnyFloat
-from regard.statistical.calibration.calibration import Calibration, Floats, Ints, logarithms, normalised
+from regard.statistical.calibration.calibration import Calibration, logarithms, normalised
 
 STEPS = 200
 
@@ -28,7 +29,7 @@ class PlattScaling(Calibration):
     ) -> None:
         self.temperature, self.bias = temperature, bias
 
-    def fitted(self, probabilities: Floats, right: Ints) -> "PlattScaling":
+    def fitted(self, probabilities: Floats, right: Longs) -> "PlattScaling":
         """Minimise the negative log-likelihood of the right choices, in which half the square of each bias counts.
 
         That keeps the bias of a choice finite which is never right.

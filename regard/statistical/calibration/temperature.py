@@ -6,8 +6,9 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Gt
 
+from regard.arrays import Floats, Longs
 from regard.config import Doc
-from regard.statistical.calibration.calibration import Calibration, Floats, Ints, logarithms, normalised
+from regard.statistical.calibration.calibration import Calibration, logarithms, normalised
 
 COLDEST, HOTTEST = 0.05, 20.0
 HALVINGS = 50
@@ -21,7 +22,7 @@ class Temperature(Calibration):
     ) -> None:
         self.temperature = temperature
 
-    def fitted(self, probabilities: Floats, right: Ints) -> "Temperature":
+    def fitted(self, probabilities: Floats, right: Longs) -> "Temperature":
         """Minimise the mean negative log-likelihood of the right choices.
 
         It is convex in 1 / temperature, so the interval is halved by the sign of its slope.

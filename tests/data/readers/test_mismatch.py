@@ -5,8 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from regard.data.readers.mismatch import first_growth
-from regard.data.readers.parallel import ParallelReader
+from regard.data.readers.parallel import ParallelReader, first_growth
 from regard.errors import DataError
 
 
