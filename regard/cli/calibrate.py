@@ -51,11 +51,13 @@ def calibrate_command(
 
     regard calibrate runs/en-de --quality --passes 30
     """
-    from regard.reports.confidence import calibrate_run
+    from regard.reports.confidence import calibrate_run, uncalibrated
     from regard.reports.confidence_view import confidence_report
 
     check_plot_file(plot)
-    found = calibrate_run(run, changes or [], by=by, lines=lines, passes=passes if quality else None, say=say)
+    found = calibrate_run(
+        uncalibrated(run, changes or []), by=by, lines=lines, passes=passes if quality else None, say=say
+    )
     emit(confidence_report(found, f"Confidence of {run.name}"), as_json=as_json, plot=plot)
     if found.path is None:
         warn(f"nothing is kept: {found.unkept}")

@@ -1,13 +1,16 @@
 """regard evaluate"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from regard.cli.emit import emit, say
 from regard.cli.files import check_writable, is_change
 from regard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from regard.predictor import Predictor
 
 SystemsAndChanges = Annotated[
     list[str],
@@ -74,7 +77,7 @@ def evaluate_command(
     changes = [word for word in words if is_change(word)]
     _check_systems(systems)
     if diagnose:
-        emit(diagnosis_report(systems, changes, source, say), as_json=as_json, indent=2)
+        emit(diagnosis_report(_one_run(systems, changes), source, say), as_json=as_json, indent=2)
         return
     given = {"source": source, "target": target, "text": text}
     files = {column: path for column, path in given.items() if path is not None}
@@ -94,3 +97,12 @@ def _check_systems(systems: list[Path]) -> None:
     missing = [str(path) for path in systems if not path.exists()]
     if missing:
         raise ConfigError("SYSTEM", f"there is no '{missing[0]}'", "the folder of a run, or a file of translations")
+
+
+def _one_run(systems: list[Path], changes: list[str]) -> "Predictor":
+    """Open the only run. Raises ConfigError where there are several, or a file."""
+    from regard.predictor import load
+
+    if len(systems) != 1 or not systems[0].is_dir():
+        raise ConfigError("--diagnose", "is for one run", "regard evaluate RUN --diagnose")
+    return load(systems[0], changes)

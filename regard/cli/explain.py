@@ -208,13 +208,14 @@ def _grade(
     run: Path, texts: list[str], changes: list[str], methods: "list[Choice]", lines: int, twin: Path | None
 ) -> None:
     """A table of methods, and what it says in one line."""
+    from regard.predictor import load
     from regard.reports.explanations import grades_report
 
     if texts:
         raise ConfigError(
             "--grade", "is measured on the run's dev part, not on a text", f"regard explain {run} --grade"
         )
-    emit(grades_report(run, changes, methods, lines, say, twin), as_json=False)
+    emit(grades_report(load(run, changes), methods, lines, say, twin), as_json=False)
 
 
 def _methods(names: list[str], settings: list[str]) -> "list[Choice]":

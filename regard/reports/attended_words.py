@@ -4,7 +4,6 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from regard.data.columns import TextColumn
@@ -12,7 +11,7 @@ from regard.errors import DataError, RegardError
 from regard.explain.token_weights import token_weights
 from regard.explain.tokens import visible_line, words_of
 from regard.pieces import SPECIALS
-from regard.predictor import Predictor, load
+from regard.predictor import Predictor
 from regard.reports.report import Report, Say, new_figure, picture_of
 from regard.reports.table import Cell, Table
 from regard.results import Explanation
@@ -61,14 +60,13 @@ class AttendedWords(NamedTuple):
         return sum(one.polarity.polar for one in self.words[:top]) / max(len(self.words[:top]), 1)
 
 
-def attended_words(run: Path, changes: Sequence[str], lines: int, at_least: int, say: Say) -> AttendedWords:
+def attended_words(predictor: Predictor, lines: int, at_least: int, say: Say) -> AttendedWords:
     """Look at the first texts of a run's test part, and judge words by the labels of its training part.
 
     Words that were read fewer than `at_least` times are left out. Raises RegardError where no learned question looks
     at words, and DataError where there is no test part.
     """
-    predictor = load(run, changes)
-    experiment, task = predictor.run.experiment, predictor.task
+    experiment, task, run = predictor.run.experiment, predictor.task, predictor.run.path
     examples = test_examples(experiment, task)
     if examples is None:
         raise DataError(str(run), "has no test part", hint="data.test names one in training")
@@ -92,10 +90,10 @@ def attended_words(run: Path, changes: Sequence[str], lines: int, at_least: int,
     return AttendedWords(ranked, min(lines, count_of(examples)), common, (shares[0], shares[1]))
 
 
-def attended_words_report(run: Path, changes: Sequence[str], lines: int, at_least: int, top: int, say: Say) -> Report:
+def attended_words_report(predictor: Predictor, lines: int, at_least: int, top: int, say: Say) -> Report:
     """Report the `top` words that a run's model looks at most. Raises RegardError as `attended_words` does."""
-    found = attended_words(run, changes, lines, at_least, say)
-    figure = partial(_figure, found, f"Words that {run.name} looks at")
+    found = attended_words(predictor, lines, at_least, say)
+    figure = partial(_figure, found, f"Words that {predictor.run.path.name} looks at")
     return Report([_words_table(found, top)], _as_values(found, top), _summary(found, top), figure)
 
 

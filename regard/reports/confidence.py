@@ -88,9 +88,16 @@ class ConfidenceReport(NamedTuple):
     quality: QualityReport | None = None
 
 
+def uncalibrated(run: Path, changes: Sequence[str]) -> Predictor:
+    """Open a run without its calibration, also with other data. Raises as `load` does."""
+    check_open([one for one in changes if not one.startswith("data.")])
+    predictor = predictor_of(Run.open(run, changes))
+    predictor.calibration = None
+    return predictor
+
+
 def calibrate_run(
-    run: Path,
-    changes: Sequence[str],
+    predictor: Predictor,
     *,
     by: str | None = None,
     lines: int = 1000,
@@ -104,9 +111,7 @@ def calibrate_run(
     dropout the quality of translations is estimated, too. Before anything is answered raises ConfigError for an unknown
     row, answers that are not right or wrong and quality that cannot be estimated, DataError without a part it needs.
     """
-    check_open([one for one in changes if not one.startswith("data.")])
-    predictor = predictor_of(Run.open(run, changes))
-    predictor.calibration, task, experiment = None, predictor.task, predictor.run.experiment
+    run, task, experiment = predictor.run, predictor.task, predictor.run.experiment
     blank = CALIBRATIONS.build(Choice(by := by or task.calibration), place="--by")
     examples, held = _parts(experiment, predictor, lines, passes, say)
     measure = task.measures(experiment.evaluation.metrics)[0]
@@ -116,9 +121,9 @@ def calibrate_run(
     mended = _crossed(blank, task, dev) if held is None else calibrated(task, judged.predictions, calibration)
     levels = reliabilities(task, judged, mended)
     found = [None if one is None else Choice(by, one.values()) for one in calibration]
-    unkept = _changed(changes, experiment) or _fault(len(dev.predictions), levels)
+    unkept = _changed(run.changes, experiment) or _fault(len(dev.predictions), levels)
     if not unkept:
-        _keep(predictor.run, found, len(dev.predictions), levels)
+        _keep(run, found, len(dev.predictions), levels)
     sure = np.array([one.confidence or 0.0 for one in mended])
     curve = abstention_curve(measure, judged.statistics, sure)
     wanted = None if passes is None or held is None else [(examples, dev.predictions), (held, mended)]
@@ -134,7 +139,7 @@ def calibrate_run(
         _steps(measure, judged.statistics, sure, curve),
         area_under_risk(measure, curve),
         area_under_risk(measure, curve[-1:]),
-        None if unkept else run / CALIBRATION,
+        None if unkept else run.path / CALIBRATION,
         unkept,
         None if wanted is None else estimate_quality(predictor, wanted, passes or 0, say),
     )

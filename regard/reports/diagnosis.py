@@ -1,18 +1,17 @@
 """Translations of a corpus, diagnosed: how many have each fault, and the worst sentences first."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.data.readers.lines import read_lines
-from regard.errors import ConfigError, DataError
+from regard.errors import DataError
 from regard.explain.adequacy.lexicon import kept_translations
 from regard.explain.translation_faults import FaultFinder
-from regard.predictor import check_open, predictor_of
+from regard.predictor import Predictor
 from regard.reports.report import Report, Say
 from regard.results import TranslationFault
-from regard.runs import Run
 from regard.runs.assembly import check_translates
 from regard.runs.texts import test_examples
 
@@ -66,35 +65,26 @@ class Diagnosis(NamedTuple):
         return "\n\n".join([head, *map(str, self.found[:_WORST])])
 
 
-def diagnosis_report(systems: Sequence[Path], changes: Sequence[str], source: Path | None, say: Say) -> Report:
-    """Report the faults of what the one run among the systems translates. Raises as `diagnose_run` does."""
-    if len(systems) != 1 or not systems[0].is_dir():
-        raise ConfigError("--diagnose", "is for one run", "regard evaluate RUN --diagnose")
-    found = diagnose_run(systems[0], changes, source, say)
-    return Report([], found.values(), str(found))
-
-
-def diagnose_run(run: Path, changes: Sequence[str], source: Path | None, say: Say) -> Diagnosis:
+def diagnosis_report(predictor: Predictor, source: Path | None, say: Say) -> Report:
     """Translate a file, or a run's test part, and find faults by what each word was translated by in training.
 
     Raises ConfigError for a run that does not translate, CheckpointError where nothing was counted, DataError where
     there is nothing to translate.
     """
-    opened = Run.open(run, changes)
-    check_translates(opened.columns, "--diagnose")
-    finder = FaultFinder(kept_translations(run))
-    check_open(changes)
-    predictor = predictor_of(opened)
+    run = predictor.run
+    check_translates(run.columns, "--diagnose")
+    finder = FaultFinder(kept_translations(run.path))
     if source is not None:
         sources = [*read_lines(source)]
     else:
-        examples = test_examples(opened.experiment, predictor.task)
+        examples = test_examples(run.experiment, predictor.task)
         if examples is None:
-            raise DataError(str(run), "has no test part", hint="--source names a file to translate")
+            raise DataError(str(run.path), "has no test part", hint="--source names a file to translate")
         sources = [*examples["source"]]
     say(f"translating {len(sources):,} sentences")
     predictions = predictor.predict(sources, safeguards=False)
-    return diagnosis(finder, ((one.source, one.text, one.score) for one in predictions))
+    found = diagnosis(finder, ((one.source, one.text, one.score) for one in predictions))
+    return Report([], found.values(), str(found))
 
 
 def diagnosis(finder: FaultFinder, translations: Iterable[tuple[str, str, float]]) -> Diagnosis:

@@ -71,12 +71,7 @@ class Grade(NamedTuple):
 
 
 def grade_run(
-    run: Path,
-    changes: Sequence[str],
-    methods: Sequence[Choice],
-    lines: int,
-    say: Say,
-    twin: Path | None = None,
+    predictor: Predictor, methods: Sequence[Choice], lines: int, say: Say, twin: Path | None = None
 ) -> dict[str, Grade]:
     """Grade methods, by default all of RELEVANCES, on what a run answers to the first lines of its dev part.
 
@@ -85,28 +80,29 @@ def grade_run(
     answers should be much the same. Where nothing was changed and no method has settings of its own, the run keeps the
     figures: pages show them. Raises DataError where it has no dev part, ConfigError for a twin that reads other ids.
     """
-    predictor = load(run, changes)
-    others = _others(predictor, changes, twin)
-    examples = dev_examples(predictor.run.experiment, predictor.task, say)
+    run, others = predictor.run, _others(predictor, twin)
+    examples = dev_examples(run.experiment, predictor.task, say)
     if examples is None:
-        raise DataError(str(run), "has no dev part to grade explanations with", hint="data.dev names one in training")
+        raise DataError(
+            str(run.path), "has no dev part to grade explanations with", hint="data.dev names one in training"
+        )
     given = as_rows({name: examples[name][:lines] for name in predictor.task.inputs})
     predictions = predictor.predict(given, safeguards=False)
     chosen = methods or [Choice(name) for name in RELEVANCES]
     found = grades(predictor, predictions, {one.name: one for one in chosen}, say, others)
-    if not changes and not any(one.settings for one in chosen):
-        predictor.run.measurements.keep_grades(len(predictions), {name: grade.plain() for name, grade in found.items()})
+    if not run.changes and not any(one.settings for one in chosen):
+        run.measurements.keep_grades(len(predictions), {name: grade.plain() for name, grade in found.items()})
     return found
 
 
-def _others(predictor: Predictor, changes: Sequence[str], twin: Path | None) -> dict[str, Model]:
+def _others(predictor: Predictor, twin: Path | None) -> dict[str, Model]:
     """The network with weights drawn anew, and that of a twin. Raises ConfigError where it reads other ids."""
     experiment, columns = predictor.run.experiment, predictor.task.learnt
     training = replace(experiment.training, seed=experiment.training.seed + 1)
     drawn = model_of(replace(experiment, training=training), columns).to(predictor.model.device).eval()
     if twin is None:
         return {UNTRAINED: drawn}
-    other = load(twin, changes)
+    other = load(twin, predictor.run.changes)
     known = {name: column.key() for name, column in other.task.vocabularies.items()}
     if known != {name: column.key() for name, column in columns.items()}:
         raise ConfigError("--twin", f"'{twin}' has another vocabulary", "a run of the same settings with another seed")
@@ -114,10 +110,10 @@ def _others(predictor: Predictor, changes: Sequence[str], twin: Path | None) -> 
 
 
 def grades_report(
-    run: Path, changes: Sequence[str], methods: Sequence[Choice], lines: int, say: Say, twin: Path | None = None
+    predictor: Predictor, methods: Sequence[Choice], lines: int, say: Say, twin: Path | None = None
 ) -> Report:
     """Report how far methods can be trusted with a run. Raises as `grade_run` does."""
-    found = grade_run(run, changes, methods, lines, say, twin)
+    found = grade_run(predictor, methods, lines, say, twin)
     values = {name: one.plain() for name, one in found.items()}
     return Report([], values, f"{table(found)}\n{ranking(found)}")
 

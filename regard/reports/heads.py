@@ -3,7 +3,6 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -17,7 +16,7 @@ from regard.evaluation.metric import Statistics
 from regard.evaluation.significance import Interval, compare_statistics, interval_of
 from regard.explain.head_gates import gate_slopes, gated, heads_in
 from regard.explain.head_patterns import PATTERNS, HeadPatterns, Look, look_of, patterns
-from regard.predictor import Predictor, load
+from regard.predictor import Predictor
 from regard.records import Batch
 from regard.reports.report import Say
 from regard.runs.texts import dev_examples
@@ -74,13 +73,12 @@ class HeadsReport(NamedTuple):
     pruning: list[Pruned]  # the whole model first, if any
 
 
-def measured_heads(run: Path, changes: Sequence[str], lines: int, prune: bool, say: Say) -> HeadsReport:
+def measured_heads(predictor: Predictor, lines: int, prune: bool, say: Say) -> HeadsReport:
     """Measure every head on the first lines of a run's dev part.
 
     Raises RegardError where no attention of the model has heads, and DataError where the run has no dev part.
     """
-    predictor = load(run, changes)
-    experiment = predictor.run.experiment
+    run, experiment = predictor.run.path, predictor.run.experiment
     known = heads_in(predictor.model)
     if not known:
         raise RegardError(f"{run}: no attention of this model has heads (model.attention.num_heads), so none is told")

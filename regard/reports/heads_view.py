@@ -3,12 +3,12 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from regard.explain.head_patterns import PATTERNS, pattern_of
+from regard.predictor import Predictor
 from regard.reports.heads import HeadReport, HeadsReport, Pruned, measured_heads
 from regard.reports.report import Report, Say, new_figure, picture_of
 from regard.reports.table import NONE, Cell, Table, number
@@ -18,11 +18,11 @@ MIXED = "mixed"  # what a head looks at that follows no pattern clearly
 ORDERS = ("importance", "random")
 
 
-def heads_report(run: Path, changes: Sequence[str], lines: int, prune: bool, say: Say) -> Report:
+def heads_report(predictor: Predictor, lines: int, prune: bool, say: Say) -> Report:
     """Report what the heads of a run look at, and what they are worth. Raises RegardError as `measured_heads` does."""
-    found = measured_heads(run, changes, lines, prune, say)
+    found = measured_heads(predictor, lines, prune, say)
     tables = [_heads_table(found), *([_pruning_table(found)] if found.pruning else [])]
-    title = f"Heads of {run.name}, {found.examples} dev examples"
+    title = f"Heads of {predictor.run.path.name}, {found.examples} dev examples"
     return Report(tables, _as_values(found), _summary(found), partial(_figure, found, title))
 
 

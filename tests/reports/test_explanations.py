@@ -12,6 +12,7 @@ from torch.testing import assert_close
 from regard.errors import ConfigError
 from regard.explain.relevance import Question
 from regard.explain.relevance.grading import SHARES, curves, rank_correlation
+from regard.predictor import load
 from regard.registry import Choice
 from regard.reports.explanations import TWIN, UNTRAINED, Figure, Grade, grade_run, ranking, table
 
@@ -86,10 +87,10 @@ def test_the_table_tells_how_far_other_models_agree():
 
 def test_a_model_agrees_with_itself_and_not_with_one_that_learnt_nothing(tmp_path):
     run, methods = tiny_run_in(tmp_path), [Choice("lrp"), Choice("gradient_times_input")]
-    found = grade_run(run, ["device=cpu"], methods, 3, lambda text: None, run)
+    found = grade_run(load(run, ["device=cpu"]), methods, 3, lambda text: None, run)
     for name in ("attention", "lrp", "gradient_times_input"):
         assert found[name].correlations[TWIN] == pytest.approx(1.0)
         assert found[name].correlations[UNTRAINED] < 0.9
     assert found["random"].correlations == {}
     with pytest.raises(ConfigError, match=r"--twin: .* has another vocabulary"):
-        grade_run(run, ["device=cpu"], methods, 3, print, tiny_classifier_in(tmp_path))
+        grade_run(load(run, ["device=cpu"]), methods, 3, print, tiny_classifier_in(tmp_path))

@@ -11,7 +11,7 @@ from regard import load
 from regard.errors import RegardError
 from regard.predictor import predictor_of
 from regard.reports import evaluate
-from regard.reports.confidence import calibrate_run
+from regard.reports.confidence import calibrate_run, uncalibrated
 from regard.reports.explanations import grade_run
 from regard.reports.heads import measured_heads
 from regard.runs import Run
@@ -51,9 +51,9 @@ def silent(line: str) -> None:
 
 PROGRAMS = {
     "load": load,
-    "heads": lambda run: measured_heads(run, [], 1, False, silent),
-    "grades": lambda run: grade_run(run, [], [], 1, silent),
-    "calibration": lambda run: calibrate_run(run, [], lines=4),
+    "heads": lambda run: measured_heads(load(run), 1, False, silent),
+    "grades": lambda run: grade_run(load(run), [], 1, silent),
+    "calibration": lambda run: calibrate_run(uncalibrated(run, []), lines=4),
     "evaluation": lambda run: evaluate([run], {"source": run / "source.txt", "target": run / "target.txt"}),
     "server": lambda run: Answering.load(run, batch_tokens=512),
 }
