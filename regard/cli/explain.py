@@ -160,7 +160,7 @@ def _shown(
 ) -> "dict[str, Any]":
     """Print predictions, and return them as JSON values."""
     from regard.explain import show, to_json
-    from regard.explain.beside_lines import beside_lines
+    from regard.explain.terminal import beside_lines
 
     data = to_json(predictions, model=run.name if beside else "", beside=beside)
     if as_json:

@@ -1,25 +1,29 @@
-"""A prediction on a terminal: its text, what each word looked at, and a small heat map of shades."""
+"""A prediction on a terminal: its text, what each word looked at, a small heat map of shades, the steps of a search."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from regard.explain.alignment import Weights, merge, word_alignment
+from regard.explain.alignment import Weights, aligned_words, merge, word_alignment
 from regard.explain.alignment_view import AlignmentView, alignment_views
 from regard.explain.answer_lines import answer_lines
+from regard.explain.diagnosis import word_places
 from regard.explain.scale import SHADES, amount, are_shares, largest, legend, scaled, shade
-from regard.explain.search_lines import search_lines
 from regard.explain.token_weights import without_questions
 from regard.explain.tokens import is_end, told_apart, visible, visible_line, words_of
 from regard.pieces import END
-from regard.results import Explanation, Prediction
+from regard.results import Explanation, Place, Prediction, SearchNode, SearchTree
+from regard.text.word_groups import SPACE_MARK
 
-BAR = "-"  # marks what is below zero
-SHOWN = 3  # source words named beside a target word
-LEAST = 0.05  # of the strongest: worth a name
-LARGEST = 40  # source words in a heat map; wider ones do not fit a terminal
+BELOW_ZERO = "-"  # the second half of a shade
+NAMED = 3  # source words beside a target word
+WORTH = 0.05  # of the strongest: a word that is named
+PATH = 40  # characters of what was written up to a node of a search; its end is shown
+NODES = 5  # of a step that were held besides that of the answer, and as many that were dropped
+WIDEST = 40  # source words in a heat map; wider ones do not fit a terminal
 
 
 def show(predictions: Iterable[Prediction], console: Console | None = None) -> None:
@@ -71,7 +75,7 @@ def _maps(seen: AlignmentView) -> list[RenderableType]:
     whole = [[*row, *end] for row, end in zip(weights, ends, strict=True)]
     parts: list[RenderableType] = [Text(seen.about, "dim")] if seen.about else []
     parts.append(_lines([*columns, END], rows, whole, shares=are_shares(seen.weights)))
-    if 0 < len(columns) <= LARGEST:
+    if 0 < len(columns) <= WIDEST:
         parts.append(Text(heat_map(columns, rows, weights)))
         if legend(weights):
             parts.append(Text(legend(weights), "dim"))
@@ -117,16 +121,109 @@ def _end(tokens: Sequence[str]) -> list[list[int]]:
 def _lines(columns: Sequence[str], rows: Sequence[str], weights: Weights, *, shares: bool) -> Text:
     text, most = Text(), largest(weights)
     for label, row in zip(rows, weights, strict=True):
-        strong = [abs(scaled(weight, most)) for weight in row]
-        order = sorted(range(len(row)), key=lambda place: -strong[place])[:SHOWN]
-        seen = [f"{columns[place]} {amount(row[place], shares)}" for place in order if strong[place] >= LEAST]
+        seen = strongest(columns, row, most, shares=shares)
         text.append(f"  {label}", "cyan")
         text.append(" ← " + ", ".join(seen) + "\n" if seen else "\n")
     text.rstrip()
     return text
 
 
+def strongest(names: Sequence[str], row: Sequence[float], most: float, *, shares: bool) -> list[str]:
+    """Return the names of the largest weights of a row, each with its amount; those that are worth it."""
+    strong = [abs(scaled(weight, most)) for weight in row]
+    order = sorted(range(len(row)), key=lambda place: -strong[place])[:NAMED]
+    return [f"{names[place]} {amount(row[place], shares)}" for place in order if strong[place] >= WORTH]
+
+
 def _shade(strong: float) -> str:
     """Two columns."""
     block = shade(strong)
-    return block + (BAR if strong < 0 and block != SHADES[0] else block)
+    return block + (BELOW_ZERO if strong < 0 and block != SHADES[0] else block)
+
+
+def search_lines(tree: SearchTree) -> list[str]:
+    """Return for each step the piece of the answer, with its probability, and what else was held and dropped."""
+    paths = _paths(tree.nodes)
+    answer = _answer_nodes(tree)
+    lines = []
+    for step in range(max(map(len, paths), default=0)):
+        places = [place for place, path in enumerate(paths) if len(path) == step + 1]
+        mine = next((place for place in places if place in answer), None)
+        head = "" if mine is None else _node(tree.nodes[mine], tree.nodes[mine].token)
+        lines.append(f"{step + 1:3} {head}".rstrip())
+        for fate, name in (("kept", "held"), ("ended", "ended"), ("dropped", "dropped")):
+            others = [place for place in places if tree.nodes[place].fate == fate and place != mine][:NODES]
+            told = [_node(tree.nodes[place], _path_end(paths[place])) for place in others]
+            lines += [f"      {name:8}{' · '.join(told)}"] if told else []
+    return lines if tree.whole else [*lines, "    further steps are not told: the tree is too large"]
+
+
+def _paths(nodes: Sequence[SearchNode]) -> list[list[str]]:
+    """The tokens up to each node."""
+    paths = list[list[str]]()
+    for node in nodes:
+        paths.append([*(paths[node.parent] if node.parent >= 0 else []), node.token])
+    return paths
+
+
+def _answer_nodes(tree: SearchTree) -> set[int]:
+    """The nodes on the way to the answer."""
+    found, node = set[int](), tree.answer
+    while node is not None and node >= 0:
+        found.add(node)
+        node = tree.nodes[node].parent
+    return found
+
+
+def _path_end(tokens: Iterable[str]) -> str:
+    text = "".join(f" {token}" if token == END else token for token in tokens).replace(SPACE_MARK, " ").strip()
+    return text if len(text) <= PATH else f"…{text[-PATH:]}"
+
+
+def _node(node: SearchNode, text: str) -> str:
+    """A text and its sum; behind an equals sign what a whole sentence is ranked by, which its length has divided."""
+    equals = "= " if node.fate == "ended" else ""
+    return f"{visible_line(text.replace(SPACE_MARK, ' ').strip())} {equals}{_decimal(node.score)}"
+
+
+def _decimal(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
+
+
+class _Rested(NamedTuple):
+    """The words of an answer as a model cuts them: where each stands, and what it rests on."""
+
+    texts: list[str]
+    places: list[Place | None]
+    sources: list[str]
+
+
+def beside_lines(explained: Mapping[str, Prediction]) -> list[str]:
+    """Return for each word of the first model's answer what each model, by its name, says it rests on.
+
+    Answers have the same text. One that a model does not explain has no words.
+    """
+    found = {name: _rested(prediction) for name, prediction in explained.items()}
+    first, lines = next(iter(found.values())), list[str]()
+    width = max(map(len, found))
+    for text, place in zip(first.texts, first.places, strict=True):
+        lines.append(visible(text))
+        for name, words in found.items():
+            told = [one for one, spot in zip(words.sources, words.places, strict=True) if _meet(spot, place)]
+            lines.append(f"  {visible(name):{width}} ← {' · '.join(told) or '–'}")
+    return lines
+
+
+def _meet(one: Place | None, other: Place | None) -> bool:
+    return one is not None and other is not None and one[0] < other[1] and other[0] < one[1]
+
+
+def _rested(prediction: Prediction) -> _Rested:
+    found = prediction.explanation
+    if found is None or not found.link.weights:
+        return _Rested([], [], [])
+    sources, targets, weights, _ = aligned_words(found)
+    shares = are_shares(found.link.weights)
+    names, most = [visible(word.text) for word in sources], largest(weights)
+    told = [", ".join(strongest(names, row, most, shares=shares)) for row in weights]
+    return _Rested([word.text for word in targets], word_places(targets, prediction.text), told)

@@ -14,8 +14,16 @@ from regard.data.columns import TextColumn
 from regard.errors import DataError, RegardError
 from regard.evaluation.metric import Statistics
 from regard.evaluation.significance import Interval, compare_statistics, interval_of
-from regard.explain.head_gates import gate_slopes, gated, heads_in
-from regard.explain.head_patterns import PATTERNS, HeadPatterns, Look, look_of, patterns
+from regard.explain.heads import (
+    PATTERNS,
+    HeadPatterns,
+    LargestWeights,
+    gate_slopes,
+    gated,
+    heads_in,
+    look_of,
+    patterns,
+)
 from regard.predictor import Predictor
 from regard.records import Batch
 from regard.reports.report import Say
@@ -107,7 +115,7 @@ def measured_heads(predictor: Predictor, lines: int, prune: bool, say: Say) -> H
 
 def head_patterns(predictor: Predictor, examples: Examples, counts: Mapping[str, int]) -> dict[str, HeadPatterns]:
     """Return what the heads of each attention look at, by the name of its module; none of those that show no words."""
-    looks: dict[str, list[Look]] = {}
+    looks: dict[str, list[LargestWeights]] = {}
     for batch in _singly(predictor, examples):
         for found in predictor.task.explain(predictor.model, batch):
             for seen in found.maps:

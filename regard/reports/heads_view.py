@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.explain.head_patterns import PATTERNS, pattern_of
+from regard.explain.heads import PATTERNS, pattern_of
 from regard.predictor import Predictor
 from regard.reports.heads import HeadReport, HeadsReport, Pruned, measured_heads
 from regard.reports.report import Report, Say, new_figure, picture_of

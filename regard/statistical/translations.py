@@ -4,6 +4,7 @@ import gzip
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from regard.data.readers.lines import read_lines
@@ -35,6 +36,48 @@ class Translations:
     def count(self, word: str) -> int:
         """Return how often a source word was seen."""
         return sum(self.counts.get(word, {}).values())
+
+    def suggestion(self, word: str) -> str:
+        """Return what a source word is most often translated by; "" where it was never seen."""
+        counts = self.counts.get(word, {})
+        return max((one for one in counts if one != DROPPED), key=lambda one: counts[one], default="")
+
+    def is_usual(self, word: str, *, certain: float, least: int) -> bool:
+        """Return whether a word was seen `least` times, and `certain` of them with a translation of two or more."""
+        counts = self.counts.get(word, {})
+        total, usual = sum(counts.values()), sum(count for one, count in counts.items() if one and count > 1)
+        return total >= least and usual >= max(certain * total, 1)
+
+    def is_covered(self, word: str, written: set[str] | frozenset[str], least: int = 2) -> bool:
+        """Return whether words have a source word as it is, or as it was translated `least` times or more."""
+        return word in written or any(
+            count >= least and one and written.issuperset(one.split())
+            for one, count in self.counts.get(word, {}).items()
+        )
+
+    @cached_property
+    def origins(self) -> dict[str, Counter[str]]:
+        """How often each target word came of which source word."""
+        found = dict[str, Counter[str]]()
+        for source, counts in self.counts.items():
+            for target, count in counts.items():
+                for word in target.split():
+                    found.setdefault(word, Counter())[source] += count
+        return found
+
+    @cached_property
+    def read_total(self) -> int:
+        """How many occurrences of source words were counted."""
+        return sum(map(self.count, self.counts))
+
+    @cached_property
+    def written_total(self) -> int:
+        """How many occurrences of target words came of a source word."""
+        return sum(sum(counts.values()) for counts in self.origins.values())
+
+    def usual_origins(self, word: str) -> set[str]:
+        """Return the source words that a target word translated twice or more."""
+        return {source for source, count in self.origins.get(word, {}).items() if count > 1}
 
     def entropy(self, word: str) -> float:
         """Return -sum_k p(t_k | word) log p(t_k | word) in nats, no translation being one of them; 0 if never seen.

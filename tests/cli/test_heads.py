@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 
 from regard import load
 from regard.cli.app import app
-from regard.explain.head_gates import heads_in
-from regard.explain.head_patterns import PATTERNS
+from regard.explain.heads import PATTERNS, heads_in
 from regard.reports.heads import gates_without, losses, mean_slopes
 from regard.runs import Run
 from regard.runs.texts import dev_examples

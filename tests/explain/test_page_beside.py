@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from regard.explain import page, to_json
-from regard.explain.beside_lines import beside_lines
+from regard.explain.terminal import beside_lines
 from regard.results import AttentionMap, Explanation, TextPrediction
 
 HOSTILE = "<img/src=x/onerror=alert(1)>"

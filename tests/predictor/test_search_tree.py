@@ -8,7 +8,7 @@ from tasks import engine_of, translation_of
 from regard.decoding import BeamSearch, SamplingSearch
 from regard.errors import ConfigError
 from regard.explain import show, to_json
-from regard.explain.search_lines import search_lines
+from regard.explain.terminal import search_lines
 from regard.predictor import Predictor
 from regard.predictor.search_tree import with_search
 from regard.registry import Choice

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from regard.results import Place, Prediction
 
-SHOWN = 5  # words that a warning names
+WARNED = 5  # words that a warning names
 
 
 class Adequacy(ABC):
@@ -39,8 +39,6 @@ def _with_uncovered(prediction: Any, places: list[Place]) -> Prediction:
     """A TextPrediction with the places of its uncovered words, and a warning where there are some."""
     if not places:
         return replace(prediction, uncovered=[])
-    words = [f"'{prediction.source[start:end]}'" for start, end in places[:SHOWN]]
-    more = f" and {len(places) - SHOWN} others" if places[SHOWN:] else ""
-    told = f"may be untranslated: {', '.join(words)}{more}"
-    warning = f"{prediction.warning}; {told}" if prediction.warning else told
-    return replace(prediction, uncovered=places, warning=warning)
+    words = [f"'{prediction.source[start:end]}'" for start, end in places[:WARNED]]
+    more = f" and {len(places) - WARNED} others" if places[WARNED:] else ""
+    return replace(prediction, uncovered=places).warned(f"may be untranslated: {', '.join(words)}{more}")

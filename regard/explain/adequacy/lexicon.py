@@ -15,6 +15,7 @@ from regard.statistical.translations import Translations
 from regard.text.words import cut_words
 
 FILE = "translations.tsv.gz"  # in a run's folder
+CERTAIN, LEAST = 0.9, 5  # share of occurrences, occurrences
 
 
 class LexiconAdequacy(Adequacy):
@@ -30,10 +31,10 @@ class LexiconAdequacy(Adequacy):
         *,
         certain: Annotated[
             Share, Doc("Share of a word's occurrences with a usual translation that has it judged.")
-        ] = 0.9,
-        least: Annotated[Count, Doc("Occurrences of a word in training that have it judged.")] = 5,
+        ] = CERTAIN,
+        least: Annotated[Count, Doc("Occurrences of a word in training that have it judged.")] = LEAST,
     ) -> None:
-        self.usual = usual_translations(kept_translations(folder), certain=certain, least=least)
+        self.translations, self.certain, self.least = kept_translations(folder), certain, least
 
     def uncovered(self, prediction: Prediction) -> list[Place]:
         """Look all words up."""
@@ -41,7 +42,8 @@ class LexiconAdequacy(Adequacy):
         return [
             place
             for word, place in folded_words(prediction.source)
-            if word in self.usual and word not in written and not any(one <= written for one in self.usual[word])
+            if self.translations.is_usual(word, certain=self.certain, least=self.least)
+            and not self.translations.is_covered(word, written)
         ]
 
 
@@ -52,17 +54,6 @@ def kept_translations(run: Path) -> Translations:
         raise CheckpointError(path, "is missing", f"learn it from the training texts: {again}")
     verify_file(path, f"make it again: {again}")
     return Translations.read(path)
-
-
-def usual_translations(translations: Translations, *, certain: float, least: int) -> dict[str, list[frozenset[str]]]:
-    """Return the words of each translation that was counted twice or more, of the source words that are judged."""
-    usual = dict[str, list[frozenset[str]]]()
-    for word, counts in translations.counts.items():
-        known = {target: count for target, count in counts.items() if target and count > 1}
-        total = sum(counts.values())
-        if known and total >= least and sum(known.values()) >= certain * total:
-            usual[word] = [frozenset(target.split(" ")) for target in known]
-    return usual
 
 
 def folded_words(text: str) -> Iterator[tuple[str, Place]]:

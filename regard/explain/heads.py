@@ -1,15 +1,27 @@
-"""What a head of attention looks at: https://aclanthology.org/P19-1580 and https://aclanthology.org/W19-4828."""
+"""Heads of attention: what they look at, and what they are worth.
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+Patterns are those of https://aclanthology.org/P19-1580 and https://aclanthology.org/W19-4828; heads are taken out, or
+weighed by their gates, through hooks alone (https://arxiv.org/abs/1905.10650).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from regard.arrays import Floats
+from regard.attention.attention import Attention, attentions_in
+from regard.attention.multihead import Heads
 from regard.explain.alignment_view import MEMORY, START
 from regard.explain.maps import POOLING
+from regard.models import Model
+from regard.ops.plain import plain
 from regard.pieces import SPECIALS, UNK
+from regard.records import Batch
 from regard.results import AttentionMap, Explanation
 
 PATTERNS = ("previous", "same", "next", "diagonal", "separator", "rarest")
@@ -20,7 +32,7 @@ SEPARATORS = {one for number, one in enumerate(SPECIALS) if number != UNK}
 Mask = NDArray[np.bool_]
 
 
-class Look(NamedTuple):
+class LargestWeights(NamedTuple):
     """Where the largest weight of each word lies, in one map of one example."""
 
     choice: NDArray[np.int64]  # (head, query): places of keys
@@ -39,7 +51,7 @@ class HeadPatterns(NamedTuple):
     confidence: Floats  # (head,): the mean of the largest weights
 
 
-def look_of(found: Explanation, seen: AttentionMap) -> Look | None:
+def look_of(found: Explanation, seen: AttentionMap) -> LargestWeights | None:
     """Return where one map of an explanation has its largest weights; None for slots of a memory and empty maps."""
     weights = np.array(seen.weights, dtype=float)
     if weights.ndim < 3 or not weights.size or seen.kind == MEMORY:
@@ -52,10 +64,10 @@ def look_of(found: Explanation, seen: AttentionMap) -> Look | None:
     own = seen.queries == seen.keys and seen.kind != POOLING and weights.shape[1] == width
     causal, blind = own and not np.triu(weights, 1).any(), np.all(weights == 0, axis=(0, 2))
     crosses = seen.kind != POOLING and not own
-    return Look(weights.argmax(axis=-1), weights.max(axis=-1), keys, own, crosses, causal, blind)
+    return LargestWeights(weights.argmax(axis=-1), weights.max(axis=-1), keys, own, crosses, causal, blind)
 
 
-def patterns(looks: Sequence[Look], counts: Mapping[str, int]) -> HeadPatterns:
+def patterns(looks: Sequence[LargestWeights], counts: Mapping[str, int]) -> HeadPatterns:
     """Return how often the largest weights of one attention lie where each pattern has them.
 
     previous, same and next: one place before, at or behind a word's own; diagonal: near the place in the other text
@@ -82,13 +94,13 @@ def pattern_of(shares: Floats) -> str:
     return PATTERNS[int(known.argmax())] if known.max() >= CLEAR else ""
 
 
-def _visible(look: Look) -> Mask:
+def _visible(look: LargestWeights) -> Mask:
     """Which keys each word sees (query, key)."""
     shape = look.choice.shape[1], len(look.keys)
     return np.tril(np.ones(shape, dtype=bool)) if look.causal else np.ones(shape, dtype=bool)
 
 
-def _wanted(look: Look, visible: Mask, counts: Mapping[str, int]) -> list[Mask]:
+def _wanted(look: LargestWeights, visible: Mask, counts: Mapping[str, int]) -> list[Mask]:
     """For each pattern the mask (query, key) of where it has the largest weight."""
     queries, width = visible.shape
     steps = np.arange(width)[None, :] - np.arange(queries)[:, None]
@@ -100,3 +112,45 @@ def _wanted(look: Look, visible: Mask, counts: Mapping[str, int]) -> list[Mask]:
     rarest = (seen == seen.min(axis=-1, keepdims=True)) & np.isfinite(seen)
     positional = [(steps == step) & look.own for step in (-1, 0, 1)]
     return [*positional, diagonal & look.crosses, np.broadcast_to(separator, visible.shape), rarest]
+
+
+def heads_in(model: Model) -> dict[str, tuple[Attention, Heads]]:
+    """Return every attention with heads of its own, by the name of its module; without projections it has none."""
+    return {name: (one, one.heads) for name, one in attentions_in(model).items() if one.heads is not None}
+
+
+@contextmanager
+def gated(model: Model, gates: Mapping[str, Tensor]) -> Iterator[None]:
+    """Multiply what each head of these attentions found by its gate (head,), before W^O: 0 takes the head out.
+
+    Compiled code sees no gate, so modules run meanwhile; what they compute is the same.
+    """
+    known = heads_in(model)
+    with ExitStack() as stack:
+        for name, gate in gates.items():
+            _, heads = known[name]
+            stack.callback(heads.to_out.register_forward_pre_hook(_multiplied(gate, heads.head_dim)).remove)
+        yield
+
+
+def gate_slopes(model: Model, batch: Batch) -> dict[str, Tensor]:
+    """Return ∂L/∂gate (head,) of each attention at gates of 1: L is the loss of an item of the batch, in nats."""
+    gates = {
+        name: torch.ones(heads.num_heads, dtype=heads.from_value.weight.dtype, device=model.device).requires_grad_()
+        for name, (_, heads) in heads_in(model).items()
+    }
+    with torch.enable_grad(), plain(), gated(model, gates):
+        loss = model.nll(batch).sum() / model.counted(batch).sum().clamp(min=1)
+        slopes = torch.autograd.grad(loss, [*gates.values()], allow_unused=True)
+    found = zip(gates.items(), slopes, strict=True)
+    return {name: torch.zeros_like(gate) if slope is None else slope for (name, gate), slope in found}
+
+
+def _multiplied(gate: Tensor, head_dim: int) -> Any:
+    """A hook that multiplies contexts (batch, query, head · head_dim), each head by its gate."""
+
+    def hook(module: torch.nn.Module, arguments: tuple[Tensor, ...]) -> Tensor:
+        (context,) = arguments
+        return context * gate.to(context.dtype).repeat_interleave(head_dim)
+
+    return hook
