@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
 def say(line: str) -> None:
     """Print a line of progress on stderr."""
     print(line, file=sys.stderr, flush=True)
+
+
+def say_unless(quiet: bool) -> Callable[[str], None]:
+    """Return `say`, or what says nothing."""
+    return (lambda line: None) if quiet else say
 
 
 def check_plot_file(plot: Path | None) -> None:

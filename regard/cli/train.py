@@ -1,14 +1,14 @@
 """regard train"""
 
 import os
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regard.cli.emit import say_unless
 from regard.cli.group import INTERRUPTED
 from regard.cli.options import Quiet
 from regard.errors import ConfigError, Fault
@@ -97,7 +97,7 @@ def train_command(
     _check_free(None if plan or resume else run)  # before the machine is measured
     with _options_named():
         if config is not None or not resume:
-            experiment = read_experiment(config, changes, text=text, start=start, say=_say(quiet))
+            experiment = read_experiment(config, changes, text=text, start=start, say=say_unless(quiet))
         else:
             experiment = _resumed(changes, text)
     if not (_tell_plan(experiment) if plan else train_run(experiment, resume=resume, quiet=quiet)):
@@ -164,10 +164,6 @@ def _tell_plan(experiment: "Experiment") -> bool:
 
     print("\n".join(lines_of(memory_plan(experiment), experiment)))
     return True
-
-
-def _say(quiet: bool) -> Callable[[str], None]:
-    return lambda line: None if quiet else print(line, file=sys.stderr, flush=True)
 
 
 def _resumed(changes: list[str], text: str | None) -> "Experiment":

@@ -4,26 +4,27 @@ Of a subword model the weights of a word's pieces are their mean, and those of a
 the attention, or which other method, links best is chosen on dev texts that a statistical aligner has linked, and kept.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regard.data.columns import TextColumn
-from regard.errors import DataError, RegardError
+from regard.errors import ConfigError, DataError, RegardError
 from regard.evaluation.alignments import GoldAlignment, Link, link_rates
 from regard.explain.alignment_head import AlignmentHead, heads_of
 from regard.explain.relevance import method_of
-from regard.predictor import Predictor
+from regard.predictor import Predictor, load
 from regard.runs.measurements import ALIGNMENT, ATTENTION
 from regard.runs.texts import dev_examples, training_readers
 from regard.statistical.aligner import fit_both
 from regard.statistical.bitext import Bitext
 from regard.statistical.hmm import Hmm
-from regard.statistical.symmetrisation import Links, grow_diag_final_and, intersection
+from regard.statistical.symmetrisation import SYMMETRISATIONS, Links, grow_diag_final_and, intersection
 from regard.text.offsets import Place
 from regard.text.words import cut_words
 
@@ -100,6 +101,46 @@ class Rated(NamedTuple):
 
     way: Way
     error_rate: float
+
+
+def translated_links(
+    runs: Sequence[Path | None],
+    texts: Iterable[tuple[Sequence[str], Sequence[str]]],
+    by: str | None,
+    symmetrise: str,
+    say: Callable[[str], None],
+) -> list[list[Link]]:
+    """Return the links of a translator, or of one for each direction, made into one. Raises ConfigError."""
+    spanned = [(SpannedText.of_words(source), SpannedText.of_words(target)) for source, target in texts]
+    directions: list[list[list[Link]]] = []
+    named = zip(("--model", "--reverse"), runs, strict=True)
+    predictors = [None if run is None else _translator(run, option) for option, run in named]
+    _check_directions(predictors)
+    turned_texts = [(target, source) for source, target in spanned]
+    for run, predictor, given in zip(runs, predictors, (spanned, turned_texts), strict=True):
+        if run is not None and predictor is not None:
+            way = chosen_way(predictor, by, say)
+            say(f"{run}: {way}")
+            directions.append(translator_links(predictor, given, way))
+    forward, *others = directions
+    method = SYMMETRISATIONS[symmetrise]
+    return [method(*both) for both in zip(forward, turned(others[0]), strict=True)] if others else forward
+
+
+def _translator(run: Path, option: str) -> Predictor:
+    """Raises ConfigError for a run that does something else."""
+    predictor = load(run)
+    if predictor.task.translated is None:
+        raise ConfigError(option, f"{run} does not translate", "the folder of a translator")
+    return predictor
+
+
+def _check_directions(predictors: Sequence[Predictor | None]) -> None:
+    """Raises ConfigError for a second translator that does not translate back."""
+    pairs = [predictor.languages for predictor in predictors if predictor is not None]
+    if len(pairs) > 1 and None not in (*pairs[0], *pairs[1]) and pairs[1] != pairs[0][::-1]:
+        (source, target), (other, another) = pairs
+        raise ConfigError("--reverse", f"translates {other} → {another}", f"a run that translates {target} → {source}")
 
 
 def translator_links(predictor: Predictor, pairs: Sequence[Pair], way: Way) -> list[list[Link]]:

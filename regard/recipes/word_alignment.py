@@ -1,13 +1,25 @@
 """`regard align`: two texts, a model in both directions, one alignment of each sentence pair."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from rich.console import Console
+from rich.progress import Progress
+
+from regard.config import PartOf
+from regard.config.reading import parse
 from regard.data.readers import ParallelReader
-from regard.errors import DataError
-from regard.evaluation import GoldAlignment, read_gold
+from regard.errors import ConfigError, DataError
+from regard.evaluation import GoldAlignment, link_rates, read_gold
+from regard.evaluation.alignments import Link
+from regard.explain.alignment import format_pharaoh
+from regard.statistical import ALIGNERS
+from regard.statistical.aligner import fit_both
+from regard.statistical.alignment_model import AlignmentModel
 from regard.statistical.bitext import Bitext, Words, split_words
+from regard.statistical.symmetrisation import SYMMETRISATIONS
 
 Pair = tuple[Words, Words]
 Files = tuple[Path, Path]
@@ -44,6 +56,50 @@ def read_gold_of(path: Path, pairs: Sequence[Pair]) -> list[GoldAlignment]:
     return gold
 
 
+def aligner_of(text: str) -> AlignmentModel[Any]:
+    """Return the model of a name, or of a name and settings. Raises ConfigError."""
+    value = parse(text, "--model")
+    try:
+        return ALIGNERS.build(PartOf(ALIGNERS).read(value), place="")
+    except ConfigError as error:
+        raise error.inside("--model") from None
+
+
+class Learning(NamedTuple):
+    """How a statistical aligner learns."""
+
+    iterations: int
+    warm_up: int
+    alpha: float
+    agree: bool
+    symmetrise: str
+
+
+def learnt_links(
+    aligner: AlignmentModel[Any], pairs: Pairs, settings: Learning, lexicon_file: Path | None, *, quiet: bool
+) -> list[list[Link]]:
+    """Return the links of a model that learns from the texts; its lexicon is kept in a file, if there is one."""
+    iterations, warm_up, alpha, agree, symmetrise = settings
+    with _progress((2 - agree) * (warm_up + iterations), quiet) as told:
+        both = fit_both(
+            pairs.learnt, aligner, iterations=iterations, warm_up=warm_up, alpha=alpha, agree=agree, told=told
+        )
+    if lexicon_file:
+        both.forward.lexicon.write(lexicon_file)
+    return both.links(pairs.given, SYMMETRISATIONS[symmetrise])
+
+
+def rates_line(links: list[list[Link]], gold: list[GoldAlignment]) -> str:
+    """Return how far links agree with those made by hand."""
+    rates = link_rates(links, gold)
+    return f"AER {rates.error_rate:.1%}, precision {rates.precision:.1%}, recall {rates.recall:.1%}"
+
+
+def pharaoh_lines(links: list[list[Link]]) -> str:
+    """Return links as text, a line for each sentence pair."""
+    return "".join(f"{format_pharaoh(row)}\n" for row in links)
+
+
 def _read(files: Files) -> list[Pair]:
     reader = ParallelReader(("source", "target"), files=dict(zip(("source", "target"), map(str, files), strict=True)))
     return [(split_words(one.texts["source"]), split_words(one.texts["target"])) for one in reader]
@@ -53,3 +109,15 @@ def _folded(pairs: list[Pair], lowercase: bool) -> list[Pair]:
     if not lowercase:
         return pairs
     return [([word.lower() for word in source], [word.lower() for word in target]) for source, target in pairs]
+
+
+@contextmanager
+def _progress(total: int, quiet: bool) -> Iterator[Callable[[float], None]]:
+    """Count iterations on a terminal."""
+    with Progress(console=Console(stderr=True), transient=True, disable=quiet) as bar:
+        task = bar.add_task("aligning", total=total)
+
+        def told(log_likelihood: float) -> None:
+            bar.update(task, advance=1, description=f"aligning, log-likelihood {log_likelihood:,.0f}")
+
+        yield told
