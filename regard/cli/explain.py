@@ -115,8 +115,6 @@ def _explained(
     With `steps` what a search of each text held and dropped, too.
     """
     from regard.predictor import load
-    from regard.predictor.reasons import with_reasons
-    from regard.predictor.states import pictured_states
 
     if layer is not None and len(methods) != 1:
         raise ConfigError("--of", "needs one method", "--by lrp")
@@ -125,16 +123,14 @@ def _explained(
     predictor = load(run, changes)
     predictions: Sequence[Prediction] = predictor.predict(texts, explain=not methods)
     if layer is not None:
-        return predictor, pictured_states(predictor, predictions, methods[0], layer)
+        return predictor, predictor.pictured_states(predictions, methods[0], layer)
     if methods:
-        predictions = with_reasons(predictor, predictor.pictured(predictions, methods[0]), methods[1:])
+        predictions = predictor.with_reasons(predictor.pictured(predictions, methods[0]), methods[1:])
     return predictor, _searched(predictor, predictions) if steps else predictions
 
 
 def _searched(predictor: "Predictor", predictions: "Sequence[Prediction]") -> "Sequence[Prediction]":
-    from regard.predictor.search_tree import with_search
-
-    found = with_search(predictor, predictions)
+    found = predictor.with_search(predictions)
     if not any(one.search_tree() for one in found):
         raise ConfigError("--steps", "there is no search: nothing was written, or only copied", "leave it out")
     return found
@@ -145,14 +141,13 @@ def _beside(
 ) -> "dict[str, Sequence[Prediction]]":
     """The same answers as another run explains them, by its name. Raises ConfigError for one of another task."""
     from regard.predictor import load
-    from regard.predictor.reasons import explained_beside
 
     second = load(other, [])
     kinds = [(one.task.translated, *one.task.columns, one.languages) for one in (predictor, second)]
     if kinds[0] != kinds[1] or second.task.translated is None:
         raise ConfigError("--beside", f"{other} does not translate as {run} does", "a translator of the same languages")
     name = other.name if other.name != run.name else str(other)
-    return {name: explained_beside(second, predictions, methods)}
+    return {name: second.explained_beside(predictions, methods)}
 
 
 def _shown(

@@ -2,8 +2,7 @@
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeVar, cast
 
@@ -17,41 +16,33 @@ from regard.documents.glossary import Glossary
 from regard.errors import DataError, RegardError, TooLongError
 from regard.experiment import DecodingSettings
 from regard.explain.adequacy import Adequacy, checked
-from regard.explain.maps import without_end
-from regard.explain.relevance import RELEVANCES, method_of
-from regard.explain.relevance.question import Progress, no_progress
 from regard.models import Model
 from regard.ops.kernels.packing import caches_of
 from regard.ops.memory import hinting_at_memory, keep_memory
 from regard.ops.plain import is_plain
 from regard.predictor.at_once import Rows, at_once, planned
 from regard.predictor.confidence import calibrated
+from regard.predictor.explaining import Explaining, Given, T
 from regard.predictor.predictions import Predictions
 from regard.predictor.reranking import Reranker
-from regard.predictor.terminology import TermPhrases, Wanted, with_terms
-from regard.predictor.whole_texts import known_pair, translated
+from regard.predictor.terminology import TermPhrases, Wanted, prefixes_of_sentences, with_terms
+from regard.predictor.whole_texts import composed, known_pair, naming_documents
 from regard.records import Batch
-from regard.registry import Choice
-from regard.results import Explanation, Prediction, WordRelevance
+from regard.results import Prediction
 from regard.runs import Run
 from regard.statistical.calibration import Calibrations
 from regard.tasks import Examples, Outcome, Task
 from regard.tasks.examples import as_rows
 from regard.tasks.outcome import outcome_of
-from regard.tasks.relevance import word_relevance
 from regard.tasks.task import Ids
 from regard.text.clean import clean
 
-T = TypeVar("T")
 X = TypeVar("X", str, str | Mapping[str, str])
-Given = Mapping[str, str]  # values by column
 
 DEFAULTS = DecodingSettings()
-EXPLAINED = 256  # sentences whose maps are in memory at once
-WIDTH_OF_MAPS = 4  # rows a sentence counts for when all that it looked at is kept
 
 
-class Predictor:
+class Predictor(Explaining):
     """A model and its task, ready to answer.
 
     >>> predictor = regard.load("runs/en-de")
@@ -128,7 +119,7 @@ class Predictor:
         Batched by length; a text's answer does not depend on the others. Raises TooLongError for a text that is longer
         than `max_source` pieces, or than the model knows places, and TypeError for anything but texts.
         """
-        examples = self._given(_listed(texts, "predict([text])"))
+        examples = self.given(_listed(texts, "predict([text])"))
         self._check(examples)
         if glossary is None and prefixes is None:
             found = self._predicted(examples, range(len(examples)), search, safeguards, self.reranker)
@@ -160,13 +151,13 @@ class Predictor:
         if safeguards:
             answers = [answer or self.task.unanswerable(one) for answer, one in zip(answers, examples, strict=True)]
         asked = [row for row, answer in enumerate(answers) if answer is None]
-        rows = self._encode([examples[row] for row in asked], [lines[row] + 1 for row in asked])
+        rows = self.encode([examples[row] for row in asked], [lines[row] + 1 for row in asked])
         if reranker is not None:
             wanted = (search or self.search).n_best
             search = reranker.widened(search or self.search, self.engine.width)
         engine = self.engine if search is None else self.task.engine(self.model, search, self.features)
         predict = partial(self.task.predict, engine)
-        found = iter(self._in_batches(rows, predict, width=engine.width, lines=[lines[row] for row in asked]))
+        found = iter(self.in_batches(rows, predict, width=engine.width, lines=[lines[row] for row in asked]))
         whole = [next(found) if answer is None else answer for answer in answers]
         predictions = [*map(self.task.as_given, whole, examples)]
         if reranker is not None:
@@ -196,7 +187,15 @@ class Predictor:
         read = _listed(texts, "translate([text])")
         if any(not isinstance(text, str) for text in read):
             raise TypeError("translate takes texts; predict takes examples by column")
-        return translated(self, read, search=search, glossary=glossary, prefixes=prefixes)
+        documents = [self.task.document(text, self.languages[0]) for text in read]
+        pairs = zip(read, documents, strict=True)
+        asked = [[text] if document is None else self.task.lines(document.texts) for text, document in pairs]
+        begins = None if prefixes is None else prefixes_of_sentences(prefixes, asked)
+        flat = [one for some in asked for one in some]
+        with naming_documents(asked):
+            found = iter(self.predict(flat, search=search, glossary=glossary, prefixes=begins))
+        answers = [[next(found) for _ in some] for some in asked]
+        return Predictions(composed(read, documents, answers, self.linked, known_pair(self.languages)))
 
     def translate_file(
         self,
@@ -220,13 +219,6 @@ class Predictor:
         found = document.checked(found)
         return document.rebuild(found, known_pair(self.languages)), found
 
-    def linked(self, predictions: Sequence[Prediction]) -> Iterator[Prediction]:
-        """The same predictions with links between their words, without the maps that would fill the memory."""
-        for start in range(0, len(predictions), EXPLAINED):
-            some = predictions[start : start + EXPLAINED]
-            for one, found in zip(some, self._explanations(some), strict=True):
-                yield self._with(one, replace(found, maps=[]))
-
     def score(self, sources: Iterable[str], targets: Iterable[str]) -> Predictions:
         """How likely the model finds each given target (forced decoding): log-probabilities per piece, in nats.
 
@@ -236,76 +228,14 @@ class Predictor:
         """
         example = "score([source], [target])"
         read, wanted = _listed(sources, example), _listed(targets, example)
-        self._encode(self._given(read))
+        self.encode(self.given(read))
         if len(read) != len(wanted):
             raise DataError("target", f"{len(wanted):,} texts, but the source has {len(read):,}")
         pairs = zip(read, wanted, strict=True)
         examples = [self.task.scored(clean(source), target) for source, target in pairs]
-        forced = self._in_batches(self.task.encode(examples), partial(self.task.force, self.model))
+        forced = self.in_batches(self.task.encode(examples), partial(self.task.force, self.model))
         found = [*map(self.task.as_given, forced, examples)]
         return Predictions(calibrated(self.task, found, self.calibration))
-
-    def explain(
-        self, texts: Iterable[str | Given], *, by: str | Choice = "lrp", search: Search | None = None
-    ) -> list[WordRelevance]:
-        """How much each word that was read speaks for each word of the answer, by a row of RELEVANCES.
-
-        >>> (found,) = predictor.explain(["Good morning!"], by="integrated_gradients")
-        >>> found.array("source").values  # (item, token), labelled by found.items and found.tokens["source"]
-
-        Raises ConfigError for an unknown method or setting, and RegardError where a model cannot be explained so.
-        """
-        return self.weighed(self.predict(texts, search=search), by)
-
-    def weighed(self, predictions: Sequence[Prediction], by: str | Choice) -> list[WordRelevance]:
-        """How much each word that was read speaks for each word of these answers."""
-        pairs = zip(self._weighed(predictions, by), predictions, strict=True)
-        return [found if one.finished else found.without_end() for found, one in pairs]
-
-    def _weighed(
-        self, predictions: Sequence[Prediction], by: str | Choice, progress: Progress = no_progress
-    ) -> list[WordRelevance]:
-        choice = method_of(by)
-        method = RELEVANCES.build(choice)
-        rows = self.answered(predictions)
-        if is_recording():
-            raise RegardError("relevance: it cannot be computed inside `recording`")
-        model, found = method.model(self.model), list[WordRelevance]()
-        for row in rows:
-            batch = self.task.batch([row]).to(model.device)
-            found.append(word_relevance(self.task, model, batch, method, choice.name, progress))
-        return found
-
-    def pictured(
-        self, predictions: Sequence[Prediction], by: str | Choice, progress: Progress = no_progress
-    ) -> Predictions:
-        """The same predictions, each with the relevance of words by a method as its explanation.
-
-        `progress` is called before every pass through the model; what it raises ends the explanation.
-        """
-        found = self._weighed(predictions, by, progress)
-        return self._pictured(predictions, map(self.task.pictured, found))
-
-    def explained(self, predictions: Sequence[Prediction]) -> Predictions:
-        """The same predictions, each with what its pieces looked at as they were written, and what a lexicon says."""
-        return self._pictured(predictions, self._explanations(predictions))
-
-    def _pictured(self, predictions: Sequence[Prediction], explanations: Iterable[Explanation]) -> Predictions:
-        pairs = zip(predictions, explanations, strict=True)
-        return Predictions(self.task.diagnosed(self._with(one, found)) for one, found in pairs)
-
-    def _explanations(self, predictions: Sequence[Prediction]) -> list[Explanation]:
-        rows = self.answered(predictions)
-        return self._in_batches(rows, partial(self.task.explain, self.model), width=WIDTH_OF_MAPS, alone=True)
-
-    def answered(self, predictions: Sequence[Prediction]) -> list[Ids]:
-        """The ids of predictions with their answers."""
-        self._encode(self._given([prediction.source for prediction in predictions]))
-        return [self.task.answered(replace(one, source=clean(one.source))) for one in predictions]
-
-    def _with(self, prediction: Prediction, found: Explanation) -> Prediction:
-        shown = found if prediction.finished else without_end(found)
-        return replace(prediction, explanation=self.task.located(shown, prediction.source))
 
     def outcome(self, examples: Examples) -> Outcome:
         """Answers and losses of examples by column, for measures; each is computed when it is first asked for."""
@@ -313,7 +243,7 @@ class Predictor:
         given = as_rows({name: examples[name] for name in self.task.inputs})
         return Outcome(examples, lambda: self.predict(given, safeguards=False), lambda: computed.losses)
 
-    def _given(self, texts: Sequence[str | Given]) -> list[Given]:
+    def given(self, texts: Sequence[str | Given]) -> list[Given]:
         """The examples that texts stand for. Raises DataError, with its number, for one that stands for none."""
         found = list[Given]()
         for line, text in enumerate(texts, start=1):
@@ -329,7 +259,7 @@ class Predictor:
                 if not isinstance(example.get(name), str):
                     raise DataError(name, "is missing in an example, or is no text", line=line)
 
-    def _encode(self, examples: Sequence[Given], lines: Sequence[int] | None = None) -> list[Ids]:
+    def encode(self, examples: Sequence[Given], lines: Sequence[int] | None = None) -> list[Ids]:
         """The ids of examples; `lines` are their numbers for faults, from 1."""
         self._check(examples)
         rows = self.task.encode([{name: clean(value) for name, value in one.items()} for one in examples])
@@ -343,7 +273,7 @@ class Predictor:
                 raise TooLongError("source", problem, line=line, hint=hint)
         return rows
 
-    def _in_batches(
+    def in_batches(
         self,
         rows: Sequence[Ids],
         work: Callable[[Batch], list[T]],

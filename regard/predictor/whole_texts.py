@@ -2,55 +2,48 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
-from regard.decoding import Search
 from regard.documents.document import Document, nth
-from regard.documents.glossary import Glossary
 from regard.errors import DataError
-from regard.predictor.predictions import Predictions
-from regard.predictor.terminology import prefixes_of_sentences
 from regard.results import DocumentPrediction, Prediction
-
-if TYPE_CHECKING:
-    from regard.predictor.predictor import Predictor
 
 Pair = tuple[str, str]  # codes of languages
 
 
-def translated(
-    predictor: "Predictor",
-    texts: Sequence[str],
-    *,
-    search: Search | None,
-    glossary: Glossary | Sequence[Glossary] | None,
-    prefixes: Sequence[str] | None,
-) -> Predictions:
-    """Return one prediction per text, as `Predictor.translate` promises."""
-    documents = [predictor.task.document(text, predictor.languages[0]) for text in texts]
-    pairs = zip(texts, documents, strict=True)
-    asked = [[text] if document is None else predictor.task.lines(document.texts) for text, document in pairs]
-    begins = None if prefixes is None else prefixes_of_sentences(prefixes, asked)
-    flat = [one for some in asked for one in some]
+@contextmanager
+def naming_documents(asked: Sequence[Sequence[str]]) -> Iterator[None]:
+    """Have faults of sentences name the text that they are of, by its number."""
     try:
-        found = iter(predictor.predict(flat, search=search, glossary=glossary, prefixes=begins))
+        yield
     except DataError as error:
         if error.line is None:
             raise
         ends = list(accumulate(map(len, asked)))
         raise error.at(bisect_left(ends, error.line) + 1) from error
-    answers = [[next(found) for _ in some] for some in asked]
-    _explain_placeholders(predictor, documents, answers)
+
+
+def composed(
+    texts: Sequence[str],
+    documents: Sequence[Document | None],
+    answers: list[list[Prediction]],
+    linked: Callable[[Sequence[Prediction]], Iterable[Prediction]],
+    pair: Pair | None,
+) -> list[Prediction]:
+    """Return one prediction per text, put together from the answers to its sentences.
+
+    Those with placeholders are `linked` first: links tell where each goes.
+    """
+    _explain_placeholders(documents, answers, linked)
     checks = zip(answers, documents, strict=True)
-    answers = [parts if document is None else document.checked(parts) for parts, document in checks]
-    pair = known_pair(predictor.languages)
-    return Predictions(
+    checked = [parts if document is None else document.checked(parts) for parts, document in checks]
+    return [
         parts[0] if document is None else _composed(text, document, parts, pair)
-        for text, document, parts in zip(texts, documents, answers, strict=True)
-    )
+        for text, document, parts in zip(texts, documents, checked, strict=True)
+    ]
 
 
 def known_pair(languages: tuple[str | None, str | None]) -> Pair | None:
@@ -60,17 +53,19 @@ def known_pair(languages: tuple[str | None, str | None]) -> Pair | None:
 
 
 def _explain_placeholders(
-    predictor: "Predictor", documents: Sequence[Document | None], answers: list[list[Prediction]]
+    documents: Sequence[Document | None],
+    answers: list[list[Prediction]],
+    linked: Callable[[Sequence[Prediction]], Iterable[Prediction]],
 ) -> None:
-    """Explain the sentences with placeholders, of all documents, in place: links tell where each goes."""
+    """Explain the sentences with placeholders, of all documents, in place."""
     where = [
         (number, place)
         for number, document in enumerate(documents)
         for place, passage in enumerate(document.passages if document else ())
         if passage.explain
     ]
-    linked = predictor.linked([answers[number][place] for number, place in where])
-    for (number, place), one in zip(where, linked, strict=True):
+    explained = linked([answers[number][place] for number, place in where])
+    for (number, place), one in zip(where, explained, strict=True):
         answers[number][place] = one
 
 

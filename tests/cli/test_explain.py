@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +16,8 @@ from regard.results import Explanation, Prediction, SearchNode, SearchTree, Text
 
 class Seer:
     """Translates everything to `rot Haus` and looks crosswise."""
+
+    run = SimpleNamespace(path=Path("run"), measurements=SimpleNamespace(grades=lambda: None))
 
     def predict(self, texts, explain):
         assert explain
@@ -117,7 +120,7 @@ def test_steps_of_the_search_are_shown(monkeypatch):
         seen.append(len(found))
         return [TextPrediction(one.source, one.text, one.score, search=tree) for one in found]
 
-    monkeypatch.setattr("regard.predictor.search_tree.with_search", with_search)
+    monkeypatch.setattr(Seer, "with_search", with_search, raising=False)
     assert "dropped Rot −2.00" in explain("red house", "--steps")
     data = json.loads(explain("red house", "another", "--steps", "--json"))
     assert [row["details"]["search"]["answer"] for row in data["predictions"]] == [0, 0]
@@ -126,7 +129,7 @@ def test_steps_of_the_search_are_shown(monkeypatch):
 
 
 def test_steps_of_no_search_are_told(monkeypatch):
-    monkeypatch.setattr("regard.predictor.search_tree.with_search", lambda predictor, found: found)
+    monkeypatch.setattr(Seer, "with_search", lambda predictor, found: found, raising=False)
     done = CliRunner().invoke(app, ["explain", "run", "red", "--steps"])
     assert done.exit_code == 2
     assert "--steps: there is no search" in done.stderr
@@ -147,7 +150,7 @@ def runs_of(monkeypatch, **languages):
         return [Prediction(one.source, one.text, -2.0, [-1.0, -1.0], explanation=found) for one in predictions]
 
     monkeypatch.setattr(predictor, "load", load, raising=False)
-    monkeypatch.setattr("regard.predictor.reasons.explained_beside", beside)
+    monkeypatch.setattr(Seer, "explained_beside", beside, raising=False)
 
 
 def test_another_run_stands_beside_the_first(monkeypatch):

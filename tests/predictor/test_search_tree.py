@@ -10,7 +10,6 @@ from regard.errors import ConfigError
 from regard.explain import show, to_json
 from regard.explain.terminal import search_lines
 from regard.predictor import Predictor
-from regard.predictor.search_tree import with_search
 from regard.registry import Choice
 from regard.results import LabelPrediction, SearchNode, SearchTree, TextPrediction
 from regard.serve.engine.wire import HEAD, from_plain, packed, to_plain, unpacked
@@ -41,7 +40,7 @@ def translator():
 
 def test_the_tree_ends_with_the_answer(translator):
     (plain,) = translator.predict(["a dog runs"])
-    (found,) = with_search(translator, [plain])
+    (found,) = translator.with_search([plain])
     tree, ids, node = found.search, [], found.search.answer
     while node >= 0:
         ids.insert(0, tree.nodes[node].token)
@@ -53,10 +52,10 @@ def test_the_tree_ends_with_the_answer(translator):
 
 def test_what_is_not_searched_has_no_tree(translator):
     label = LabelPrediction("a dog", "x", 0.0)
-    assert with_search(translator, [TextPrediction("", "", 0.0), label]) == [TextPrediction("", "", 0.0), label]
+    assert translator.with_search([TextPrediction("", "", 0.0), label]) == [TextPrediction("", "", 0.0), label]
     translator.search = SamplingSearch()
     with pytest.raises(ConfigError, match="tells no steps"):
-        with_search(translator, [TextPrediction("a dog", "x", 0.0)])
+        translator.with_search([TextPrediction("a dog", "x", 0.0)])
 
 
 def test_steps_as_lines():

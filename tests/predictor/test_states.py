@@ -10,7 +10,6 @@ from torch.testing import assert_close
 
 from regard import load
 from regard.errors import RegardError
-from regard.predictor.states import pictured_states, weighed_states
 from regard.registry import Choice
 
 EXACT = Choice("lrp", {"epsilon": 0.0, "biases": "distributed"})
@@ -44,8 +43,8 @@ def states_of(predictor, prediction, module):
 )
 def test_words_together_have_the_sum_of_each_state(predictor, layer, module):
     predictions = predictor.predict(["a dog runs"])
-    (found,) = weighed_states(predictor, predictions, EXACT, layer)
-    (same,) = weighed_states(predictor, predictions, EXACT, module)
+    (found,) = predictor.weighed_states(predictions, EXACT, layer)
+    (same,) = predictor.weighed_states(predictions, EXACT, module)
     assert same == found
     sums = states_of(predictor, predictions[0], module).sum(dim=-1)
     words = sum(torch.tensor(rows).sum(dim=1) for rows in found.values.values())
@@ -55,25 +54,25 @@ def test_words_together_have_the_sum_of_each_state(predictor, layer, module):
 
 def test_states_have_the_names_of_their_words(predictor):
     predictions = predictor.predict(["a dog runs"])
-    (source,) = weighed_states(predictor, predictions, "lrp", "encoder")
+    (source,) = predictor.weighed_states(predictions, "lrp", "encoder")
     assert source.items == source.tokens["source"]
     assert not torch.tensor(source.values["target"]).any()  # what is read knows nothing of what is written
-    (target,) = weighed_states(predictor, predictions, "ding", "decoder")
+    (target,) = predictor.weighed_states(predictions, "ding", "decoder")
     (answer,) = predictor.weighed(predictions, "lrp")
     assert target.items[: len(answer.items)] == answer.items  # the end of an answer that was cut off is no item
-    (picture,) = pictured_states(predictor, predictions, "lrp", "encoder")
+    (picture,) = predictor.pictured_states(predictions, "lrp", "encoder")
     assert picture.explanation.target_tokens == source.items
 
 
 def test_states_of_a_classifier(tmp_path):
     predictor = load(tiny_classifier_in(tmp_path), ["device=cpu"])
-    (found,) = weighed_states(predictor, predictor.predict(["a fine film"]), "lrp", "encoder")
+    (found,) = predictor.weighed_states(predictor.predict(["a fine film"]), "lrp", "encoder")
     assert found.items == found.tokens["text"]
 
 
 def test_an_unknown_layer_is_told_with_the_parts(predictor):
     with pytest.raises(RegardError, match=r"no layer 'encodr' in this model \(did you mean 'encoder'"):
-        weighed_states(predictor, predictor.predict(["a dog"]), "lrp", "encodr")
+        predictor.weighed_states(predictor.predict(["a dog"]), "lrp", "encodr")
 
 
 def test_states_need_one_method(run):

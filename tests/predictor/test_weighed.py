@@ -14,7 +14,6 @@ from regard.explain.alignment_head import heads_of
 from regard.explain.alignment_view import alignment_view
 from regard.models import MODELS
 from regard.predictor import Predictor
-from regard.predictor.reasons import explained_beside, with_reasons
 from regard.registry import Choice
 from regard.results import WordRelevance
 from regard.tasks import ClassificationTask, relevance
@@ -79,7 +78,7 @@ def test_columns_on_scales_of_their_own_have_no_shares_of_each_other():
 
 def test_reasons_of_several_methods_stand_beside_an_explanation(translator):
     predictions = translator.predict(TEXTS, explain=True)
-    found = with_reasons(translator, predictions, ["saliency", "ig"])
+    found = translator.with_reasons(predictions, ["saliency", "ig"])
     for before, one in zip(predictions, found, strict=True):
         assert one.explanation.weights == before.explanation.weights
         assert list(one.explanation.reasons) == ["saliency", "integrated_gradients"]
@@ -91,7 +90,7 @@ def test_reasons_of_several_methods_stand_beside_an_explanation(translator):
 
 
 def test_what_has_no_explanation_has_no_reasons(translator):
-    (one,) = with_reasons(translator, translator.predict(TEXTS[:1]), ["saliency"])
+    (one,) = translator.with_reasons(translator.predict(TEXTS[:1]), ["saliency"])
     assert one.explanation is None
 
 
@@ -156,9 +155,9 @@ def test_a_head_links_words_in_place_of_the_last_layer(translator):
 
 def test_another_model_explains_the_answers_of_the_first(translator):
     answers = translator.predict(TEXTS)
-    found = explained_beside(translator, answers, ["lrp", "saliency"])
+    found = translator.explained_beside(answers, ["lrp", "saliency"])
     assert [(one.source, one.text) for one in found] == [(one.source, one.text) for one in answers]
     assert [(one.explanation.by, [*one.explanation.reasons]) for one in found] == [("lrp", ["saliency"])] * 2
     scored = translator.score(TEXTS, [one.text for one in answers])
     assert [one.log_probs for one in found] == [one.log_probs for one in scored]
-    assert explained_beside(translator, answers)[0].explanation.by == ""
+    assert translator.explained_beside(answers)[0].explanation.by == ""

@@ -13,7 +13,6 @@ from small_runs import SMALL, regard, unsaid, write_texts
 from regard.data.packing import adjacent
 from regard.errors import ConfigError, TooLongError
 from regard.predictor import Predictor, load
-from regard.predictor.reasons import explained_beside
 from regard.reports import evaluate
 from regard.serve.engine.answering import Answering, Refused
 
@@ -202,7 +201,7 @@ def test_another_run_explains_a_sentence_in_its_text(open_run):
     line, predictor = "Er bellt.\tEin Hund läuft.\tEr bellt.", load(open_run)
     (found,) = predictor.predict([line])
     assert (predictor.task.line(found), found.source) == (line, "Er bellt.")
-    (again,) = explained_beside(predictor, [found])
+    (again,) = predictor.explained_beside([found])
     np.testing.assert_allclose(again.log_probs, found.log_probs, atol=1e-3)
     assert (predictor.task.line(again), again.explanation.columns["draft"].texts.count("</s>")) == (line, 2)
 

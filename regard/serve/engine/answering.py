@@ -17,8 +17,6 @@ from regard.documents.glossary import Glossary
 from regard.errors import ConfigError, DataError, RegardError
 from regard.ops.memory import lacks_memory
 from regard.predictor import Predictor, load_routes
-from regard.predictor.reasons import with_reasons
-from regard.predictor.search_tree import with_search
 from regard.registry import Choice
 from regard.results import Prediction
 from regard.serve.engine.cost import MAX_EXPLAINED, MAX_PREFIX, PIECE, cost
@@ -233,8 +231,8 @@ class Answering:
             found: Sequence[Prediction] = self.predictor.pictured([given], options.by, progress)
         else:
             found = self.looking.explained([given], maps=True, unwanted=unwanted)
-        (told,) = with_reasons(self.predictor, found, options.reasons, progress)
-        return with_search(self.predictor, [told], unwanted)[0] if options.steps else told
+        (told,) = self.predictor.with_reasons(found, options.reasons, progress)
+        return self.predictor.with_search([told], unwanted)[0] if options.steps else told
 
     def rewrite(
         self, sources: Sequence[str], targets: Sequence[str], word: int, count: int, unwanted: Unwanted = frozenset

@@ -12,7 +12,6 @@ from regard.attention import recording
 from regard.documents.glossary import Glossary
 from regard.errors import CheckpointError
 from regard.predictor import load
-from regard.predictor.search_tree import with_search
 from regard.registry import Choice
 from regard.serve.engine.answering import Answering, Refused
 from regard.serve.engine.lanes import lane_of
@@ -122,7 +121,7 @@ def test_given_targets_have_the_steps_of_a_search(answering):
     (found,) = predictions(answering.force(["a dog runs"], ["ein Hund"], Options(steps=True)))
     assert plain.search is None
     assert replace(found, search=None) == plain
-    (alone,) = with_search(answering.predictor, [plain])
+    (alone,) = answering.predictor.with_search([plain])
     assert found.search == alone.search
 
 
