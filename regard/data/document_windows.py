@@ -28,7 +28,6 @@ class DocumentWindows(WordWindows):
         self.documents = documents
 
     def made(self, epoch: int, lines: Longs, ids: NDArray[Any], lengths: Longs) -> Batch:
-        """Return the batch with its documents."""
         batch = super().made(epoch, lines, ids, lengths)
         documents = torch.from_numpy(self.documents[batch.lines.numpy()])
         return batch._replace(columns={**batch.columns, DOCUMENT: documents})

@@ -17,9 +17,7 @@ class Accuracy(Metric):
         return np.array([[label.strip() in map(str.strip, right), 1] for label, right in pairs], np.float64)
 
     def value(self, sums: Statistics) -> float:
-        """From 0 to 100."""
         return 100 * float(sums[0]) / max(1.0, float(sums[1]))
 
     def signature(self, corpus: Corpus) -> str:
-        """The number of classes."""
         return f"classes:{len({label.strip() for several in corpus.references for label in several})}"

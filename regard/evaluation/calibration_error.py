@@ -39,9 +39,7 @@ class CalibrationError(Metric):
         return found
 
     def value(self, sums: Statistics) -> float:
-        """From 0 to 100."""
         return float(100 * np.abs(sums[1:]).sum() / max(1.0, sums[0]))
 
     def signature(self, corpus: Corpus) -> str:
-        """The number of bins."""
         return f"bins:{self.bins}"

@@ -28,7 +28,6 @@ class Chrf(SacreMetric):
         self._plain = self._judge()
 
     def judge(self, corpus: Corpus) -> Any:
-        """sacrebleu's chrF."""
         return self._judge()
 
     def value_of(self, sums: list[float]) -> float:

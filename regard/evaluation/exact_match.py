@@ -33,11 +33,9 @@ class ExactMatch(Metric):
         return np.array([[float(hit), 1.0] for hit in hits])
 
     def value(self, sums: Statistics) -> float:
-        """From 0 to 100."""
         return float(100 * sums[0] / sums[1])
 
     def signature(self, corpus: Corpus) -> str:
-        """How texts are compared."""
         spaces = "ignored" if self.ignore_spaces else "joined"
         return f"case:{'lc' if self.lowercase else 'mixed'}|spaces:{spaces}|norm:nfc"
 

@@ -43,7 +43,6 @@ class F1(Metric):
         return found.reshape(len(found), -1)
 
     def value(self, sums: Statistics) -> float:
-        """From 0 to 100."""
         right, given, wanted = sums.reshape(3, -1)
         if self.average == "micro":
             return float(200 * right.sum() / max(1.0, given.sum() + wanted.sum()))
@@ -52,7 +51,6 @@ class F1(Metric):
         return float(100 * (each * weights).sum() / max(1.0, weights.sum()))
 
     def signature(self, corpus: Corpus) -> str:
-        """How classes are averaged, and how many there are."""
         return f"average:{self.average}|classes:{len(_classes(corpus))}"
 
 

@@ -51,11 +51,9 @@ class RankingMetric(Metric):
         return found
 
     def value(self, sums: Statistics) -> float:
-        """From 0 to 100."""
         return 100 * float(sums[0]) / max(1.0, float(sums[1]))
 
     def signature(self, corpus: Corpus) -> str:
-        """Which label is relevant, and how many first texts there are."""
         return f"relevant:{self.relevant}|first texts:{len(set(corpus.sources or ()))}"
 
     def check(self, references: Sequence[str]) -> None:

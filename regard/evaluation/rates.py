@@ -19,12 +19,10 @@ class WordRate(Metric):
     higher_is_better: ClassVar[bool | None] = False
 
     def value(self, sums: Statistics) -> float:
-        """The rate of a corpus with these sums."""
         count, total = sums.tolist()
         return self.factor * count / total if total else 0.0
 
     def signature(self, corpus: Corpus) -> str:
-        """How words are counted."""
         return SIGNATURE
 
 

@@ -40,13 +40,11 @@ class RelationF1(Metric):
         return found.reshape(len(found), -1)
 
     def value(self, sums: Statistics) -> float:
-        """From 0 to 100."""
         right, given, wanted = sums.reshape(3, -1)
         there = given + wanted > 0
         return float(100 * (2 * right[there] / (given + wanted)[there]).sum() / max(1, there.sum()))
 
     def signature(self, corpus: Corpus) -> str:
-        """How many relations there are, and what is none."""
         return f"average:macro|relations:{len(self._relations(corpus))}|left out:{self.none}"
 
     def _relations(self, corpus: Corpus) -> dict[str, int]:

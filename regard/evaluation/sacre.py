@@ -33,7 +33,6 @@ class SacreMetric(Metric):
         return np.array(judge._extract_corpus_statistics(corpus.hypotheses, _streams(corpus)), dtype=np.float64)
 
     def value(self, sums: Statistics) -> float:
-        """The figure of a corpus with these sums."""
         return float(self.value_of(sums.tolist()))
 
     def signature(self, corpus: Corpus) -> str:

@@ -37,7 +37,6 @@ class SentenceBleu(Metric):
         return 100 * float(sums[0]) / max(1.0, float(sums[1]))
 
     def signature(self, corpus: Corpus) -> str:
-        """All settings."""
         case = "lc" if self.lowercase else "mixed"
         return f"case:{case}|order:{self.order}|smooth:add-one|tok:words"
 

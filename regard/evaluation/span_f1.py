@@ -54,7 +54,6 @@ class SpanF1(Metric):
         return found.reshape(len(found), -1)
 
     def value(self, sums: Statistics) -> float:
-        """From 0 to 100."""
         right, given, wanted = sums.reshape(3, -1)
         if self.average == "micro":
             return float(200 * right.sum() / max(1.0, given.sum() + wanted.sum()))
@@ -62,7 +61,6 @@ class SpanF1(Metric):
         return float(np.mean(200 * right[there] / (given + wanted)[there])) if there.any() else 0.0
 
     def signature(self, corpus: Corpus) -> str:
-        """How types are averaged, how many there are, and the rules."""
         return f"average:{self.average}|types:{len(_types(corpus))}|scheme:lenient"
 
 

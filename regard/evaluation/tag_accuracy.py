@@ -24,9 +24,7 @@ class TagAccuracy(Metric):
         return np.array(rows, np.float64)
 
     def value(self, sums: Statistics) -> float:
-        """From 0 to 100."""
         return 100 * float(sums[0]) / max(1.0, float(sums[1]))
 
     def signature(self, corpus: Corpus) -> str:
-        """The number of different tags."""
         return f"tags:{len({tag for several in corpus.references for tag in several[0].split()})}"

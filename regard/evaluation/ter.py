@@ -32,7 +32,6 @@ class Ter(SacreMetric):
         self._plain: Any = sacrebleu().TER()
 
     def judge(self, corpus: Corpus) -> Any:
-        """sacrebleu's TER."""
         apart = self.characters
         if apart is None:
             apart = bleu_tokenizer(several[0] for several in corpus.references) != "13a"

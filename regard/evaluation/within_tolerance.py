@@ -30,11 +30,9 @@ class WithinTolerance(Metric):
         return np.array([[any(self._near(text, one) for one in several), 1] for text, several in pairs], np.float64)
 
     def value(self, sums: Statistics) -> float:
-        """From 0 to 100."""
         return 100 * float(sums[0]) / max(1.0, float(sums[1]))
 
     def signature(self, corpus: Corpus) -> str:
-        """The tolerance."""
         return f"tolerance:{self.tolerance:g}"
 
     def _near(self, text: str, reference: str) -> bool:

@@ -35,11 +35,9 @@ class WordF1(Metric):
         return np.array([[one, 1.0] for one in best])
 
     def value(self, sums: Statistics) -> float:
-        """From 0 to 100."""
         return float(100 * sums[0] / sums[1])
 
     def signature(self, corpus: Corpus) -> str:
-        """What of the texts is compared."""
         return f"case:lc|punctuation:none|articles:{'counted' if self.articles else 'none'}"
 
     def _f1(self, text: str, reference: str) -> float:

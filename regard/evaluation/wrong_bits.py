@@ -28,7 +28,6 @@ class WrongBits(Metric):
         return float(sums[0]) / max(1.0, float(sums[1]))
 
     def signature(self, corpus: Corpus) -> str:
-        """Where a number becomes 1."""
         return "one:above 0.5"
 
 

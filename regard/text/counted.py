@@ -5,15 +5,18 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
-from regard.config import parse_json
+from regard.config import Doc, parse_json
+from regard.config.bounds import Count
 from regard.errors import CheckpointError, DataError, PartError
 from regard.text.clean import clean
-from regard.text.tokenizer import Tokenizer
+from regard.text.tokenizer import Recipe, Tokenizer
 from regard.text.vocabulary import FIRST_PIECE, Vocabulary
 
 FILE = "vocabulary.json"
+
+Fewest = Annotated[Count, Doc("Fewest occurrences that give a place in the vocabulary.")]
 
 
 class Cut(NamedTuple):
@@ -61,19 +64,32 @@ class CountedTokenizer(Tokenizer):
         return [number for piece in self.cut.pieces(clean(text)) for number in self.vocabulary.ids(piece)]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The pieces joined."""
         return self.vocabulary.text(ids).removeprefix(self.cut.prefix)
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Each piece as it is."""
         return [self.vocabulary.shown(number) for number in ids]
 
     def key(self) -> str:
-        """Of the kind and the list of pieces."""
         return hashlib.sha256(json.dumps([self.kind, self.vocabulary.listed]).encode()).hexdigest()
 
     def save(self, folder: Path) -> None:
-        """One JSON list."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / FILE).write_text(json.dumps(self.vocabulary.listed, ensure_ascii=False), encoding="utf-8")
         (folder / "kind").write_text(self.kind, encoding="utf-8")
+
+
+class CountedRecipe(Recipe):
+    """Counts the pieces of one way of cutting."""
+
+    kind: ClassVar[str]
+    cut: ClassVar[Cut]
+
+    def __init__(self, size: int, min_count: int) -> None:
+        self.size, self.min_count = size, min_count
+
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        return CountedTokenizer.train(self.kind, self.cut, texts, self.size, self.min_count)
+
+    @classmethod
+    def load(cls, folder: Path) -> Tokenizer:
+        return CountedTokenizer.load(cls.kind, cls.cut, folder)

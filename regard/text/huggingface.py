@@ -48,7 +48,6 @@ class HuggingFaceRecipe(Recipe):
 
     @staticmethod
     def load(folder: Path) -> Tokenizer:
-        """A saved one."""
         return read_tokenizer(folder / FILE)
 
 
@@ -99,15 +98,12 @@ class HuggingFaceTokenizer(Tokenizer):
         return text
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Return each piece, U+2581 before one that begins a word."""
         return [self._shown[one] if 0 <= one <= self._last else SPECIALS[UNK] for one in ids]
 
     def key(self) -> str:
-        """Of the file."""
         return hashlib.sha256(self.source.encode()).hexdigest()
 
     def save(self, folder: Path) -> None:
-        """Write the file as it was."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / FILE).write_text(self.source, encoding="utf-8", newline="")
         (folder / "kind").write_text("huggingface", encoding="utf-8")

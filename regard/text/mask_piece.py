@@ -77,15 +77,12 @@ class MaskedTokenizer(Tokenizer):
         return self.inner.decode([one for one in ids if one != self.mask])
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Each piece as it is."""
         return [MASK_PIECE if one == self.mask else self.inner.pieces([one])[0] for one in ids]
 
     def spelt(self, text: str) -> list[str]:
-        """As the inner tokenizer spells."""
         return self.inner.spelt(text)
 
     def key(self) -> str:
-        """That of the inner tokenizer and of the piece."""
         return hashlib.sha256(f"{self.inner.key()} {MASK_PIECE}".encode()).hexdigest()
 
     def save(self, folder: Path) -> None:

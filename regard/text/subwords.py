@@ -58,7 +58,6 @@ class SubwordsRecipe(Recipe):
         self.size, self.kind, self.sampling = size, kind, sampling
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
-        """Learns pieces, bytes among them for what has none."""
         parts = [part for text in _drawn(texts) for part in _parts(escape(clean(text))) if part.strip()]
         if not parts:
             raise DataError("training text", "there is nothing to learn subwords from", hint="is the file empty?")
@@ -66,7 +65,6 @@ class SubwordsRecipe(Recipe):
 
     @staticmethod
     def load(folder: Path) -> Tokenizer:
-        """A saved one."""
         try:
             sampling = float((folder / "sampling").read_text(encoding="utf-8"))
             model = (folder / FILE).read_bytes()
@@ -111,7 +109,6 @@ class SubwordTokenizer(Tokenizer):
         return ids
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """As `encode`, in one call."""
         plain = [text if text.isascii() and "\0" not in text else escape(clean(text)) for text in texts]
         encode = self._processor.encode
         if len(plain) < MANY:  # a list makes sentencepiece start a thread, which a request would wait for
@@ -146,7 +143,6 @@ class SubwordTokenizer(Tokenizer):
         return [escape(character).replace(" ", SPACE) for character in text]
 
     def key(self) -> str:
-        """Of the model and the sampling."""
         return hashlib.sha256(self.model + repr(self.sampling).encode()).hexdigest()
 
     def save(self, folder: Path) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 from regard.config import Doc, parse_json
-from regard.config.bounds import Count, Pieces
+from regard.config.bounds import Pieces
 from regard.errors import CheckpointError
 from regard.pieces import UNK
 from regard.text.clean import clean
-from regard.text.counted import CountedTokenizer, Cut
+from regard.text.counted import CountedTokenizer, Cut, Fewest
 from regard.text.offsets import Place, given_places
 from regard.text.tokenizer import Recipe, Tokenizer
 from regard.text.vocabulary import Vocabulary
@@ -52,15 +52,12 @@ class UncasedWordsTokenizer(CountedTokenizer):
         return given_places(text, found)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The words that are known."""
         return super().decode(ids).strip(" ")
 
     def key(self) -> str:
-        """That of the pieces and of what is kept."""
         return f"{super().key()} {self.signs}"
 
     def save(self, folder: Path) -> None:
-        """Write the pieces, and whether signs are kept."""
         super().save(folder)
         (folder / SIGNS).write_text(json.dumps(self.signs), encoding="utf-8")
 
@@ -79,19 +76,17 @@ class UncasedWordsRecipe(Recipe):
         self,
         *,
         size: Annotated[Pieces, Doc("Most words of the vocabulary; rarer ones are unknown.")] = 30000,
-        min_count: Annotated[Count, Doc("Fewest occurrences that give a place in the vocabulary.")] = 1,
+        min_count: Fewest = 1,
         signs: Annotated[bool, Doc("Keep punctuation and other signs, each by itself.")] = True,
     ) -> None:
         self.size, self.min_count, self.signs = size, min_count, signs
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
-        """Counts words."""
         learnt = CountedTokenizer.train("uncased_words", _cut(signs=self.signs), texts, self.size, self.min_count)
         return UncasedWordsTokenizer(learnt.vocabulary, signs=self.signs)
 
     @staticmethod
     def load(folder: Path) -> Tokenizer:
-        """A saved one."""
         learnt = CountedTokenizer.load("uncased_words", _cut(signs=True), folder)
         try:
             signs = parse_json((folder / SIGNS).read_text(encoding="utf-8"))

@@ -16,5 +16,4 @@ class DocumentColumn(LabelColumn):
         return []
 
     def named(self) -> Sequence[str]:
-        """Return the names of all documents."""
         return self.labels

@@ -43,18 +43,15 @@ class LabelColumn(Column):
 
     @classmethod
     def load(cls, folder: Path) -> "LabelColumn":
-        """Read the labels. Raises CheckpointError."""
         labels = load_labels(folder)
         return cls(labels, _load_counts(folder, len(labels)))
 
     def save(self, folder: Path) -> None:
-        """Write the labels."""
         save_labels(folder, self.labels)
         if self.counts is not None:
             (folder / COUNTS).write_text(json.dumps(self.counts), encoding="utf-8")
 
     def key(self) -> str:
-        """SHA-256 of the labels."""
         return hashlib.sha256(json.dumps(self.labels).encode()).hexdigest()
 
     def __len__(self) -> int:
@@ -72,11 +69,9 @@ class LabelColumn(Column):
         return [label for label, count in zip(self.labels, self.counts or (), strict=False) if count == 1]
 
     def check(self, value: str) -> None:
-        """Raise DataError for a label that training has not seen."""
         self.encode(value)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the label of a number."""
         return self.labels[ids[0]]
 
     def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Tensor:

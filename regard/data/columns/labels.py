@@ -36,20 +36,16 @@ class LabelsColumn(Column):
 
     @classmethod
     def load(cls, folder: Path) -> "LabelsColumn":
-        """Read the labels. Raises CheckpointError."""
         return cls(load_labels(folder))
 
     @classmethod
     def repeated(cls, value: str, times: int) -> str:
-        """So many times the labels."""
         return " ".join([value] * times)
 
     def save(self, folder: Path) -> None:
-        """Write the labels."""
         save_labels(folder, self.labels)
 
     def key(self) -> str:
-        """SHA-256 of the labels."""
         return hashlib.sha256(json.dumps(["labels", *self.labels]).encode()).hexdigest()
 
     def __len__(self) -> int:
@@ -70,11 +66,9 @@ class LabelsColumn(Column):
         return [self._numbers[label] for label in labels]
 
     def check(self, value: str) -> None:
-        """Raise DataError for a label that training has not seen."""
         self.encode(value)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the labels of numbers, parted by spaces."""
         return " ".join(self.labels[one - PAD - 1] for one in ids if one != PAD)
 
     def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Sequences:

@@ -18,7 +18,6 @@ class MaskedTextColumn(TextColumn):
 
     @classmethod
     def learn(cls, values: Iterable[str], tokenizer: Choice) -> Self:
-        """Learn a tokenizer from the texts and reserve the piece."""
         learnt = train_tokenizer(tokenizer, map(cls.learnt_from, values))
         return cls(MaskedTokenizer(learnt) if learnt.mask is None else learnt)
 

@@ -56,7 +56,6 @@ class NumbersColumn(Column):
 
     @classmethod
     def repeated(cls, value: str, times: int) -> str:
-        """So many times the rows."""
         return "; ".join([value] * times)
 
     @classmethod
@@ -69,7 +68,6 @@ class NumbersColumn(Column):
             raise CheckpointError(folder / SHAPE, f"cannot be read: {error}") from error
 
     def save(self, folder: Path) -> None:
-        """Write width, rows, and whether all were bits."""
         folder.mkdir(parents=True, exist_ok=True)
         shape = {"width": self.width, "rows": self.rows, "bits": self.bits}
         (folder / SHAPE).write_text(json.dumps(shape), encoding="utf-8")
@@ -90,11 +88,9 @@ class NumbersColumn(Column):
         return ids
 
     def check(self, value: str) -> None:
-        """Raise DataError for a text that is no rows of numbers of this width."""
         self.encode(value)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the rows of numbers that ids stand for."""
         numbers = (np.asarray(ids, np.int64) - ZERO) / SCALE
         return write_rows(numbers[first : first + self.width] for first in range(0, len(numbers), self.width))
 

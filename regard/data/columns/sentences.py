@@ -22,7 +22,6 @@ class SentencesColumn(TextColumn):
 
     @classmethod
     def folder(cls, name: str, *, shared: bool) -> str:
-        """That of the sentences by themselves."""
         return super().folder("source", shared=shared)
 
     def key(self) -> str:
@@ -34,7 +33,6 @@ class SentencesColumn(TextColumn):
         return self.encode_batch([value])[0]
 
     def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
-        """Cut every sentence once, however often it occurs."""
         texts = [[one for one in value.split(TAB) if one.strip()] for value in values]
         known = list(dict.fromkeys(one for some in texts for one in some))
         ids = dict(zip(known, self.tokenizer.encode_batch(known), strict=True))

@@ -45,7 +45,6 @@ class TextColumn(TokenizerColumn):
         return [*self._first, *self.tokenizer.encode(value)[self._cut]]
 
     def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
-        """Cut all, as fast as the tokenizer can."""
         return [[*self._first, *ids[self._cut]] for ids in self.tokenizer.encode_batch(values)]
 
     def offsets(self, value: str) -> list[Place]:
@@ -53,7 +52,6 @@ class TextColumn(TokenizerColumn):
         return [*(None for _ in self._first), *self.tokenizer.offsets(value)[self._cut]]
 
     def sample(self, value: str, seed: int) -> list[int]:
-        """Cut anew."""
         return [*self._first, *self.tokenizer.sample(value, seed)[self._cut]]
 
     def decode(self, ids: Sequence[int]) -> str:

@@ -23,7 +23,6 @@ class TokenizerColumn(Column):
 
     @classmethod
     def learn(cls, values: Iterable[str], tokenizer: Choice) -> Self:
-        """Learn a tokenizer from the texts."""
         return cls(train_tokenizer(tokenizer, map(cls.learnt_from, values)))
 
     @classmethod
@@ -33,12 +32,10 @@ class TokenizerColumn(Column):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Read a tokenizer."""
         return cls(load_tokenizer(folder))
 
     @classmethod
     def learns(cls, tokenizer: str) -> str:
-        """Return the name of the tokenizer."""
         return tokenizer
 
     @classmethod
@@ -48,11 +45,9 @@ class TokenizerColumn(Column):
 
     @classmethod
     def repeated(cls, value: str, times: int) -> str:
-        """Repeat the text so many times, with spaces between."""
         return " ".join([value] * times)
 
     def save(self, folder: Path) -> None:
-        """Write the tokenizer."""
         self.tokenizer.save(folder)
 
     def named(self) -> Sequence[str]:

@@ -42,7 +42,6 @@ class WordsColumn(TokenizerColumn):
         return self.encode_batch([value])[0]
 
     def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
-        """Cut every word once, however often it occurs."""
         texts = [value.split() for value in values]
         words = list(dict.fromkeys(word for text in texts for word in text))
         known = dict(zip(words, map(self._marked, self.tokenizer.encode_batch(words)), strict=True))

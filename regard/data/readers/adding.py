@@ -34,7 +34,6 @@ class AddingReader(SyntheticReader):
         super().__init__(columns, 2, f"{made} of two of {self._lengths} values", examples, seed)
 
     def make(self, draws: np.random.Generator) -> tuple[str, ...]:
-        """Return the rows and the answer."""
         length = self._lengths.draw(draws)
         rows = np.zeros((length, 2))
         rows[:, 0] = draws.integers(-STEPS if self._adds else 0, STEPS + 1, length) / STEPS

@@ -31,7 +31,6 @@ class CheckedReader(GroupedReader):
         return self._reader.key()
 
     def grouped(self) -> Iterator[tuple[str, Example]]:
-        """The examples as the reader groups them."""
         self.left_out, first, kept = [], None, False
         for key, example in self._reader.grouped():
             texts: Texts | None = example.texts

@@ -27,7 +27,6 @@ class CopyingReader(SyntheticReader):
         super().__init__(columns, 2, f"copying {self._lengths} rows of {width} bits", examples, seed)
 
     def make(self, draws: np.random.Generator) -> tuple[str, ...]:
-        """Return the bits twice."""
         bits = draws.integers(0, 2, (self._lengths.draw(draws), self._width))
         text = write_rows(bits.tolist())
         return text, text

@@ -25,6 +25,5 @@ class CountingReader(SyntheticReader):
         super().__init__(columns, 1, f"counting {self._lengths}", examples, seed)
 
     def make(self, draws: np.random.Generator) -> tuple[str, ...]:
-        """Return a line."""
         count = self._lengths.draw(draws)
         return (" ".join("a" * count + "b" * count),)

@@ -67,6 +67,5 @@ class DocumentSentencesReader(WindowReader):
         return f"windows of {self._window} sentences of {self._lines.key()}"
 
     def shaped(self, window: Sequence[Example]) -> Iterator[Example]:
-        """Yield each sentence with its window."""
         around = TAB.join(one.texts[self.columns[0]] for one in window)
         return (one._replace(texts={**one.texts, self._document: around}) for one in window)

@@ -38,7 +38,6 @@ class GridsReader(SyntheticReader):
         self._cells, self._marked = size * size, marked
 
     def make(self, draws: np.random.Generator) -> tuple[str, ...]:
-        """Return the cells and the caption."""
         colours, shapes = (draws.integers(len(kinds), size=self._cells) for kinds in (COLOURS, SHAPES))
         marked = np.sort(draws.choice(self._cells, self._marked, replace=False))
         cells = np.zeros((self._cells, len(COLOURS) + len(SHAPES) + 1))

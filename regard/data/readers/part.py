@@ -21,7 +21,6 @@ class Part(GroupedReader):
         return f"part {self._start} {self._end} {self._seed} {self._held_out} of {self._reader.key()}"
 
     def grouped(self) -> Iterator[tuple[str, Example]]:
-        """The examples as the reader groups them."""
         for key, example in self._reader.grouped():
             inside = self._start <= position(key, self._seed) < self._end
             if inside == self._held_out:
@@ -43,7 +42,6 @@ class Fold(GroupedReader):
         return f"fold {self._fold} of {self._folds} {self._seed} {self._held_out} of {self._reader.key()}"
 
     def grouped(self) -> Iterator[tuple[str, Example]]:
-        """The examples as the reader groups them."""
         for key, example in self._reader.grouped():
             place = position(key, -1 - self._seed)
             if (int(place * self._folds) + 1 == self._fold) == self._held_out:

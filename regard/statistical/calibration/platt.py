@@ -51,11 +51,9 @@ class PlattScaling(Calibration):
         return PlattScaling(temperature=float((-slope.detach()).exp()), bias=tuple(found.tolist()))
 
     def apply(self, probabilities: Floats) -> Floats:
-        """Raise to the power, add the bias and share out anew."""
         if self.temperature == 1.0 and not any(self.bias):
             return probabilities
         return normalised(logarithms(probabilities) / self.temperature + np.array(self.bias or 0.0))
 
     def values(self) -> Mapping[str, Any]:
-        """The temperature and the biases."""
         return {"temperature": self.temperature, "bias": [*self.bias]}

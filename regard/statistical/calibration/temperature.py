@@ -43,5 +43,4 @@ class Temperature(Calibration):
         return normalised(logarithms(probabilities) / self.temperature)
 
     def values(self) -> Mapping[str, Any]:
-        """The temperature."""
         return {"temperature": self.temperature}

@@ -23,5 +23,4 @@ class CasePerturbation(WordPerturbation):
         self.change = {"upper": str.upper, "lower": str.lower, "title": str.capitalize, "swapped": str.swapcase}[to]
 
     def of_word(self, word: str, where: float, how: float) -> str:
-        """Change the case of all letters."""
         return self.change(word)

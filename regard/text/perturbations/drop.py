@@ -22,7 +22,6 @@ class DropPerturbation(Perturbation):
         return text if changed == text else " ".join(changed.split())
 
     def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Numbers) -> list[str]:
-        """Leave words out."""
         kept = ~chosen
         if len(words) and not kept.any():
             kept[draws[:, 0].argmax()] = True

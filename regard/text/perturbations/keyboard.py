@@ -35,7 +35,6 @@ class KeyboardPerturbation(WordPerturbation):
         self.beside = neighbours(LAYOUTS[layout])
 
     def of_word(self, word: str, where: float, how: float) -> str:
-        """Hit a wrong key for one of the letters."""
         places = [place for place, letter in enumerate(word) if letter.lower() in self.beside]
         if not places:
             return word

@@ -54,7 +54,6 @@ class WordPerturbation(Perturbation):
     """A change of each word by itself."""
 
     def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Numbers) -> list[str]:
-        """Change each chosen word."""
         return [
             self.of_word(word, *numbers.tolist()) if taken else word
             for word, taken, numbers in zip(words, chosen, draws, strict=True)
