@@ -116,7 +116,7 @@ class Search(ABC):
             return np.zeros(len(lines), np.bool_) if found is None else found.numpy()
 
         unwanted = None if self.unwanted is frozenset else dropped
-        found = writer.beam(rules, unwanted) if required is None else writer.constrained_beam(rules, required, unwanted)
+        found = writer.beam(rules, unwanted, required)
         return None if found is None else [[Hypothesis(*one) for one in some] for some in found]
 
     def limits(self, writer: Writer, batch: Batch) -> Tensor:

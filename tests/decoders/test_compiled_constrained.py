@@ -45,14 +45,14 @@ def batch():
 @pytest.fixture
 def used(monkeypatch):
     """How often compiled code has searched."""
-    calls, whole = [], CompiledWriter.constrained_beam
+    calls, whole = [], CompiledWriter.beam
 
     def beam(self, *given):
         found = whole(self, *given)
         calls.extend([len(self.ids)] if found is not None else [])
         return found
 
-    monkeypatch.setattr(CompiledWriter, "constrained_beam", beam)
+    monkeypatch.setattr(CompiledWriter, "beam", beam)
     return calls
 
 
@@ -108,6 +108,16 @@ def test_it_finds_what_steps_find(model, batch, settings, prefixes, early, used,
         search = ConstrainedBeamSearch(BeamSearch(**settings), given, n_best=10, early=early)
         assert_same(search.run(model, batch), step_by_step(monkeypatch, search, model, batch))
     assert used == [TEXTS] * 2
+
+
+@pytest.mark.parametrize("settings", [{}, {"size": 1}, {"size": 3, "length_penalty": 0.0, "min_length": 4}])
+@torch.inference_mode()
+def test_without_terms_it_is_the_plain_beam(model, batch, settings, used, monkeypatch):
+    plain = BeamSearch(**settings, stop="full", max_extra=30)
+    constrained = ConstrainedBeamSearch(plain, Requirements({}, NEW))
+    assert constrained.run(model, batch) == plain.run(model, batch)
+    assert used == [TEXTS] * 2
+    assert_same(step_by_step(monkeypatch, constrained, model, batch), step_by_step(monkeypatch, plain, model, batch))
 
 
 @torch.inference_mode()

@@ -1,170 +1,342 @@
-// Beam search over a Transformer's decoder in one call. It finds what decoding/beam.py finds, step by step the same.
+// Beam search over a Transformer's decoder in one call, with or without requirements. It finds what decoding/beam.py and
+// decoding/constrained.py find, step by step the same.
 
+#include <functional>
 #include <numeric>
 
 #include "search.h"
 
 namespace {
 
-struct Text {
-  int64_t number;
-  double bar = kNever;  // score of the worst of the `wanted` best that are finished
+// What is required of each text: the arrays of `regard.decoding.phrases.PhraseTracker`, and shares of the beam.
+struct Required {
+  int64_t enough;  // likely hypotheses that may end a search, see `is_enough`; 0: never
+  int64_t terms, symbols, tried_count, longest;
+  const int64_t *needed, *sizes;        // (texts, terms)
+  const int64_t* totals;                // (texts,)
+  const int64_t* symbols_of;            // (texts, symbols), -1: none
+  const int64_t* next;                  // (nodes, symbols + 1)
+  const int64_t *left, *open, *whole;   // (nodes, terms)
+  const uint8_t* parts_words;           // (vocab,)
+  const int64_t *nodes, *met;           // (texts,) and (texts, terms): what a text begins with
+  const int64_t* tried;                 // (texts, tried_count), rising, -1: none
+  const int64_t* prefixes;              // (texts, longest), -1: none
+  const int64_t *banks, *widths;        // (texts,)
+};
+
+LAYOUT(
+    Required, enough, terms, symbols, tried_count, longest, needed, sizes, totals, symbols_of, next, left, open,
+    whole, parts_words, nodes, met, tried, prefixes, banks, widths);
+
+// What a row has written of what is required of its text: a node of the automata, and what is to be written yet.
+struct Mark {
+  int64_t text, node, remaining;
+};
+
+// Rows, those of a text one after the other.
+struct Marks {
+  std::vector<Mark> rows;
+  std::vector<int64_t> met;  // (rows, terms) how often each term is written
+
+  void add(const Mark& row, const int64_t* counts, int64_t terms) {
+    rows.push_back(row);
+    met.insert(met.end(), counts, counts + terms);
+  }
+  void clear() { rows.clear(), met.clear(); }
+  int64_t end_of(int64_t first) const {  // of the rows of a text
+    int64_t last = first;
+    while (last < int64_t(rows.size()) && rows[last].text == rows[first].text) ++last;
+    return last;
+  }
+};
+
+// A word that may be written next.
+struct Candidate {
+  Word word;
+  Mark after;
+  int64_t bank, met;  // met: where its counts of terms are
+  bool ends;
 };
 
 class Beams {
  public:
-  Beams(const Writer& writer, const Start& start, const Rules& rules, Found& found)
-      : writer(writer), rules(rules), found(found), rows(writer, start, rules) {
-    for (int64_t text = 0; text < start.texts; ++text) texts.push_back({text});
+  // `required` may be null: the beam of a text is then one bank, and every hypothesis may end.
+  Beams(const Writer& writer, const Start& start, const Rules& rules, const Required* required, Found& found)
+      : writer(writer), rules(rules), required(required), found(found), rows(writer, start, rules), ended(start.texts),
+        bars(start.texts, kNever), terms(required ? required->terms : 0), asked_each(required ? required->tried_count : 1) {
+    for (int64_t text = 0; text < start.texts; ++text) {
+      const int64_t node = required ? required->nodes[text] : 0, *met = required ? required->met + text * terms : nullptr;
+      marks.add({text, node, remaining(text, node, met)}, met, terms);
+    }
   }
 
   void run() {
-    while (!texts.empty()) {
+    while (!marks.rows.empty()) {
       look_ahead();
-      std::vector<Word> going = grow();
+      grow();
       if (rules.stepped) rules.stepped();
-      keep(going);
+      keep();
     }
   }
 
  private:
-  // The best words of every row.
+  int64_t width(int64_t text) const { return required ? required->widths[text] : rules.size; }
+
+  // The next word of a prefix; -1: any.
+  int64_t forced(int64_t text) const {
+    return required ? required->prefixes[text * required->longest + rows.length - 1] : -1;
+  }
+
+  // The likeliest words of every row, and what is asked of them besides: the end, and the words of its terms or prefix.
   void look_ahead() {
     const int64_t count = rows.written.size();
     rows.step();
-    each = rules.size + 1;  // one more than go on, since the end does not
+    each = 0;
+    for (const Mark& row : marks.rows) each = std::max(each, width(row.text) + 1);  // one more than go on, for the end
     words.assign(count * each, writer.unknown);
     log_probs.resize(count * each);
-    ends.assign(count, writer.end);
-    end_log_probs.resize(count);
+    asked.assign(count * asked_each, writer.end);
+    asked_log_probs.resize(asked.size());
+    for (int64_t row = 0; row < count && required; ++row) {
+      const int64_t text = marks.rows[row].text;
+      int64_t* to = asked.data() + row * asked_each;
+      std::copy_n(required->tried + text * asked_each, asked_each, to);
+      if (forced(text) < 0) continue;
+      std::fill_n(to, asked_each, -1);
+      to[asked_each - 1] = forced(text);
+    }
     if (!writer.shortlists) return find_words(writer.head, 0, count);
-    const int64_t width = count / texts.size();
-    for (int64_t place = 0; place < int64_t(texts.size()); ++place) {
-      const Shortlist& some = writer.shortlists[texts[place].number];
-      find_words(&some.head, place * width, width);
-      const auto found = words.begin() + place * width * each;
-      std::transform(found, found + width * each, found, [&](int64_t word) { return some.words[word]; });
+    for (int64_t first = 0, last; first < count; first = last) {
+      last = marks.end_of(first);
+      const Shortlist& some = writer.shortlists[marks.rows[first].text];
+      find_words(&some.head, first, last - first);
+      const auto begin = words.begin() + first * each, end = words.begin() + last * each;
+      std::transform(begin, end, begin, [&](int64_t word) { return some.words[word]; });
     }
   }
 
   void find_words(const Product* head, int64_t first, int64_t count) {
-    const int64_t forbidden[] = {writer.padding, writer.begin, writer.end}, dim = writer.stack->dim;
+    const int64_t forbidden[] = {writer.padding, writer.begin, writer.end};
     find_best(
-        head, count, rows.states.data() + first * dim, each, rows.length <= rules.least ? 3 : 2, forbidden,
+        head, count, rows.states.data() + first * writer.stack->dim, each, rows.length <= rules.least ? 3 : 2, forbidden,
         words.data() + first * each, log_probs.data() + first * each,
-        {1, ends.data() + first, end_log_probs.data() + first});
+        {asked_each, asked.data() + first * asked_each, asked_log_probs.data() + first * asked_each});
   }
 
-  // The best `size` words that go on, for each text; ends among the best `size` are finished.
-  std::vector<Word> grow() {
-    std::vector<Word> going;
-    const int64_t width = rows.written.size() / texts.size();
-    going.reserve(texts.size() * rules.size);
-    for (int64_t place = 0; place < int64_t(texts.size()); ++place) {
-      candidates.clear();
-      if (!close(texts[place], place * width, (place + 1) * width)) {
-        for (int64_t one = place * width * each; one < (place + 1) * width * each; ++one) {
-          consider(words[one], one, one / each, log_probs[one]);
-        }
-      }
-      const int64_t enough = std::min<int64_t>(candidates.size(), rules.size + width);  // a row ends once at most
-      std::partial_sort(candidates.begin(), candidates.begin() + enough, candidates.end(), [](const Word& a, const Word& b) {
-        return a.sum != b.sum ? a.sum > b.sum : a.place < b.place;
-      });
-      finish(texts[place]);
-      const auto ended = [&](const Word& one) { return one.id == writer.end || one.sum == kNever; };
-      std::stable_partition(candidates.begin(), candidates.begin() + enough, [&](const Word& one) { return !ended(one); });
-      for (int64_t one = 0; one < rules.size; ++one) {
-        going.push_back(candidates[one]);
-        if (ended(candidates[one])) going.back().sum = kNever;
-      }
-    }
-    return going;
-  }
-
-  void consider(int64_t id, int64_t place, int64_t row, double log_prob) {
-    const double sum = rows.written[row].sum + log_prob;
-    candidates.push_back({id, place, row, sum == sum ? sum : kNever, log_prob});
-  }
-
-  // At the limit rows end, if any of them can; whether they do.
-  bool close(const Text& text, int64_t first, int64_t last) {
-    const auto can_end = [](float log_prob) { return log_prob > kNever; };
-    if (rows.length < rules.limits[text.number]) return false;
-    if (std::none_of(end_log_probs.begin() + first, end_log_probs.begin() + last, can_end)) return false;
-    for (int64_t row = first; row < last; ++row) consider(writer.end, row, row, end_log_probs[row]);
-    while (int64_t(candidates.size()) < rules.size) candidates.push_back({writer.end, last, first, kNever, kNever});
-    return true;
-  }
-
-  void finish(Text& text) {
-    const double bar = text.bar;
-    auto& known = found.texts[text.number];
-    for (int64_t one = 0; one < rules.size; ++one) {
-      const Word& word = candidates[one];
-      const double score = word.sum / rules.norms[rows.length];
-      if (word.id != writer.end || word.sum == kNever || (rules.exact && !(score > bar))) continue;
-      known.push_back(rows.ended(word, score, rules.limits[text.number]));
-      if (int64_t(known.size()) < rules.wanted) continue;
-      std::vector<double> scores;
-      for (const Hypothesis& each : known) scores.push_back(each.score);
-      std::nth_element(scores.begin(), scores.begin() + rules.wanted - 1, scores.end(), std::greater<double>());
-      text.bar = scores[rules.wanted - 1];
+  // One word more: what has all may end, the best of each bank go on.
+  void grow() {
+    going.clear(), going_marks.clear();
+    for (int64_t first = 0, last; first < int64_t(marks.rows.size()); first = last) {
+      last = marks.end_of(first);
+      const int64_t text = marks.rows[first].text;
+      candidates.clear(), counts.clear();
+      for (int64_t row = first; row < last; ++row) consider(row);
+      close(text);
+      rank(last - first);
+      const size_t before = going.size();
+      finish(text);
+      share_out(text);
+      if (going.size() == before) give_up(rows.written, marks, first, last, rows.length - 1);
     }
   }
 
-  // What is done leaves; the rest is written on.
-  void keep(const std::vector<Word>& going) {
-    std::vector<Text> left;
+  // All words that may stand behind a row.
+  void consider(int64_t row) {
+    const int64_t text = marks.rows[row].text, some = width(text) + 1, prefix = forced(text);
+    const int64_t *likely = words.data() + row * each, *tried = asked.data() + row * asked_each;
+    for (int64_t one = 0; one < some && prefix < 0; ++one) consider(row, likely[one], log_probs[row * each + one], false);
+    for (int64_t one = 0; one < asked_each; ++one) {
+      if (tried[one] < 0 || (prefix < 0 && std::find(likely, likely + some, tried[one]) != likely + some)) continue;
+      consider(row, tried[one], asked_log_probs[row * asked_each + one], prefix < 0);
+    }
+  }
+
+  // `tried`: the word is none of the likeliest, so it has to bring a term on.
+  void consider(int64_t row, int64_t id, double log_prob, bool tried) {
+    if (!(log_prob > kNever)) return;
+    const auto [text, node, before] = marks.rows[row];
+    const Word word{id, int64_t(candidates.size()), row, rows.written[row].sum + log_prob, log_prob};
+    const bool ends = id == writer.end;
+    if (!required) return candidates.push_back({word, marks.rows[row], 0, 0, ends});
+    const int64_t place = counts.size(), after = required->next[node * (required->symbols + 1) + symbol(text, id)];
+    bool complete = true;
+    for (int64_t term = 0; term < terms; ++term) {
+      const int64_t needed = required->needed[text * terms + term];
+      const int64_t closed = required->whole[node * terms + term] * required->parts_words[id];
+      const int64_t count = std::min(marks.met[row * terms + term] + closed, needed);
+      counts.push_back(std::min(count + required->open[after * terms + term], needed));
+      complete = complete && counts.back() >= needed;
+    }
+    const int64_t left = remaining(text, after, counts.data() + place);
+    if ((tried && !ends && left >= before) || (ends && !complete)) return counts.resize(place);
+    const int64_t total = std::max<int64_t>(required->totals[text], 1);
+    const int64_t bank = (total - left) * (required->banks[text] - 1) / total;
+    candidates.push_back({word, {text, after, left}, bank, place, ends});
+  }
+
+  // The column of a word in an automaton: the last one is any other word.
+  int64_t symbol(int64_t text, int64_t id) const {
+    const int64_t *first = required->symbols_of + text * required->symbols, *last = first + required->symbols;
+    return std::find(first, last, id) - first;
+  }
+
+  // At the limit nothing goes on, if anything can end.
+  void close(int64_t text) {
+    const auto goes_on = [](const Candidate& one) { return !one.ends; };
+    if (rows.length < rules.limits[text] || std::all_of(candidates.begin(), candidates.end(), goes_on)) return;
+    candidates.erase(std::remove_if(candidates.begin(), candidates.end(), goes_on), candidates.end());
+  }
+
+  // The candidates bank by bank, the best first. Without banks no more of them than can matter: a row ends once at most.
+  void rank(int64_t width) {
+    const auto better = [](const Candidate& a, const Candidate& b) {
+      if (a.bank != b.bank) return a.bank > b.bank;
+      return a.word.sum != b.word.sum ? a.word.sum > b.word.sum : a.word.place < b.word.place;
+    };
+    if (required) return std::sort(candidates.begin(), candidates.end(), better);
+    const size_t enough = std::min<size_t>(candidates.size(), rules.size + width);
+    std::partial_sort(candidates.begin(), candidates.begin() + enough, candidates.end(), better);
+    candidates.resize(enough);
+  }
+
+  // Words that are to be written yet, at most.
+  int64_t remaining(int64_t text, int64_t node, const int64_t* counts) const {
+    int64_t rest = 0, begun = 0;
+    for (int64_t term = 0; term < terms; ++term) {
+      const int64_t place = text * terms + term, missing = required->needed[place] - counts[term];
+      rest += missing * required->sizes[place];
+      if (missing > 0) begun = std::max(begun, required->sizes[place] - required->left[node * terms + term]);
+    }
+    return rest - begun;
+  }
+
+  // Notes what ends here: all that is likely, and the best of what has terms; in an exact search what is worth it.
+  void finish(int64_t text) {
+    bool first = required && required->totals[text] > 0;
+    int64_t bank = -1, rank = 0;
+    for (const Candidate& one : candidates) {
+      rank = one.bank == bank ? rank + 1 : 0;
+      bank = one.bank;
+      if (!one.ends) continue;
+      const bool likely = rank < rules.size;
+      ended[text] += likely;
+      if (likely || first) note(text, one.word);
+      first = false;
+    }
+  }
+
+  void note(int64_t text, const Word& end) {
+    const double score = end.sum / rules.norms[rows.length];
+    if (rules.exact && !(score > bars[text])) return;
+    found.texts[text].push_back(rows.ended(end, score, rules.limits[text]));
+    if (rules.exact) bars[text] = worst_of(text, rules.wanted);
+  }
+
+  // The score of the worst of the `count` best that have ended; never where there are fewer.
+  double worst_of(int64_t text, int64_t count) const {
+    std::vector<double> scores;
+    for (const Hypothesis& one : found.texts[text]) scores.push_back(one.score);
+    if (int64_t(scores.size()) < count) return kNever;
+    std::nth_element(scores.begin(), scores.begin() + count - 1, scores.end(), std::greater<double>());
+    return scores[count - 1];
+  }
+
+  // The best of each bank go on, then the second best, until the beam is full.
+  void share_out(int64_t text) {
+    int64_t bank = -1, rank = 0;
+    std::vector<std::pair<int64_t, const Candidate*>> ranked;
+    for (const Candidate& one : candidates) {
+      if (one.ends) continue;
+      rank = one.bank == bank ? rank + 1 : 0;
+      bank = one.bank;
+      ranked.push_back({rank, &one});
+    }
+    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    ranked.resize(std::min<size_t>(ranked.size(), width(text)));
+    for (const auto& [_, one] : ranked) {
+      going.push_back(one->word);
+      going_marks.add(one->after, counts.data() + one->met, terms);
+    }
+  }
+
+  // A text that none of the hypotheses has ended of is answered by those that have most, unfinished: the best of these
+  // rows, which have `length` words; by one of them where something is required.
+  void give_up(const std::vector<Word>& last_words, const Marks& has, int64_t first, int64_t last, int64_t length) {
+    auto& known = found.texts[has.rows[first].text];
+    if (!known.empty()) return;
+    std::vector<int64_t> order(last - first);
+    std::iota(order.begin(), order.end(), first);
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      const int64_t more = has.rows[a].remaining - has.rows[b].remaining;
+      return more ? more < 0 : last_words[a].sum > last_words[b].sum;
+    });
+    order.resize(std::min<int64_t>(order.size(), required ? 1 : rules.wanted));
+    for (const int64_t row : order) {
+      const double score = last_words[row].sum / rules.norms[std::max<int64_t>(length, 1)];
+      known.push_back(rows.hypothesis(last_words[row], length, score));
+    }
+  }
+
+  // Texts that are done leave; the rest is written on.
+  void keep() {
     std::vector<Word> next;
-    for (int64_t place = 0; place < int64_t(texts.size()); ++place) {
-      const Word* first = going.data() + place * rules.size;
-      if (is_done(texts[place], first)) {
-        give_up(texts[place], first);
-      } else {
-        left.push_back(texts[place]);
-        next.insert(next.end(), first, first + rules.size);
+    marks.clear();
+    for (int64_t first = 0, last; first < int64_t(going.size()); first = last) {
+      last = going_marks.end_of(first);
+      const int64_t text = going_marks.rows[first].text;
+      const bool cut_off = rules.limits[text] <= rows.length || (rules.stepped && rules.dropped[text]);
+      if (cut_off) give_up(going, going_marks, first, last, rows.length);
+      if (cut_off || (rules.exact ? is_beaten(text, going[first]) : is_full(text, first, last))) continue;
+      next.insert(next.end(), going.begin() + first, going.begin() + last);
+      for (int64_t row = first; row < last; ++row) {
+        marks.add(going_marks.rows[row], going_marks.met.data() + row * terms, terms);
       }
     }
     rows.go_on(std::move(next));
-    texts = std::move(left);
   }
 
-  bool is_done(const Text& text, const Word* going) const {
-    const int64_t limit = rules.limits[text.number], length = rows.length;
-    if (limit <= length || going->sum == kNever) return true;
-    if (rules.stepped && rules.dropped[text.number]) return true;
-    if (!rules.exact) return int64_t(found.texts[text.number].size()) >= rules.size;
-    return std::max(going->sum / rules.norms[length + 1], going->sum / rules.norms[limit]) <= text.bar;  // no end between is better
+  // Whether not even the best row can beat what has ended: no end between the next place and the last one is better.
+  bool is_beaten(int64_t text, const Word& best) const {
+    const double soon = best.sum / rules.norms[rows.length + 1], late = best.sum / rules.norms[rules.limits[text]];
+    return std::max(soon, late) <= bars[text];
   }
 
-  // A text that could not end is answered by what was written of it.
-  void give_up(const Text& text, const Word* going) {
-    auto& known = found.texts[text.number];
-    for (int64_t one = 0; one < std::min(rules.wanted, rules.size); ++one) {
-      if (!known.empty() && (known[0].has_end() || going[one].sum == kNever)) break;
-      known.push_back(rows.hypothesis(going[one], rows.length, going[one].sum / rules.norms[rows.length]));
+  // Whether enough hypotheses have ended: `size`, or so many that no row that has all terms has a better score so far.
+  bool is_full(int64_t text, int64_t first, int64_t last) const {
+    if (ended[text] >= rules.size) return true;
+    const int64_t count = required ? required->enough : 0;
+    if (!count || !required->totals[text] || ended[text] < count) return false;
+    double best = kNever;
+    for (int64_t row = first; row < last; ++row) {
+      if (!going_marks.rows[row].remaining) best = std::max(best, going[row].sum);
     }
+    return best / rules.norms[rows.length] <= worst_of(text, count);
   }
 
   const Writer& writer;
   const Rules& rules;
+  const Required* required;
   Found& found;
   DecodedRows rows;
-  int64_t each = 0;              // words that are looked at behind each row
-  std::vector<Text> texts;       // that are still being written
-  std::vector<Word> candidates;  // what may follow in a text
-  std::vector<float> log_probs, end_log_probs;
-  std::vector<int64_t> words, ends;
+  std::vector<int64_t> ended;         // likely hypotheses that have, of each text
+  std::vector<double> bars;           // of an exact search: the score of the worst of the `wanted` best that have ended
+  const int64_t terms, asked_each;    // words that are asked of a row
+  int64_t each = 0;                   // words that are looked at behind a row
+  Marks marks, going_marks;           // of the rows of this step and of the next
+  std::vector<Word> going;            // rows of the next step
+  std::vector<Candidate> candidates;  // of a text
+  std::vector<int64_t> counts;        // how often each candidate has each term
+  std::vector<int64_t> words, asked;
+  std::vector<float> log_probs, asked_log_probs;
 };
 
 }  // namespace
 
 extern "C" {
 
-// What is found, to be read by `sizes`, `take` and nothing else; null where memory ran out.
-Found* beam_search(const Writer* writer, const Start* start, const Rules* rules) {
-  const auto run = [&](Found& found) { Beams(*writer, *start, *rules, found).run(); };
+// What is found, to be read by `sizes`, `take` and nothing else; null where memory ran out. `required` may be null.
+Found* beam_search(const Writer* writer, const Start* start, const Rules* rules, const Required* required) {
+  const auto run = [&](Found& found) { Beams(*writer, *start, *rules, required, found).run(); };
   return found_by(run, start->texts, rules->wanted);
 }
 

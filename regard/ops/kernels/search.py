@@ -17,7 +17,6 @@ from regard.ops.kernels.vocabulary import MOST, PackedTable
 from regard.pieces import BOS, EOS, PAD, SPECIALS, UNK
 
 SOURCE = Path(__file__).with_name("search.cpp")
-CONSTRAINED = Path(__file__).with_name("constrained_search.cpp")
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 _STEPPED = ctypes.CFUNCTYPE(None)
@@ -60,7 +59,7 @@ class _Required(ctypes.Structure):
     )
 
 
-MIRRORS = (*TRANSFORMER, _Shortlist, _Writer, _Start, _Rules)
+MIRRORS = (*TRANSFORMER, _Shortlist, _Writer, _Start, _Rules, _Required)
 
 
 class WordSum(NamedTuple):
@@ -127,29 +126,21 @@ class CompiledWriter(NamedTuple):
     )
 
     def beam(
-        self, rules: Rules, unwanted: Callable[[], NDArray[np.bool_]] | None = None
+        self,
+        rules: Rules,
+        unwanted: Callable[[], NDArray[np.bool_]] | None = None,
+        required: Required | None = None,
     ) -> list[list[CompiledHypothesis]] | None:
-        """Return the hypotheses of each row, the best first.
+        """Return the hypotheses of each row that have what is required, if anything is, the best first.
 
-        None without a compiler, and for a beam that is too wide for `PackedTable.best`. `unwanted` is asked after every
-        step, and tells which rows (rows,) are written no further.
+        None without a compiler, for a beam that is too wide for `PackedTable.best`, and for requirements beside
+        shortlists. `unwanted` is asked after every step, and tells which rows (rows,) are written no further.
         Raises MemoryError, and what `unwanted` raises.
         """
-        kernel = library(SOURCE, MIRRORS) if self._fits(rules.size) else None
-        return None if kernel is None else self._found(kernel, "beam_search", rules, unwanted)
-
-    def constrained_beam(
-        self, rules: Rules, required: Required, unwanted: Callable[[], NDArray[np.bool_]] | None = None
-    ) -> list[list[CompiledHypothesis]] | None:
-        """Return the hypotheses of each row that have what is required, as `beam` does; None for shortlists, too."""
-        fits = self.shortlists is None and self._fits(int(required.widths.max(initial=0)))
-        kernel = library(CONSTRAINED, (*MIRRORS, _Required)) if fits else None
-        if kernel is None:
-            return None
-        arrays = [np.ascontiguousarray(one) for one in required[1:]]
-        sizes = (one.shape[1] for one in (required.needed, required.symbols, required.tried, required.prefixes))
-        told = _Required(required.enough, *sizes, *(one.ctypes.data for one in arrays))
-        return self._found(kernel, "constrained_search", rules, unwanted, told)
+        width = rules.size if required is None else int(required.widths.max(initial=0))
+        fits = (required is None or self.shortlists is None) and self._fits(width)
+        kernel = library(SOURCE, MIRRORS) if fits else None
+        return None if kernel is None else self._found(kernel, rules, unwanted, required)
 
     def _fits(self, width: int) -> bool:
         """Whether a step can look at one word more than a beam is wide."""
@@ -159,10 +150,9 @@ class CompiledWriter(NamedTuple):
     def _found(
         self,
         kernel: ctypes.CDLL,
-        name: str,
         rules: Rules,
         unwanted: Callable[[], NDArray[np.bool_]] | None,
-        *more: ctypes.Structure,
+        required: Required | None,
     ) -> list[list[CompiledHypothesis]]:
         """What a search in compiled code finds."""
         if not len(self.ids):
@@ -193,15 +183,23 @@ class CompiledWriter(NamedTuple):
             rules.size, rules.n_best, rules.exact, rules.min_length, limits.ctypes.data, norms.ctypes.data,
             _STEPPED() if unwanted is None else _STEPPED(stepped), dropped.ctypes.data,
         )  # fmt: skip
-        search, given = kernel[name], (writer, start, told, *more)
-        search.argtypes, search.restype = [_POINTER] * len(given), _POINTER
-        found = search(*map(ctypes.byref, given))
+        arrays = [] if required is None else [np.ascontiguousarray(one) for one in required[1:]]
+        asked = None if required is None else ctypes.byref(_required(required, arrays))
+        search = kernel["beam_search"]
+        search.argtypes, search.restype = [_POINTER] * 4, _POINTER
+        found = search(*map(ctypes.byref, (writer, start, told)), asked)
         if not found:
             raise MemoryError("a beam search")
         written = _read(kernel, found, len(first))
         if faults:
             raise faults[0]
         return written
+
+
+def _required(required: Required, arrays: Sequence[NDArray[np.generic]]) -> _Required:
+    """What is required, as compiled code has it; `arrays` are those of it, each in one piece."""
+    sizes = (one.shape[1] for one in (required.needed, required.symbols, required.tried, required.prefixes))
+    return _Required(required.enough, *sizes, *(one.ctypes.data for one in arrays))
 
 
 def _read(kernel: ctypes.CDLL, found: int, texts: int) -> list[list[CompiledHypothesis]]:
