@@ -9,7 +9,7 @@ from regard.explain.tokens import Word, is_end, words_of
 from regard.results import Explanation
 
 Weights = Sequence[Sequence[float]]
-Method = Literal["argmax", "mutual", "threshold"]
+LinkMethod = Literal["argmax", "mutual", "threshold"]
 
 
 class WordAlignment(NamedTuple):
@@ -24,7 +24,7 @@ class WordAlignment(NamedTuple):
 def align(
     weights: Weights,
     *,
-    method: Method = "argmax",
+    method: LinkMethod = "argmax",
     threshold: float = 0.0,
     skip_sources: Collection[int] = (),
     skip_targets: Collection[int] = (),
@@ -37,8 +37,8 @@ def align(
     """
     columns = [source for source in range(_width(weights)) if source not in skip_sources]
     rows = [target for target in range(len(weights)) if target not in skip_targets]
-    if method not in get_args(Method):
-        raise ConfigError("method", f"there is no '{method}'", nearest(method, get_args(Method)))
+    if method not in get_args(LinkMethod):
+        raise ConfigError("method", f"there is no '{method}'", nearest(method, get_args(LinkMethod)))
     if method == "threshold" or not columns:
         links = [(source, target) for target in rows for source in columns]
     else:
@@ -54,7 +54,7 @@ def word_alignment(
     target_tokens: Sequence[str],
     weights: Weights,
     *,
-    method: Method = "argmax",
+    method: LinkMethod = "argmax",
     threshold: float = 0.0,
 ) -> WordAlignment:
     """Pieces and their weights → words and their links; end symbols are left out.

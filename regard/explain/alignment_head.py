@@ -6,7 +6,7 @@ from typing import NamedTuple
 from regard.explain.alignment_view import mean_of_heads
 from regard.results import AttentionMap
 
-Rows = list[list[float]]  # (target piece, source piece)
+_Rows = list[list[float]]  # (target piece, source piece)
 
 
 class AlignmentHead(NamedTuple):
@@ -16,7 +16,7 @@ class AlignmentHead(NamedTuple):
     head: int | None = None  # None: the mean of the layer's heads
     ahead: bool = False  # a word is linked by where the model looks when it has read it, a step after it wrote it
 
-    def weights(self, maps: Sequence[AttentionMap]) -> Rows:
+    def weights(self, maps: Sequence[AttentionMap]) -> _Rows:
         """Return the weights of each target piece in what all attentions of one sentence looked at."""
         layer = _crossing(maps)[self.layer]
         rows = mean_of_heads(layer) if self.head is None else layer.weights[self.head]

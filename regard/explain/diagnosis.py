@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from regard.explain.alignment import Weights, word_alignment
 from regard.explain.scale import bounded
+from regard.explain.token_weights import search_words
 from regard.explain.tokens import Word, words_of
 from regard.results import Explanation, Place, Prediction, TranslationFault
 
-NEAR = 3  # a repeated word stands within so many words
+_NEAR = 3  # a repeated word stands within so many words
 TOP = 2  # and shares one of so many places it looked at most
 UNSURE = 0.5  # probability below which a word is unsure; the page colours it so
 GUESSES = {"dropped": "unattended"}  # of a fault by a lexicon: the flag that weights alone raise
@@ -81,12 +82,8 @@ def _places(prediction: Prediction, found: Explanation) -> dict[str, list[Place 
 
 def word_places(words: Sequence[Word], text: str) -> list[Place | None]:
     """Return the place of each word in a text; None where a piece spells its text in another way."""
-    found, end = list[Place | None](), 0
-    for word in words:
-        start = text.find(word.text, end)
-        found.append(None if start < 0 else [start, start + len(word.text)])
-        end = end if start < 0 else start + len(word.text)
-    return found
+    found = search_words(text, [word.text for word in words], near=len(text))
+    return [None if place is None else [*place] for place in found]
 
 
 def _with_faults(
@@ -131,7 +128,7 @@ def repeated(target: Sequence[str], weights: Weights = ()) -> list[Flag]:
     """Words that stand among the last three already; with weights only where both looked at a same source word."""
     flags = []
     for word, text in enumerate(target):
-        earlier = [before for before in range(max(word - NEAR, 0), word) if target[before] == text]
+        earlier = [before for before in range(max(word - _NEAR, 0), word) if target[before] == text]
         if earlier and _letters(text) and (not weights or _top(weights[word]) & _top(weights[earlier[-1]])):
             flags.append(Flag("repeated", "target", word, float(word - earlier[-1])))
     return flags

@@ -26,7 +26,7 @@ from regard.results import AttentionMap, Explanation
 
 PATTERNS = ("previous", "same", "next", "diagonal", "separator", "rarest")
 CLEAR = 0.5  # share of the words from which on a pattern names a head
-NEAR = 1  # places from the diagonal
+_NEAR = 1  # places from the diagonal
 SEPARATORS = {one for number, one in enumerate(SPECIALS) if number != UNK}
 
 Mask = NDArray[np.bool_]
@@ -105,7 +105,7 @@ def _wanted(look: LargestWeights, visible: Mask, counts: Mapping[str, int]) -> l
     queries, width = visible.shape
     steps = np.arange(width)[None, :] - np.arange(queries)[:, None]
     slope = (width - 1) / max(queries - 1, 1)
-    diagonal = np.abs(np.arange(width)[None, :] - slope * np.arange(queries)[:, None]) <= NEAR + 1e-9
+    diagonal = np.abs(np.arange(width)[None, :] - slope * np.arange(queries)[:, None]) <= _NEAR + 1e-9
     separator = np.array([key in SEPARATORS for key in look.keys])
     numbers = np.array([np.inf if key in SEPARATORS else float(counts.get(key, 0)) for key in look.keys])
     seen = np.where(visible, numbers, np.inf)

@@ -15,7 +15,7 @@ from regard.explain.tokens import given_words, visible_line, words_of
 from regard.results import AttentionMap, Explanation, Prediction, TokenRole, Tokens
 
 FORMAT = 1
-DIGITS, DETAILED = 3, 6  # of a weight; of a probability
+_DIGITS, _DETAILED = 3, 6  # of a weight; of a probability
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
@@ -177,7 +177,7 @@ def _plain(value: Any) -> Any:
     """The same with its numbers rounded, and null for what is none."""
     match value:
         case float():
-            return round(value, DETAILED) if math.isfinite(value) else None
+            return round(value, _DETAILED) if math.isfinite(value) else None
         case Mapping():
             return {key: _plain(each) for key, each in value.items()}
         case list() | tuple():
@@ -189,5 +189,5 @@ def _number(value: float) -> float | int | None:
     """Rounded; whole numbers without `.0`, since most weights are 0."""
     if not math.isfinite(value):
         return None
-    short = round(value, DIGITS)
+    short = round(value, _DIGITS)
     return int(short) if short == int(short) else short

@@ -17,7 +17,7 @@ from regard.results import Explanation
 
 CELL = 26  # pixels
 FONT = 14
-LINE, LEADING = 720, 30  # pixels of a line of words, and from one to the next
+_LINE, _LEADING = 720, 30  # pixels of a line of words, and from one to the next
 INK, PAPER, SHADE, RULE = "#1d2433", "#ffffff", "#4338ca", "#e3e6ee"
 BELOW = "#b45309"  # zero
 FAMILY = "system-ui, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
@@ -202,19 +202,19 @@ def _looked(seen: TokenWeights, answer: str, given: str) -> _Drawing:
     most, parts = max(map(abs, weights), default=0.0) or 1.0, list[str]()
     for word, text, weight in zip(words, texts, weights, strict=True):
         size = _width(text) + 8
-        if x > 16 and x + size > LINE:
-            x, y = 16, y + LEADING
-        left = LINE - x - size + 16 if right_to_left(texts) else x
+        if x > 16 and x + size > _LINE:
+            x, y = 16, y + _LEADING
+        left = _LINE - x - size + 16 if right_to_left(texts) else x
         tip = escape(f"{visible_line(answer)} → {visible(word.text)}: {weight:.3f}")
         parts.append(
-            f'<g><rect x="{left}" y="{y}" width="{size}" height="{LEADING - 4}" rx="5" '
+            f'<g><rect x="{left}" y="{y}" width="{size}" height="{_LEADING - 4}" rx="5" '
             f'fill="{SHADE if weight >= 0 else BELOW}" fill-opacity="{0.55 * abs(weight) / most:.3f}">'
             f"<title>{tip}</title></rect>"
-            f'<text x="{left + 4}" y="{y + LEADING - 11}" fill="{INK}">{escape(text)}</text></g>'
+            f'<text x="{left + 4}" y="{y + _LEADING - 11}" fill="{INK}">{escape(text)}</text></g>'
         )
         x += size + 2
-    height = y + LEADING + 10
-    return _Drawing(LINE + 16, height, [*_titled(_footnoted(title, words), LINE + 16, height), *parts])
+    height = y + _LEADING + 10
+    return _Drawing(_LINE + 16, height, [*_titled(_footnoted(title, words), _LINE + 16, height), *parts])
 
 
 def _titled(title: str, width: int, height: int) -> list[str]:

@@ -19,11 +19,11 @@ from regard.results import Explanation, Place, Prediction, SearchNode, SearchTre
 from regard.text.word_groups import SPACE_MARK
 
 BELOW_ZERO = "-"  # the second half of a shade
-NAMED = 3  # source words beside a target word
-WORTH = 0.05  # of the strongest: a word that is named
+_NAMED = 3  # source words beside a target word
+_WORTH = 0.05  # of the strongest: a word that is named
 PATH = 40  # characters of what was written up to a node of a search; its end is shown
 NODES = 5  # of a step that were held besides that of the answer, and as many that were dropped
-WIDEST = 40  # source words in a heat map; wider ones do not fit a terminal
+_WIDEST = 40  # source words in a heat map; wider ones do not fit a terminal
 
 
 def show(predictions: Iterable[Prediction], console: Console | None = None) -> None:
@@ -75,7 +75,7 @@ def _maps(seen: AlignmentView) -> list[RenderableType]:
     whole = [[*row, *end] for row, end in zip(weights, ends, strict=True)]
     parts: list[RenderableType] = [Text(seen.about, "dim")] if seen.about else []
     parts.append(_lines([*columns, END], rows, whole, shares=are_shares(seen.weights)))
-    if 0 < len(columns) <= WIDEST:
+    if 0 < len(columns) <= _WIDEST:
         parts.append(Text(heat_map(columns, rows, weights)))
         if legend(weights):
             parts.append(Text(legend(weights), "dim"))
@@ -131,8 +131,8 @@ def _lines(columns: Sequence[str], rows: Sequence[str], weights: Weights, *, sha
 def strongest(names: Sequence[str], row: Sequence[float], most: float, *, shares: bool) -> list[str]:
     """Return the names of the largest weights of a row, each with its amount; those that are worth it."""
     strong = [abs(scaled(weight, most)) for weight in row]
-    order = sorted(range(len(row)), key=lambda place: -strong[place])[:NAMED]
-    return [f"{names[place]} {amount(row[place], shares)}" for place in order if strong[place] >= WORTH]
+    order = sorted(range(len(row)), key=lambda place: -strong[place])[:_NAMED]
+    return [f"{names[place]} {amount(row[place], shares)}" for place in order if strong[place] >= _WORTH]
 
 
 def _shade(strong: float) -> str:

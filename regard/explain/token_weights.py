@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from regard.explain.alignment_view import mean_of_heads
 from regard.explain.scale import are_shares
-from regard.explain.tokens import Word, given_words, word_spans, words_of
+from regard.explain.tokens import Word, given_spans, given_words, words_of
 from regard.results import Explanation
 
-NEAR = 120  # letters that may stand between two words that a model read
+_NEAR = 120  # letters that may stand between two words that a model read
 
 
 class TokenWeights(NamedTuple):
@@ -36,7 +36,7 @@ class TokenWeights(NamedTuple):
         """Where each word stands in the text; without offsets it is searched for."""
         if not self.offsets:
             return search_words(text, [word.text for word in self.words])
-        return word_spans(self.words, self.offsets)
+        return given_spans(self.words, self.offsets)
 
     def spelt(self, text: str) -> list[str]:
         """Each word as the text has it; as it was read where it stands nowhere, like the end symbol."""
@@ -76,11 +76,11 @@ def without_questions(found: Explanation) -> Explanation:
     return replace(found, links=[], maps=[one for one in found.maps if one.queries])
 
 
-def search_words(text: str, words: Sequence[str]) -> list[tuple[int, int] | None]:
-    """Return where each word stands in a text; None for one that is not near the word before it."""
+def search_words(text: str, words: Sequence[str], *, near: int = _NEAR) -> list[tuple[int, int] | None]:
+    """Return where each word stands in a text; None for one that is not near the word before it, in letters."""
     found, after = list[tuple[int, int] | None](), 0
     for word in words:
-        start = text.find(word, after, after + NEAR + len(word)) if word else -1
+        start = text.find(word, after, after + near + len(word)) if word else -1
         found.append(None if start < 0 else (start, start + len(word)))
         after = after if start < 0 else start + len(word)
     return found

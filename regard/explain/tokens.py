@@ -76,12 +76,12 @@ def given_words(words: Sequence[Word], offsets: Sequence[Sequence[int] | None] |
     """
     if not offsets or not text:
         return list(words)
-    spans = word_spans(words, offsets)
+    spans = given_spans(words, offsets)
     pairs = zip(words, spans, strict=True)
     return [word if span is None else word._replace(text=text[slice(*span)]) for word, span in pairs]
 
 
-def word_spans(words: Sequence[Word], offsets: Sequence[Sequence[int] | None]) -> list[tuple[int, int] | None]:
+def given_spans(words: Sequence[Word], offsets: Sequence[Sequence[int] | None]) -> list[tuple[int, int] | None]:
     """The first character of each word and the first one behind it, by the offsets of its pieces; None without one."""
     places = [[place for piece in word.pieces if (place := offsets[piece]) is not None] for word in words]
     return [(min(one[0] for one in each), max(one[1] for one in each)) if each else None for each in places]

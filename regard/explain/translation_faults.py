@@ -15,10 +15,10 @@ from regard.explain.diagnosis import number_of, repeated, unmatched_numbers
 from regard.results import LexiconReport, Place, TranslationFault
 from regard.statistical.translations import DROPPED, Translations
 
-COMMON = 0.002  # share of all words above which a word, as "the", may well come again soon
+_COMMON = 0.002  # share of all words above which a word, as "the", may well come again soon
 EVERYWHERE = 0.03  # share of all words of the source above which one, as "a", tells nothing of what translates it
-FREE = 2  # words more than the source accounts for that are no free translation
-NARROW, SURE = 5, 0.8  # source words that together account for this share of a word that is judged for repeats
+_FREE = 2  # words more than the source accounts for that are no free translation
+_NARROW, _SURE = 5, 0.8  # source words that together account for this share of a word that is judged for repeats
 STEM = 4  # letters that an inflected name keeps, and that a word has at least that is judged for repeats
 
 
@@ -121,7 +121,7 @@ def _repeated(pair: _Pair) -> Iterator[TranslationFault]:
     places = list[int]()
     for flag in repeated(texts):
         text = texts[flag.word]
-        common = _total(origins.get(text, {})) > COMMON * total
+        common = _total(origins.get(text, {})) > _COMMON * total
         twice = any(reads[origin] > 1 for origin in pair.counts.usual_origins(text))
         if flag.value == 1 or not (twice or common):
             places.append(flag.word)
@@ -141,7 +141,7 @@ def _beyond_source(known: Translations, texts: Sequence[str], reads: Mapping[str
         if seen[text] == 1 or len(text) < STEM or not text.isalpha() or number_of(text):
             continue
         counts = known.origins.get(text, Counter[str]())
-        narrow = sum(count for _, count in counts.most_common(NARROW)) >= SURE * _total(counts)
+        narrow = sum(count for _, count in counts.most_common(_NARROW)) >= _SURE * _total(counts)
         accounted = sum(reads[origin] for origin in known.usual_origins(text) | {text})
         usual = max(counts, key=counts.__getitem__, default="")
         rare = known.count(usual) <= EVERYWHERE * known.read_total
@@ -156,8 +156,8 @@ def _dropped(pair: _Pair) -> Iterator[TranslationFault]:
 
 
 def _invented(pair: _Pair) -> Iterator[TranslationFault]:
-    """Words that translate nothing, where these are more than what is left of the source by `FREE` or more."""
-    if len(pair.new) >= len(pair.left) + FREE:
+    """Words that translate nothing, where these are more than what is left of the source by `_FREE` or more."""
+    if len(pair.new) >= len(pair.left) + _FREE:
         yield from (TranslationFault("invented", "target", word.written, word.place) for word in pair.new)
 
 
@@ -175,7 +175,7 @@ def _total(counts: Mapping[str, int]) -> int:
 
 
 # the signs of a bad translation that counts tell: of two of one word the first stands
-SIGNS = (_unknown, _numbers, _names, _repeated, _dropped, _invented, _untranslated)
+FAULT_SIGNS = (_unknown, _numbers, _names, _repeated, _dropped, _invented, _untranslated)
 
 
 class FaultFinder:
@@ -190,7 +190,7 @@ class FaultFinder:
     def faults(self, source: str, target: str) -> list[TranslationFault]:
         """Return what may be wrong with a translation, by side and place. One word has one fault at most."""
         pair, found = _Pair(self.translations, source, target), dict[tuple[str, int], TranslationFault]()
-        for sign in SIGNS:
+        for sign in FAULT_SIGNS:
             for fault in sign(pair):
                 found.setdefault((fault.side, fault.place[0]), fault)
         return [found[key] for key in sorted(found)]

@@ -178,7 +178,7 @@ def test_warnings_of_labels_speak_of_answers(visit, locale, unread, empty, stran
         return " ".join(visit(prediction, locale=locale).texts(".warnings"))
 
     tokens = ["<unk>", "<unk>", "<unk>", "</s>"]
-    found = replace(labelled().explanation, source_tokens=tokens, columns={"text": tokens, "label": ["<good>"]})
+    found = of_label({"text": tokens, "label": ["<good>"]}, labelled().explanation.maps)
     assert unread in warnings(replace(labelled(), warning=UNREAD.format(name="text")))
     assert empty in warnings(replace(labelled(), warning=NOTHING))
     assert warnings(labelled()) == ""

@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from regard.explain import page, to_json
 from regard.explain.terminal import beside_lines
-from regard.results import AttentionMap, Explanation, TextPrediction
+from regard.results import AttentionMap, Explanation, TextPrediction, TokenRole, Tokens
 
 HOSTILE = "<img/src=x/onerror=alert(1)>"
 
@@ -98,9 +98,14 @@ def test_axe_finds_nothing_serious(visit, two, settings):
 def test_a_click_tells_reasons_where_more_than_the_source_was_read(visit, two):
     """As by a second pass, which looks at a draft."""
     found = two[0].explanation
-    columns = {"source": found.source_tokens, "draft": ["▁a", "</s>"], "target": found.target_tokens}
+    columns = {**found.columns, "draft": Tokens(["▁a", "</s>"], TokenRole.DERIVED)}
     second = AttentionMap("second", "cross", 0, [[[1.0, 0.0]] * 3], "target", "draft")
-    more = {"columns": columns, "alignment": [(0, 0)], "maps": [second], "reasons": {"saliency": found}}
+    more = {
+        "columns": columns,
+        "links": [found.link._replace(pairs=[(0, 0)])],
+        "maps": [second],
+        "reasons": {"saliency": found},
+    }
     seen = visit(replace(two[0], explanation=replace(found, **more)))
     seen.all(".queries .token").nth(0).click()
     assert table(seen)[:2] == [["Source", "LRP", "Saliency"], ["das", "90%", "90%"]]

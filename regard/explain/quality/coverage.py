@@ -4,7 +4,7 @@ import numpy as np
 
 from regard.explain.quality.feature import QualityFeature, WrittenSentence
 
-LEAST = 1e-3  # sum of weights that a logarithm is taken of
+_LEAST = 1e-3  # sum of weights that a logarithm is taken of
 
 
 class Coverage(QualityFeature):
@@ -13,4 +13,4 @@ class Coverage(QualityFeature):
     def value(self, sentence: WrittenSentence) -> float:
         if not sentence.weights.size:
             return 0.0
-        return float(np.log(np.clip(sentence.weights.sum(axis=0), LEAST, 1.0)).mean())
+        return float(np.log(np.clip(sentence.weights.sum(axis=0), _LEAST, 1.0)).mean())

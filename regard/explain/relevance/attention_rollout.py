@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from regard.explain.relevance.attention_weights import looks_of, rows_of
+from regard.explain.relevance.attention_weights import item_rows, looks_of
 from regard.explain.relevance.method import Relevance, Relevances
 from regard.explain.relevance.question import Question
 
@@ -33,9 +33,9 @@ class AttentionRollout(Relevance):
             else:
                 pooled = mixed
         last = question.columns[-1]
-        parts = {name: rows_of(part, last, places) for name, part in states[last].items()}
+        parts = {name: item_rows(part, last, places) for name, part in states[last].items()}
         if pooled is not None:
-            parts = {name: rows_of(part, "", places) for name, part in pooled.items()}
+            parts = {name: item_rows(part, "", places) for name, part in pooled.items()}
         return Relevances([parts[name] for name in question.columns])
 
 

@@ -38,7 +38,7 @@ class AttentionWeights(Relevance):
             rows = torch.zeros(len(places), ids.shape[1])
             for look in looks:
                 if look.keys == column and look.queries in ("", last):
-                    rows = rows_of(look.weights, look.queries, places)
+                    rows = item_rows(look.weights, look.queries, places)
             found.append(rows)
         return Relevances(found)
 
@@ -62,7 +62,7 @@ def _fitting(looks: list[Look], lengths: Mapping[str, int]) -> Iterator[Look]:
             yield look
 
 
-def rows_of(weights: Tensor, queries: str, places: list[int | None]) -> Tensor:
+def item_rows(weights: Tensor, queries: str, places: list[int | None]) -> Tensor:
     """(query, key) → (item, key): the row of each item's place, or the mean of all rows."""
     mean = weights.mean(dim=0)
     return torch.stack([mean if place is None or not queries else weights[place] for place in places])

@@ -16,7 +16,7 @@ BaselineChoice = Annotated[
     Baseline, Doc("What stands for a word that says nothing: unknown, the vector of <unk> in its place; or zero.")
 ]
 
-ROWS = 128  # of one pass: items times steps
+PASS_ROWS = 128  # of one pass: items times steps
 
 
 class IntegratedGradients(Relevance):
@@ -40,7 +40,7 @@ class IntegratedGradients(Relevance):
         ends, starts = question.vectors, question.baseline(self.baseline)
         means = [torch.zeros_like(one) for one in ends]
         places, weights = np.polynomial.legendre.leggauss(self.steps)
-        passes = math.ceil(self.steps * len(question.items) / ROWS)
+        passes = math.ceil(self.steps * len(question.items) / PASS_ROWS)
         for some in np.array_split(np.arange(self.steps), min(max(1, passes), self.steps)):
             several = question.about(question.items.repeat(len(some)))
             shares = [(place + 1) / 2 for place in places[some]]

@@ -17,11 +17,11 @@ from regard.errors import RegardError
 from regard.explain.relevance.method import Relevance, Relevances
 from regard.explain.relevance.question import Question
 from regard.explain.relevance.rules import FACTORS, RULES, Propagation, Slope, anchor, stop
-from regard.explain.relevance.tape import Step, Tape
+from regard.explain.relevance.tape import Tape, TapeStep
 from regard.models import Model
 from regard.ops.kernels.packing import caches_of
 
-SAME = 1e-6  # what the answer on a tape may differ from the model's own
+_SAME = 1e-6  # what the answer on a tape may differ from the model's own
 
 
 class LayerwiseRelevance(Relevance):
@@ -85,7 +85,7 @@ class LayerwiseRelevance(Relevance):
         return Relevances(question.of_words(parts), total)
 
 
-def _back(step: Step, slopes: list[Slope], tape: Tape, how: Propagation, rows: int) -> Tensor | float:
+def _back(step: TapeStep, slopes: list[Slope], tape: Tape, how: Propagation, rows: int) -> Tensor | float:
     """Lead relevance through a step, in place; return by how much (row,) what is explained becomes another number."""
     given = [None if number is None else slopes[number] for number in step.outputs]
     if all(slope is None for slope in given):
@@ -102,7 +102,7 @@ def _back(step: Step, slopes: list[Slope], tape: Tape, how: Propagation, rows: i
     return _shift(step, given, read, tape, rows) if rule in (anchor, stop) else 0.0
 
 
-def _shift(step: Step, given: Sequence[Slope], read: Sequence[Slope], tape: Tape, rows: int) -> Tensor:
+def _shift(step: TapeStep, given: Sequence[Slope], read: Sequence[Slope], tape: Tape, rows: int) -> Tensor:
     """What a normaliser that is held takes from or adds to each row."""
     (number,), (slope,) = step.outputs, given
     assert number is not None and slope is not None  # it has relevance
@@ -147,5 +147,5 @@ def _check(score: Tensor, question: Question) -> None:
     """Raise RegardError where the tape tells of another answer (1, ...) than the model gives to the question."""
     with torch.no_grad():
         right = question.scores(question.vectors)
-    if not torch.allclose(score.sum(), right, rtol=SAME, atol=SAME):
+    if not torch.allclose(score.sum(), right, rtol=_SAME, atol=_SAME):
         raise RegardError("relevance: this model changes memory that lrp cannot see; try another method")

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import RegardError
-from regard.explain.relevance.tape import Step, Tape
+from regard.explain.relevance.tape import Tape, TapeStep
 
 Slope = Tensor | None  # relevance by unit of one value; None: it has none
 
@@ -27,29 +27,29 @@ class Propagation(NamedTuple):
     biases: Literal["distributed", "kept"] = "distributed"
 
 
-Rule = Callable[[Step, Sequence[Slope], Tape, Propagation], Sequence[Slope]]
+Rule = Callable[[TapeStep, Sequence[Slope], Tape, Propagation], Sequence[Slope]]
 
 
-def linear(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
+def linear_rule(step: TapeStep, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
     """What only moves, adds or scales: the gradient itself."""
     return _pulled(step.again, [tape.values[one] for one in step.inputs], slopes)
 
 
-def function(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
+def function(step: TapeStep, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
     """y = f(x), one number for one: the relevance of y is that of x, whatever f's slope."""
     if len(step.inputs) > 1:
         raise RegardError(f"relevance: lrp has no rule for '{step.name}' of two that depend on the words")
     return [_passed(slopes[0], tape.values[_only(step.outputs)], tape.values[step.inputs[0]])]
 
 
-def addition(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
+def addition(step: TapeStep, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
     """x + b: a constant b keeps its relevance, or leaves it to x."""
     if len(step.inputs) > 1 or how.biases == "kept":
-        return linear(step, slopes, tape, how)
+        return linear_rule(step, slopes, tape, how)
     return function(step, slopes, tape, how)
 
 
-def normalisation(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
+def normalisation(step: TapeStep, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
     """LayerNorm: linear, its standard deviation being held (https://arxiv.org/abs/2202.07304, section 3.2)."""
     weight, bias, slope = step.leaves[-3], step.leaves[-2], slopes[0]
     outputs, deviation = tape.values[_only(step.outputs)], tape.values[_only(step.outputs[2:])]
@@ -59,18 +59,18 @@ def normalisation(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagat
     return [None if slope is None else slope - slope.mean(dim=-1, keepdim=True)]
 
 
-def multiplication(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
+def multiplication(step: TapeStep, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
     """x · g: a gate or weight g is held, so x has all of it; of two alike, or with products "shared", each has half."""
     if len(step.inputs) < 2:
-        return linear(step, slopes, tape, how)
+        return linear_rule(step, slopes, tape, how)
     shares = _shares(step, tape, how)
-    return _scaled(linear(step, slopes, tape, how), shares)
+    return _scaled(linear_rule(step, slopes, tape, how), shares)
 
 
-def division(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
+def division(step: TapeStep, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
     """x / g: as x · (1 / g)."""
     if len(step.inputs) < 2:
-        return linear(step, slopes, tape, how) if step.active[0] == 0 else function(step, slopes, tape, how)
+        return linear_rule(step, slopes, tape, how) if step.active[0] == 0 else function(step, slopes, tape, how)
     over, under = (tape.values[one] for one in step.inputs)
     held = how.products == "held"
     upper = _fitting(_times(slopes[0], 1 / under), over)
@@ -78,7 +78,7 @@ def division(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagation) 
     return _scaled([upper, lower], (1.0, 0.0) if held else (0.5, 0.5))
 
 
-def matrix_product(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
+def matrix_product(step: TapeStep, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
     """x W + b: by the ε rule, or that of α and β (equations 58 and 60 of the paper on LRP)."""
     (slope,), values = slopes, [tape.values[one] for one in step.inputs]
     places = [place for place, leaf in enumerate(step.leaves) if isinstance(leaf, Tensor)]
@@ -97,7 +97,7 @@ def matrix_product(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propaga
     return found if len(step.inputs) == 1 else _scaled(found, _shares(step, tape, how))
 
 
-def convolution(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
+def convolution(step: TapeStep, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
     """x * w + b: by the ε rule."""
     (slope,), bias = slopes, step.leaves[2]
     assert slope is not None  # else nothing goes back through it
@@ -106,12 +106,12 @@ def convolution(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagatio
     return _pulled(step.again, [tape.values[one] for one in step.inputs], [slope])
 
 
-def anchor(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
+def anchor(step: TapeStep, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
     """log softmax: what is explained is the score itself; the normaliser, the same for every word, is held."""
     return slopes
 
 
-def stop(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
+def stop(step: TapeStep, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
     """A normaliser is held."""
     return [None] * len(step.inputs)
 
@@ -133,7 +133,7 @@ def _by_rows(slope: Tensor, outputs: Tensor, constant: Tensor | None, weight: Te
     return found.index_copy(0, chosen, part @ weight.t())
 
 
-def _alpha_beta(step: Step, slope: Tensor, tape: Tape, alpha: float, factors: Sequence[int]) -> Tensor:
+def _alpha_beta(step: TapeStep, slope: Tensor, tape: Tape, alpha: float, factors: Sequence[int]) -> Tensor:
     """R_i = sum_j (α z_ij⁺ / z_j⁺ - (α - 1) z_ij⁻ / z_j⁻) R_j; where all z_ij have one sign these have all of R_j."""
     (place,) = step.active
     left = place == factors[0]
@@ -175,7 +175,7 @@ def _pulled(
         return list(torch.autograd.grad(outputs, given, back, allow_unused=True))
 
 
-def _shares(step: Step, tape: Tape, how: Propagation) -> tuple[float, float]:
+def _shares(step: TapeStep, tape: Tape, how: Propagation) -> tuple[float, float]:
     """What each of two factors has of a product's relevance."""
     first, second = (one in tape.marked for one in step.inputs)
     if how.products == "shared" or first == second:
@@ -230,7 +230,7 @@ FUNCTIONS = """
 """
 FACTORS = {"_softmax", "exp", "linalg_vector_norm", "reciprocal", "rsqrt", "sigmoid", "sqrt"}  # gates, weights, norms
 RULES: Mapping[str, Rule] = {
-    **dict.fromkeys(MOVES.split(), linear),
+    **dict.fromkeys(MOVES.split(), linear_rule),
     **dict.fromkeys(FUNCTIONS.split(), function),
     **dict.fromkeys(("add", "rsub", "sub"), addition),
     **dict.fromkeys(("addmm", "addmv", "baddbmm", "bmm", "dot", "mm", "mv"), matrix_product),

@@ -12,11 +12,11 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 from regard.errors import RegardError
 
 OP = "aten::"  # before the name of every operation of torch
-KINDS = ("empty", "full", "ones", "zeros")
-MADE = {made for kind in KINDS for made in (kind, f"{kind}_like", f"new_{kind}")}  # constants, to be written into
+_CONSTANTS = ("empty", "full", "ones", "zeros")
+MADE = {made for kind in _CONSTANTS for made in (kind, f"{kind}_like", f"new_{kind}")}  # constants, to be written into
 
 
-class Step(NamedTuple):
+class TapeStep(NamedTuple):
     """One operation, as it was called."""
 
     name: str
@@ -45,7 +45,7 @@ class Tape(TorchDispatchMode):
         super().__init__()  # type: ignore[no-untyped-call]  # torch's own
         self.values: list[Tensor] = []
         self.constants: set[int] = set()  # numbers of values that do not depend on the words, so far
-        self.steps: list[Step] = []
+        self.steps: list[TapeStep] = []
         self.marked: set[int] = set()  # numbers of values that somebody marked
 
     @classmethod
@@ -93,7 +93,7 @@ class Tape(TorchDispatchMode):
         found = [self._kept(one) for one in _listed(result)]
         numbers = [one.number if isinstance(one, Traced) else None for one in found]
         if active:
-            self.steps.append(Step(name, function, leaves, shape, active, inputs, numbers))
+            self.steps.append(TapeStep(name, function, leaves, shape, active, inputs, numbers))
         else:
             self.constants.update(number for number in numbers if number is not None)
         if changed:

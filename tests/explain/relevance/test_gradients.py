@@ -45,7 +45,7 @@ def test_integrated_gradients_are_complete(name, baseline):
 def test_steps_taken_together_are_those_taken_one_by_one(name, monkeypatch):
     question = QUESTIONS[name]()
     together = method("integrated_gradients", steps=5).of(question)
-    monkeypatch.setattr(integrated_gradients, "ROWS", 1)
+    monkeypatch.setattr(integrated_gradients, "PASS_ROWS", 1)
     for one, other in zip(together.words, method("integrated_gradients", steps=5).of(question).words, strict=True):
         assert_close(one, other)
 
