@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from regard.cli.emit import say_unless
-from regard.cli.files import check_writable
+from regard.cli.files import check_all_writable
 from regard.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
@@ -150,7 +150,6 @@ def _check(symmetrise: str, files: Mapping[str, Path | None]) -> None:
 
     if symmetrise not in SYMMETRISATIONS:
         raise ConfigError("--symmetrise", f"there is no '{symmetrise}'", nearest(symmetrise, SYMMETRISATIONS))
-    for option, path in files.items():
-        check_writable(path, option)
+    check_all_writable(files)
     if files["--reordering"] and not files["--phrases"]:
         raise ConfigError("--reordering", "is that of a phrase table", "give a file with --phrases, too")

@@ -1,5 +1,6 @@
 """Words and files of the command line, checked before much is done."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from regard.errors import ConfigError
@@ -29,3 +30,9 @@ def check_writable(path: Path | None, option: str = "") -> None:
     path.open("ab").close()
     if new:
         path.unlink()
+
+
+def check_all_writable(files: Mapping[str, Path | None]) -> None:
+    """Raise as `check_writable` does for the first of the files, by option."""
+    for option, path in files.items():
+        check_writable(path, option)

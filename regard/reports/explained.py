@@ -1,0 +1,115 @@
+"""regard explain: answers with what they rest on, beside those of another run; as lines, a page and pictures."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from regard.config import parse_changes
+from regard.errors import ConfigError
+from regard.experiment import OPEN
+from regard.explain import page, png_of, show, svg_of, to_json
+from regard.explain.relevance import method_of
+from regard.explain.terminal import beside_lines
+from regard.predictor import Predictor, load
+from regard.registry import Choice
+from regard.results import Prediction
+
+
+class Explained(NamedTuple):
+    """Answers of a run with what they rest on."""
+
+    run: Path
+    predictor: Predictor
+    predictions: Sequence[Prediction]
+    beside: Mapping[str, Sequence[Prediction]]  # the same answers as another run explains them, by its name
+
+    def values(self) -> dict[str, Any]:
+        """Return everything as JSON values."""
+        return to_json(self.predictions, model=self.run.name if self.beside else "", beside=self.beside)
+
+    def show(self) -> None:
+        """Print the answers, each with those beside it."""
+        for place, one in enumerate(self.predictions):
+            show([one])
+            if self.beside:
+                others = {other: several[place] for other, several in self.beside.items()}
+                print(*beside_lines({self.run.name: one, **others}), sep="\n")
+
+    def page(self) -> bytes:
+        """Return a page that works from disk."""
+        graded = {**self.values(), "grades": self.predictor.run.measurements.grades()}
+        return page(graded, title=f"Regard: {self.run.name}").encode()
+
+    def figure(self, ending: str) -> bytes | None:
+        """Return the picture of the first answer, .svg or .png; None where nothing is to be seen."""
+        first = self.predictions[0]
+        if (found := first.explanation) is None:
+            return None
+        title = "Attention" if found.link.weights else "Attention to the words before"
+        if ending == ".svg":
+            return svg_of(found, title=title, source=first.source).encode()
+        return png_of(found, title=title, source=first.source)
+
+
+def explained(
+    run: Path,
+    predictor: Predictor,
+    texts: Sequence[str],
+    methods: Sequence[Choice],
+    *,
+    layer: str | None = None,
+    steps: bool = False,
+    beside: Path | None = None,
+) -> Explained:
+    """Answer texts, and tell what answers looked at, or by methods: the first draws the picture, others stand beside.
+
+    With `layer` its states are explained in place of answers, with `steps` what a search held and dropped is told, too.
+    Raises ConfigError where there was no search, and for a run `beside` of another task.
+    """
+    predictions: Sequence[Prediction] = predictor.predict(texts, explain=not methods)
+    if layer is not None:
+        predictions = predictor.pictured_states(predictions, methods[0], layer)
+    elif methods:
+        predictions = predictor.with_reasons(predictor.pictured(predictions, methods[0]), methods[1:])
+    if steps:
+        predictions = predictor.with_search(predictions)
+        if not any(one.search_tree() for one in predictions):
+            raise ConfigError("--steps", "there is no search: nothing was written, or only copied", "leave it out")
+    others = {} if beside is None else _beside(run, beside, predictor, predictions, methods)
+    return Explained(run, predictor, predictions, others)
+
+
+def check_layer(layer: str | None, methods: Sequence[Choice], *, steps: bool) -> None:
+    """Raise ConfigError where the states of a layer cannot be explained."""
+    if layer is not None and len(methods) != 1:
+        raise ConfigError("--of", "needs one method", "--by lrp")
+    if layer is not None and steps:
+        raise ConfigError("--steps", "tells of the search for an answer, and --of explains none", "leave one out")
+
+
+def _beside(
+    run: Path, other: Path, predictor: Predictor, predictions: Sequence[Prediction], methods: Sequence[Choice]
+) -> dict[str, Sequence[Prediction]]:
+    """The same answers as another run explains them, by its name. Raises ConfigError for one of another task."""
+    second = load(other, [])
+    kinds = [(one.task.translated, *one.task.columns, one.languages) for one in (predictor, second)]
+    if kinds[0] != kinds[1] or second.task.translated is None:
+        raise ConfigError("--beside", f"{other} does not translate as {run} does", "a translator of the same languages")
+    name = other.name if other.name != run.name else str(other)
+    return {name: second.explained_beside(predictions, methods)}
+
+
+def sorted_words(words: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """Return texts, changes to the run, and settings of a method; whatever is neither of these is a text."""
+    change, setting = re.compile(rf"({'|'.join(OPEN)})(\.\w+)*="), re.compile(r"by\.\w+=")
+    changes, settings = ([word for word in words if kind.match(word)] for kind in (change, setting))
+    return [word for word in words if word not in (*changes, *settings)], changes, settings
+
+
+def methods_of(names: Sequence[str], settings: Sequence[str]) -> list[Choice]:
+    """Return methods by their names; one alone may have settings. Raises ConfigError for what is none."""
+    if len(names) != 1 and settings:
+        raise ConfigError(settings[0].partition("=")[0], "is a setting of one method", "--by METHOD names it, once")
+    changed = parse_changes(settings).get("by", {})
+    return [Choice(known.name, {**known.settings, **changed}) for known in map(method_of, names)]
