@@ -5,7 +5,7 @@ in the process that trains on them. A place is the saved state of a stream, opaq
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from itertools import count
@@ -87,6 +87,27 @@ class PlannedStream(ABC):
             return next(
                 number for number, plan in enumerate(plans, 1) if number > most or epoch_of(plan.after) >= epochs
             )
+
+
+class EpochStream(PlannedStream):
+    """A stream whose epochs are planned at once, by no thread."""
+
+    place: Path  # named by a fault
+
+    @abstractmethod
+    def batches_of(self, epoch: int) -> Sequence[Callable[[], Batch]]:
+        """Return what makes each batch of an epoch."""
+
+    def plans(self, start: Place | None = None, *, workers: int = 0) -> Generator[Plan, None, None]:
+        first_epoch, skipped = epoch_and_index(start, self.place)
+        for epoch in count(first_epoch):
+            batches = self.batches_of(epoch)
+            if skipped >= len(batches):
+                raise no_such_place(self.place, start or {"epoch": epoch, "index": skipped})
+            for number in range(skipped, len(batches)):
+                last = number + 1 == len(batches)
+                yield Plan({"epoch": epoch + last, "index": 0 if last else number + 1}, epoch, batches[number])
+            skipped = 0
 
 
 class MixedStream(PlannedStream):

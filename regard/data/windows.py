@@ -5,9 +5,7 @@ The text is a stream of pieces: those of every line, and EOS where it ends. A wi
 at least as many pieces before it as the context has, where there are so many.
 """
 
-from collections.abc import Generator
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +14,7 @@ import torch
 
 from regard.arrays import Longs
 from regard.data.ragged import Ragged
-from regard.data.streams import Place, Plan, PlannedStream, epoch_and_index, no_such_place
+from regard.data.streams import EpochStream
 from regard.errors import ConfigError
 from regard.records import EOS, PAD, Batch, Sequences
 
@@ -28,7 +26,7 @@ class Spans(NamedTuple):
     ends: Longs
 
 
-class Windows(PlannedStream):
+class Windows(EpochStream):
     """Batches of about `tokens` pieces, and one window at least.
 
     Each epoch draws where its first window ends, so that pieces are not always cut at the same places, and an order.
@@ -69,20 +67,11 @@ class Windows(PlannedStream):
         spans = self.spans()
         return [self._batch(spans, order) for order in self._cut(np.arange(len(spans.starts)))]
 
-    def plans(self, start: Place | None = None, *, workers: int = 0) -> Generator[Plan, None, None]:
-        """The plans of all batches from a place on, epoch after epoch; an epoch is planned at once, by no thread."""
-        first_epoch, skipped = epoch_and_index(start, self.place)
-        for epoch in count(first_epoch):
-            draws = np.random.default_rng((self.seed, epoch))
-            spans = self.spans(int(draws.integers(self.step)) % max(1, len(self)))
-            batches = self._cut(draws.permutation(len(spans.starts)))
-            if skipped >= len(batches):
-                raise no_such_place(self.place, start or {"epoch": epoch, "index": skipped})
-            for number in range(skipped, len(batches)):
-                last = number + 1 == len(batches)
-                after = {"epoch": epoch + last, "index": 0 if last else number + 1}
-                yield Plan(after, epoch, partial(self._batch, spans, batches[number]))
-            skipped = 0
+    def batches_of(self, epoch: int) -> list[partial[Batch]]:
+        """Draw where windows end, and their order."""
+        draws = np.random.default_rng((self.seed, epoch))
+        spans = self.spans(int(draws.integers(self.step)) % max(1, len(self)))
+        return [partial(self._batch, spans, one) for one in self._cut(draws.permutation(len(spans.starts)))]
 
     def _cut(self, order: Longs) -> list[Longs]:
         return [order[first : first + self.rows] for first in range(0, len(order), self.rows)]

@@ -3,9 +3,7 @@
 Every draw is a pure function of (seed, epoch, line, place in the line), so lines may come in any order, many at once.
 """
 
-from collections.abc import Generator
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,7 +13,7 @@ from numpy.typing import NDArray
 
 from regard.arrays import Longs
 from regard.data.ragged import Ragged
-from regard.data.streams import Place, Plan, PlannedStream, epoch_and_index, no_such_place
+from regard.data.streams import EpochStream
 from regard.records import Batch
 
 Bits = NDArray[np.uint64]
@@ -74,7 +72,7 @@ class Sampling(NamedTuple):
     frequent: float  # a word of a larger share is left out at times; 0: none is
 
 
-class WordWindows(PlannedStream):
+class WordWindows(EpochStream):
     """Batches of about `tokens` words, and one line at least: lines in an order that each epoch draws anew.
 
     A word of share f is kept with probability (√(f / t) + 1) · t / f, t being `frequent`: word2vec's code, not its
@@ -113,19 +111,10 @@ class WordWindows(PlannedStream):
         order = np.arange(len(self.lines.offsets) - 1)
         return [self._batch(0, lines) for lines in self._cut(order)]
 
-    def plans(self, start: Place | None = None, *, workers: int = 0) -> Generator[Plan, None, None]:
-        """The plans of all batches from a place on, epoch after epoch; an epoch is planned at once, by no thread."""
-        first_epoch, skipped = epoch_and_index(start, self.place)
-        for epoch in count(first_epoch):
-            order = np.random.default_rng((self.seed, epoch)).permutation(len(self.lines.offsets) - 1)
-            batches = self._cut(order)
-            if skipped >= len(batches):
-                raise no_such_place(self.place, start or {"epoch": epoch, "index": skipped})
-            for number in range(skipped, len(batches)):
-                last = number + 1 == len(batches)
-                after = {"epoch": epoch + last, "index": 0 if last else number + 1}
-                yield Plan(after, epoch, partial(self._batch, epoch, batches[number]))
-            skipped = 0
+    def batches_of(self, epoch: int) -> list[partial[Batch]]:
+        """Draw the order of the lines."""
+        order = np.random.default_rng((self.seed, epoch)).permutation(len(self.lines.offsets) - 1)
+        return [partial(self._batch, epoch, one) for one in self._cut(order)]
 
     def _cut(self, order: Longs) -> list[Longs]:
         """Lines in parts of about so many words."""

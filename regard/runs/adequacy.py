@@ -18,9 +18,8 @@ from regard.runs.texts import dev_examples, training_readers
 from regard.statistical import ALIGNERS
 from regard.statistical.aligner import fit_both
 from regard.statistical.bitext import Bitext
-from regard.statistical.pseudo_tokens import pseudo_target
 from regard.statistical.symmetrisation import SYMMETRISATIONS
-from regard.statistical.translations import Translations
+from regard.statistical.translations import Translations, pseudo_target
 from regard.text.words import cut_words
 
 MOST_PAIRS = 200_000

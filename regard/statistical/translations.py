@@ -1,9 +1,9 @@
-"""How often each source word is translated by what: counts of links, and the entropy of what they say."""
+"""Translations of each source word: counts of links, the entropy of what they say, pseudo-tokens of ambiguous words."""
 
 import gzip
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from regard.errors import DataError
 from regard.evaluation.alignments import Link
 from regard.statistical.bitext import Words
 
+_SUFFIX = "4s"  # of a pseudo-token: house → house4s
 DROPPED = ""  # the translation of an occurrence without a link
 
 
@@ -118,3 +119,25 @@ def linked(links: Iterable[Link], size: int) -> list[list[int]]:
     for source, target in sorted(links):
         places[source].append(target)
     return places
+
+
+def pseudo_target(source: Words, target: Words, links: Sequence[Link], ambiguous: Container[str]) -> list[str]:
+    """Return a target in which each translation of an `ambiguous` source word is its pseudo-token (Zhao et al. 2019).
+
+    So the entropy of that word is 0, as far as it is linked (https://doi.org/10.1609/aaai.v33i01.3301451). Adjacent
+    target words of one source word become one pseudo-token, behind the space before the first of them, where words come
+    with one; of several source words the first one has the target word.
+    """
+    owners: list[int | None] = [None] * len(target)
+    for number, places in enumerate(linked(links, len(source))):
+        for place in places:
+            if source[number] in ambiguous and owners[place] is None:
+                owners[place] = number
+    words, before = list[str](), None
+    for word, owner in zip(target, owners, strict=True):
+        if owner is None:
+            words.append(word)
+        elif owner != before:
+            words.append(word[: len(word) - len(word.lstrip())] + source[owner] + _SUFFIX)
+        before = owner
+    return words

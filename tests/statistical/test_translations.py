@@ -6,8 +6,7 @@ import math
 import pytest
 
 from regard.errors import DataError
-from regard.statistical.pseudo_tokens import pseudo_target
-from regard.statistical.translations import Translations
+from regard.statistical.translations import Translations, pseudo_target
 
 PAIRS = [
     (["s1"], ["t1"]),
