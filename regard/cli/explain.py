@@ -98,17 +98,21 @@ def explain_command(
         _grade(run, texts, changes, methods, lines, beside)
         return
     if not texts:
-        example = f'regard explain {run} "a text" {" ".join(words or [])}'
-        raise ConfigError("TEXT", "there is nothing to explain", example)
-    check_all_writable({"--html": html_file, "--svg": svg_file, "--png": png_file})
+        again = " ".join([f'regard explain {run} "a text"', *(words or [])])
+        raise ConfigError("TEXT", "there is nothing to explain", again)
     check_layer(layer, methods, steps=steps)
-    found = explained(run, load(run, changes), texts, methods, layer=layer, steps=steps, beside=beside)
-    print_json(found.values()) if as_json else found.show()
-    _draw(found, html_file, {".svg": svg_file, ".png": png_file})
+    check_all_writable({"--html": html_file, "--svg": svg_file, "--png": png_file})
+    other = None if beside is None else (beside, load(beside, []))
+    found = explained(run, load(run, changes), texts, methods, layer=layer, steps=steps, beside=other)
+    _emit(found, html_file, {".svg": svg_file, ".png": png_file}, as_json=as_json)
 
 
-def _draw(found: "Explained", html_file: Path | None, pictures: "Mapping[str, Path | None]") -> None:
-    """Write the page and the pictures that are wanted."""
+def _emit(found: "Explained", html_file: Path | None, pictures: "Mapping[str, Path | None]", *, as_json: bool) -> None:
+    """Print answers, and write the page and the pictures that are wanted."""
+    if as_json:
+        print_json(found.values())
+    else:
+        found.show()
     if html_file is not None:
         write_file(html_file, found.page())
     for ending, path in pictures.items():

@@ -11,7 +11,7 @@ from regard.experiment import OPEN
 from regard.explain import page, png_of, show, svg_of, to_json
 from regard.explain.relevance import method_of
 from regard.explain.terminal import beside_lines
-from regard.predictor import Predictor, load
+from regard.predictor import Predictor
 from regard.registry import Choice
 from regard.results import Prediction
 
@@ -60,7 +60,7 @@ def explained(
     *,
     layer: str | None = None,
     steps: bool = False,
-    beside: Path | None = None,
+    beside: tuple[Path, Predictor] | None = None,
 ) -> Explained:
     """Answer texts, and tell what answers looked at, or by methods: the first draws the picture, others stand beside.
 
@@ -76,7 +76,7 @@ def explained(
         predictions = predictor.with_search(predictions)
         if not any(one.search_tree() for one in predictions):
             raise ConfigError("--steps", "there is no search: nothing was written, or only copied", "leave it out")
-    others = {} if beside is None else _beside(run, beside, predictor, predictions, methods)
+    others = {} if beside is None else _beside(run, predictor, *beside, predictions, methods)
     return Explained(run, predictor, predictions, others)
 
 
@@ -89,10 +89,14 @@ def check_layer(layer: str | None, methods: Sequence[Choice], *, steps: bool) ->
 
 
 def _beside(
-    run: Path, other: Path, predictor: Predictor, predictions: Sequence[Prediction], methods: Sequence[Choice]
+    run: Path,
+    predictor: Predictor,
+    other: Path,
+    second: Predictor,
+    predictions: Sequence[Prediction],
+    methods: Sequence[Choice],
 ) -> dict[str, Sequence[Prediction]]:
     """The same answers as another run explains them, by its name. Raises ConfigError for one of another task."""
-    second = load(other, [])
     kinds = [(one.task.translated, *one.task.columns, one.languages) for one in (predictor, second)]
     if kinds[0] != kinds[1] or second.task.translated is None:
         raise ConfigError("--beside", f"{other} does not translate as {run} does", "a translator of the same languages")

@@ -9,11 +9,14 @@ from typer.testing import CliRunner
 
 from regard import predictor
 from regard.cli.app import app
+from regard.predictor.explaining import Explaining
 from regard.results import Explanation, Prediction
 
 
 class Weigher:
     """Tells what it was asked for."""
+
+    with_reasons = Explaining.with_reasons
 
     def predict(self, texts, explain):
         assert not explain
