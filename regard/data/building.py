@@ -15,13 +15,13 @@ from regard.data.readers.reader import Reader
 from regard.data.report import CONTROLS, SHOWN
 from regard.text.clean import clean
 
-CHUNK, CHARACTERS = 4096, 2**22  # examples and characters held at once
+CHUNK, _CHARACTERS = 4096, 2**22  # examples and characters held at once
 SKIPPED, LINES = "skipped.tsv", "lines.bin"
 
 Progress = Callable[[int], None]  # told the number of examples read so far
 
 
-class Fault(NamedTuple):
+class _Fault(NamedTuple):
     """Why an example is skipped."""
 
     reason: str  # one of report.REASONS
@@ -116,7 +116,7 @@ class _Files:
         self._lines.write(np.array([example.line for example in chunk], np.int64).tobytes())
         self.kept += len(chunk)
 
-    def skip(self, line: int, fault: Fault) -> None:
+    def skip(self, line: int, fault: _Fault) -> None:
         """Counts an example that is not kept, and writes down why."""
         self.skipped[fault.reason] = self.skipped.get(fault.reason, 0) + 1
         self._note(fault.reason, line)
@@ -135,7 +135,7 @@ def _chunks(examples: Iterable[Example]) -> Iterator[list[Example]]:
         cleaned = {column: clean(text) for column, text in texts.items()}
         chunk.append(Example(line, cleaned))
         characters += sum(map(len, cleaned.values()))
-        if len(chunk) == CHUNK or characters > CHARACTERS:
+        if len(chunk) == CHUNK or characters > _CHARACTERS:
             yield chunk
             chunk, characters = [], 0
     if chunk:
@@ -162,15 +162,15 @@ def _add(files: _Files, chunk: Sequence[Example], codecs: Mapping[str, Codec], m
     files.keep(kept, kept_ids)
 
 
-def _emptiness(texts: Mapping[str, str]) -> Fault | None:
+def _emptiness(texts: Mapping[str, str]) -> _Fault | None:
     empty = [column for column, text in texts.items() if not text or text.isspace()]
     if not empty:
         return None
-    return Fault("empty" if len(empty) == len(texts) else "one_sided", f"no text in {', '.join(empty)}")
+    return _Fault("empty" if len(empty) == len(texts) else "one_sided", f"no text in {', '.join(empty)}")
 
 
-def _excess(row: Mapping[str, Sequence[int]], most: int | None) -> Fault | None:
+def _excess(row: Mapping[str, Sequence[int]], most: int | None) -> _Fault | None:
     if most is None:
         return None
     longer = [f"{len(ids)} tokens in {column}" for column, ids in row.items() if len(ids) > most]
-    return Fault("too_long", f"{', '.join(longer)}, at most {most}") if longer else None
+    return _Fault("too_long", f"{', '.join(longer)}, at most {most}") if longer else None

@@ -21,7 +21,7 @@ from regard.data.report import Report
 from regard.errors import DataError
 from regard.text.clean import VERSION
 
-FORMAT = 2  # of the files; another one is another cache
+_FORMAT = 2  # of the files; another one is another cache
 MAX_TOKENS = 256
 ATTEMPTS = 4  # one to build and one to open, and the same again if another process comes between
 
@@ -106,7 +106,7 @@ def _mapped(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
 def _key(reader: Reader, codecs: Mapping[str, Codec], max_tokens: int | None) -> str:
     """What decides the content of the cache."""
     parts = {
-        "format": FORMAT,
+        "format": _FORMAT,
         "cleaning": VERSION,
         "tokenizers": {column: one.key() for column, one in codecs.items()},
         "max_tokens": max_tokens,

@@ -18,18 +18,18 @@ from regard.config import SETTINGS_FILE, read_checked, write_checked
 from regard.errors import CheckpointError
 
 MANIFEST = "manifest.json"
-FILES, LEARNT = "files", "learnt"  # parts of a manifest: verified with the run, verified when they are read
+_FILES, _LEARNT = "files", "learnt"  # parts of a manifest: verified with the run, verified when they are read
 Digests = dict[str, list[str]]  # file → SHA-256; two where the file is being replaced, and may be either
 
 
 def has_manifest(run: Path) -> bool:
     """Whether a run has been sealed."""
-    return bool(_read(run)[FILES])
+    return bool(_read(run)[_FILES])
 
 
 def is_settled(run: Path) -> bool:
     """Whether a run has been sealed, and no file of it was being replaced when a process was killed."""
-    known = _read(run)[FILES]
+    known = _read(run)[_FILES]
     return bool(known) and all(len(digests) == 1 for digests in known.values())
 
 
@@ -37,14 +37,14 @@ def write_manifest(run: Path, files: Iterable[Path]) -> None:
     """Bring files of a run to disk and note what they are now. Others are no longer verified with it."""
     digests = {path.relative_to(run).as_posix(): [_digest_on_disk(path)] for path in files}
     with _alone(run):
-        _write(run, {**_read(run), FILES: digests})
+        _write(run, {**_read(run), _FILES: digests})
 
 
 def verify(run: Path) -> None:
     """Raise CheckpointError for a file of a run that is missing or not as it was written."""
-    known = _read(run)[FILES]
+    known = _read(run)[_FILES]
     while (fault := _fault(run, known)) is not None:
-        now = _read(run)[FILES]
+        now = _read(run)[_FILES]
         if now == known:
             raise fault
         known = now  # another process has replaced a file meanwhile
@@ -56,9 +56,9 @@ def verify_file(path: Path, hint: str) -> None:
     `hint` says how to mend it. A file that is missing, or noted nowhere, passes.
     """
     folder, name = path.parent, path.name
-    noted = _read(folder)[LEARNT].get(name)
+    noted = _read(folder)[_LEARNT].get(name)
     while path.is_file() and noted is not None and _digest(path) not in noted:
-        now = _read(folder)[LEARNT].get(name)
+        now = _read(folder)[_LEARNT].get(name)
         if now == noted:
             raise CheckpointError(path, "was edited or damaged after it was written", hint)
         noted = now
@@ -72,7 +72,7 @@ def place_file(new: Path, path: Path) -> None:
     folder, name, digest = path.parent, path.name, _digest_on_disk(new)
     with _alone(folder):
         known = _read(folder)
-        part = FILES if name in known[FILES] else LEARNT
+        part = _FILES if name in known[_FILES] else _LEARNT
         before = known[part].get(name) or ([_digest(path)] if path.is_file() else [])
         _write(folder, {**known, part: {**known[part], name: [*before, digest]}})
         os.replace(new, path)
@@ -83,19 +83,19 @@ def note_file(path: Path, *, settled: bool) -> None:
     """Note a file as it is now; one that is not `settled`, since it goes on to grow, is noted no longer."""
     with _alone(path.parent):
         known = _read(path.parent)
-        others = {name: digests for name, digests in known[LEARNT].items() if name != path.name}
+        others = {name: digests for name, digests in known[_LEARNT].items() if name != path.name}
         now = {path.name: [_digest_on_disk(path)]} if settled and path.is_file() else {}
-        if {**others, **now} != known[LEARNT]:
-            _write(path.parent, {**known, LEARNT: {**others, **now}})
+        if {**others, **now} != known[_LEARNT]:
+            _write(path.parent, {**known, _LEARNT: {**others, **now}})
 
 
 def _read(folder: Path) -> dict[str, Digests]:
     """Both parts; empty ones where there is no manifest."""
     try:
         found = read_checked(folder / MANIFEST)
-        return {FILES: found[FILES], LEARNT: found.get(LEARNT, {})}
+        return {_FILES: found[_FILES], _LEARNT: found.get(_LEARNT, {})}
     except FileNotFoundError:
-        return {FILES: {}, LEARNT: {}}
+        return {_FILES: {}, _LEARNT: {}}
     except (OSError, ValueError, KeyError) as error:
         hint = "take it from a copy of the run; without it the run is opened unverified"
         raise CheckpointError(folder / MANIFEST, f"cannot be read: {error}", hint) from error

@@ -5,11 +5,11 @@ from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 R = TypeVar("R")
 
 
-def prefetch(work: Callable[[T], R], items: Iterator[T], workers: int, ahead: int) -> Generator[R, None, None]:
+def prefetch(work: Callable[[_T], R], items: Iterator[_T], workers: int, ahead: int) -> Generator[R, None, None]:
     """`map`, up to `ahead` results before its reader; a fault is raised where the result would stand.
 
     Closing the generator ends the threads. No workers: everything is done when it is asked for.

@@ -19,8 +19,8 @@ from regard.records import Batch
 Bits = NDArray[np.uint64]
 
 CONTEXTS, TARGETS = "contexts", "targets"  # (word, 2 · window), -1 for none; (word, 1 + negatives), the word first
-KEPT, SHRUNK, DRAWN = 0, 1, 2  # what the draws of a word are for: negatives from DRAWN on
-STRIDE = 2**20  # draws that a word may need
+_KEPT, SHRUNK, DRAWN = 0, 1, 2  # what the draws of a word are for: negatives from DRAWN on
+_STRIDE = 2**20  # draws that a word may need
 
 
 _STEP, _FIRST, _SECOND = (np.uint64(one) for one in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
@@ -132,8 +132,8 @@ class WordWindows(EpochStream):
         """
         draws = HashedDraws(self.seed, epoch)
         of, first = np.repeat(lines, lengths), np.repeat(np.cumsum(lengths) - lengths, lengths)
-        numbers = (np.arange(len(ids)) - first) * STRIDE
-        kept = (draws.of(of, numbers + KEPT) >> np.uint64(32)) < self._kept[ids]
+        numbers = (np.arange(len(ids)) - first) * _STRIDE
+        kept = (draws.of(of, numbers + _KEPT) >> np.uint64(32)) < self._kept[ids]
         ids, of, numbers = ids[kept].astype(np.int32), of[kept], numbers[kept]
         contexts = self._contexts(ids, of, draws.of(of, numbers + SHRUNK))
         near = (contexts >= 0).any(axis=1) | (not self.company)

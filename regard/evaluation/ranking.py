@@ -10,7 +10,7 @@ from regard.config import Doc
 from regard.errors import RegardError
 from regard.evaluation.metric import Corpus, Metric, Statistics
 
-SHOWN = 3  # labels that an error tells
+_SHOWN = 3  # labels that an error tells
 
 
 class RankingMetric(Metric):
@@ -61,7 +61,7 @@ class RankingMetric(Metric):
         labels = {label.strip() for label in references}
         others = sorted(labels - {self.relevant})
         if len(others) > 1 or self.relevant not in labels:
-            shown = ", ".join(f"'{label:.40}'" for label in others[:SHOWN]) + (" …" if len(others) > SHOWN else "")
+            shown = ", ".join(f"'{label:.40}'" for label in others[:_SHOWN]) + (" …" if len(others) > _SHOWN else "")
             problem = f"ranks by '{self.relevant}' and one other label, and there are {shown}"
             raise RegardError(f"evaluation: {self.name} {problem}; evaluation.metrics={{name: …, relevant: LABEL}}")
 

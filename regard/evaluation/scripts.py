@@ -9,7 +9,7 @@ _HAN = re.compile(f"[{HAN}]")
 _KANA = re.compile(f"[{KANA}]")
 _SOUTH_EAST_ASIAN = re.compile(f"[{SOUTH_EAST_ASIAN}]")
 _WORD = re.compile(rf"[{HAN}{KANA}]|(?:(?![{HAN}{KANA}])\w)+|[^\w\s]")
-SAMPLE = 1000  # texts looked at
+_SAMPLE = 1000  # texts looked at
 
 
 def words(text: str) -> list[str]:
@@ -21,7 +21,7 @@ def bleu_tokenizer(texts: Iterable[str]) -> str:
     """The sacrebleu tokenizer for the script most letters are in: `zh` for Chinese, `char` for Japanese and for other
     scripts without spaces, else `13a`. Needs no software beyond sacrebleu itself.
     """
-    sample = "".join(text for text, _ in zip(texts, range(SAMPLE), strict=False))
+    sample = "".join(text for text, _ in zip(texts, range(_SAMPLE), strict=False))
     letters = sum(character.isalpha() for character in sample)
     han, kana, other = (len(script.findall(sample)) for script in (_HAN, _KANA, _SOUTH_EAST_ASIAN))
     if 2 * (han + kana + other) <= letters:

@@ -10,7 +10,7 @@ from regard.evaluation.metric import Corpus, Metric, Statistics
 
 OUTSIDE = "O."  # first letters of tags of no span
 NO_TYPE = "_"  # of a tag that is a letter alone
-SAME = {"L": "E", "U": "S"}  # of BILOU and of IOBES
+_SAME = {"L": "E", "U": "S"}  # of BILOU and of IOBES
 
 
 class TaggedSpan(NamedTuple):
@@ -69,7 +69,7 @@ def spans(tags: Sequence[str]) -> Iterator[TaggedSpan]:
     start: int | None = None
     before, kind = "O", ""
     for place, tag in enumerate([*tags, "O"]):
-        letter, this = SAME.get(tag[0], tag[0]), tag[1:].split("-", 1)[-1] or NO_TYPE
+        letter, this = _SAME.get(tag[0], tag[0]), tag[1:].split("-", 1)[-1] or NO_TYPE
         if start is not None and (
             before in "ES" or (before in "BI" and letter in "BSO") or (before not in OUTSIDE and this != kind)
         ):

@@ -14,8 +14,8 @@ from regard.statistical.ibm1 import Ibm1
 from regard.statistical.lexicon import Lexicon
 from regard.statistical.symmetrisation import Symmetrisation
 
-CHUNK = 2**22  # word pairs whose posteriors are held at once
-ITERATIONS, WARM_UP, ALPHA = 5, 5, 0.0
+_CHUNK = 2**22  # word pairs whose posteriors are held at once
+ITERATIONS, _WARM_UP, ALPHA = 5, 5, 0.0
 
 Cells = NDArray[np.int32]  # (sentence, target, 1 + source): places of word pairs in a lexicon
 Told = Callable[[float], None]  # after each iteration: log-likelihood before it, in nats
@@ -47,7 +47,7 @@ def fit(
     model: AlignmentModel[Any],
     *,
     iterations: int = ITERATIONS,
-    warm_up: int = WARM_UP,
+    warm_up: int = _WARM_UP,
     alpha: float = ALPHA,
     told: Told = lambda log_likelihood: None,
 ) -> OneWay:
@@ -77,7 +77,7 @@ def fit_both(
     model: AlignmentModel[Any],
     *,
     iterations: int = ITERATIONS,
-    warm_up: int = WARM_UP,
+    warm_up: int = _WARM_UP,
     alpha: float = ALPHA,
     agree: bool = True,
     told: Told = lambda log_likelihood: None,
@@ -153,7 +153,7 @@ class _Tally:
         """Count posteriors; those of many blocks at once, for the lexicon is large."""
         self._waiting.append((cells.ravel(), posteriors.ravel()))
         self._cells += cells.size
-        if self._cells > CHUNK:
+        if self._cells > _CHUNK:
             self._count()
 
     def _count(self) -> None:

@@ -11,7 +11,7 @@ from regard.arrays import Floats
 from regard.config import Doc
 
 Shape = tuple[int, int]  # numbers of source and of target words of a sentence pair
-P = TypeVar("P")
+_P = TypeVar("_P")
 NullShare = Annotated[float, Gt(0), Lt(1), Doc("Share of target words without a source word.")]
 NULL_SHARE = 0.08
 
@@ -24,36 +24,36 @@ class Expected(NamedTuple):
     log_likelihood: float  # log p(target words | source words), summed over the sentences, in nats
 
 
-class AlignmentModel(ABC, Generic[P]):
+class AlignmentModel(ABC, Generic[_P]):
     """Where the source word of each target word stands. What a model learns of it, P, is a value that is passed."""
 
     @abstractmethod
-    def start(self, shapes: Sequence[Shape]) -> P:
+    def start(self, shapes: Sequence[Shape]) -> _P:
         """Return positions to begin with, for sentence pairs of these shapes."""
 
     @abstractmethod
-    def expect(self, positions: P, words: Floats) -> Expected:
+    def expect(self, positions: _P, words: Floats) -> Expected:
         """The E step for sentence pairs of one shape.
 
         `words` (sentence, target, 1 + source) are p(target word | source word), NULL first, all above 0.
         """
 
     @abstractmethod
-    def maximise(self, positions: P, counts: Mapping[Shape, Floats]) -> P:
+    def maximise(self, positions: _P, counts: Mapping[Shape, Floats]) -> _P:
         """The M step: return positions that are no less likely than `positions`, by the counts of each shape."""
 
 
-class ZeroOrder(AlignmentModel[P]):
+class ZeroOrder(AlignmentModel[_P]):
     """Links do not depend on each other: p(link of target word j) is all that there is to know.
 
     `counts` are (target, 1 + source), expected links.
     """
 
     @abstractmethod
-    def prior(self, positions: P, shape: Shape) -> Floats:
+    def prior(self, positions: _P, shape: Shape) -> Floats:
         """(target, 1 + source): how likely each link is before words are looked at; a row sums to 1."""
 
-    def expect(self, positions: P, words: Floats) -> Expected:
+    def expect(self, positions: _P, words: Floats) -> Expected:
         """Links are as likely as their prior times that of their words."""
         _, targets, sources = words.shape
         joint = words * self.prior(positions, (sources - 1, targets))

@@ -17,7 +17,7 @@ from regard.errors import DataError
 from regard.statistical.ngram_model import BEGIN, EMPTY, END, UNKNOWN, NgramModel, Ngrams
 
 TEN = math.log(10)
-LOWEST = -100.0  # log10 of what a file gives no probability
+_LOWEST = -100.0  # log10 of what a file gives no probability
 CUT = "the file is cut off, or no ARPA file"
 
 
@@ -118,7 +118,7 @@ class _Reader:
         if length == 1:
             for word in (UNKNOWN, BEGIN, END):
                 if word not in self.words:
-                    self._add([word], LOWEST, 0.0)
+                    self._add([word], _LOWEST, 0.0)
         return line
 
     def _entry(self, line: str, length: int) -> None:
@@ -149,8 +149,8 @@ class _Reader:
         self.parents.append(parent)
         self.added.append(words[-1])
         self.suffixes.append(next(node for node in suffixes if node is not None))
-        self.log_probs.append(max(log_prob, LOWEST) * TEN)
-        self.backoffs.append(max(backoff, LOWEST) * TEN)
+        self.log_probs.append(max(log_prob, _LOWEST) * TEN)
+        self.backoffs.append(max(backoff, _LOWEST) * TEN)
         self.lengths.append(len(words))
 
     def _node(self, words: list[int]) -> int | None:

@@ -12,7 +12,7 @@ from regard.statistical.ngram_model import NgramModel
 if TYPE_CHECKING:  # it calls this module
     from regard.statistical.stack_search import Problem
 
-SOURCE = Path(__file__).with_name("stack_search.cpp")
+_SOURCE = Path(__file__).with_name("stack_search.cpp")
 WIDEST = 60  # words between the first gap and the last covered word: they are bits of a number
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 
@@ -37,7 +37,7 @@ def compiled_search(problem: "Problem", n_best: int) -> list[tuple[list[int], fl
 
     Raises MemoryError.
     """
-    kernel, reach = library(SOURCE, (_Language, _Problem)), len(problem.penalties) - 1
+    kernel, reach = library(_SOURCE, (_Language, _Problem)), len(problem.penalties) - 1
     if kernel is None or reach > WIDEST:
         return None
     given, length = problem.options, problem.length

@@ -7,20 +7,20 @@ import numpy as np
 from regard.arrays import Floats
 from regard.statistical.alignment_model import Shape, ZeroOrder
 
-Table = Mapping[Shape, Floats]
+_Table = Mapping[Shape, Floats]
 
 
-class Ibm2(ZeroOrder[Table]):
+class Ibm2(ZeroOrder[_Table]):
     """p(i | j, I, J), a number for each: many, so it wants many sentences of each length."""
 
-    def start(self, shapes: Sequence[Shape]) -> Table:
+    def start(self, shapes: Sequence[Shape]) -> _Table:
         return {shape: _uniform(shape) for shape in shapes}
 
-    def prior(self, positions: Table, shape: Shape) -> Floats:
+    def prior(self, positions: _Table, shape: Shape) -> Floats:
         """Uniform for a shape that was not learnt from."""
         return positions[shape] if shape in positions else _uniform(shape)
 
-    def maximise(self, positions: Table, counts: Mapping[Shape, Floats]) -> Table:
+    def maximise(self, positions: _Table, counts: Mapping[Shape, Floats]) -> _Table:
         return {shape: count / count.sum(axis=1, keepdims=True) for shape, count in counts.items()}
 
 

@@ -16,7 +16,7 @@ from regard.errors import DataError
 from regard.statistical.ngram_model import BEGIN, END, UNKNOWN, NgramModel, Ngrams
 
 FALLBACK = 0.5, 1.0, 1.5  # discounts where there are too few n-grams to estimate any
-NEVER = -99 * np.log(10)  # log-probability of <s>, which is not predicted, as ARPA files have it
+_NEVER = -99 * np.log(10)  # log-probability of <s>, which is not predicted, as ARPA files have it
 
 
 class _Level(NamedTuple):
@@ -92,7 +92,7 @@ def _smoothed(levels: Sequence[_Level]) -> Ngrams:
     )
     lengths = np.repeat(np.arange(len(levels) + 1), [1, *sizes])
     log_probs = np.log(probabilities)
-    log_probs[2] = NEVER
+    log_probs[2] = _NEVER
     return Ngrams(parents, words, suffixes, log_probs, np.log(weights), lengths)
 
 

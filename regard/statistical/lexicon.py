@@ -15,7 +15,7 @@ from regard.statistical.bitext import NULL, Bitext, Block, Words
 
 UNSEEN = 1e-12  # p(target | source) of words that stand in no sentence pair together
 LEAST = 1e-6  # smaller probabilities are not written
-CHUNK = 2**22  # word pairs that are numbered together
+_CHUNK = 2**22  # word pairs that are numbered together
 
 
 class Lexicon:
@@ -38,7 +38,7 @@ class Lexicon:
             keys = np.unique(_keys(block, width))
             found.append(keys)
             fresh += len(keys)
-            if fresh > CHUNK:
+            if fresh > _CHUNK:
                 found, fresh = [np.unique(np.concatenate(found))], 0
         keys = np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
         lexicon = cls(bitext.source_words, bitext.target_words, keys, np.ones(len(keys)))

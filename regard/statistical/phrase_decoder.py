@@ -24,8 +24,8 @@ from regard.statistical.stack_search import (
     search,
 )
 
-LANGUAGE, WORDS, PHRASES, DISTANCE = "language model", "words", "phrases", "distance"
-FEATURES = (*SCORES, WORDS, PHRASES, LANGUAGE, DISTANCE, *REORDERING)
+LANGUAGE, _WORDS, PHRASES, DISTANCE = "language model", "words", "phrases", "distance"
+FEATURES = (*SCORES, _WORDS, PHRASES, LANGUAGE, DISTANCE, *REORDERING)
 STATIC = len(SCORES) + 2  # features that a phrase pair has by itself
 # those of Moses before tuning: https://www2.statmt.org/moses/?n=FactoredTraining.Tuning
 WEIGHTS = (0.2, 0.2, 0.2, 0.2, 1.0, 0.2, 0.5, 0.3, *[0.3] * len(REORDERING))
@@ -69,7 +69,7 @@ class SearchLimits(NamedTuple):
     jump: int = 6  # most words between two phrases that follow each other; 0: monotone
 
 
-LIMITS = SearchLimits()
+_LIMITS = SearchLimits()
 SPARE = 10  # derivations that are looked at for each translation that is wanted: several have the same words
 FORTUNE = -1e4  # of a word that a given text does not have there
 
@@ -78,7 +78,11 @@ class PhraseDecoder:
     """Phrase table, language model and weights (feature,), in the order of FEATURES."""
 
     def __init__(
-        self, table: PhraseTable, language: NgramModel, weights: Sequence[float] | Floats, limits: SearchLimits = LIMITS
+        self,
+        table: PhraseTable,
+        language: NgramModel,
+        weights: Sequence[float] | Floats,
+        limits: SearchLimits = _LIMITS,
     ) -> None:
         self.table, self.language, self.limits = table, language, limits._replace(jump=min(limits.jump, WIDEST))
         self.weights = np.array(weights, np.float64)
@@ -195,7 +199,7 @@ class PhraseDecoder:
         reordering = values[-len(REORDERING) :]
         for box in translation.boxes:
             values[:STATIC] += self._static(np.array([box.row]))[0] if box.row >= 0 else 0.0
-            values[FEATURES.index(WORDS)] += 0 if box.row >= 0 else len(box.target)
+            values[FEATURES.index(_WORDS)] += 0 if box.row >= 0 else len(box.target)
             values[FEATURES.index(PHRASES)] += box.row < 0
             side = orientation(box.start, box.end, last)
             self._reorder(reordering, box.row, side)

@@ -22,7 +22,7 @@ from regard.evaluation.alignments import Link
 from regard.statistical.bitext import split_words
 
 Phrase = tuple[str, ...]
-Scores = tuple[float, ...]
+_Scores = tuple[float, ...]
 
 SCORES = ("p(source|target)", "lexical p(source|target)", "p(target|source)", "lexical p(target|source)")
 REORDERING = tuple(f"{one}, {side}" for side in ("previous", "next") for one in ("monotone", "swap", "discontinuous"))
@@ -35,9 +35,9 @@ class PhraseEntry(NamedTuple):
     """One translation of a phrase; scores are natural logarithms."""
 
     target: Phrase
-    scores: Scores  # of SCORES
+    scores: _Scores  # of SCORES
     links: tuple[Link, ...] = ()  # of words inside the pair, from 0
-    reordering: Scores = ()  # of REORDERING, where the table has them
+    reordering: _Scores = ()  # of REORDERING, where the table has them
 
 
 class PhraseTable:
@@ -67,7 +67,7 @@ class PhraseTable:
         """Return a table of pairs in any order. All of them have reordering scores, or none has."""
         words, places = dict[str, int](), dict[tuple[int, ...], int]()
         phrases, targets, links = list[int](), list[tuple[int, ...]](), list[tuple[int, ...]]()
-        scores, reordering = list[Scores](), list[Scores]()
+        scores, reordering = list[_Scores](), list[_Scores]()
         for source, entry in pairs:
             phrases.append(places.setdefault(_ids(source, words), len(places)))
             targets.append(_ids(entry.target, words))
@@ -156,7 +156,7 @@ def _ids(phrase: Phrase, words: dict[str, int]) -> tuple[int, ...]:
     return tuple(words.setdefault(word, len(words)) for word in phrase)
 
 
-def _numbers(logs: Scores) -> str:
+def _numbers(logs: _Scores) -> str:
     return " ".join(f"{math.exp(one):.6g}" if one > LOWEST else "0" for one in logs)
 
 
@@ -199,7 +199,7 @@ def _phrase(path: Path, number: int, text: str) -> Phrase:
     return words
 
 
-def _logs(path: Path, number: int, text: str, count: int) -> Scores:
+def _logs(path: Path, number: int, text: str, count: int) -> _Scores:
     try:
         values = [float(one) for one in text.split()]
     except ValueError as error:

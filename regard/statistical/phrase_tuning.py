@@ -10,7 +10,7 @@ from regard.statistical.mert import Candidates, Tuned, Values
 from regard.statistical.phrase_decoder import PhraseDecoder
 from regard.statistical.phrase_table import Phrase
 
-Judge = Callable[[Sequence[int], Sequence[Phrase]], Floats]  # sentences, a translation of each → (row, statistic)
+_Judge = Callable[[Sequence[int], Sequence[Phrase]], Floats]  # sentences, a translation of each → (row, statistic)
 SearchWeights = Callable[[Candidates, Floats, Values], Tuned]
 
 
@@ -29,7 +29,7 @@ class _Pool:
         self.features: list[dict[Phrase, Floats]] = [{} for _ in range(size)]
         self.statistics: list[dict[Phrase, Floats]] = [{} for _ in range(size)]
 
-    def add(self, decoder: PhraseDecoder, sentences: Sequence[Sequence[str]], n_best: int, judge: Judge) -> Floats:
+    def add(self, decoder: PhraseDecoder, sentences: Sequence[Sequence[str]], n_best: int, judge: _Judge) -> Floats:
         """Decode all sentences; return the summed statistics of the best translations."""
         fresh, best = list[tuple[int, Phrase]](), list[Phrase]()
         for place, sentence in enumerate(sentences):
@@ -54,7 +54,7 @@ class _Pool:
 def tuned(
     decoder: PhraseDecoder,
     sentences: Sequence[Sequence[str]],
-    judge: Judge,
+    judge: _Judge,
     values: Values,
     search: SearchWeights,
     *,

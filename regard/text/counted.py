@@ -14,7 +14,7 @@ from regard.text.clean import clean
 from regard.text.tokenizer import Recipe, Tokenizer
 from regard.text.vocabulary import FIRST_PIECE, Vocabulary
 
-FILE = "vocabulary.json"
+_FILE = "vocabulary.json"
 
 Fewest = Annotated[Count, Doc("Fewest occurrences that give a place in the vocabulary.")]
 
@@ -51,10 +51,10 @@ class CountedTokenizer(Tokenizer):
     def load(cls, kind: str, cut: Cut, folder: Path) -> "CountedTokenizer":
         """What `save` wrote."""
         try:
-            pieces = parse_json((folder / FILE).read_text(encoding="utf-8"))
+            pieces = parse_json((folder / _FILE).read_text(encoding="utf-8"))
             return cls(kind, cut, Vocabulary([str(piece) for piece in pieces]))
         except (OSError, ValueError, TypeError) as error:
-            raise CheckpointError(folder / FILE, f"cannot be read as a vocabulary: {error}") from error
+            raise CheckpointError(folder / _FILE, f"cannot be read as a vocabulary: {error}") from error
 
     def __len__(self) -> int:
         return len(self.vocabulary)
@@ -74,7 +74,7 @@ class CountedTokenizer(Tokenizer):
 
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / FILE).write_text(json.dumps(self.vocabulary.listed, ensure_ascii=False), encoding="utf-8")
+        (folder / _FILE).write_text(json.dumps(self.vocabulary.listed, ensure_ascii=False), encoding="utf-8")
         (folder / "kind").write_text(self.kind, encoding="utf-8")
 
 

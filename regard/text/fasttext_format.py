@@ -19,11 +19,11 @@ from regard.text.word2vec_format import check_size
 
 MAGIC = struct.pack("<i", 793712314)
 VERSIONS = (11, 12)
-LONGEST, WIDEST, BUCKETS = 4096, 1_000_000, 2**31  # bytes of a word, numbers of a vector, rows of a matrix
-BLOCK = 2**22  # bytes of the matrix that are read at once
+_LONGEST, _WIDEST, BUCKETS = 4096, 1_000_000, 2**31  # bytes of a word, numbers of a vector, rows of a matrix
+_BLOCK = 2**22  # bytes of the matrix that are read at once
 SUPERVISED = 3  # a model that chooses labels: those of format 11 have no n-grams
 END_OF_SENTENCE = "</s>"  # fastText's own word, which has no n-grams
-DAMAGED = "cut short or damaged?"
+_DAMAGED = "cut short or damaged?"
 
 
 class _Model(NamedTuple):
@@ -49,9 +49,9 @@ def read_fasttext(path: Path, file: IO[bytes], words: Collection[str] | None) ->
         raise DataError(path, "is a quantised model of fastText (.ftz)", hint="the .bin it was made of")
     rows, dim = _unpacked(path, file, "<qq")
     if dim != model.dim or not model.words <= rows <= model.words + BUCKETS:
-        raise DataError(path, f"has a matrix of {rows} × {dim} for {model.words} words of {model.dim}", hint=DAMAGED)
+        raise DataError(path, f"has a matrix of {rows} × {dim} for {model.words} words of {model.dim}", hint=_DAMAGED)
     if path.suffix != ".gz" and path.stat().st_size - file.tell() < 4 * rows * dim:
-        raise DataError(path, f"ends within its {rows:,} vectors", hint=DAMAGED)
+        raise DataError(path, f"ends within its {rows:,} vectors", hint=_DAMAGED)
     found = {word: [row, *_bucket_rows(model, word)] for word, row in model.rows.items()}
     for word in words or ():
         if word and word not in found and word.lower() not in model.rows and (spelt := _bucket_rows(model, word)):
@@ -62,7 +62,7 @@ def read_fasttext(path: Path, file: IO[bytes], words: Collection[str] | None) ->
     if not np.isfinite(vectors).all():
         wrong = list(found)[int(np.argmin(np.isfinite(vectors).all(axis=1)))]
         problem = f"the vector of '{wrong:.60}' has a number that is infinite or none"
-        raise DataError(path, problem, hint=DAMAGED)
+        raise DataError(path, problem, hint=_DAMAGED)
     return VectorTable(list(found), vectors)
 
 
@@ -77,10 +77,10 @@ def _read_model(path: Path, file: IO[bytes], words: Collection[str] | None) -> _
         longest = 0
     size, count, labels, _, kept = _unpacked(path, file, "<iiiqq")
     bounds = (
-        0 < dim <= WIDEST and 0 <= count <= size == count + labels and buckets >= 0 and -1 <= kept <= size + buckets
+        0 < dim <= _WIDEST and 0 <= count <= size == count + labels and buckets >= 0 and -1 <= kept <= size + buckets
     )
-    if not bounds or not longest <= LONGEST:
-        raise DataError(path, f"says that it has {size} words of {dim} numbers and {buckets} n-grams", hint=DAMAGED)
+    if not bounds or not longest <= _LONGEST:
+        raise DataError(path, f"says that it has {size} words of {dim} numbers and {buckets} n-grams", hint=_DAMAGED)
     wanted = None if words is None else {*words, *map(str.lower, words)}
     rows = dict[str, int]()
     for number, word in enumerate(_entries(path, file, size)):
@@ -94,7 +94,7 @@ def _read_model(path: Path, file: IO[bytes], words: Collection[str] | None) -> _
 def _unpacked(path: Path, file: IO[bytes], layout: str) -> tuple[int, ...]:
     data = file.read(struct.calcsize(layout))
     if len(data) < struct.calcsize(layout):
-        raise DataError(path, "ends within a model of fastText", hint=DAMAGED)
+        raise DataError(path, "ends within a model of fastText", hint=_DAMAGED)
     return struct.unpack(layout, data)
 
 
@@ -104,8 +104,8 @@ def _entries(path: Path, file: IO[bytes], count: int) -> Iterator[str]:
         word = bytearray()
         while (letter := file.read(1)) not in (b"\0", b""):
             word += letter
-            if len(word) > LONGEST:
-                raise DataError(path, f"word {number:,} has more than {LONGEST:,} bytes", hint=DAMAGED)
+            if len(word) > _LONGEST:
+                raise DataError(path, f"word {number:,} has more than {_LONGEST:,} bytes", hint=_DAMAGED)
         _unpacked(path, file, "<qb")
         yield word.decode(errors="replace")
 
@@ -139,13 +139,13 @@ def _means(path: Path, file: IO[bytes], wanted: list[list[int]], rows: int, dim:
     pairs = np.array([(row, place) for place, some in enumerate(wanted) for row in some], np.int64).reshape(-1, 2)
     pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
     if len(pairs) and pairs[-1, 0] >= rows:
-        raise DataError(path, f"has n-grams in row {pairs[-1, 0]:,} of {rows:,}", hint=DAMAGED)
-    sums, step, first = np.zeros((len(wanted), dim), np.float32), max(1, BLOCK // (4 * dim)), 0
+        raise DataError(path, f"has n-grams in row {pairs[-1, 0]:,} of {rows:,}", hint=_DAMAGED)
+    sums, step, first = np.zeros((len(wanted), dim), np.float32), max(1, _BLOCK // (4 * dim)), 0
     while len(pairs):
         count = min(step, rows - first)
         data = file.read(4 * dim * count)
         if len(data) < 4 * dim * count:
-            raise DataError(path, f"ends within its {rows:,} vectors", hint=DAMAGED)
+            raise DataError(path, f"ends within its {rows:,} vectors", hint=_DAMAGED)
         here = int(np.searchsorted(pairs[:, 0], first + count))
         some, pairs = pairs[:here], pairs[here:]
         np.add.at(sums, some[:, 1], np.frombuffer(data, "<f4").reshape(count, dim)[some[:, 0] - first])

@@ -20,7 +20,7 @@ ROLES = (  # padding, beginning, end, unknown and mask as BERT and RoBERTa spell
     ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"),
     ("<pad>", "<s>", "</s>", "<unk>", "<mask>"),
 )
-SPACE = "\u2581"  # shown before a piece that begins a word
+_SPACE = "\u2581"  # shown before a piece that begins a word
 _PRINTED = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]  # bytes that byte-level BPE writes as they are
 _HIDDEN = [byte for byte in range(256) if byte not in _PRINTED]
 _BYTES = {chr(byte): byte for byte in _PRINTED} | {chr(256 + place): byte for place, byte in enumerate(_HIDDEN)}
@@ -173,7 +173,7 @@ def _of_word(piece: str, prefix: str) -> str:
     """'##s' → 's', 'dog' → '▁dog', ',' → ','."""
     if piece.startswith(prefix):
         return piece.removeprefix(prefix)
-    return SPACE + piece if piece[:1].isalnum() else piece
+    return _SPACE + piece if piece[:1].isalnum() else piece
 
 
 def _of_bytes(piece: str) -> str:
@@ -185,4 +185,4 @@ def _of_bytes(piece: str) -> str:
         text = raw.decode()
     except UnicodeDecodeError:
         return "".join(map(byte_piece, raw))
-    return SPACE + text[1:] if text.startswith(" ") else text
+    return _SPACE + text[1:] if text.startswith(" ") else text

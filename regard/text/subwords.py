@@ -22,14 +22,14 @@ from regard.text.tokenizer import Recipe, Tokenizer
 from regard.text.vocabulary import FIRST_PIECE
 
 FILE = "subwords.model"
-SPACE = "\u2581"  # how sentencepiece writes a space, so it must not stand in the text itself
+_SPACE = "\u2581"  # how sentencepiece writes a space, so it must not stand in the text itself
 SENTENCES = 1_000_000  # learnt from at most, drawn from all of them: the text may be larger than memory
 CHARACTERS = 10_000_000  # of one text that are learnt from: its first
-LONGEST = 1 << 16  # bytes of a training sentence: longer ones are cut, so that none is left out
+_LONGEST = 1 << 16  # bytes of a training sentence: longer ones are cut, so that none is left out
 MANY = 1024  # texts that several threads cut sooner than one
 
 _ESCAPE = "\ue0fe"  # a private character that says the next one is meant otherwise
-_ESCAPED = {_ESCAPE: _ESCAPE + "0", SPACE: _ESCAPE + "1", "\0": _ESCAPE + "2"}
+_ESCAPED = {_ESCAPE: _ESCAPE + "0", _SPACE: _ESCAPE + "1", "\0": _ESCAPE + "2"}
 _UNESCAPED = {code: text for text, code in _ESCAPED.items()}
 _TO_ESCAPE = re.compile("|".join(_ESCAPED))
 _TO_UNESCAPE = re.compile("|".join(_UNESCAPED))
@@ -58,7 +58,7 @@ class SubwordsRecipe(Recipe):
         self.size, self.kind, self.sampling = size, kind, sampling
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
-        parts = [part for text in _drawn(texts) for part in _parts(escape(clean(text))) if part.strip()]
+        parts = [part for text in _drawn(texts) for part in _parts(_escape(clean(text))) if part.strip()]
         if not parts:
             raise DataError("training text", "there is nothing to learn subwords from", hint="is the file empty?")
         return SubwordTokenizer(_learn(parts, self.size, self.kind), self.sampling)
@@ -105,11 +105,11 @@ class SubwordTokenizer(Tokenizer):
 
     def encode(self, text: str) -> list[int]:
         """The likeliest cutting."""
-        ids: list[int] = self._processor.encode(escape(clean(text)))
+        ids: list[int] = self._processor.encode(_escape(clean(text)))
         return ids
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        plain = [text if text.isascii() and "\0" not in text else escape(clean(text)) for text in texts]
+        plain = [text if text.isascii() and "\0" not in text else _escape(clean(text)) for text in texts]
         encode = self._processor.encode
         if len(plain) < MANY:  # a list makes sentencepiece start a thread, which a request would wait for
             return [encode(text) for text in plain]
@@ -120,8 +120,8 @@ class SubwordTokenizer(Tokenizer):
         """A cutting drawn from the seed; `encode` where sampling is off."""
         if self._sampler is None:
             return self.encode(text)
-        marked = escape(clean(text)).replace(" ", SPACE)
-        return self._sampler.cut(SPACE + marked, seed) if marked else []
+        marked = _escape(clean(text)).replace(" ", _SPACE)
+        return self._sampler.cut(_SPACE + marked, seed) if marked else []
 
     def decode(self, ids: Sequence[int]) -> str:
         """Pieces and bytes joined, the space that stands before the first word taken off."""
@@ -131,7 +131,7 @@ class SubwordTokenizer(Tokenizer):
                 raw.append(self._bytes[number])
             elif UNK < number < len(self._listed):
                 raw += self._listed[number].encode()
-        text = raw.decode(errors="replace").removeprefix(SPACE).replace(SPACE, " ")
+        text = raw.decode(errors="replace").removeprefix(_SPACE).replace(_SPACE, " ")
         return unescape(text)
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
@@ -140,7 +140,7 @@ class SubwordTokenizer(Tokenizer):
 
     def spelt(self, text: str) -> list[str]:
         """Characters escaped, U+2581 for a space."""
-        return [escape(character).replace(" ", SPACE) for character in text]
+        return [_escape(character).replace(" ", _SPACE) for character in text]
 
     def key(self) -> str:
         return hashlib.sha256(self.model + repr(self.sampling).encode()).hexdigest()
@@ -153,7 +153,7 @@ class SubwordTokenizer(Tokenizer):
         (folder / "kind").write_text("subwords", encoding="utf-8")
 
 
-def escape(text: str) -> str:
+def _escape(text: str) -> str:
     """Clean text → text without U+2581 and NUL, which sentencepiece would change."""
     return _TO_ESCAPE.sub(lambda found: _ESCAPED[found.group()], text)
 
@@ -175,7 +175,7 @@ def _drawn(texts: Iterable[str]) -> list[str]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    step = LONGEST // 4  # a character has at most four bytes
+    step = _LONGEST // 4  # a character has at most four bytes
     text = text[:CHARACTERS]
     return (text[place : place + step] for place in range(0, len(text), step))
 
@@ -197,7 +197,7 @@ def _learn(parts: Sequence[str], size: int, kind: str) -> bytes:
 def _needed(parts: Sequence[str], size: int) -> int:
     """The least size, where a size was needed before the rarest characters counted: with more room they do."""
     characters = set[str]().union(*parts)
-    return max(size, FIRST_PIECE + len(characters | {SPACE})) if _coverage(parts, size) == 1 else size
+    return max(size, FIRST_PIECE + len(characters | {_SPACE})) if _coverage(parts, size) == 1 else size
 
 
 def _coverage(parts: Sequence[str], size: int) -> float:
@@ -220,7 +220,7 @@ def _run(parts: Sequence[str], size: int, kind: str) -> bytes:
         remove_extra_whitespaces=False,
         byte_fallback=True,
         character_coverage=_coverage(parts, size),
-        max_sentence_length=LONGEST,
+        max_sentence_length=_LONGEST,
         num_threads=1,
         minloglevel=2,
     )

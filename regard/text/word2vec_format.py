@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from regard.errors import DataError
 from regard.text.vector_table import VectorTable
 
-Row = tuple[str, NDArray[np.float32] | None]  # None: of a word that is not wanted
+_Row = tuple[str, NDArray[np.float32] | None]  # None: of a word that is not wanted
 
-LONGEST = 4096  # bytes of a word or of the header
-LINE = 2**24  # bytes of a row
-WIDEST = 1_000_000  # numbers of a vector
-MOST = 2**33  # bytes of all vectors that are kept
+_LONGEST = 4096  # bytes of a word or of the header
+_LINE = 2**24  # bytes of a row
+_WIDEST = 1_000_000  # numbers of a vector
+_MOST = 2**33  # bytes of all vectors that are kept
 HEADER = "the first line is a word and its numbers, or says how many words and numbers there are, as in '20000 300'"
 
 
@@ -31,14 +31,14 @@ def read_word2vec(path: Path, file: IO[bytes], words: Collection[str] | None, ro
     Raises DataError for a wrong header, a row that is too short or too long, and a vector with a number that is none,
     with the line (in a binary file the row, that of the header being 1).
     """
-    first = file.readline(LINE)
+    first = file.readline(_LINE)
     count, dim = _header(path, first)
     if count is None:
         file.seek(0)
         found = enumerate(_text_rows(path, file, None, dim, words), start=1)
     else:
         start = file.tell()
-        kind = _text_rows if _is_text(file.readline(LINE)) else _binary_rows
+        kind = _text_rows if _is_text(file.readline(_LINE)) else _binary_rows
         file.seek(start)
         found = enumerate(kind(path, file, count, dim, words), start=2)
     kept = dict[str, NDArray[np.float32]]()
@@ -54,8 +54,8 @@ def read_word2vec(path: Path, file: IO[bytes], words: Collection[str] | None, ro
 
 def check_size(path: Path, words: int, dim: int) -> None:
     """Raise DataError for more vectors than are held in memory."""
-    if 4 * words * dim > MOST:
-        problem = f"has more than {MOST // (4 * dim):,} words of {dim:,} numbers, which are {MOST >> 30} GiB"
+    if 4 * words * dim > _MOST:
+        problem = f"has more than {_MOST // (4 * dim):,} words of {dim:,} numbers, which are {_MOST >> 30} GiB"
         raise DataError(path, problem, hint="keep the first, most frequent ones")
 
 
@@ -85,7 +85,7 @@ def opened(path: Path, mode: str = "rb") -> IO[bytes]:
 def _header(path: Path, line: bytes) -> tuple[int | None, int]:
     """Return how many words there are, None where no line says so, and how many numbers each has."""
     fields = line.decode(errors="replace").rstrip().split(" ")
-    if 2 < len(fields) <= WIDEST and _is_text(line):
+    if 2 < len(fields) <= _WIDEST and _is_text(line):
         return None, len(fields) - 1
     if len(fields) != 2 or not all(
         field.isascii() and field.isdigit() and len(field) < 20 and int(field) for field in fields
@@ -93,7 +93,7 @@ def _header(path: Path, line: bytes) -> tuple[int | None, int]:
         found = line.decode(errors="replace").strip()
         raise DataError(path, f"is not a file of vectors: it begins with '{found:.40}'", line=1, hint=HEADER)
     count, dim = map(int, fields)
-    if dim > WIDEST:
+    if dim > _WIDEST:
         raise DataError(path, f"the header says {fields[1]:.40} numbers for each word", line=1, hint=HEADER)
     return count, dim
 
@@ -117,12 +117,12 @@ def _is_number(field: str) -> bool:
 
 def _text_rows(
     path: Path, file: IO[bytes], count: int | None, dim: int, words: Collection[str] | None
-) -> Iterator[Row]:
+) -> Iterator[_Row]:
     """Words and vectors of a text file; without a `count` a word may have spaces, as some of GloVe's do."""
     line = before = 1 if count is not None else 0
-    for line, row in enumerate(iter(partial(file.readline, LINE), b""), start=before + 1):
-        if len(row) == LINE:
-            raise DataError(path, f"more than {LINE:,} bytes without an end of line", line=line)
+    for line, row in enumerate(iter(partial(file.readline, _LINE), b""), start=before + 1):
+        if len(row) == _LINE:
+            raise DataError(path, f"more than {_LINE:,} bytes without an end of line", line=line)
         if count is not None and line > count + 1:
             _refuse_count(path, count, line)
         fields = row.decode(errors="replace").rstrip().split(" ")
@@ -145,12 +145,12 @@ def _text_rows(
         _refuse_count(path, count, line)
 
 
-def _binary_rows(path: Path, file: IO[bytes], count: int, dim: int, words: Collection[str] | None) -> Iterator[Row]:
+def _binary_rows(path: Path, file: IO[bytes], count: int, dim: int, words: Collection[str] | None) -> Iterator[_Row]:
     """Words and vectors of a binary file; a line end before a word is no part of it."""
     for line in range(2, count + 2):
         word = bytearray()
         while (letter := file.read(1)) not in (b" ", b""):
-            if len(word) > LONGEST:
+            if len(word) > _LONGEST:
                 raise DataError(path, "has a word that does not end: is this a file of vectors?", line=line)
             word += letter if letter != b"\n" else b""
         numbers = file.read(4 * dim)

@@ -8,7 +8,7 @@ from regard.config import Doc
 from regard.data.readers.synthetic import ExampleCount, Length, LengthRange, Seed, Shortest, SyntheticReader
 from regard.text.numbers import write_rows
 
-STEPS = 10_000  # to the unit: values have four digits, so that texts stay short
+_STEPS = 10_000  # to the unit: values have four digits, so that texts stay short
 MARKERS = 2
 
 
@@ -36,7 +36,7 @@ class AddingReader(SyntheticReader):
     def make(self, draws: np.random.Generator) -> tuple[str, ...]:
         length = self._lengths.draw(draws)
         rows = np.zeros((length, 2))
-        rows[:, 0] = draws.integers(-STEPS if self._adds else 0, STEPS + 1, length) / STEPS
+        rows[:, 0] = draws.integers(-_STEPS if self._adds else 0, _STEPS + 1, length) / _STEPS
         first, second = int(draws.integers(length)), int(draws.integers(length - 1))
         second += second >= first  # any place but the first one's
         rows[[first, second], 1] = 1

@@ -6,7 +6,7 @@ from regard.data.examples import Example
 from regard.data.readers.reader import GroupedReader, Reader
 from regard.errors import DataError
 
-Texts = Mapping[str, str]  # of an example, by column
+_Texts = Mapping[str, str]  # of an example, by column
 
 
 class CheckedReader(GroupedReader):
@@ -19,9 +19,9 @@ class CheckedReader(GroupedReader):
     def __init__(
         self,
         reader: Reader,
-        usable: Callable[[Texts], bool],
-        check: Callable[[Texts], None],
-        learnt: Callable[[Texts], Texts | None] = lambda texts: texts,
+        usable: Callable[[_Texts], bool],
+        check: Callable[[_Texts], None],
+        learnt: Callable[[_Texts], _Texts | None] = lambda texts: texts,
     ) -> None:
         self.columns, self.files = reader.columns, reader.files
         self._reader, self._usable, self._check, self._learnt = reader, usable, check, learnt
@@ -33,7 +33,7 @@ class CheckedReader(GroupedReader):
     def grouped(self) -> Iterator[tuple[str, Example]]:
         self.left_out, first, kept = [], None, False
         for key, example in self._reader.grouped():
-            texts: Texts | None = example.texts
+            texts: _Texts | None = example.texts
             if self._usable(example.texts):
                 texts = self._learnt(example.texts)
                 if texts is not None:

@@ -14,12 +14,12 @@ from regard.data.readers.reader import FileName, FileReader
 from regard.data.readers.tables import FieldNumbers, Fields, TableLayout, field_places
 from regard.errors import DataError, PartError
 
-DOCUMENT = "-DOCSTART-"  # the word of a line that begins a document
+_DOCUMENT = "-DOCSTART-"  # the word of a line that begins a document
 NO_WORD = re.compile(r"\d+[-.]\d+")  # the number of a token of several words (1-2), or of an empty node (1.1)
-LOOKED_AT = 20_000  # sentences whose tags are collected
+_LOOKED_AT = 20_000  # sentences whose tags are collected
 CONLLU = 10  # fields of CoNLL-U: a number, the word, its lemma, its universal tag …
 CONLLU_FIELDS = (2, 4)  # of them the word and its universal tag
-SPAN = re.compile(r"O|[BIESLU](-.*)?")  # a tag of a span, or of none
+_SPAN = re.compile(r"O|[BIESLU](-.*)?")  # a tag of a span, or of none
 
 
 class ConllReader(FileReader):
@@ -101,7 +101,7 @@ def conll_sentences(path: Path, delimiter: str | None = None) -> Iterator[list[T
         elif rows or not _is_comment(line, delimiter):
             delimiter = delimiter or ("\t" if "\t" in line else " ")
             cells = line.split() if delimiter == " " else line.split(delimiter)
-            if cells[0] != DOCUMENT:
+            if cells[0] != _DOCUMENT:
                 rows.append(TokenRow(number, cells))
     if rows:
         yield rows
@@ -115,7 +115,7 @@ def conll_layout(path: Path, columns: Sequence[str], like: Fields | None = None)
     for a file that is not there or empty.
     """
     text, tags = columns
-    rows = [row.cells for row in chain.from_iterable(islice(conll_sentences(path), LOOKED_AT))]
+    rows = [row.cells for row in chain.from_iterable(islice(conll_sentences(path), _LOOKED_AT))]
     if not rows:
         raise DataError(path, "has no words, only empty lines", hint="a word and its tags a line")
     fields = dict(like) if like is not None else dict(zip((text, tags), _places(rows), strict=True))
@@ -148,5 +148,5 @@ def _places(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
     least = min(map(len, rows), default=2)
     if _are_conllu(rows):
         return CONLLU_FIELDS
-    spans = least > 2 and all(SPAN.fullmatch(row[-1]) for row in rows)
+    spans = least > 2 and all(_SPAN.fullmatch(row[-1]) for row in rows)
     return 1, least if spans else 2

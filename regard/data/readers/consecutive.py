@@ -7,7 +7,7 @@ from regard.data.readers.documents import DocumentPart, DocumentsReader, Every, 
 from regard.data.readers.reader import FileName, Reader
 from regard.errors import PartError
 
-TEXT = "text"  # the one column of what is paired
+_TEXT = "text"  # the one column of what is paired
 
 
 class ConsecutiveReader(Reader):
@@ -29,7 +29,7 @@ class ConsecutiveReader(Reader):
         if len(columns) != 2:
             problem = f"pairs each line with the next, and the task has one column, {', '.join(columns)}"
             raise PartError(problem, "the reader documents reads line by line")
-        self._documents = DocumentsReader((TEXT,), files={TEXT: file}, index=index, part=part, every=every)
+        self._documents = DocumentsReader((_TEXT,), files={_TEXT: file}, index=index, part=part, every=every)
         self.columns, self.files = columns, self._documents.files
 
     def key(self) -> str:
@@ -40,5 +40,5 @@ class ConsecutiveReader(Reader):
         before = ""
         for line, texts in self._documents:
             if line not in firsts:
-                yield Example(line, dict(zip(self.columns, (before, texts[TEXT]), strict=True)))
-            before = texts[TEXT]
+                yield Example(line, dict(zip(self.columns, (before, texts[_TEXT]), strict=True)))
+            before = texts[_TEXT]

@@ -14,8 +14,8 @@ from regard.data.readers.reader import FileName, TableRows
 from regard.data.readers.tables import FieldNumbers, NumberedRows, TableReader, usual_rows
 from regard.errors import DataError, PartError
 
-DELIMITERS = ",;\t|"  # the likeliest first
-SAMPLE = 200  # rows that tell the delimiter
+_DELIMITERS = ",;\t|"  # the likeliest first
+_SAMPLE = 200  # rows that tell the delimiter
 
 
 class CsvReader(TableReader):
@@ -100,7 +100,7 @@ def found_delimiter(path: Path) -> str:
 
     Between two that cut as many, it is the one with fewer spaces behind it: signs of prose are followed by a space.
     """
-    evenness = {sign: _evenness(path, sign) for sign in DELIMITERS}
+    evenness = {sign: _evenness(path, sign) for sign in _DELIMITERS}
     return max(evenness, key=evenness.__getitem__)  # the first of equals
 
 
@@ -108,7 +108,7 @@ def _evenness(path: Path, delimiter: str) -> tuple[int, int]:
     """Count the first rows with the usual number of fields, and, below zero, the fields that open with a space."""
     rows = list[list[str]]()
     with suppress(DataError):  # quotes that do not stand beside this delimiter, or one that does not end
-        rows += (row for _, row in islice(csv_rows(path, delimiter), SAMPLE) if row)
+        rows += (row for _, row in islice(csv_rows(path, delimiter), _SAMPLE) if row)
     ((usual, count),) = Counter(map(len, rows)).most_common(1) or [(0, 0)]
     if usual < 2:
         return 0, 0

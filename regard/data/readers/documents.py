@@ -14,7 +14,7 @@ from regard.data.readers.parallel import ParallelReader
 from regard.data.readers.reader import Reader
 from regard.errors import DataError
 
-FIELDS = 4  # of the index: document, category, first line from 1, number of lines
+_FIELDS = 4  # of the index: document, category, first line from 1, number of lines
 Index = Annotated[
     str, Doc("File with a line for each document, with tabs: name, category, first line from 1, number of lines.")
 ]
@@ -63,7 +63,7 @@ class DocumentsReader(Reader):
         end = 1
         for number, line in enumerate(read_lines(self._index)):
             fields = line.split("\t")
-            if len(fields) != FIELDS or not all(field.isdecimal() for field in fields[2:]):
+            if len(fields) != _FIELDS or not all(field.isdecimal() for field in fields[2:]):
                 hint = "name, category, first line, number of lines, with tabs between them"
                 raise DataError(self._index, "this is no document of an index", line=number + 1, hint=hint)
             first, count = map(int, fields[2:])

@@ -10,8 +10,8 @@ from regard.data.readers.reader import TableRows
 from regard.data.readers.tables import Fields, TableLayout
 from regard.errors import DataError
 
-MOST, LONGEST_LABEL = 1_000, 80  # labels there may be, and characters of one
-NAMES = frozenset(["label", "labels", "class", "category", "sentiment", "polarity", "topic", "intent", "target", "y"])
+_MOST, LONGEST_LABEL = 1_000, 80  # labels there may be, and characters of one
+_NAMES = frozenset(["label", "labels", "class", "category", "sentiment", "polarity", "topic", "intent", "target", "y"])
 OFTEN = 5  # times that the values of a label come on average, where none is asked for
 _NUMBER = re.compile(r"[+-]?\d*[.,]?\d+(e[+-]?\d+)?", re.IGNORECASE)
 # A word and another, or a few letters of another script.
@@ -78,14 +78,14 @@ class _Field:
         self.longest = max(self.longest, len(value))
         self.sentences += _SENTENCE.search(value) is not None
         self.numbers += _NUMBER.fullmatch(value.strip()) is not None
-        if len(self.values) <= MOST and value.strip():
+        if len(self.values) <= _MOST and value.strip():
             self.values.add(value.strip())
 
     @property
     def may_be_label(self) -> bool:
         """Whether the values are few and short, and come again; numbers that hardly do measure or count something."""
         measures = self.numbers == self.rows and 2 * len(self.values) > self.rows
-        few = 2 <= len(self.values) <= min(MOST, self.rows - 1)
+        few = 2 <= len(self.values) <= min(_MOST, self.rows - 1)
         return few and self.longest <= LONGEST_LABEL and not measures
 
     @property
@@ -117,7 +117,7 @@ def _described(path: Path, kind: str) -> _Table | None:
         _add(fields, row)
     names = keys or tuple(cell.strip().lower() for cell in first)
     label = next(
-        (one for one, name in zip(fields, names, strict=True) if name in NAMES and name not in one.values), None
+        (one for one, name in zip(fields, names, strict=True) if name in _NAMES and name not in one.values), None
     )
     if label is None and first and _names_fields(first, fields):
         label = _likely(fields)

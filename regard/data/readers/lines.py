@@ -15,7 +15,7 @@ from regard.errors import DataError
 
 LONGEST = 2**26  # bytes of a line; what is longer is no text, and would have to be held in memory
 GZIP, UTF16 = b"\x1f\x8b", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-SAMPLE = 2**20  # bytes that tell an encoding
+_SAMPLE = 2**20  # bytes that tell an encoding
 C1 = re.compile("[\x80-\x9f]")  # control characters that no text needs: cp1252 has quotes and dashes there
 _CP1252 = re.compile("[\udc80-\udc9f]")  # these bytes, where they are not UTF-8
 _CUT_LETTER = re.compile(rb"[\xc2-\xf4][\x80-\xbf]")  # how a letter of several bytes begins in UTF-8
@@ -106,7 +106,7 @@ def _decode(path: Path, number: int, offset: int, raw: bytes) -> str:
 def _sample(path: Path, raw: bytes) -> bytes:
     """Whole lines of a file behind one of them; that line alone where they cannot be read."""
     with suppress(OSError, EOFError, zlib.error), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        return raw + b"\n" + file.read(SAMPLE).rpartition(b"\n")[0]
+        return raw + b"\n" + file.read(_SAMPLE).rpartition(b"\n")[0]
     return raw
 
 

@@ -15,10 +15,10 @@ from regard.data.readers.reader import FileName, Reader
 from regard.errors import DataError, PartError
 
 NEXT, OTHER = "next", "other"
-TEXT = "text"
-Document = list[tuple[int, str]]  # its sentences with their lines, from 1
-EVERY, LEAST_EVERY, DOCUMENTS = 10, 3, 2  # of `every`; documents that each part needs
-SHOWN = 3  # lines that are told
+_TEXT = "text"
+_Document = list[tuple[int, str]]  # its sentences with their lines, from 1
+_EVERY, LEAST_EVERY, DOCUMENTS = 10, 3, 2  # of `every`; documents that each part needs
+_SHOWN = 3  # lines that are told
 
 
 class NextSentenceReader(Reader):
@@ -42,7 +42,7 @@ class NextSentenceReader(Reader):
             Doc("File with a line for each document: name, category, first line from 1, number of lines, with tabs."),
         ] = None,
         part: DocumentPart = "train",
-        every: Every = EVERY,
+        every: Every = _EVERY,
         sentences: Annotated[Size, Doc("Sentences of each text: BERT's are spans of several.")] = 1,
         rounds: Annotated[Size, Doc("Times that all pairs are drawn.")] = 1,
         seed: Annotated[Seed, Doc("Number that pairs are drawn from.")] = 1,
@@ -53,7 +53,9 @@ class NextSentenceReader(Reader):
         self._path, self.columns = Path(file).expanduser(), columns
         self._part, self._every, self._sentences, self._rounds, self._seed = part, every, sentences, rounds, seed
         self._index = (
-            None if index is None else DocumentsReader((TEXT,), files={TEXT: file}, index=index, part=part, every=every)
+            None
+            if index is None
+            else DocumentsReader((_TEXT,), files={_TEXT: file}, index=index, part=part, every=every)
         )
         self.files = (self._path,) if self._index is None else self._index.files
 
@@ -79,7 +81,7 @@ class NextSentenceReader(Reader):
                 for (line, first), (_, second) in pairwise(spans):
                     yield self._example(number, line, first, second, seconds, own)
 
-    def _spans(self, number: int, document: Document) -> Document:
+    def _spans(self, number: int, document: _Document) -> _Document:
         """The texts of a document in a round; where the second begins is drawn."""
         size = min(self._sentences, len(document) // 2)
         start = random.Random(f"{self._seed} {number} {document[0][0]}").randrange(size)
@@ -87,14 +89,14 @@ class NextSentenceReader(Reader):
         spans = [document[first:last] for first, last in pairwise([0, *ends]) if first < last]
         return [(span[0][0], " ".join(sentence for _, sentence in span)) for span in spans]
 
-    def _check_lengths(self, documents: list[Document]) -> None:
+    def _check_lengths(self, documents: list[_Document]) -> None:
         """Raise DataError for documents of one sentence, all of them in one line."""
         first, *others = [document[0][0] for document in documents if len(document) < 2] or [0]
         if not first:
             return
         problem = "a document of one sentence, which no other one follows"
         if others:
-            more = ", ".join(f"{line:,}" for line in others[:SHOWN]) + (" …" if len(others) > SHOWN else "")
+            more = ", ".join(f"{line:,}" for line in others[:_SHOWN]) + (" …" if len(others) > _SHOWN else "")
             problem += f", and {len(others):,} more (line{'s' * (len(others) > 1)} {more})"
         hint = "join it with another document, or leave it out; only empty lines part documents"
         raise DataError(self._path, problem, line=first, hint=hint)
@@ -108,22 +110,22 @@ class NextSentenceReader(Reader):
             second, label = seconds[place if place < own.start else place + len(own)], OTHER
         return Example(line, dict(zip(self.columns, (first, second, label), strict=True)))
 
-    def _documents(self) -> Iterator[Document]:
+    def _documents(self) -> Iterator[_Document]:
         """The documents of the part, sentences without text left out."""
         if self._index is None:
             for number, document in enumerate(_parted(self._path)):
                 if part_of(number, self._every) == self._part:
                     yield document
             return
-        ranges, found = self._index.ranges(), Document()
+        ranges, found = self._index.ranges(), _Document()
         lines = next(ranges, range(0))
         for example in self._index:
             while example.line not in lines:
                 if found:
                     yield found
                 lines, found = next(ranges), []
-            if example.texts[TEXT].strip():
-                found.append((example.line, example.texts[TEXT]))
+            if example.texts[_TEXT].strip():
+                found.append((example.line, example.texts[_TEXT]))
         if found:
             yield found
 
@@ -133,16 +135,16 @@ def cycle_of(path: Path) -> int:
 
     Raises DataError for a text of fewer than are needed for three parts.
     """
-    count, least = sum(1 for _ in islice(_parted(path), EVERY * DOCUMENTS)), LEAST_EVERY * DOCUMENTS
+    count, least = sum(1 for _ in islice(_parted(path), _EVERY * DOCUMENTS)), LEAST_EVERY * DOCUMENTS
     if count < least:
         problem = f"has {count} document{'s' * (count != 1)}, and next sentences are learnt from {least} or more"
         raise DataError(path, problem, hint="an empty line between two documents, a sentence a line")
     return count // DOCUMENTS
 
 
-def _parted(path: Path) -> Iterator[Document]:
+def _parted(path: Path) -> Iterator[_Document]:
     """Documents between empty lines."""
-    found = Document()
+    found = _Document()
     for number, line in enumerate(read_lines(path), start=1):
         if line.strip():
             found.append((number, line))

@@ -23,8 +23,8 @@ from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import Reader
 from regard.errors import DataError, PartError
 
-LOOKED_AT = 1_000_000  # lines: enough to find a place, few enough for memory
-STEPS = 8  # shifts tried one by one; the last one is always the whole difference
+_LOOKED_AT = 1_000_000  # lines: enough to find a place, few enough for memory
+_STEPS = 8  # shifts tried one by one; the last one is always the whole difference
 WORST = 2.0  # a cost that is reached at a ratio 7 times the usual one
 MARGIN = 2 * WORST  # costs that a shift must save; chance saves as much near the end of a file that simply ends
 
@@ -71,12 +71,12 @@ def _listed(names: Mapping[str, str] | tuple[str, ...]) -> str:
 
 def first_suspicious(longer: Iterator[str], shorter: Iterator[str], more: int) -> str:
     """Words for the first line from which on the files fit better when a line of the longer one is left out."""
-    longs, shorts = _log_lengths(islice(longer, LOOKED_AT)), _log_lengths(islice(shorter, LOOKED_AT))
+    longs, shorts = _log_lengths(islice(longer, _LOOKED_AT)), _log_lengths(islice(shorter, _LOOKED_AT))
     place = first_growth(longs, shorts, more)
     if place < len(shorts):
         return f"they seem to part company at line {place + 1:,}"
-    if len(shorts) == LOOKED_AT:
-        return f"the first {LOOKED_AT:,} lines fit together"
+    if len(shorts) == _LOOKED_AT:
+        return f"the first {_LOOKED_AT:,} lines fit together"
     return f"the lines up to {place:,} fit together: the shorter file ends at line {place:,} and the other goes on"
 
 
@@ -85,7 +85,7 @@ def first_growth(longer: Floats, shorter: Floats, more: int, margin: float = MAR
 
     Where shifts save less than `margin` it is the number of its lines: the file simply ends.
     """
-    shifts = sorted({*range(min(more, STEPS) + 1), more})
+    shifts = sorted({*range(min(more, _STEPS) + 1), more})
     usual = float(np.median(longer[: len(shorter)] - shorter[: len(longer)])) if len(longer) else 0.0
     sums = [_running_costs(longer[shift:], shorter, usual) for shift in shifts]
     best, grown_at = sums[0], []

@@ -12,10 +12,10 @@ from regard.data.readers.reader import FileName, FileReader
 from regard.errors import DataError, PartError
 from regard.text.clean import without_surrogates
 
-LARGEST = 2**28  # bytes of a file, unpacked: it is held as a whole
-COLUMNS = ("passage", "question", "answer")
+_LARGEST = 2**28  # bytes of a file, unpacked: it is held as a whole
+_COLUMNS = ("passage", "question", "answer")
 BETWEEN = "\n"  # two gold answers
-READ = "SQuAD is {data: [{paragraphs: [{context, qas: [{question, answers: [{text}]}]}]}]}; rows of objects are .jsonl"
+_READ = "SQuAD is {data: [{paragraphs: [{context, qas: [{question, answers: [{text}]}]}]}]}; rows of objects are .jsonl"
 
 
 class SquadReader(FileReader):
@@ -29,8 +29,8 @@ class SquadReader(FileReader):
     tells = "span"
 
     def __init__(self, columns: tuple[str, ...], *, file: FileName) -> None:
-        if tuple(columns) != COLUMNS:
-            problem = f"reads {', '.join(COLUMNS)}, not {', '.join(columns)}"
+        if tuple(columns) != _COLUMNS:
+            problem = f"reads {', '.join(_COLUMNS)}, not {', '.join(columns)}"
             raise PartError(problem, "task=reading; rows of other tasks: .jsonl, .csv or .tsv", setting="name")
         super().__init__(columns, file)
 
@@ -47,16 +47,16 @@ class SquadReader(FileReader):
                     answers = [] if question.get("is_impossible") is True else _listed(path, question, "answers")
                     golds = dict.fromkeys(_text(path, one, "text", number) for one in answers)
                     texts = (passage, _text(path, question, "question", number), BETWEEN.join(filter(None, golds)))
-                    yield Example(number, dict(zip(COLUMNS, texts, strict=True)))
+                    yield Example(number, dict(zip(_COLUMNS, texts, strict=True)))
         if not number:
-            raise DataError(path, "there is no question in it", hint=READ)
+            raise DataError(path, "there is no question in it", hint=_READ)
 
 
 def _content(path: Path) -> Mapping[str, Any]:
     with told(path), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        problem = f"more than {LARGEST >> 20} MiB of JSON in one piece"
+        data = file.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        problem = f"more than {_LARGEST >> 20} MiB of JSON in one piece"
         raise DataError(path, problem, hint="JSON lines (.jsonl) have no limit")
     try:
         content = json.loads(data.decode("utf-8-sig"))
@@ -66,12 +66,12 @@ def _content(path: Path) -> Mapping[str, Any]:
         raise DataError(path, f"not UTF-8: byte 0x{data[error.start]:02x}", line=line, hint=hint) from error
     except json.JSONDecodeError as error:
         several = error.msg == "Extra data" and error.lineno > 1
-        hint = "one object a line is JSON lines: name the file .jsonl" if several else READ
+        hint = "one object a line is JSON lines: name the file .jsonl" if several else _READ
         raise DataError(path, f"not JSON: {error.msg}", line=error.lineno, hint=hint) from error
     except RecursionError as error:
-        raise DataError(path, "not SQuAD: nested too deep", hint=READ) from error
+        raise DataError(path, "not SQuAD: nested too deep", hint=_READ) from error
     if not isinstance(content, dict) or "data" not in content:
-        hint = "jq -c '.[]' FILE > rows.jsonl makes JSON lines of a list" if isinstance(content, list) else READ
+        hint = "jq -c '.[]' FILE > rows.jsonl makes JSON lines of a list" if isinstance(content, list) else _READ
         kind = "a list" if isinstance(content, list) else "not an object with 'data'"
         raise DataError(path, f"this JSON is {kind}, and what is read of .json is SQuAD", hint=hint)
     return content
@@ -80,12 +80,12 @@ def _content(path: Path) -> Mapping[str, Any]:
 def _listed(path: Path, value: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     found = value.get(name, [])
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise DataError(path, f"not SQuAD: '{name}' must be a list of objects", hint=READ)
+        raise DataError(path, f"not SQuAD: '{name}' must be a list of objects", hint=_READ)
     return found
 
 
 def _text(path: Path, value: Mapping[str, Any], name: str, number: int) -> str:
     found = value.get(name)
     if not isinstance(found, str):
-        raise DataError(path, f"question {number:,}: '{name}' must be a string", hint=READ)
+        raise DataError(path, f"question {number:,}: '{name}' must be a string", hint=_READ)
     return " ".join(without_surrogates(found).split())

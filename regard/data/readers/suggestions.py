@@ -14,20 +14,20 @@ from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import FileName, FileReader
 from regard.errors import DataError, PartError
 
-FIELDS = ("q", "s", "source", "target")  # text, better translation, and the codes of their languages
-TRIED = 10  # lines that tell the format
-Languages = tuple[str, str]
+_FIELDS = ("q", "s", "source", "target")  # text, better translation, and the codes of their languages
+_TRIED = 10  # lines that tell the format
+_Languages = tuple[str, str]
 
 
 def holds_suggestions(path: Path) -> bool:
     """Return whether a file has the fields that `regard serve --suggestions` writes, by its first lines."""
     try:
-        lines = [line for line in islice(read_lines(path), TRIED) if line.strip()]
+        lines = [line for line in islice(read_lines(path), _TRIED) if line.strip()]
         rows = [json.loads(line) for line in lines]
     except (DataError, ValueError, RecursionError):
         return False
     return bool(rows) and all(
-        isinstance(row, dict) and all(isinstance(row.get(name), str) for name in FIELDS) for row in rows
+        isinstance(row, dict) and all(isinstance(row.get(name), str) for name in _FIELDS) for row in rows
     )
 
 
@@ -44,7 +44,7 @@ class SuggestionsReader(FileReader):
         *,
         file: FileName,
         languages: Annotated[
-            Languages | None, Doc("Codes of the languages of source and target; null: those of the first line.")
+            _Languages | None, Doc("Codes of the languages of source and target; null: those of the first line.")
         ] = None,
     ) -> None:
         if len(columns) != 2:
@@ -76,16 +76,16 @@ class SuggestionsReader(FileReader):
             f"; left out: {', '.join(left)}" if left else ""
         )
 
-    def _sorted(self, kept: dict[str, tuple[int, str]]) -> tuple[Languages | None, Counter[Languages], int]:
+    def _sorted(self, kept: dict[str, tuple[int, str]]) -> tuple[_Languages | None, Counter[_Languages], int]:
         """Fill `kept`: text → line and last correction.
 
         Return the languages, how many lines have others, and how many corrections gave way to a later one.
         """
-        languages, others, repeated = self._languages, Counter[Languages](), 0
-        for number, texts in JsonlReader(FIELDS, file=str(self.path)):
+        languages, others, repeated = self._languages, Counter[_Languages](), 0
+        for number, texts in JsonlReader(_FIELDS, file=str(self.path)):
             if not any(texts.values()):
                 continue
-            q, s, *codes = (texts[name] for name in FIELDS)
+            q, s, *codes = (texts[name] for name in _FIELDS)
             pair = codes[0], codes[1]
             languages = languages or pair
             if pair != tuple(languages):

@@ -14,7 +14,7 @@ from regard.data.readers.reader import FileName, FileReader
 from regard.data.readers.xml_units import language_of, xml_units
 from regard.errors import DataError, PartError
 
-CODES = ("bpt", "ept", "ph", "it", "ut")  # markup of the text's own format
+_CODES = ("bpt", "ept", "ph", "it", "ut")  # markup of the text's own format
 LINE_ENDS = re.compile(r"[ \t]*[\r\n]+[ \t]*")  # with the indents that editors set
 
 
@@ -80,7 +80,7 @@ def _words(element: Element) -> Iterator[str]:
     """The text of a segment without the codes of its program."""
     yield element.text or ""
     for inner in element:
-        if inner.tag not in CODES:
+        if inner.tag not in _CODES:
             yield from _words(inner)
         yield inner.tail or ""
 

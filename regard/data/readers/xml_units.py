@@ -11,11 +11,11 @@ from xml.parsers import expat
 
 from regard.errors import DataError
 
-BLOCK = 2**16  # bytes read at once
-LARGEST = 2**22  # characters and attributes of a unit, each element counting as ELEMENT; bytes of a tag or a comment
+_BLOCK = 2**16  # bytes read at once
+_LARGEST = 2**22  # characters and attributes of a unit, each element counting as ELEMENT; bytes of a tag or a comment
 ELEMENT = 16
 DEEPEST = 200  # elements in one another
-LANGUAGES = ("xml:lang", "lang")
+_LANGUAGES = ("xml:lang", "lang")
 
 
 def xml_units(file: IO[bytes], path: Path | str, names: Collection[str], what: str) -> Iterator[tuple[int, Element]]:
@@ -27,7 +27,7 @@ def xml_units(file: IO[bytes], path: Path | str, names: Collection[str], what: s
     """
     parser = _Parser(path, names)
     try:
-        for block in iter(lambda: file.read(BLOCK), b""):
+        for block in iter(lambda: file.read(_BLOCK), b""):
             parser.take(block)
             yield from parser.found()
         parser.end()
@@ -46,7 +46,7 @@ def xml_units(file: IO[bytes], path: Path | str, names: Collection[str], what: s
 
 def language_of(element: Element) -> str:
     """Return the language that an element names, in lower case, or ""."""
-    return next((element.get(name, "").lower() for name in LANGUAGES if element.get(name)), "")
+    return next((element.get(name, "").lower() for name in _LANGUAGES if element.get(name)), "")
 
 
 class _Parser:
@@ -68,8 +68,8 @@ class _Parser:
         """Read on. Raises DataError for one tag or comment that goes on and on."""
         self.empty, self._waiting = False, self._waiting + len(block)
         self.expat.Parse(block)
-        if self._waiting > LARGEST:
-            self._refuse(f"more than {LARGEST:,} bytes in one tag, comment or declaration")
+        if self._waiting > _LARGEST:
+            self._refuse(f"more than {_LARGEST:,} bytes in one tag, comment or declaration")
 
     def end(self) -> None:
         """Read the end of the file."""
@@ -115,8 +115,8 @@ class _Parser:
 
     def _count(self, size: int) -> None:
         self._size += size
-        if self._size > LARGEST:
-            self._refuse(f"more than {LARGEST:,} characters in the unit that begins in line {self._line:,}")
+        if self._size > _LARGEST:
+            self._refuse(f"more than {_LARGEST:,} characters in the unit that begins in line {self._line:,}")
 
     def _refuse(self, problem: str) -> None:
         raise DataError(self.path, problem, line=self.expat.CurrentLineNumber, hint="damaged, or made to fill memory?")

@@ -23,17 +23,17 @@ from regard.data.toy.trees import (
     statement,
 )
 
-T = TypeVar("T")
-Weights = dict[Determiner, int]
+_T = TypeVar("_T")
+_Weights = dict[Determiner, int]
 Spot = tuple[Word, Word]  # a preposition, and a noun with which it is a place
 
 NEGATIVE, COMPANION = 0.15, 0.3  # how often
-NAMES = 0.6  # of persons as subjects, the share of pronouns and names
+_NAMES = 0.6  # of persons as subjects, the share of pronouns and names
 ADJECTIVE = 0.25  # how often a noun has one
 PLURAL = 0.25
-SUBJECT: Weights = {"the": 6, "a": 2, "number": 2, "this": 1, "my": 2}
-PLACE: Weights = {"the": 5, "my": 1}
-OBJECTS: dict[str, Weights] = {  # by the first flag that a verb has, the last one for every verb
+SUBJECT: _Weights = {"the": 6, "a": 2, "number": 2, "this": 1, "my": 2}
+_PLACE: _Weights = {"the": 5, "my": 1}
+OBJECTS: dict[str, _Weights] = {  # by the first flag that a verb has, the last one for every verb
     "goal": {"the": 1},
     "plain": {"the": 4, "this": 1, "my": 2, "none": 2},
     "definite": {"the": 4, "this": 1, "my": 2},
@@ -42,7 +42,7 @@ OBJECTS: dict[str, Weights] = {  # by the first flag that a verb has, the last o
     "": {"the": 6, "a": 5, "number": 3, "this": 2, "my": 2, "none": 2},
 }
 PUBLIC = frozenset({"water", "outside", "goal", "shore", "cover"})  # nobody's own
-SLOTS: tuple[Slot, ...] = ("front", "mid", "end")
+_SLOTS: tuple[Slot, ...] = ("front", "mid", "end")
 
 
 @cache
@@ -204,16 +204,16 @@ class Grammar:
         """
         if verb and "weather" in verb.subjects:
             return self.weather[0]
-        if verb is None or ("person" in verb.subjects and draws.random() < NAMES):
+        if verb is None or ("person" in verb.subjects and draws.random() < _NAMES):
             return draws.choice(self.others if tense in ("progressive", "habit") else self.persons)
         return self.phrase(draws, draws.choice(self.agents[verb]), SUBJECT)
 
     def place(self, draws: random.Random, spots: Sequence[Spot]) -> Tree:
         preposition, noun = draws.choice(spots)
-        return place(preposition, self.phrase(draws, noun, PLACE, ADJECTIVE / 2, one=True))
+        return place(preposition, self.phrase(draws, noun, _PLACE, ADJECTIVE / 2, one=True))
 
     def phrase(
-        self, draws: random.Random, noun: Word, weights: Weights, adjective: float = ADJECTIVE, one: bool = False
+        self, draws: random.Random, noun: Word, weights: _Weights, adjective: float = ADJECTIVE, one: bool = False
     ) -> Tree:
         """A noun with a determiner that it can have; `one` makes it singular."""
         determiner = fitting_determiner(noun, weighted(draws, weights))
@@ -242,7 +242,7 @@ def spots(*kinds: str) -> list[Spot]:
     return list(found.values())
 
 
-def weighted(draws: random.Random, weights: dict[T, int]) -> T:
+def weighted(draws: random.Random, weights: dict[_T, int]) -> _T:
     return draws.choices(list(weights), list(weights.values()))[0]
 
 
@@ -264,7 +264,7 @@ def fitting_determiner(noun: Word, drawn: Determiner) -> Determiner:
 
 def open_slot(draws: random.Random, time: Word, front: bool) -> Slot | None:
     """Draw where in an English sentence; None when only the front would do and is not free."""
-    free: list[Slot] = [name for name in SLOTS if name in time.slots and (front or name != "front")]
+    free: list[Slot] = [name for name in _SLOTS if name in time.slots and (front or name != "front")]
     return draws.choice(free) if free else None
 
 

@@ -6,20 +6,20 @@ from functools import cache
 
 from regard.data.toy.trees import Tree
 
-SHARE = 0.05
+_SHARE = 0.05
 SALT = b"toy-51225"  # one that leaves every verb, and every adjective in each gender, three quarters of its partners
 
-Pair = tuple[str, str]
+_Pair = tuple[str, str]
 
 
 @cache
 def held(first: str, second: str) -> bool:
     """Return whether these two words never meet in the train part; the words alone decide, so the same everywhere."""
     digest = hashlib.blake2b(f"{first}\t{second}".encode(), digest_size=8, person=SALT).digest()
-    return int.from_bytes(digest, "little") < SHARE * 2**64
+    return int.from_bytes(digest, "little") < _SHARE * 2**64
 
 
-def combinations(tree: Tree) -> Iterator[Pair]:
+def combinations(tree: Tree) -> Iterator[_Pair]:
     """Yield every verb with its object and every adjective with its noun, in English."""
     parts = vars(tree)
     described = parts.get("subject") if tree.rule == "quality" else tree

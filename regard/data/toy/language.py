@@ -18,16 +18,16 @@ from typing import Any, NamedTuple
 from regard.data.toy.lexicon import Word
 from regard.data.toy.trees import Tree
 
-LINE = re.compile(r"(\w+)(?: if ([^:]+?))?(?: by ([\w.]+))?: ?(.*)")
+_LINE = re.compile(r"(\w+)(?: if ([^:]+?))?(?: by ([\w.]+))?: ?(.*)")
 CONDITION = re.compile(r"(!?)([\w.]+)(?:=(\S+))?")
-PIECE = re.compile(r"\{([\w.]+)((?: \w+=(?:\{[\w.]+\}|\w+))*)\}|([^{}]+)")  # a part with features, or a text
+_PIECE = re.compile(r"\{([\w.]+)((?: \w+=(?:\{[\w.]+\}|\w+))*)\}|([^{}]+)")  # a part with features, or a text
 FEATURE = re.compile(r"(\w+)=(\S+)")
 
 Features = Mapping[str, str]
-NONE: Features = MappingProxyType({})
+_NONE: Features = MappingProxyType({})
 
 
-class Piece(NamedTuple):
+class _Piece(NamedTuple):
     """Of a template: a text, or a part of the tree."""
 
     text: str
@@ -35,7 +35,7 @@ class Piece(NamedTuple):
     given: Sequence[tuple[str, "Template"]] = ()  # the features that it sees
 
 
-Template = Sequence[Piece]
+Template = Sequence[_Piece]
 
 
 class Condition(NamedTuple):
@@ -46,7 +46,7 @@ class Condition(NamedTuple):
     pattern: re.Pattern[str] | None
 
 
-class Line(NamedTuple):
+class _Line(NamedTuple):
     """A way to say a rule."""
 
     conditions: Sequence[Condition]
@@ -58,14 +58,14 @@ class Language:
     """The rules of a language, which say trees."""
 
     def __init__(self, name: str) -> None:
-        self.name, self._rules = name, dict[str, list[Line]]()
+        self.name, self._rules = name, dict[str, list[_Line]]()
         for line in files(__package__).joinpath(f"{name}.txt").read_text("utf-8").splitlines():
-            if found := LINE.fullmatch(line):
+            if found := _LINE.fullmatch(line):
                 rule, conditions, by, text = found.groups(default="")
                 ways = [way.partition(" ")[::2] for way in text.split(", ")] if by else [("", text)]
                 templates = {value: _template(way) for value, way in ways}
                 tests = [_condition(*one.groups(default="")) for one in CONDITION.finditer(conditions)]
-                self._rules.setdefault(rule, []).append(Line(tests, _path(by), templates))
+                self._rules.setdefault(rule, []).append(_Line(tests, _path(by), templates))
 
     def __call__(self, sentence: Tree) -> str:
         """Return a sentence with a capital at the start, words apart by single spaces."""
@@ -93,7 +93,7 @@ class Language:
             value = any(map(pattern.fullmatch, [value] if isinstance(value, str) else value))
         return bool(value) == condition.wanted
 
-    def _value(self, path: Sequence[str], tree: Tree, features: Features, given: Features = NONE) -> Any:
+    def _value(self, path: Sequence[str], tree: Tree, features: Features, given: Features = _NONE) -> Any:
         """Return a feature, what a part of the tree or of its parts says, or what a rule does; "" for what is not."""
         first, *rest = path
         if first in features:
@@ -116,12 +116,12 @@ def _path(text: str) -> tuple[str, ...]:
 def _template(text: str) -> Template:
     """Cut a template into its texts and parts."""
     return [
-        Piece(
+        _Piece(
             found[3] or "",
             _path(found[1] or ""),
             [(one[1], _template(one[2])) for one in FEATURE.finditer(found[2] or "")],
         )
-        for found in PIECE.finditer(text)
+        for found in _PIECE.finditer(text)
     ]
 
 

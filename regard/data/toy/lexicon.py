@@ -26,7 +26,7 @@ class Word:
         raise AttributeError(name)
 
 
-class Lexicon(NamedTuple):
+class _Lexicon(NamedTuple):
     """All tables."""
 
     nouns: tuple[Word, ...]
@@ -39,9 +39,9 @@ class Lexicon(NamedTuple):
 
 
 @cache
-def lexicon() -> Lexicon:
+def lexicon() -> _Lexicon:
     """Return the words, read once."""
-    return Lexicon(*(tuple(words(table)) for table in Lexicon._fields))
+    return _Lexicon(*(tuple(words(table)) for table in _Lexicon._fields))
 
 
 def words(table: str) -> Iterator[Word]:

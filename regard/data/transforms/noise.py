@@ -12,7 +12,7 @@ from regard.data.transforms.transform import Draws, Transform
 from regard.errors import ConfigError
 from regard.records import UNK, Batch
 
-SOURCE = "source"
+_SOURCE = "source"
 
 
 class Noise(Transform):
@@ -33,16 +33,16 @@ class Noise(Transform):
 
     def __call__(self, batch: Batch, draws: Draws) -> Batch:
         """The batch with noisy sources; targets and `count` stay. Raises ConfigError for examples without a source."""
-        if SOURCE not in batch.columns:
+        if _SOURCE not in batch.columns:
             raise ConfigError("data.transforms", "'noise' changes a source, and these examples have none")
-        items, mask = (part.numpy() for part in batch.sequences(SOURCE))
+        items, mask = (part.numpy() for part in batch.sequences(_SOURCE))
         rows = [
             self._noisy(ids[known][:-1], draws.of(line))
             for ids, known, line in zip(items, mask, batch.lines.tolist(), strict=True)
         ]
         lengths = np.array([len(row) for row in rows], np.int64)
         noisy = ended(np.concatenate([np.zeros(0, np.int64), *rows]), lengths)
-        return batch._replace(columns={**batch.columns, SOURCE: noisy})
+        return batch._replace(columns={**batch.columns, _SOURCE: noisy})
 
     def _noisy(self, ids: NDArray[np.int64], draws: np.random.Generator) -> NDArray[np.int64]:
         """The pieces of one source, without its end symbol."""

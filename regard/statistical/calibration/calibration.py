@@ -8,7 +8,7 @@ import numpy as np
 
 from regard.arrays import Floats, Longs
 
-LEAST = 1e-12  # probability that a logarithm is taken of
+_LEAST = 1e-12  # probability that a logarithm is taken of
 
 
 class Calibration(ABC):
@@ -36,7 +36,7 @@ class Calibrations(NamedTuple):
 
 def logarithms(probabilities: Floats) -> Floats:
     """Return the logarithms, those of 0 finite."""
-    return np.log(np.maximum(probabilities, LEAST))
+    return np.log(np.maximum(probabilities, _LEAST))
 
 
 def normalised(scores: Floats) -> Floats:

@@ -13,7 +13,7 @@ from regard.config import Doc
 from regard.config.bounds import AnyFloat
 from regard.statistical.calibration.calibration import Calibration, logarithms, normalised
 
-STEPS = 200
+_STEPS = 200
 
 
 class PlattScaling(Calibration):
@@ -37,7 +37,9 @@ class PlattScaling(Calibration):
         logs, wanted = torch.from_numpy(logarithms(probabilities)), torch.from_numpy(right)
         slope = torch.zeros((), dtype=torch.float64, requires_grad=True)  # the logarithm of 1 / temperature
         bias = torch.zeros(logs.shape[-1], dtype=torch.float64, requires_grad=True)
-        optimizer = torch.optim.LBFGS([slope, bias], max_iter=STEPS, tolerance_grad=1e-9, line_search_fn="strong_wolfe")
+        optimizer = torch.optim.LBFGS(
+            [slope, bias], max_iter=_STEPS, tolerance_grad=1e-9, line_search_fn="strong_wolfe"
+        )
 
         def loss() -> torch.Tensor:
             optimizer.zero_grad()

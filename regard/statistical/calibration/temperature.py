@@ -10,7 +10,7 @@ from regard.arrays import Floats, Longs
 from regard.config import Doc
 from regard.statistical.calibration.calibration import Calibration, logarithms, normalised
 
-COLDEST, HOTTEST = 0.05, 20.0
+_COLDEST, HOTTEST = 0.05, 20.0
 HALVINGS = 50
 
 
@@ -29,7 +29,7 @@ class Temperature(Calibration):
         """
         logs = logarithms(probabilities)
         given = np.take_along_axis(logs, right[:, None], axis=-1).mean()
-        low, high = np.log([1 / HOTTEST, 1 / COLDEST])
+        low, high = np.log([1 / HOTTEST, 1 / _COLDEST])
         for _ in range(HALVINGS):
             middle = (low + high) / 2
             expected = (normalised(np.exp(middle) * logs) * logs).sum(axis=-1).mean()
