@@ -12,15 +12,14 @@ from torch import Tensor
 from regard.config import Doc
 from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
 from regard.decoding.features.feature import Feature
+from regard.decoding.phrases import Array
 from regard.decoding.search import SURE_END, WIDEST, Guided, Hypothesis, Likeliest, Search
 from regard.decoding.trace import Considered, SearchTrace
 from regard.ops.kernels.search import Rules
 from regard.records import EOS, Batch, Writer
 
 NEVER = float("-inf")
-Penalty = Annotated[float, Ge(-5), Le(5)]  # beyond, length alone decides
-
-Array = np.ndarray[Any, np.dtype[Any]]
+_Penalty = Annotated[float, Ge(-5), Le(5)]  # beyond, length alone decides
 
 
 class BeamSearch(Search):
@@ -39,7 +38,7 @@ class BeamSearch(Search):
         size: Annotated[int, Ge(1), Le(WIDEST), Doc("Unfinished answers kept for each text.")] = 5,
         n_best: Annotated[int, Ge(1), Le(WIDEST), Doc("Answers kept for each text, the best first.")] = 1,
         length_penalty: Annotated[
-            Penalty, Doc("How much length is divided out: 0 prefers short answers, 1 is a mean over the pieces.")
+            _Penalty, Doc("How much length is divided out: 0 prefers short answers, 1 is a mean over the pieces.")
         ] = 1.0,
         normalisation: Annotated[
             Literal["length", "gnmt"], Doc("Formula of the penalty: n^length_penalty, or that of GNMT.")

@@ -7,15 +7,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.decoding.beam import NEVER, Array, BeamSearch
+from regard.decoding.beam import NEVER, BeamSearch
 from regard.decoding.features.feature import Feature
-from regard.decoding.phrases import PhraseTracker, Requirement, Requirements
+from regard.decoding.phrases import Array, PhraseTracker, Requirement, Requirements
 from regard.decoding.search import SURE_END, WIDEST, Guided, Hypothesis, Search
 from regard.ops.kernels.search import Required, Rules
 from regard.ops.topk import top
 from regard.records import EOS, Batch, Writer
 
-MOST_BANKS = 32  # parts of a beam; terms of more ids share some
+_MOST_BANKS = 32  # parts of a beam; terms of more ids share some
 
 
 class ConstrainedBeamSearch(Search):
@@ -216,7 +216,7 @@ class _Beams:
 
 def _banks(requirement: Requirement) -> int:
     """Parts of a beam."""
-    return min(requirement.size - len(requirement.prefix) + 1, MOST_BANKS)
+    return min(requirement.size - len(requirement.prefix) + 1, _MOST_BANKS)
 
 
 def _ranks(*keys: Array) -> Array:

@@ -1,10 +1,9 @@
 """What a beam search held and dropped at each step."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
+from regard.decoding.phrases import Array
 from regard.records import EOS
 from regard.results import SearchNode, SearchTree
 
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
 
 MOST_NODES = 4000  # of a sentence; what a beam holds after them is not told
 ROOT = -1
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Considered(NamedTuple):

@@ -19,7 +19,7 @@ from regard.ops.kernels.library import library
 from regard.ops.linear import linear, summed
 
 CHUNK = 512  # rows: 20 MB of logits at 10,000 words; with fewer, adding up the table's gradient costs more, as measured
-SOURCE = Path(kernels.__file__).with_name("cross_entropy.cpp")
+CROSS_ENTROPY_SOURCE = Path(kernels.__file__).with_name("cross_entropy.cpp")
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 
@@ -81,7 +81,7 @@ def _chunks(
 def _losses(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
     """logits (n, vocab), which become their gradient in place → losses (n,)."""
     compiled = logits.device.type == "cpu" and logits.dtype == torch.float32
-    code = library(SOURCE) if compiled else None
+    code = library(CROSS_ENTROPY_SOURCE) if compiled else None
     return _by_torch(logits, targets, smoothing) if code is None else _by_code(code, logits, targets, smoothing)
 
 

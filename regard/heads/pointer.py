@@ -13,7 +13,7 @@ from regard.heads.head import Head
 from regard.heads.linear import LinearHead, OutputBias
 from regard.records import PAD, Decoded, Encoded
 
-TINY = 1e-20  # below any probability in float32 that matters; keeps log 0 finite
+_TINY = 1e-20  # below any probability in float32 that matters; keeps log 0 finite
 
 
 class PointerHead(Head):
@@ -56,7 +56,7 @@ class PointerHead(Head):
         weights, over = weights / total.clamp(min=1.0), (1 - total).clamp(min=0.0)
         ids = encoded.ids.unsqueeze(-2).expand(weights.shape)
         mixed = ((gate + (1 - gate) * over) * written).scatter_add(-1, ids, (1 - gate) * weights)
-        return mixed.clamp(min=TINY).log()
+        return mixed.clamp(min=_TINY).log()
 
     def nll(self, decoded: Decoded, encoded: Encoded | None, targets: Tensor, *, smoothing: float = 0.0) -> Tensor:
         """targets (rows, n) → losses (rows, n)."""

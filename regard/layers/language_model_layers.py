@@ -13,7 +13,7 @@ from regard.records import Sequences
 from regard.registry import Choice
 
 
-class OneWay(nn.Module):
+class _OneWay(nn.Module):
     """Recurrent layers as wide as what they read; from the second on each adds what it reads to what it writes.
 
     Between layers something is dropped.
@@ -49,8 +49,8 @@ class LanguageModelLayers(nn.Module):
 
     def __init__(self, dim: int, cell: Choice, num_layers: int, dropout: float) -> None:
         super().__init__()
-        self.forwards = OneWay(dim, cell, num_layers, dropout)
-        self.backwards = OneWay(dim, cell, num_layers, dropout)
+        self.forwards = _OneWay(dim, cell, num_layers, dropout)
+        self.backwards = _OneWay(dim, cell, num_layers, dropout)
         turn_around(self.backwards)
 
     def before(self, text: Sequences) -> tuple[Tensor, Tensor]:

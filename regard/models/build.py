@@ -18,7 +18,7 @@ from regard.layers.positions import POSITIONS
 from regard.models.settings import HEADS_OF_FOUR, AttentionSettings, ReadingSettings
 from regard.registry import Choice
 
-M = TypeVar("M", bound=nn.Module)
+_M = TypeVar("_M", bound=nn.Module)
 
 
 def build_attention(
@@ -66,7 +66,7 @@ def build_reading(shared: ReadingSettings, size: int) -> tuple[Embedder, Encoder
     return reads, build_encoder(shared.encoder, reads.dim, shared.self_attention, shared.dropout)
 
 
-def draw_uniform(model: M, bound: float | None) -> M:
+def draw_uniform(model: _M, bound: float | None) -> _M:
     """Draw every weight of two axes or more from U(-bound, bound), as https://arxiv.org/abs/1409.3215 does.
 
     Biases, gains and other vectors stay as their parts made them. With None all do. Returns the model.

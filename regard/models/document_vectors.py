@@ -28,7 +28,7 @@ from regard.records import TEXT, Batch
 
 DECAYS = 0.9, 0.999  # of the means of gradients and of their squares (Adam), where a vector is inferred
 
-Given = tuple[Tensor, Tensor, Tensor]  # (place,) numbers of documents, contexts (place, 2 · window), targets
+_Given = tuple[Tensor, Tensor, Tensor]  # (place,) numbers of documents, contexts (place, 2 · window), targets
 
 
 class DrawnWords(WordEmbedder):
@@ -68,7 +68,7 @@ class DocumentVectors(Model):
         vectors = self.document_embedder.word_vectors(rows)
         return self.losses(vectors, (places, contexts, targets)).unsqueeze(-1)
 
-    def losses(self, vectors: Tensor, given: Given) -> Tensor:
+    def losses(self, vectors: Tensor, given: _Given) -> Tensor:
         """(document, dim), and places whose documents are rows of it, -1 for none → losses (place,) in nats."""
         documents, contexts, targets = given
         drawn, targets = numbered(targets, len(self.outputs.table))
@@ -215,7 +215,7 @@ def _table(rows: int, dim: int) -> WordEmbedder:
     return embedder
 
 
-def _given(batch: Batch) -> Given:
+def _given(batch: Batch) -> _Given:
     documents, contexts, targets = (cast(Tensor, batch.columns[name]) for name in (DOCUMENT, CONTEXTS, TARGETS))
     return documents, contexts, targets
 

@@ -11,17 +11,17 @@ from regard.models.model import Generator
 from regard.ops.topk import best_words
 from regard.records import Batch, Decoded, Encoded, State, Step
 
-Mean = Literal["log_probabilities", "probabilities"]
+_Mean = Literal["log_probabilities", "probabilities"]
 
 
-class Together(NamedTuple):
+class _Together(NamedTuple):
     """The states of all members."""
 
     states: tuple[Any, ...]
 
-    def select(self, rows: Tensor) -> "Together":
+    def select(self, rows: Tensor) -> "_Together":
         """Rows of each."""
-        return Together(tuple(state.select(rows) for state in self.states))
+        return _Together(tuple(state.select(rows) for state in self.states))
 
 
 class Ensemble(Generator):
@@ -31,7 +31,7 @@ class Ensemble(Generator):
     looked at is what the first member did.
     """
 
-    def __init__(self, members: Sequence[Generator], mean: Mean = "log_probabilities") -> None:
+    def __init__(self, members: Sequence[Generator], mean: _Mean = "log_probabilities") -> None:
         super().__init__()
         self.members = nn.ModuleList(members)
         self.logarithmic = mean == "log_probabilities"
@@ -62,20 +62,20 @@ class Ensemble(Generator):
         """What every member can write."""
         return _least(member.longest(batch) for member in self._generators)
 
-    def start(self, batch: Batch) -> Together:
+    def start(self, batch: Batch) -> _Together:
         """Every member reads the batch."""
-        return Together(tuple(member.start(batch) for member in self._generators))
+        return _Together(tuple(member.start(batch) for member in self._generators))
 
-    def step(self, ids: Tensor, state: Together, *, need_weights: bool = False) -> tuple[Step, State]:
+    def step(self, ids: Tensor, state: _Together, *, need_weights: bool = False) -> tuple[Step, State]:
         """ids (rows, 1) → the mean of what the members find, and that of their weights, where all have some."""
         pairs = zip(self._generators, state.states, strict=True)
         steps, after = zip(*(one.step(ids, each, need_weights=need_weights) for one, each in pairs), strict=True)
         weights = [step.weights for step in steps if step.weights is not None]
         looks = torch.stack(weights).mean(dim=0) if len(weights) == len(steps) else None
-        return Step(self._mean(torch.stack([step.log_probs for step in steps])), looks), Together(after)
+        return Step(self._mean(torch.stack([step.log_probs for step in steps])), looks), _Together(after)
 
     def best(
-        self, ids: Tensor, state: Together, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
+        self, ids: Tensor, state: _Together, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]:
         """ids (rows, 1) → the likeliest next words and their log-probabilities (rows, count)."""
         step, after = self.step(ids, state)

@@ -28,7 +28,7 @@ FREE = -1  # a label that is no single piece, or not the only one of that piece
 DOT = AttentionSettings(score=Choice("dot"))
 
 
-class Tables(NamedTuple):
+class _Tables(NamedTuple):
     """Which of the tables embed what: those of memory (m) and of reading (c) hop by hop, and that of the question."""
 
     memory: tuple[int, ...]
@@ -36,7 +36,7 @@ class Tables(NamedTuple):
     question: int
 
     @classmethod
-    def tied(cls, tying: str, num_hops: int) -> "Tables":
+    def tied(cls, tying: str, num_hops: int) -> "_Tables":
         """A^(k+1) = C^k and B = A^1 ("adjacent"), or one A, one C and B of its own ("layerwise")."""
         hops = range(num_hops)
         if tying == "adjacent":
@@ -60,7 +60,7 @@ class MemoryNetwork(LabelModel):
         self,
         by_sentence: BySentence,
         tables: list[SentenceTable],
-        which: Tables,
+        which: _Tables,
         hop: MemoryHop,
         pieces: Tensor,
         *,
@@ -137,7 +137,7 @@ def memory_network(
     text, answers = cast(TextColumn, columns[PASSAGE]), cast(LabelColumn, columns[ANSWER])
     if columns[QUESTION] is not text:
         raise PartError("needs one vocabulary for story and question", "set text.shared to true")
-    which = Tables.tied(tying, num_hops)
+    which = _Tables.tied(tying, num_hops)
     stories = max(*which.memory, *which.read)
     tables = [
         SentenceTable(len(text), dim, memory_size if number <= stories else None, position_encoding=position_encoding)

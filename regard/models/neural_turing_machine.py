@@ -22,7 +22,10 @@ BLANK = 1e-6  # what stands in every slot at first (https://arxiv.org/abs/1807.0
 
 # what it cannot do, and what to do about it
 BITS, OF_NUMBERS = "a Neural Turing Machine answers bits", "0 and 1; model=sequence_regressor answers a row of numbers"
-ROWS, FILLED = "a Neural Turing Machine answers as many rows as it is given", "fill the shorter side with rows of zeros"
+_ROWS, _FILLED = (
+    "a Neural Turing Machine answers as many rows as it is given",
+    "fill the shorter side with rows of zeros",
+)
 
 
 class Machine(NamedTuple):
@@ -149,7 +152,7 @@ def _check(given: Sequences, wanted: Sequences) -> None:
     if bool(strange.any()):
         raise DataError(WANTED, f"has {float(numbers[strange][0]):g}, and {BITS}", hint=OF_NUMBERS)
     read, asked = (int(one[unequal][0]) for one in rows)
-    raise DataError(WANTED, f"has {asked} rows where {read} are given, and {ROWS}", hint=FILLED)
+    raise DataError(WANTED, f"has {asked} rows where {read} are given, and {_ROWS}", hint=_FILLED)
 
 
 def read_width(width: int, num_heads: int, slot_dim: int) -> int:
@@ -176,8 +179,8 @@ def neural_turing_machine(
     if not wanted.bits:
         raise PartError(f"{BITS}, and '{WANTED}' has other numbers", OF_NUMBERS)
     if given.rows != wanted.rows:
-        problem = f"{ROWS}: '{GIVEN}' has up to {given.rows} rows, and '{WANTED}' up to {wanted.rows}"
-        raise PartError(problem, FILLED)
+        problem = f"{_ROWS}: '{GIVEN}' has up to {given.rows} rows, and '{WANTED}' up to {wanted.rows}"
+        raise PartError(problem, _FILLED)
     reads = read_width(given.width, num_heads, slot_dim)
     steers = None if controller is None else RECURRENT.build(controller, reads, dim, place="controller")
     return NeuralTuringMachine(

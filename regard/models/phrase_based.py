@@ -30,10 +30,10 @@ from regard.statistical.phrase_table import PhraseTable
 from regard.statistical.symmetrisation import grow_diag_final_and
 
 Arrays = Mapping[str, NDArray[Any]]
-Pieces = Sequence[str]
+_Pieces = Sequence[str]
 
 RAGGED = ("sources", "targets", "links")
-LANGUAGE = ("firsts", "arcs", "log_probs", "nexts", "backoffs", "lowers", "lengths")
+_LANGUAGE = ("firsts", "arcs", "log_probs", "nexts", "backoffs", "lowers", "lengths")
 
 
 class CountedArrays(nn.Module):
@@ -63,7 +63,7 @@ class PhraseBased(Model):
     """
 
     def __init__(
-        self, source: Pieces, target: Pieces, limits: SearchLimits, *, order: int, max_phrase: int, iterations: int
+        self, source: _Pieces, target: _Pieces, limits: SearchLimits, *, order: int, max_phrase: int, iterations: int
     ) -> None:
         super().__init__()
         self.source, self.target = source, target
@@ -82,7 +82,7 @@ class PhraseBased(Model):
             self._decoder = PhraseDecoder(table, language, weights, self.limits)
         return self._decoder
 
-    def fit(self, pairs: Sequence[tuple[Pieces, Pieces]]) -> None:
+    def fit(self, pairs: Sequence[tuple[_Pieces, _Pieces]]) -> None:
         """Count words, links, phrases and n-grams of sentence pairs."""
         bitext = Bitext.of(pairs)
         one, other = (fit(each, Diagonal(), iterations=self.iterations) for each in (bitext, bitext.flipped()))
@@ -175,8 +175,8 @@ def _table(arrays: Arrays) -> PhraseTable:
 
 
 def _of_language(model: NgramModel) -> Arrays:
-    return {"words": _text(model.words), **{name: getattr(model, name) for name in LANGUAGE}}
+    return {"words": _text(model.words), **{name: getattr(model, name) for name in _LANGUAGE}}
 
 
 def _language(arrays: Arrays) -> NgramModel:
-    return NgramModel(_words(arrays["words"]), **{name: arrays[name] for name in LANGUAGE})
+    return NgramModel(_words(arrays["words"]), **{name: arrays[name] for name in _LANGUAGE})

@@ -28,7 +28,7 @@ from regard.registry import Choice
 
 DRAFT = "draft"  # the column that a model of two passes writes for itself
 WIDER = 4  # the hidden layer of a block than its states
-RATIO, EXTRA = 2, 10  # most pieces of a draft: so many times those of its source, and more
+_RATIO, _EXTRA = 2, 10  # most pieces of a draft: so many times those of its source, and more
 Ids = tuple[int, ...]
 
 
@@ -161,7 +161,7 @@ class SecondPass(Generator):
 def greedy_drafts(translator: Translator, batch: Batch) -> list[Ids]:
     """Return what greedy search writes of each source, with its end."""
     ids = torch.full((len(batch.lines), 1), BOS, device=batch.sequences(SOURCE).items.device)
-    limits = RATIO * batch.sequences(SOURCE).mask.sum(dim=-1) + EXTRA
+    limits = _RATIO * batch.sequences(SOURCE).mask.sum(dim=-1) + _EXTRA
     most = translator.longest(batch)
     limits = limits if most is None else limits.clamp(max=most)
     begun, longest = translator.start(batch), int(limits.max())
@@ -207,7 +207,7 @@ def build_second(decodes: Decoder, draft_width: int, shared: SecondPassSettings)
 
 def longest_draft(source: int) -> int:
     """Return the most ids of the draft of a source of so many ids, both with their ends."""
-    return RATIO * source + EXTRA + 1
+    return _RATIO * source + _EXTRA + 1
 
 
 def draft_vectors(decoder: Decoder, states: Tensor, ids: Tensor) -> Tensor:

@@ -27,10 +27,10 @@ from regard.records import TEXT, Batch
 
 Dim = Annotated[Size, Doc("Width of the vectors.")]
 Buckets = Annotated[Count, Doc("Vectors that character n-grams share by their hash; 0: words have no other vector.")]
-Shortest = Annotated[Size, Doc("Characters of the shortest n-gram, < and > at the ends of a word counted.")]
+_Shortest = Annotated[Size, Doc("Characters of the shortest n-gram, < and > at the ends of a word counted.")]
 Longest = Annotated[Size, Doc("Characters of the longest n-gram.")]
 
-BASIS, PRIME, LIMIT = 2166136261, 16777619, 2**32  # of the FNV-1a hash
+_BASIS, _PRIME, _LIMIT = 2166136261, 16777619, 2**32  # of the FNV-1a hash
 
 
 class SpelledWords(Embedder):
@@ -123,7 +123,7 @@ class WordVectors(Model):
 
 @known_as("sgns, word2vec, skip_gram_with_negative_sampling")
 def skip_gram(
-    columns: Columns, *, dim: Dim = 100, buckets: Buckets = 0, shortest: Shortest = 3, longest: Longest = 6
+    columns: Columns, *, dim: Dim = 100, buckets: Buckets = 0, shortest: _Shortest = 3, longest: Longest = 6
 ) -> WordVectors:
     """The words around a word each tell it from drawn ones (SGNS)."""
     return _built(columns, dim, buckets, shortest, longest, mean=False)
@@ -131,7 +131,7 @@ def skip_gram(
 
 @known_as("continuous_bag_of_words")
 def cbow(
-    columns: Columns, *, dim: Dim = 100, buckets: Buckets = 0, shortest: Shortest = 3, longest: Longest = 6
+    columns: Columns, *, dim: Dim = 100, buckets: Buckets = 0, shortest: _Shortest = 3, longest: Longest = 6
 ) -> WordVectors:
     """The mean of the words around a word tells it from drawn ones (https://arxiv.org/abs/1301.3781, section 3.1)."""
     return _built(columns, dim, buckets, shortest, longest, mean=True)
@@ -151,9 +151,9 @@ def numbered(ids: Tensor, size: int) -> tuple[Tensor, Tensor]:
 
 def hashed(text: str) -> int:
     """Return FNV-1a of the bytes, each taken as a signed number, as fastText does."""
-    code = BASIS
+    code = _BASIS
     for byte in text.encode():
-        code = (code ^ (byte | 0xFFFFFF00 if byte > 127 else byte)) * PRIME % LIMIT
+        code = (code ^ (byte | 0xFFFFFF00 if byte > 127 else byte)) * _PRIME % _LIMIT
     return code
 
 

@@ -14,7 +14,7 @@ from regard.objectives.attention_roles import query_mask
 from regard.objectives.objective import Context, Objective, copied
 from regard.records import Batch, Loss
 
-KEPT = 0.9  # of the baseline, at every batch
+_KEPT = 0.9  # of the baseline, at every batch
 
 
 class ReinforceObjective(Objective):
@@ -60,7 +60,7 @@ class ReinforceObjective(Objective):
 
     @torch.no_grad()
     def _remember(self, written: Tensor) -> None:
-        self.baseline.mul_(KEPT).add_((1 - KEPT) * written)
+        self.baseline.mul_(_KEPT).add_((1 - _KEPT) * written)
 
 
 def _summed(term: str, records: Records, batch: Batch) -> Tensor:

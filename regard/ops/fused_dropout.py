@@ -18,7 +18,7 @@ from regard.ops.kernels.library import library
 from regard.ops.linear import are_halved
 from regard.ops.plain import is_plain
 
-SOURCE = Path(kernels.__file__).with_name("dropout.cpp")
+DROPOUT_SOURCE = Path(kernels.__file__).with_name("dropout.cpp")
 
 _LONG = ctypes.c_int64
 
@@ -47,7 +47,7 @@ def _may_fuse(inputs: Tensor, dropout: Dropout) -> bool:
     if dropout._forward_hooks or dropout._forward_pre_hooks:
         return False
     fast = 0 < threshold_of(dropout.probability) < 256 and inputs.device.type == "cpu" and inputs.dtype == torch.float32
-    return fast and library(SOURCE) is not None
+    return fast and library(DROPOUT_SOURCE) is not None
 
 
 class _AddDropped(torch.autograd.Function):
@@ -102,4 +102,4 @@ def _settings(threshold: int) -> tuple[Any, Any]:
 def _run(name: str, sized: Tensor, *given: Any) -> None:
     """Call compiled code: the number of elements, tensors by their addresses, other values, and threads."""
     values = [ctypes.c_void_p(one.data_ptr()) if isinstance(one, Tensor) else one for one in given]
-    getattr(library(SOURCE), name)(_LONG(sized.numel()), *values, _LONG(torch.get_num_threads()))
+    getattr(library(DROPOUT_SOURCE), name)(_LONG(sized.numel()), *values, _LONG(torch.get_num_threads()))

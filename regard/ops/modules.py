@@ -6,17 +6,17 @@ from typing import TypeVar, cast
 
 from torch import nn
 
-M = TypeVar("M", bound=nn.Module)
+_M = TypeVar("_M", bound=nn.Module)
 
 
-def module_list(items: Iterable[M]) -> Sequence[M]:
+def module_list(items: Iterable[_M]) -> Sequence[_M]:
     """An nn.ModuleList, typed by what is in it."""
-    return cast(Sequence[M], nn.ModuleList(items))
+    return cast(Sequence[_M], nn.ModuleList(items))
 
 
-def module_dict(items: Mapping[str, M]) -> Mapping[str, M]:
+def module_dict(items: Mapping[str, _M]) -> Mapping[str, _M]:
     """An nn.ModuleDict, typed by what is in it."""
-    return cast(Mapping[str, M], nn.ModuleDict(dict(items)))
+    return cast(Mapping[str, _M], nn.ModuleDict(dict(items)))
 
 
 @contextmanager

@@ -10,16 +10,16 @@ from torch.utils.checkpoint import checkpoint
 
 from regard.ops.linear import are_halved, half_products
 
-T = TypeVar("T")
-SWITCH = "gradient_checkpointing"  # an attribute of modules that know `recomputed`
+_T = TypeVar("_T")
+_SWITCH = "gradient_checkpointing"  # an attribute of modules that know `recomputed`
 
 
-def recomputed(module: nn.Module, function: Callable[..., T], *given: Any) -> T:
+def recomputed(module: nn.Module, function: Callable[..., _T], *given: Any) -> _T:
     """Return function(*given); where its module trains and is told to, keep only what was given.
 
     The backward pass computes the rest again, with the same draws of dropout and the same rounding of products.
     """
-    if not (getattr(module, SWITCH) and module.training and torch.is_grad_enabled()):
+    if not (getattr(module, _SWITCH) and module.training and torch.is_grad_enabled()):
         return function(*given)
     halved = are_halved()
 
@@ -27,12 +27,12 @@ def recomputed(module: nn.Module, function: Callable[..., T], *given: Any) -> T:
         return nullcontext(), half_products() if halved else nullcontext()
 
     more: dict[str, Any] = {} if torch.compiler.is_compiling() else {"context_fn": contexts}
-    return cast(T, checkpoint(function, *given, use_reentrant=False, **more))
+    return cast(_T, checkpoint(function, *given, use_reentrant=False, **more))
 
 
 def checkpoint_gradients(model: nn.Module) -> int:
     """Switch it on in all blocks of a model that know it, and return how many there are."""
-    found = [module for module in model.modules() if hasattr(module, SWITCH)]
+    found = [module for module in model.modules() if hasattr(module, _SWITCH)]
     for module in found:
-        setattr(module, SWITCH, True)
+        setattr(module, _SWITCH, True)
     return len(found)

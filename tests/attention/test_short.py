@@ -15,7 +15,7 @@ from regard.ops.kernels.library import library
 from regard.ops.plain import plain
 from regard.registry import Choice
 
-pytestmark = pytest.mark.skipif(library(short.SOURCE) is None, reason="this machine has no compiler")
+pytestmark = pytest.mark.skipif(library(short.ATTENTION_SOURCE) is None, reason="this machine has no compiler")
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_short_attention_is_the_formula(span, heads, dim, queries, keys, calls):
 
 @pytest.mark.parametrize("build", BUILDS)
 def test_other_processors_find_the_same(build, monkeypatch, calls):
-    made = build_for(build, monkeypatch)(short.SOURCE)
+    made = build_for(build, monkeypatch)(short.ATTENTION_SOURCE)
     monkeypatch.setattr(short, "library", lambda *_: made)
     module, states = attention(64, 2), torch.randn(3, 13, 64, requires_grad=True)
     mask = torch.arange(13) < torch.tensor([[13], [4], [0]])

@@ -53,7 +53,7 @@ def test_fused_loss_equals_torch(head, smoothing, chunk, equal, monkeypatch):
 @pytest.mark.parametrize("vocab", [3, 64, 1003])
 def test_loss_in_float32_equals_torch_in_float64(build, vocab, monkeypatch):
     if build != "here":
-        made = None if build == "nowhere" else build_for(build, monkeypatch)(linear_cross_entropy.SOURCE)
+        made = None if build == "nowhere" else build_for(build, monkeypatch)(linear_cross_entropy.CROSS_ENTROPY_SOURCE)
         monkeypatch.setattr(linear_cross_entropy, "library", lambda source: made)
     states = torch.randn(20, 32, requires_grad=True)
     weight = torch.randn(vocab, 32, requires_grad=True)

@@ -76,7 +76,7 @@ def test_plain_and_other_numbers_take_the_pieces(monkeypatch):
     relu_dropped(change.bfloat16(), Dropout(0.5))
     assert compiled == []
     add_dropped(before, change, Dropout(0.5))
-    assert compiled == ["add_dropped"] * (library(fused_dropout.SOURCE) is not None)
+    assert compiled == ["add_dropped"] * (library(fused_dropout.DROPOUT_SOURCE) is not None)
 
 
 def test_shapes_that_differ_are_broadcast():

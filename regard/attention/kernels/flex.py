@@ -15,7 +15,7 @@ from regard.attention.parts import Memory, Window
 if TYPE_CHECKING:  # loaded where it is called, which on a CPU is never
     from torch.nn.attention.flex_attention import BlockMask
 
-BLOCK = 128  # queries and keys of a block
+_BLOCK = 128  # queries and keys of a block
 DIMS = range(16, 129)  # of a head: those the kernel surely has room for
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 
@@ -26,7 +26,7 @@ def may_flex(parts: Parts, queries: Tensor, memory: Memory, window: Window, drop
     if queries.device.type != "cuda" or importlib.util.find_spec("triton") is None:
         return False
     able = parts[2].softmax and window.steady and dropout == 0.0
-    large = queries.dim() == 4 and queries.shape[-2] >= BLOCK
+    large = queries.dim() == 4 and queries.shape[-2] >= _BLOCK
     read = (queries, memory.keys, memory.values)
     known = queries.dtype in DTYPES and len({one.dtype for one in read}) == 1
     return able and large and known and all(one.shape[-1] in DIMS for one in read)
@@ -70,14 +70,14 @@ def _block_mask(window: Window, num_keys: int, sees: Callable[..., Tensor]) -> "
 
     first = window.first.reshape((1,) * (3 - window.first.dim()) + window.first.shape)
     num_queries = first.shape[-1]
-    last = first[..., -1:].expand(*first.shape[:-1], -num_queries % BLOCK)
-    blocks = torch.cat([first, last], dim=-1).unflatten(-1, (-1, BLOCK))
-    low = blocks.amin(dim=-1).clamp(0, num_keys - 1) // BLOCK
-    high = (blocks.amax(dim=-1) + window.width * window.step - 1).clamp(0, num_keys - 1) // BLOCK
-    all_blocks = -(-num_keys // BLOCK)
+    last = first[..., -1:].expand(*first.shape[:-1], -num_queries % _BLOCK)
+    blocks = torch.cat([first, last], dim=-1).unflatten(-1, (-1, _BLOCK))
+    low = blocks.amin(dim=-1).clamp(0, num_keys - 1) // _BLOCK
+    high = (blocks.amax(dim=-1) + window.width * window.step - 1).clamp(0, num_keys - 1) // _BLOCK
+    all_blocks = -(-num_keys // _BLOCK)
     indices = (low.unsqueeze(-1) + torch.arange(all_blocks, device=first.device)) % all_blocks
     return BlockMask.from_kv_blocks(
-        (high - low + 1).int(), indices.int(), BLOCK_SIZE=BLOCK, mask_mod=sees, seq_lengths=(num_queries, num_keys)
+        (high - low + 1).int(), indices.int(), BLOCK_SIZE=_BLOCK, mask_mod=sees, seq_lengths=(num_queries, num_keys)
     )
 
 

@@ -11,7 +11,7 @@ from regard.ops.plain import is_plain
 
 Parts = tuple[Score, Span, Weighting]
 
-TINY = 400  # multiplications below which torch's batched product on a CPU is a plain loop, slower than a sum
+_TINY = 400  # multiplications below which torch's batched product on a CPU is a plain loop, slower than a sum
 
 
 def by_products(
@@ -41,7 +41,7 @@ def weigh_and_read(
 
 def _read(weights: Tensor, values: Tensor) -> Tensor:
     """weights (..., query, key) @ values (..., key, value_dim)."""
-    tiny = weights.shape[-2] == 1 and values.shape[-2] * values.shape[-1] < TINY
+    tiny = weights.shape[-2] == 1 and values.shape[-2] * values.shape[-1] < _TINY
     if tiny and values.device.type == "cpu" and not torch.is_grad_enabled() and not is_plain():
         return (values * weights.transpose(-2, -1)).sum(dim=-2, keepdim=True)
     return weights @ values

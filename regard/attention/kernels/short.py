@@ -14,8 +14,8 @@ from regard.ops import kernels
 from regard.ops.kernels.library import library
 from regard.ops.plain import is_plain
 
-KEYS, QUERIES, DIM = 64, 256, 256  # at most: what stays in a core's cache
-SOURCE = Path(kernels.__file__).with_name("short_attention.cpp")
+KEYS, _QUERIES, DIM = 64, 256, 256  # at most: what stays in a core's cache
+ATTENTION_SOURCE = Path(kernels.__file__).with_name("short_attention.cpp")
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 
@@ -35,7 +35,7 @@ class _Sizes(ctypes.Structure):
     )
 
 
-MIRRORS = (_Rows, _Mask, _Sizes)
+_MIRRORS = (_Rows, _Mask, _Sizes)
 
 
 def may_be_short(
@@ -54,9 +54,9 @@ def may_be_short(
 
 
 def _fits(queries: Tensor, memory: Memory) -> bool:
-    few = 0 < queries.shape[-2] <= QUERIES and 0 < memory.keys.shape[-2] <= KEYS
+    few = 0 < queries.shape[-2] <= _QUERIES and 0 < memory.keys.shape[-2] <= KEYS
     dims = queries.shape[-1], memory.values.shape[-1]
-    if not few or max(dims) > DIM or (code := library(SOURCE, MIRRORS)) is None:
+    if not few or max(dims) > DIM or (code := library(ATTENTION_SOURCE, _MIRRORS)) is None:
         return False
     return all(dim % code.lanes() == 0 for dim in dims)
 
@@ -74,7 +74,7 @@ class _ShortAttention(torch.autograd.Function):
         sizes = _Sizes(
             *queries.shape[:3], keys.shape[2], keys.shape[3], values.shape[3], torch.get_num_threads(), scale
         )
-        code, contexts = library(SOURCE, MIRRORS), _like(queries, values.shape[3])
+        code, contexts = library(ATTENTION_SOURCE, _MIRRORS), _like(queries, values.shape[3])
         lanes = cast(Any, code).lanes()
         weights = queries.new_empty(*queries.shape[:3], -(-keys.shape[2] // lanes) * lanes)
         shown = None if mask is None else mask.expand(*queries.shape[:3], keys.shape[2])
@@ -94,7 +94,7 @@ class _ShortAttention(torch.autograd.Function):
         written = [_like(one, one.shape[3]) for one in (queries, keys, values)]
         gradient = _dense(gradients[0])
         rows = [ctypes.byref(_rows(one)) for one in (queries, keys, values, gradient, *written)]
-        cast(Any, library(SOURCE, MIRRORS)).attend_back(
+        cast(Any, library(ATTENTION_SOURCE, _MIRRORS)).attend_back(
             ctypes.byref(ctx.sizes), *rows[:3], _POINTER(weights.data_ptr()), *rows[3:]
         )
         return *written, None, None

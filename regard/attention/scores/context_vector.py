@@ -10,7 +10,7 @@ from regard.attention.parts import Score
 from regard.config import Doc
 from regard.config.common_settings import HiddenDim
 
-STD = 0.1  # of the weights at the start
+_STD = 0.1  # of the weights at the start
 
 
 class ContextVectorScore(Score):
@@ -39,7 +39,7 @@ class ContextVectorScore(Score):
         self.from_key = nn.Linear(key_dim, hidden_dim, bias=bias)
         self.to_score = nn.Linear(hidden_dim, 1, bias=False)
         for linear in (self.from_key, self.to_score):
-            nn.init.normal_(linear.weight, std=STD)
+            nn.init.normal_(linear.weight, std=_STD)
         if bias:
             nn.init.zeros_(self.from_key.bias)
 

@@ -13,7 +13,7 @@ from regard.config import Doc
 from regard.config.bounds import Positive
 from regard.ops.functional import wide
 
-COLDEST = 1e-3  # a schedule may end at 0
+_COLDEST = 1e-3  # a schedule may end at 0
 
 
 class GumbelWeighting(Weighting):
@@ -48,7 +48,7 @@ class GumbelWeighting(Weighting):
             return at_largest(scores.detach(), view.mask), {}
         exact = scores.to(wide(scores.dtype))
         noise = torch.empty_like(exact).exponential_().log()  # -g
-        soft = masked_softmax((exact - noise) / max(self.temperature, COLDEST), view.mask)
+        soft = masked_softmax((exact - noise) / max(self.temperature, _COLDEST), view.mask)
         if self.straight_through:
             soft = at_largest(soft.detach(), view.mask) + (soft - soft.detach())
         return soft.to(scores.dtype), {}

@@ -14,7 +14,7 @@ from regard.decoding.features.tables import LEXICON, LexiconFile, PieceTranslati
 from regard.pieces import SPECIALS
 from regard.records import EOS, Batch, Step
 
-COUNT = 20  # translations of a source piece
+_COUNT = 20  # translations of a source piece
 
 
 class Sources(NamedTuple):
@@ -53,7 +53,7 @@ class LexiconFeature(Feature):
     def bind(self, run: Surroundings) -> "LexiconFeature":
         """Read the lexicon. Raises DataError for a file that is cut off or missing."""
         other = copy.copy(self)
-        other._likely = PieceTranslations.read(learnt_file(self.file, run, LEXICON), run, COUNT)
+        other._likely = PieceTranslations.read(learnt_file(self.file, run, LEXICON), run, _COUNT)
         return other
 
     def start(self, batch: Batch) -> Sources:

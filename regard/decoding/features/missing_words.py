@@ -14,18 +14,18 @@ from regard.decoding.features.tables import LEXICON, LexiconFile, PieceTranslati
 from regard.pieces import SPECIALS
 from regard.records import Batch, Step
 
-COUNT = 20  # translations of a source piece
+_COUNT = 20  # translations of a source piece
 
 
-class Untranslated(NamedTuple):
+class _Untranslated(NamedTuple):
     """Which source pieces wait for a translation."""
 
     ids: Tensor  # (rows, source, count): translations, -1 where there is none
     waits: Tensor  # (rows, source)
 
-    def select(self, rows: Tensor) -> "Untranslated":
+    def select(self, rows: Tensor) -> "_Untranslated":
         """Rows in that order."""
-        return Untranslated(self.ids[rows], self.waits[rows])
+        return _Untranslated(self.ids[rows], self.waits[rows])
 
 
 class MissingWordsFeature(Feature):
@@ -51,21 +51,21 @@ class MissingWordsFeature(Feature):
     def bind(self, run: Surroundings) -> "MissingWordsFeature":
         """Read the lexicon. Raises DataError for a file that is cut off or missing."""
         other = copy.copy(self)
-        other._likely = PieceTranslations.read(learnt_file(self.file, run, LEXICON), run, COUNT)
+        other._likely = PieceTranslations.read(learnt_file(self.file, run, LEXICON), run, _COUNT)
         return other
 
-    def start(self, batch: Batch) -> Untranslated:
+    def start(self, batch: Batch) -> _Untranslated:
         """All wait that have a translation."""
         source = batch.sequences("source")
         ids, values = (table.to(source.items.device)[source.items] for table in self._likely)
         known = (values >= self.least) & (source.mask & (source.items >= len(SPECIALS))).unsqueeze(-1)
-        return Untranslated(ids.masked_fill(~known, -1), known.any(dim=-1))
+        return _Untranslated(ids.masked_fill(~known, -1), known.any(dim=-1))
 
-    def step(self, step: Step, ids: Tensor, state: Untranslated) -> tuple[Tensor, Untranslated]:
+    def step(self, step: Step, ids: Tensor, state: _Untranslated) -> tuple[Tensor, _Untranslated]:
         """What the last piece translates waits no longer; scores of words are left alone."""
         written = (state.ids == ids.unsqueeze(-1)).any(dim=-1)
         return step.log_probs.new_zeros(1, 1), state._replace(waits=state.waits & ~written)
 
-    def finish(self, state: Untranslated) -> Tensor:
+    def finish(self, state: _Untranslated) -> Tensor:
         """(rows,) for what still waits."""
         return -self.weight * state.waits.sum(dim=-1).to(torch.float32)

@@ -17,8 +17,8 @@ from regard.layers.positions.position import Position
 from regard.ops.dropout import Dropout
 from regard.records import PAD
 
-NEVER = torch.iinfo(torch.int64).max  # behind every code
-Past = tuple[Tensor, int]  # the last order - 1 ids (batch, order - 1), how many places there are
+_NEVER = torch.iinfo(torch.int64).max  # behind every code
+_Past = tuple[Tensor, int]  # the last order - 1 ids (batch, order - 1), how many places there are
 
 
 class CharacterNgramEmbedder(Embedder):
@@ -44,7 +44,7 @@ class CharacterNgramEmbedder(Embedder):
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
-        if vocab_size**order > NEVER:
+        if vocab_size**order > _NEVER:
             problem = f"{order}-grams of {vocab_size:,} pieces are too many to be numbered"
             raise PartError(problem, "lower it, or cut text.tokenizer into characters", setting="order")
         self.dim, self.vocab_size, self.order, self.rows = dim, vocab_size, order, rows
@@ -53,11 +53,11 @@ class CharacterNgramEmbedder(Embedder):
         self.more = nn.Parameter(torch.empty((order - 1) * (rows + 1), dim))  # of 2-grams, of 3-grams …
         nn.init.normal_(self.table, std=dim**-0.5)
         nn.init.normal_(self.more, std=dim**-0.5)
-        self.register_buffer("codes", torch.full((order - 1, rows), NEVER))  # the known ones of each order, rising
+        self.register_buffer("codes", torch.full((order - 1, rows), _NEVER))  # the known ones of each order, rising
         self.position, self.dropout = position, Dropout(dropout)
         self.max_length = None if position is None else position.max_length
 
-    def forward(self, ids: Tensor, past: Past | None = None) -> tuple[Tensor, Past]:
+    def forward(self, ids: Tensor, past: _Past | None = None) -> tuple[Tensor, _Past]:
         """ids (batch, n) → vectors (batch, n, dim); the past is the last order - 1 ids and a counter of places."""
         before, start = (ids.new_full((len(ids), self.order - 1), PAD), 0) if past is None else past
         seen = torch.cat([before, ids], dim=1)
@@ -83,7 +83,7 @@ class CharacterNgramEmbedder(Embedder):
     @torch.no_grad()
     def learn(self, counts: Sequence[tuple[Tensor, Tensor]]) -> None:
         """Keeps the most frequent n-grams of each order; of equals those of smaller codes."""
-        self.codes.fill_(NEVER)
+        self.codes.fill_(_NEVER)
         for place, (codes, often) in enumerate(counts):
             kept = codes[often.argsort(descending=True, stable=True)[: self.rows]].sort().values
             self.codes[place, : len(kept)] = kept

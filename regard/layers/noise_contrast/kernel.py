@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 
 from regard.ops.kernels.library import library
 
-SOURCE = Path(__file__).with_name("noise_contrast.cpp")
+_SOURCE = Path(__file__).with_name("noise_contrast.cpp")
 _POINTER, _LONG, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
 _GIVEN: list[Any] = [*[_LONG] * 4, *[_POINTER] * 4, _INT, _LONG]  # sizes, tables and places, mean, threads
 
@@ -20,7 +20,7 @@ def may_fuse_contrast(inputs: Tensor, outputs: Tensor, contexts: Tensor, targets
     """Whether the compiled pass is there for these tensors."""
     if any(one.device.type != "cpu" or one.dtype != torch.float32 for one in (inputs, outputs)):
         return False
-    kernel = library(SOURCE)
+    kernel = library(_SOURCE)
     return kernel is not None and max(contexts.shape[1], targets.shape[1]) <= kernel.largest()
 
 
@@ -71,6 +71,6 @@ def _given(inputs: Tensor, outputs: Tensor, contexts: Tensor, targets: Tensor, m
 
 
 def _function(name: str, more: Sequence[Any]) -> Any:
-    function = cast(ctypes.CDLL, library(SOURCE))[name]
+    function = cast(ctypes.CDLL, library(_SOURCE))[name]
     function.argtypes, function.restype = [*_GIVEN, *more], None
     return function

@@ -13,7 +13,7 @@ from regard.layers.pooling.pooling import Pooling
 from regard.layers.pooling.reading import ScoreChoice, read, socket
 from regard.registry import Choice
 
-STD = 0.1  # of the weights at the start
+_STD = 0.1  # of the weights at the start
 
 
 class AttentionPooling(Pooling):
@@ -45,7 +45,7 @@ class AttentionPooling(Pooling):
         self.query = nn.Parameter(torch.empty(1, hidden))
         self.attention = socket(SCORES.build(score, hidden, hidden, place="score"))
         for weight in (self.to_hidden.weight, self.query):
-            nn.init.normal_(weight, std=STD)
+            nn.init.normal_(weight, std=_STD)
         if bias:
             nn.init.zeros_(self.to_hidden.bias)
 

@@ -12,7 +12,7 @@ from regard.config.common_settings import HiddenDim
 from regard.layers.pooling.pooling import Pooling
 from regard.layers.pooling.reading import read, socket
 
-STD = 0.1  # of the weights at the start, as of a single question
+_STD = 0.1  # of the weights at the start, as of a single question
 
 
 class StructuredPooling(Pooling):
@@ -39,7 +39,7 @@ class StructuredPooling(Pooling):
         self.queries = nn.Parameter(torch.empty(hops, hidden_dim))
         self.attention = socket(DotScore(hidden_dim, hidden_dim))
         for weight in (self.to_hidden.weight, self.queries):
-            nn.init.normal_(weight, std=STD)
+            nn.init.normal_(weight, std=_STD)
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
         """states (batch, n, dim) → (batch, hops · dim), hop after hop."""

@@ -22,8 +22,8 @@ from regard.ops.linear import Linear
 from regard.ops.modules import module_list
 from regard.records import Sequences
 
-PLACE = "model.comparison"
-MATCH = {"score": "inverse_distance", "weighting": "unnormalised"}  # A_ij = 1 / (1 + |x_i - y_j|), as a config says it
+_PLACE = "model.comparison"
+_MATCH = {"score": "inverse_distance", "weighting": "unnormalised"}  # A_ij = 1 / (1 + |x_i - y_j|), as a config says it
 
 
 class BcnnComparison(Comparison):
@@ -45,11 +45,11 @@ class BcnnComparison(Comparison):
 
     aliases = (
         "bi_cnn, basic_bi_cnn",
-        alias("abcnn_1, attention_based_bcnn_1", {"input_attention": MATCH}),
-        alias("abcnn_2, attention_based_bcnn_2", {"pooling_attention": MATCH}),
+        alias("abcnn_1, attention_based_bcnn_1", {"input_attention": _MATCH}),
+        alias("abcnn_2, attention_based_bcnn_2", {"pooling_attention": _MATCH}),
         alias(
             "abcnn_3, abcnn, attention_based_bcnn, attention_based_cnn",
-            {"input_attention": MATCH, "pooling_attention": MATCH},
+            {"input_attention": _MATCH, "pooling_attention": _MATCH},
         ),
     )
 
@@ -163,7 +163,7 @@ class _Reading(nn.Module):
 
 
 def _mutual(settings: AttentionSettings, dim: int, setting: str) -> MutualAttention:
-    forth, back = (build_attention(settings, dim, dim, place=f"{PLACE}.{setting}") for _ in range(2))
+    forth, back = (build_attention(settings, dim, dim, place=f"{_PLACE}.{setting}") for _ in range(2))
     return MutualAttention(nn.Identity(), forth, back)
 
 

@@ -17,7 +17,7 @@ from regard.models.settings import AttentionChoice, AttentionSettings
 from regard.records import Sequences
 from regard.registry import Choice
 
-PLACE = "model.comparison"
+_PLACE = "model.comparison"
 
 
 class DecomposableComparison(Comparison):
@@ -51,10 +51,12 @@ class DecomposableComparison(Comparison):
         super().__init__()
         self.intra, self.differences = None, differences
         if intra is not None:
-            own = build_attention(intra, hidden_dim, hidden_dim, place=f"{PLACE}.intra")
+            own = build_attention(intra, hidden_dim, hidden_dim, place=f"{_PLACE}.intra")
             self.intra, self.from_words = stamped(own, Role(EACH, EACH)), rectified(dim, hidden_dim, dropout)
             dim += own.context_dim(dim)
-        forth, back = (build_attention(attention, hidden_dim, hidden_dim, place=f"{PLACE}.attention") for _ in range(2))
+        forth, back = (
+            build_attention(attention, hidden_dim, hidden_dim, place=f"{_PLACE}.attention") for _ in range(2)
+        )
         self.attend = MutualAttention(rectified(dim, hidden_dim, dropout), forth, back)
         found = forth.context_dim(dim)
         if differences and found != dim:

@@ -18,8 +18,8 @@ from regard.records import Batch
 from regard.registry import Choice
 from regard.statistical import ALIGNERS
 
-SIDES = "target", "source"  # what looks, and what it looks at
-LEAST = 1e-12  # of a weight whose logarithm is taken
+_SIDES = "target", "source"  # what looks, and what it looks at
+_LEAST = 1e-12  # of a weight whose logarithm is taken
 
 
 class GuidedAlignmentPenalty(Penalty):
@@ -62,7 +62,7 @@ class GuidedAlignmentPenalty(Penalty):
 
     def concerns(self, role: Role) -> bool:
         """Return whether it looks from a translation at its source."""
-        return (role.queries, role.keys) == SIDES
+        return (role.queries, role.keys) == _SIDES
 
     def trained_head(self, model: Model, route: str) -> TrainedHead:
         """Return the head that learns to link, among the attentions that a route goes through."""
@@ -100,11 +100,11 @@ class GuidedAlignmentPenalty(Penalty):
         if self.ahead:
             looked, links = looked[:, 1:], links[:, :-1]
         shares = links / links.sum(dim=-1, keepdim=True).clamp(min=1)
-        return -(shares * looked.clamp(min=LEAST).log()).sum(dim=-1)
+        return -(shares * looked.clamp(min=_LEAST).log()).sum(dim=-1)
 
 
 def same_place(batch: Batch) -> Tensor:
     """(batch, target, source): pieces at the same place are linked, where no texts are there to learn links from."""
-    target, source = (batch.sequences(name).mask for name in SIDES)
+    target, source = (batch.sequences(name).mask for name in _SIDES)
     both = target.unsqueeze(-1) & source.unsqueeze(-2)
     return both & torch.eye(*both.shape[1:], dtype=torch.bool, device=both.device)

@@ -15,8 +15,8 @@ from pathlib import Path
 from regard.ops.processor import processor
 from regard.ops.user_cache import CacheRefused, cache_folder, made_folder, read_own
 
-SECONDS = 120  # a compiler that takes longer is given up
-HEADERS = Path(__file__).parent
+_SECONDS = 120  # a compiler that takes longer is given up
+_HEADERS = Path(__file__).parent
 FLAGS = ("-O3", "-std=c++17", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math")
 TRIES = (("-march=native", "-fopenmp"), ("-march=native",), ())  # the first that compiles
 
@@ -94,10 +94,10 @@ def _file_of(source: Path, compiler: list[str]) -> Path:
 
     A container keeps its name and its cache where it moves to a processor that lacks an instruction.
     """
-    version = subprocess.run([*compiler, "--version"], capture_output=True, check=True, timeout=SECONDS).stdout
+    version = subprocess.run([*compiler, "--version"], capture_output=True, check=True, timeout=_SECONDS).stdout
     known = processor()
     machine = f"{platform.node()} {platform.machine()} {known.model} {sorted(known.flags)} {FLAGS} {TRIES}"
-    read = b"".join(one.read_bytes() for one in [source, *sorted(HEADERS.glob("*.h"))])
+    read = b"".join(one.read_bytes() for one in [source, *sorted(_HEADERS.glob("*.h"))])
     key = hashlib.sha256(read + version + machine.encode()).hexdigest()[:16]
     return cache_folder() / f"{source.stem}-{key}.so"
 
@@ -124,8 +124,8 @@ def _compile(source: Path, compiler: list[str], path: Path) -> None:
         made, mark = Path(folder) / path.name, Path(folder) / "mark.cpp"
         mark.write_text(f'extern "C" void {_mark_of(path)}() {{}}\n', encoding="ascii")
         for more in TRIES:
-            command = [*compiler, *FLAGS, *more, f"-I{HEADERS}", str(source), str(mark), "-o", str(made)]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+            command = [*compiler, *FLAGS, *more, f"-I{_HEADERS}", str(source), str(mark), "-o", str(made)]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
             if done.returncode == 0:
                 checksum = Path(folder) / "checksum"
                 checksum.write_text(hashlib.sha256(made.read_bytes()).hexdigest(), encoding="ascii")

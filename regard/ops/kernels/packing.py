@@ -15,7 +15,7 @@ from regard.compat import functorch_is_active
 from regard.ops.kernels.library import library
 from regard.ops.plain import is_plain
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 Precision = Literal["float32", "int8"]
 
 
@@ -54,7 +54,7 @@ class PackedProduct:
         self.struct = ProductStruct(*pointers, inputs, outputs)
 
 
-class ParameterCache(Generic[T]):
+class ParameterCache(Generic[_T]):
     """Keeps what was made of parameters until one of them changes. Threads may share it.
 
     A change is a new place in memory, or a step of torch's count of changes. Writing through `parameter.data` changes
@@ -66,15 +66,15 @@ class ParameterCache(Generic[T]):
         self._lock = threading.Lock()
         self._key: tuple[tuple[int, int], ...] | None = None
         self._made_of: list[Tensor] = []  # held, so that no other tensor can take their place in memory
-        self._made: T | None = None
+        self._made: _T | None = None
 
-    def get(self, parameters: Sequence[Tensor], make: Callable[[], T]) -> T:
+    def get(self, parameters: Sequence[Tensor], make: Callable[[], _T]) -> _T:
         """Return what `make` made of these parameters as they are now."""
         key = tuple((one.data_ptr(), one._version) for one in parameters)
         with self._lock:
             if key != self._key:
                 self._key, self._made_of, self._made = key, [one.detach() for one in parameters], make()
-            return cast(T, self._made)
+            return cast(_T, self._made)
 
     def forget(self) -> None:
         """Make it anew the next time."""

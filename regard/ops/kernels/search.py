@@ -16,7 +16,7 @@ from regard.ops.kernels.transformer import PackedStack, PastStruct, StackStruct,
 from regard.ops.kernels.vocabulary import MOST, PackedTable
 from regard.pieces import BOS, EOS, PAD, SPECIALS, UNK
 
-SOURCE = Path(__file__).with_name("search.cpp")
+_SOURCE = Path(__file__).with_name("search.cpp")
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 _STEPPED = ctypes.CFUNCTYPE(None)
@@ -59,7 +59,7 @@ class _Required(ctypes.Structure):
     )
 
 
-MIRRORS = (*TRANSFORMER, _Shortlist, _Writer, _Start, _Rules, _Required)
+_MIRRORS = (*TRANSFORMER, _Shortlist, _Writer, _Start, _Rules, _Required)
 
 
 class WordSum(NamedTuple):
@@ -139,7 +139,7 @@ class CompiledWriter(NamedTuple):
         """
         width = rules.size if required is None else int(required.widths.max(initial=0))
         fits = (required is None or self.shortlists is None) and self._fits(width)
-        kernel = library(SOURCE, MIRRORS) if fits else None
+        kernel = library(_SOURCE, _MIRRORS) if fits else None
         return None if kernel is None else self._found(kernel, rules, unwanted, required)
 
     def _fits(self, width: int) -> bool:

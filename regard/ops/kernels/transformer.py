@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from regard.ops.kernels.library import library
 from regard.ops.kernels.packing import PackedProduct, Precision, ProductStruct
 
-SOURCE = Path(__file__).with_name("transformer.cpp")
+_SOURCE = Path(__file__).with_name("transformer.cpp")
 MOST_HEADS = 128  # kWidest of transformer.cpp
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
@@ -224,4 +224,4 @@ class PackedStack:
 
 def compiled_transformer() -> ctypes.CDLL | None:
     """Return the compiled code, None where it cannot be compiled."""
-    return library(SOURCE, MIRRORS)
+    return library(_SOURCE, MIRRORS)

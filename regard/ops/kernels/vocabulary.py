@@ -11,7 +11,7 @@ from regard.ops.kernels.library import library
 from regard.ops.kernels.packing import PackedProduct, Precision, ProductStruct
 from regard.pieces import UNK
 
-SOURCE = Path(__file__).with_name("vocabulary.cpp")
+_SOURCE = Path(__file__).with_name("vocabulary.cpp")
 MOST = 64  # words of a row; torch's selection is quicker for more
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
@@ -68,4 +68,4 @@ class PackedTable:
 
 def compiled_vocabulary() -> ctypes.CDLL | None:
     """Return the compiled code, None where it cannot be compiled."""
-    return library(SOURCE, (ProductStruct,))
+    return library(_SOURCE, (ProductStruct,))

@@ -14,7 +14,7 @@ from regard.layers.recurrent import Bidirectional, reverse
 from regard.layers.recurrent.kernels import Ended, Parts, choose
 from regard.layers.recurrent.kernels.loop import loop
 from regard.layers.recurrent.kernels.scan import scan
-from regard.layers.recurrent.kernels.sru import SOURCE, fused
+from regard.layers.recurrent.kernels.sru import SRU_SOURCE, fused
 from regard.layers.recurrent.sru import SruLayer
 from regard.ops.kernels.library import library
 from regard.ops.plain import plain
@@ -23,7 +23,7 @@ DIM, LENGTH = 5, 7
 LENGTHS = [7, 3, 1, 0]
 MASK = torch.arange(LENGTH) < torch.tensor(LENGTHS).unsqueeze(-1)
 WAYS: dict[str, Callable[[Parts], Ended]] = {"scan": scan}
-if library(SOURCE) is not None:  # where there is no compiler, there is nothing to prove of what it makes
+if library(SRU_SOURCE) is not None:  # where there is no compiler, there is nothing to prove of what it makes
     WAYS["fused"] = fused
 CASES = [
     case
@@ -238,7 +238,7 @@ def test_without_a_compiler_everything_is_the_same(monkeypatch, tmp_path):
     monkeypatch.setenv("CXX", str(tmp_path / "no-such-compiler"))
     library.cache_clear()
     try:
-        assert library(SOURCE) is None
+        assert library(SRU_SOURCE) is None
         assert_close([layer(inputs, MASK)[0] for layer in layers], wanted)
     finally:
         monkeypatch.undo()
@@ -253,7 +253,7 @@ def test_a_compiler_that_fails_leaves_nothing_behind(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     library.cache_clear()
     try:
-        assert library(SOURCE) is None
+        assert library(SRU_SOURCE) is None
         assert list(Path(tmp_path / "cache").rglob("*.so")) == []
     finally:
         monkeypatch.undo()

@@ -10,7 +10,7 @@ from regard.layers.recurrent.kernels.sru import fused, may_fuse
 from regard.ops.plain import is_plain
 
 SHORT = 4  # steps up to which one after the other is quickest, as measured
-HALF = (torch.float16, torch.bfloat16)
+_HALF = (torch.float16, torch.bfloat16)
 
 
 def recurrence(parts: Parts) -> Ended:
@@ -19,7 +19,7 @@ def recurrence(parts: Parts) -> Ended:
     Under `attention.plain` always one by one: for proofs, relevance propagation and double backward. Numbers of half
     precision are summed up in single precision.
     """
-    if parts.products.dtype in HALF:
+    if parts.products.dtype in _HALF:
         ended = recurrence(_wide(parts))
         return ended._replace(outputs=ended.outputs.to(parts.products.dtype))
     if is_plain():
@@ -34,7 +34,7 @@ def linear_recurrence(decays: Tensor, added: Tensor, start: Tensor) -> Tensor:
 
     c is of single precision at least.
     """
-    if added.dtype in HALF:
+    if added.dtype in _HALF:
         return linear_recurrence(decays.float(), added.float(), start.float())
     one_by_one = is_plain() or added.shape[1] <= SHORT
     return linear_loop(decays, added, start) if one_by_one else linear_scan(decays, added, start)

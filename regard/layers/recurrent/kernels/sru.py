@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 from regard.layers.recurrent.kernels.parts import Ended, Parts
 from regard.ops.kernels.library import library
 
-SOURCE = Path(__file__).with_name("sru.cpp")
+SRU_SOURCE = Path(__file__).with_name("sru.cpp")
 TYPES = {torch.float32: "float32", torch.float64: "float64"}
 
 _POINTER, _LONG, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
@@ -23,7 +23,7 @@ def may_fuse(parts: Parts) -> bool:
     """Whether the compiled pass is there for these numbers."""
     tensors = [parts.products, parts.inputs, parts.biases, parts.start]
     same = all(one.device.type == "cpu" and one.dtype == parts.products.dtype for one in tensors)
-    return same and parts.products.dtype in TYPES and library(SOURCE) is not None
+    return same and parts.products.dtype in TYPES and library(SRU_SOURCE) is not None
 
 
 def fused(parts: Parts) -> Ended:
@@ -98,7 +98,7 @@ def _skips(products: Tensor, skips: Tensor | None) -> tuple[int, int]:
 
 
 def _function(way: str, dtype: torch.dtype) -> Any:
-    functions = library(SOURCE)
+    functions = library(SRU_SOURCE)
     function = getattr(functions, f"{way}_{TYPES[dtype]}")
     function.argtypes = _GIVEN + [_POINTER] * (2 if way == "forward" else 7) + _SIZES
     function.restype = None
