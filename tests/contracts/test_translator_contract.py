@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from covering import Row, covering
 from networks import build_translator
 from torch.testing import assert_close
 
@@ -26,7 +27,6 @@ EXACT = {"rtol": 0.0, "atol": 1e-10}
 OWN_HEADS = AttentionSettings(num_heads=2)
 SMALL = {"num_layers": 2, "feedforward_dim": 12, "hidden_dim": 8}
 SMALL_ENCODER = {**SMALL, "hidden_dim": 4}  # in each direction
-PAIRS = list(itertools.product(ENCODERS, DECODERS))
 
 
 def small(table: Registry[Any], part: str | Choice, sizes: dict[str, int]) -> Choice:
@@ -126,14 +126,29 @@ SYSTEMS = {  # where a part's settings change what it is
         for name, norm in zip(HISTORIES, itertools.cycle(["pre", "post"]))
     },
 }
-MODELS = (
-    [pytest.param(make, {"encoder": e, "decoder": d}, id=f"{e}-{d}") for e, d in PAIRS]
-    + [pytest.param(make, parts, id=name) for name, parts in SYSTEMS.items()]
-    + [pytest.param(make, {"decoder": d, "head": head}, id=f"{d}-{head}") for d in DECODERS for head in HEADS]
-    + [pytest.param(make, {"decoder": d, "score": Choice(s)}, id=f"{d}-{s}") for d in DECODERS for s in SCORES]
-    + [pytest.param(make, {"decoder": d, "span": (Choice(s),)}, id=f"{d}-{s}") for d in DECODERS for s in SPANS]
-    + [pytest.param(make, {"decoder": d, "weighting": Choice(w)}, id=f"{d}-{w}") for d in DECODERS for w in WEIGHTINGS]
-)
+PARTS = {
+    "decoder": DECODERS,
+    "encoder": ENCODERS,
+    "head": HEADS,
+    "score": SCORES,
+    "span": SPANS,
+    "weighting": WEIGHTINGS,
+}
+APART = {
+    frozenset([("head", "pointer"), ("weighting", "unnormalised")]),  # weights below zero are no shares
+    frozenset([("span", "temporal"), ("weighting", "hard")]),  # of equal queries it leaves ties, which rounding decides
+}
+WIDE = {"language_model_features", "parallel", "sequential"}  # a product of their states needs heads, which project
+ROWS = covering(PARTS, [("decoder", table) for table in PARTS if table != "decoder"], apart=APART)
+
+
+def settings_of(row: Row) -> dict[str, Any]:
+    attention = {"score": Choice(row["score"]), "span": (Choice(row["span"]),), "weighting": Choice(row["weighting"])}
+    return {**row, **attention, "num_heads": 2 if row["encoder"] in WIDE else 1}
+
+
+MODELS = [pytest.param(settings_of(row), id="-".join(row.values())) for row in ROWS]
+SYSTEM_CASES = [pytest.param(parts, id=name) for name, parts in SYSTEMS.items()]
 OWN = (
     [("score", Choice(name)) for name in SCORES]
     + [("span", (Choice(name),)) for name in SPANS]
@@ -141,11 +156,11 @@ OWN = (
 )
 
 
-@pytest.fixture(params=[*PAIRS, *SYSTEMS], ids=lambda some: some if isinstance(some, str) else "-".join(some))
-def parts(request: pytest.FixtureRequest) -> dict[str, Any]:
-    if isinstance(request.param, str):
-        return SYSTEMS[request.param]
-    return dict(zip(("encoder", "decoder"), request.param, strict=True))
+def each_part(shift: int) -> pytest.MarkDecorator:
+    """Each encoder under a decoder, another one for each shift, and each system."""
+    decoders = [*itertools.islice(itertools.cycle(DECODERS), shift, shift + len(ENCODERS))]
+    pairs = [pytest.param({"encoder": e, "decoder": d}, id=f"{e}-{d}") for e, d in zip(ENCODERS, decoders, strict=True)]
+    return pytest.mark.parametrize("parts", [*pairs, *SYSTEM_CASES])
 
 
 @pytest.fixture
@@ -153,9 +168,9 @@ def model(parts: dict[str, Any]) -> Translator:
     return make(**parts)
 
 
-@pytest.mark.parametrize(("maker", "settings"), MODELS)
-def test_one_step_equals_all_steps(maker, settings, batch):
-    assert_steps_equal_the_whole(maker(**settings), batch)
+@pytest.mark.parametrize("settings", [*MODELS, *SYSTEM_CASES])
+def test_one_step_equals_all_steps(settings, batch):
+    assert_steps_equal_the_whole(make(**settings), batch)
 
 
 @pytest.mark.parametrize(("place", "choice"), OWN, ids=str)
@@ -183,10 +198,10 @@ def assert_steps_equal_the_whole(model: Translator, batch: Batch) -> None:
             assert_close(step.weights, decoded.weights[:, place], **EXACT)
 
 
-@pytest.mark.parametrize(("maker", "settings"), MODELS)
-def test_selected_rows_go_on_as_they_were(maker, settings, batch):
+@pytest.mark.parametrize("settings", [*MODELS, *SYSTEM_CASES])
+def test_selected_rows_go_on_as_they_were(settings, batch):
     """Repeat (as a beam does), reorder within a sentence, drop sentences, tear groups: rows stay themselves."""
-    model = maker(**settings)
+    model = make(**settings)
     read = shifted(batch.columns["target"].items)
     selections = [[0, 0, 1, 1, 2, 2], [1, 0, 2, 2, 5, 4], [0, 1, 4, 5], [3, 0, 1]]
     state, rows = model.start(batch), torch.arange(3)
@@ -199,6 +214,7 @@ def test_selected_rows_go_on_as_they_were(maker, settings, batch):
         state, rows = state.select(torch.tensor(selection)), rows[torch.tensor(selection)]
 
 
+@each_part(0)
 def test_batch_mates_do_not_matter(model, batch):
     losses = model.nll(batch)
     for place, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
@@ -219,6 +235,7 @@ def test_padding_of_the_source_is_never_copied(system, batch):
     assert_close(head.log_probs(decoded, encoded).exp()[..., PAD], nowhere * written, **EXACT)
 
 
+@each_part(1)
 def test_the_future_does_not_matter_bitwise(model, batch):
     changed = batch.columns["target"].items.clone()
     changed[1, 3:] = 4
@@ -227,6 +244,7 @@ def test_the_future_does_not_matter_bitwise(model, batch):
     assert torch.equal(before[1, :3], after[1, :3])
 
 
+@each_part(2)
 @torch.no_grad()
 def test_writing_into_a_padded_target_equals_writing_word_by_word(model, batch, assert_agrees):
     """The whole decoder runs over [BOS, PAD, …] again and again, each time with one word more."""
@@ -244,6 +262,7 @@ def test_writing_into_a_padded_target_equals_writing_word_by_word(model, batch, 
     assert_agrees("C14", torch.cat(written, dim=1), target, tolerance=0.0)
 
 
+@each_part(3)
 def test_every_parameter_learns(model, batch):
     model.train()
     model.nll(batch, smoothing=0.1).sum().backward()
@@ -252,6 +271,7 @@ def test_every_parameter_learns(model, batch):
     assert all(bool(parameter.grad.isfinite().all()) for parameter in model.parameters())
 
 
+@each_part(4)
 def test_source_padding_cannot_change_the_answer(model, batch):
     source = batch.columns["source"]
     changed = source._replace(items=source.items.masked_fill(~source.mask, 9))
@@ -260,6 +280,7 @@ def test_source_padding_cannot_change_the_answer(model, batch):
     )
 
 
+@each_part(5)
 def test_more_padding_changes_nothing_in_training(parts):
     """Also where one row is normalised by others."""
     model = make(**parts, dropout=0.0).train()
@@ -267,6 +288,7 @@ def test_more_padding_changes_nothing_in_training(parts):
     assert_close(model.nll(batch_of(SOURCES, TARGETS, more=5))[:, :6], losses, rtol=0, atol=1e-10)
 
 
+@each_part(6)
 def test_an_empty_source_is_no_error(model):
     batch = batch_of(SOURCES, TARGETS)
     source = batch.columns["source"]
