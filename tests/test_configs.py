@@ -30,7 +30,7 @@ from regard.experiment import TABLES, load_experiment, read_experiment
 from regard.registry import Choice
 from regard.reports import evaluate
 from regard.runs import train_run
-from regard.runs.rehearsal import rehearse
+from regard.runs.rehearsal import Rehearsal
 
 TRAINED = set(TABLES) - {"reader", "search", "feature", "metric", "adequacy"}
 
@@ -44,7 +44,8 @@ def each(chosen: Callable[[Path], bool]) -> pytest.MarkDecorator:
 
 @pytest.mark.parametrize("path", sorted(REPEATED), ids=lambda path: path.stem)
 def test_a_config_of_parts_that_another_one_trains_is_rehearsed(path, tmp_path):
-    rehearse(read_experiment(path, [*small(path, tmp_path), f"run={tmp_path / 'run'}"]), starts=True)
+    experiment = read_experiment(path, [*small(path, tmp_path), f"run={tmp_path / 'run'}"])
+    Rehearsal(experiment).check_parts(starts=True)
 
 
 def test_every_set_of_parts_is_trained():

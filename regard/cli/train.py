@@ -160,9 +160,9 @@ def _with_option(fault: Fault) -> Fault:
 
 
 def _tell_plan(experiment: "Experiment") -> bool:
-    from regard.runs.memory_plan import lines_of, memory_plan
+    from regard.runs.rehearsal import Rehearsal
 
-    print("\n".join(lines_of(memory_plan(experiment), experiment)))
+    print("\n".join(Rehearsal(experiment).plan().lines(experiment)))
     return True
 
 

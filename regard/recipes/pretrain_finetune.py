@@ -20,6 +20,7 @@ from regard.reports.compare.statistics import Figure, mean_and_spread
 from regard.reports.compare.summary import Compared
 from regard.reports.table import NONE, Cell, Table
 from regard.runs import Run, RunFolder, train_run
+from regard.runs.rehearsal import Rehearsal
 from regard.runs.resuming import check_resumed
 
 MARK, REPORT, PRETRAINED = "pretrain_finetune.json", "report.md", "pretrained"
@@ -166,7 +167,7 @@ def _pretrained(wanted: Wanted, quiet: bool, console: Console) -> Path | None:
     experiment, resume = read_experiment(None, changes, text=str(wanted.text)), folder.started
     if resume:
         try:
-            check_resumed(experiment, Run.open(folder), console.print)
+            check_resumed(Rehearsal(experiment), Run.open(folder), console.print)
         except ConfigError as error:
             hint = "choose another folder: --run FOLDER"
             raise ConfigError.of(fault._replace(hint=hint) for fault in error.faults) from None

@@ -1,29 +1,211 @@
-"""One step of a model in small, before anything is written: what cannot work is told at once."""
+"""A run in small, before anything is written: whether its parts fit, what it takes of memory and time, its shapes."""
 
+import math
+import time
 import warnings
+from collections.abc import Callable, Mapping, Set
+from functools import cached_property
+from itertools import cycle, islice
+from typing import Any, NamedTuple, cast
 
 import torch
+from torch import Tensor, nn
 
 from regard.config import collected_notes
-from regard.data.columns import example_values, small_columns
-from regard.errors import ConfigError, RegardError
-from regard.experiment import Experiment
-from regard.models import Model
-from regard.ops.memory import lacks_memory
+from regard.data.columns import Columns, example_values, small_columns
+from regard.data.streams import AHEAD
+from regard.errors import ConfigError, DataError, RegardError
+from regard.experiment import Experiment, empty_model
+from regard.experiment.time_plan import TRAINING, measured_pace, sized_columns
+from regard.models import MODELS, Model
+from regard.ops.memory import free_bytes, lacks_memory
+from regard.records import Batch
 from regard.runs.assembly import engine_of, objective_of
 from regard.runs.embeddings import check_embedders
+from regard.runs.folder import choose_device
 from regard.runs.run import model_of, task_of
+from regard.runs.texts import learnt_columns, part_reader
+from regard.training.optimizers import OPTIMIZERS
 from regard.training.scheduled import Scheduled
 from regard.training.turns import Turns
 
+NUMBER = 4  # bytes of a weight
+LENGTH, ROWS = 5, 64  # example texts in a row of the batch that is tried, and its rows
+PIECES = 20  # of a text whose tokenizer is yet to be learnt
+FIRST = 16  # examples of the data that tell how wide and long all are
+TRIED = 1.0  # seconds of batches whose speed is measured
+PROCESS = 500e6  # bytes of Python and torch
+SMALL = 2**14  # pieces of a batch that fit wherever the model does
+FEW = 2**24  # weights, 64 MB: below, a machine that trains at all has room for them
 
-def rehearse(experiment: Experiment, *, starts: bool = False) -> None:
-    """Builds the model, takes a loss and predicts. Raises ConfigError for parts that do not fit.
 
-    For a run that `starts`, files of vectors are looked into as well; one that goes on needs them no more.
-    """
-    try:
-        columns = small_columns(experiment.vocabularies, shared=experiment.text.shared)
+class MemoryPlan(NamedTuple):
+    """An estimate, of bytes where nothing else is said."""
+
+    parameters: int  # weights of the model, counted
+    pieces: dict[str, int]  # of each vocabulary, as asked for; a small text gives fewer
+    weights: float  # with gradients and what the optimizer keeps of each
+    batch: float  # what a batch of full size leaves on its way through the model, for the way back
+    waiting: float  # batches that are made ahead or summed
+    seconds: float  # of an update; 0: there are none, all is counted before
+
+    @property
+    def total(self) -> float:
+        """All of it, and the process itself."""
+        return self.weights + self.batch + self.waiting + PROCESS
+
+    def lines(self, experiment: Experiment) -> list[str]:
+        """Return the plan as a person reads it."""
+        training, pieces = experiment.training, ", ".join(f"{name} {count:,}" for name, count in self.pieces.items())
+        vocabulary = f"; vocabulary of at most {pieces} pieces" if pieces else ""
+        device = torch.device(choose_device(experiment.device))
+        minutes = training.max_minutes
+        speed = f"about {60 / self.seconds:,.1f} updates a minute on the processor" if self.seconds else "no updates"
+        if minutes and self.seconds:
+            speed += f"; max_minutes={minutes:g} is about {minutes * 60 * TRAINING / self.seconds:,.0f}"
+        return [
+            f"model     {self.parameters:,} weights{vocabulary}",
+            f"weights   {_read(self.weights)}, with gradients and the averages of {training.optimizer.name}",
+            f"a batch   {_read(self.batch)} for {training.batch_size}",
+            f"waiting   {_read(self.waiting)} of batches that are made ahead",
+            f"memory    about {_read(self.total)}; {_read(free_bytes(device))} are free",
+            f"speed     {speed}",
+        ]
+
+
+class Sample(NamedTuple):
+    """What stands for the examples of a run."""
+
+    columns: Mapping[str, Any]  # of the sizes that the settings ask for
+    values: Mapping[str, list[str]]  # by column
+    longest: int  # pieces of an example in a full batch; rows, where it has rows of numbers
+    rows: int = ROWS  # of the batch that is tried
+
+
+class Rehearsal:
+    """Of the settings of a run. Each figure is computed when it is first asked for, once."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+
+    @cached_property
+    def shapes(self) -> dict[str, torch.Size]:
+        """The shape of each tensor of the model by its name, whatever the vocabularies."""
+        return {name: tensor.shape for name, tensor in empty_model(self.experiment).state_dict().items()}
+
+    @cached_property
+    def sample(self) -> Sample:
+        """The first examples of the data where no column cuts texts, since they tell their sizes; else made-up ones."""
+        experiment = self.experiment
+        columns, reader = sized_columns(experiment, self._small()), part_reader(experiment, "train")
+        if reader is None or any(column.tokenizer is not None for column in columns.values()):
+            values = {name: [one] for name, (one, _) in example_values(experiment.columns, LENGTH).items()}
+            return Sample(columns, values, PIECES)
+        filled = (one for one in reader if all(map(str.strip, one.texts.values())))
+        first = [*islice(filled, FIRST)]
+        if not first:
+            raise DataError(reader.place, "has no example", hint="give some to learn from")
+        learnt = learnt_columns(experiment, [first], reader.place)
+        values = {name: [one.texts[name] for one in first] for name in learnt}
+        batch, *_ = task_of(experiment, learnt).held(values, tokens=10**9)
+        longest = _size(batch) // len(first)
+        return Sample(learnt, values, longest, min(ROWS, max(1, SMALL // longest)))
+
+    @cached_property
+    def parameters(self) -> int:
+        """Weights of the model, counted without room for them."""
+        with torch.device("meta"):
+            model: Model = MODELS.build(self.experiment.model, cast(Columns, self.sample.columns))
+        return sum(parameter.numel() for parameter in model.parameters())
+
+    @cached_property
+    def weights(self) -> float:
+        """Bytes of all weights, with their gradients and what the optimizer keeps of each."""
+        return self.parameters * bytes_of_a_weight(self.experiment)
+
+    @cached_property
+    def tokens(self) -> float:
+        """Pieces of a full batch, padding included."""
+        training = self.experiment.training
+        limits = [training.batch_tokens, training.batch_sentences and training.batch_sentences * self.sample.longest]
+        return float(min(limit for limit in limits if limit))
+
+    @property
+    def waiting(self) -> float:
+        """Bytes of batches made ahead or summed: an id of 8 bytes and a mask of one for each piece."""
+        training = self.experiment.training
+        return (training.accumulate + AHEAD * training.workers) * self.tokens * len(self.experiment.columns) * 9
+
+    def check_memory(self) -> None:
+        """Raise ConfigError for a model, or a queue of batches, that cannot fit into memory; nothing large is built."""
+        free = free_bytes(torch.device(choose_device(self.experiment.device)))
+        if self.parameters > FEW and self.weights > free:
+            needed = f"about {_read(self.weights)} of memory to be trained, {_read(free)} are free"
+            problem = f"its {self.parameters:,} weights need {needed}"
+            raise ConfigError("model", problem, "smaller dims, fewer layers or a smaller vocabulary")
+        if self.waiting > free:
+            names = "training.workers" if self.experiment.training.accumulate == 1 else "training.accumulate"
+            needed = f"about {_read(self.waiting)} of memory, {_read(free)} are free"
+            problem = f"the batches that wait for an update need {needed}"
+            raise ConfigError(names, problem, "a smaller number, or a smaller training.batch_tokens")
+
+    def check_parts(self, *, starts: bool = False) -> None:
+        """Build the model, take a loss and predict. Raises ConfigError for parts that do not fit.
+
+        For a run that `starts`, files of vectors are looked into as well; one that goes on needs them no more.
+        """
+        try:
+            notes = self._step(starts=starts)
+        except RegardError:
+            raise
+        except (RuntimeError, ValueError, TypeError, IndexError) as error:
+            if lacks_memory(error):
+                raise
+            problem = f"its parts do not fit together: {(str(error) or repr(error)).splitlines()[0]}"
+            raise ConfigError("model", problem, "look at the dims of encoder, decoder and attention") from error
+        for line in dict.fromkeys(map(str, notes)):
+            warnings.warn(line, stacklevel=2)
+
+    def plan(self) -> MemoryPlan:
+        """Return what the run takes. Raises ConfigError for a model that cannot fit into memory."""
+        self.check_memory()
+        experiment, sample = self.experiment, self.sample
+        columns = cast(Columns, sample.columns)
+        model, task = model_of(experiment, columns).train(), task_of(experiment, columns)
+        objective = objective_of(experiment, model, task).train()
+        parameters = sum(one.numel() for one in model.parameters())
+        pieces = {name: len(column) for name, column in columns.items() if column.tokenizer is not None}
+        if not objective.turns:
+            return MemoryPlan(parameters, pieces, self.weights, 0.0, 0.0, 0.0)
+        batch, *_ = task.held(_repeated(sample.values, sample.rows), tokens=10**9)
+        turn = objective.turns[-1]
+        own = {one.untyped_storage().data_ptr() for one in (*model.parameters(), *model.buffers())}
+        saved = _saved_bytes(own, lambda: objective.loss(batch, turn).sum)
+        start, count = time.perf_counter(), 0
+        while time.perf_counter() - start < TRIED:
+            objective.loss(batch, turn).sum.backward()
+            count += 1
+        scale = self.tokens / _size(batch)
+        seconds = (time.perf_counter() - start) / count * scale * experiment.training.accumulate
+        pace = measured_pace(experiment) if experiment.training.max_minutes else None
+        spent = seconds if pace is None else pace.seconds
+        return MemoryPlan(parameters, pieces, self.weights, saved * scale, self.waiting, spent)
+
+    def halvings(self, device: torch.device) -> int:
+        """Return how many times batches must be halved to fit into memory; small ones are not tried."""
+        if self.tokens <= SMALL:
+            return 0
+        plan = self.plan()
+        room = max(free_bytes(device) - plan.weights - plan.waiting, 1.0)
+        return max(0, math.ceil(math.log2(max(plan.batch, 1.0) / room)))
+
+    def _small(self) -> Columns:
+        """Columns that know their example values alone."""
+        return small_columns(self.experiment.vocabularies, shared=self.experiment.text.shared)
+
+    def _step(self, *, starts: bool) -> list[Any]:
+        """One step of the model in small; return what its parts have to note."""
+        experiment, columns = self.experiment, self._small()
         task, model = task_of(experiment, columns), model_of(experiment, columns).eval()
         with collected_notes() as notes:
             objective = objective_of(experiment, model, task)
@@ -39,15 +221,48 @@ def rehearse(experiment: Experiment, *, starts: bool = False) -> None:
             task.predict(engine_of(experiment.decoding, model, task), batch)
         if starts:
             check_embedders(model, task)
-    except RegardError:
-        raise
-    except (RuntimeError, ValueError, TypeError, IndexError) as error:
-        if lacks_memory(error):
-            raise
-        problem = f"its parts do not fit together: {(str(error) or repr(error)).splitlines()[0]}"
-        raise ConfigError("model", problem, "look at the dims of encoder, decoder and attention") from error
-    for line in dict.fromkeys(map(str, notes)):
-        warnings.warn(line, stacklevel=2)
+        return [*notes]
+
+
+def bytes_of_a_weight(experiment: Experiment) -> float:
+    """A weight, its gradient, and what the optimizer keeps of it."""
+    parameter = nn.Parameter(torch.ones(16, 16))
+    parameter.grad = torch.ones_like(parameter)
+    try:
+        optimizer = OPTIMIZERS.build(experiment.training.optimizer, [parameter])
+    except ValueError:  # settings that it refuses are told by the rehearsal
+        return NUMBER * 2
+    optimizer.step()
+    kept = sum(value.numel() for value in optimizer.state[parameter].values() if isinstance(value, Tensor))
+    return NUMBER * (2 + kept / parameter.numel())
+
+
+def _saved_bytes(own: Set[int], loss: Callable[[], Tensor]) -> int:
+    """Bytes that a loss leaves for the way back, without storages of the model's `own`; gradients are taken once."""
+    saved = dict[int, int]()
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            saved[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        found = loss()
+    found.backward()  # the first one warms up
+    return sum(saved.values())
+
+
+def _size(batch: Batch) -> int:
+    """Examples times the ids of the longest."""
+    columns = batch.columns.values()
+    lengths = [1 if isinstance(one, Tensor) else int(one.mask.flatten(1).sum(dim=1).max()) for one in columns]
+    return len(batch.lines) * max(lengths)
+
+
+def _repeated(values: Mapping[str, list[str]], count: int) -> dict[str, list[str]]:
+    """So many examples, the same ones again and again."""
+    return {name: [*islice(cycle(each), count)] for name, each in values.items()}
 
 
 def _check_shards(model: Model) -> None:
@@ -55,3 +270,11 @@ def _check_shards(model: Model) -> None:
     if any(one.grad is not None and one.grad.is_sparse for one in model.parameters()):
         problem = "makes shards of whole gradients, and those of this model are sparse: of the rows that a batch reads"
         raise ConfigError("training.parallel", f"'fsdp' {problem}", "training.parallel=ddp")
+
+
+def _read(count: float) -> str:
+    """Bytes as a person reads them."""
+    for unit, size in (("TB", 1e12), ("GB", 1e9)):
+        if count >= size:
+            return f"{count / size:,.1f} {unit}"
+    return f"{count / 1e6:,.0f} MB"

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-import torch
-
 from regard.config import as_values
 from regard.data.readers.lines import digest
 from regard.errors import ConfigError, Fault
-from regard.experiment import Experiment, empty_model
+from regard.experiment import Experiment
 from regard.experiment.data import is_learnt_from
+from regard.runs.rehearsal import Rehearsal
 from regard.runs.run import Run
 from regard.runs.texts import held_out, part_reader
 
@@ -34,9 +33,9 @@ class Change(NamedTuple):
         return f"{self.place}: {_said(self.before)} → {_said(self.after)}"
 
 
-def check_resumed(experiment: Experiment, run: Run, say: Callable[[str], None]) -> None:
+def check_resumed(rehearsal: Rehearsal, run: Run, say: Callable[[str], None]) -> None:
     """Tells what was changed. Raises ConfigError of all that a run which has saved anything cannot take."""
-    before = run.experiment
+    before, experiment = run.experiment, rehearsal.experiment
     if not run.folder.started:
         return
     changes = list(_changes(_told(before), _told(experiment)))
@@ -44,7 +43,7 @@ def check_resumed(experiment: Experiment, run: Run, say: Callable[[str], None]) 
         *_fixed(changes),
         *_turns(before, experiment),
         *_share(before, experiment),
-        *_shapes(before, experiment, changes),
+        *_shapes(before, rehearsal, changes),
     ]
     faults += _texts(experiment, run.folder.origins())
     if faults:
@@ -98,14 +97,10 @@ def _share(before: Experiment, after: Experiment) -> Iterator[Fault]:
             yield Fault(f"data.{part}_share", f"{NEVER}: {then:g} → {now:g} of the training texts held out", HINT)
 
 
-def _shapes(before: Experiment, after: Experiment, changes: list[Change]) -> Iterator[Fault]:
+def _shapes(before: Experiment, after: Rehearsal, changes: list[Change]) -> Iterator[Fault]:
     found = [str(change).removeprefix("model.") for change in changes if change.place.startswith("model.")]
-    if found and _weights(before) != _weights(after):
+    if found and Rehearsal(before).shapes != after.shapes:
         yield Fault("model", f"the trained weights do not fit after {', '.join(found)}", HINT)
-
-
-def _weights(experiment: Experiment) -> dict[str, torch.Size]:
-    return {name: tensor.shape for name, tensor in empty_model(experiment).state_dict().items()}
 
 
 def _texts(experiment: Experiment, before: Mapping[str, Any]) -> Iterator[Fault]:

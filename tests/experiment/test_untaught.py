@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 from regard.experiment import read_experiment
-from regard.runs.rehearsal import rehearse
+from regard.runs.rehearsal import Rehearsal
 
 HARD = "model.attention={weighting: {name: hard, soft_share: 0}, num_heads: 1}"
 
@@ -20,7 +20,7 @@ def told(tmp_path):
     def warned(*changes: str) -> list[str]:
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
-            rehearse(read_experiment(None, [*files, *changes]))
+            Rehearsal(read_experiment(None, [*files, *changes])).check_parts()
         return [str(one.message) for one in found]
 
     return warned

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from regard.errors import ConfigError
 from regard.experiment import read_experiment
 from regard.runs import RunFolder
-from regard.runs.rehearsal import rehearse
+from regard.runs.rehearsal import Rehearsal
 
 SMALL = [
     "model.dim=8",
@@ -83,7 +83,7 @@ def fault(tmp_path):
         two = [f"data.train.source={tmp_path / 'a.en'}", f"data.train.target={tmp_path / 'a.de'}"]
         files = [f"data.train.text={tmp_path / 'a.en'}"] if "task.name=language_model" in changes else two
         try:
-            rehearse(read_experiment(None, [*files, "model.dim=8", *changes]))
+            Rehearsal(read_experiment(None, [*files, "model.dim=8", *changes])).check_parts()
         except ConfigError as error:
             return str(error)
         return ""

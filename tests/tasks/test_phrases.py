@@ -17,7 +17,7 @@ from regard.recipes.tuning import tune
 from regard.registry import Choice
 from regard.reports import evaluate
 from regard.runs import train_run
-from regard.runs.memory_plan import lines_of, memory_plan
+from regard.runs.rehearsal import Rehearsal
 
 NOUNS = {"Hund": "dog", "Vogel": "bird", "Mann": "man", "Baum": "tree"}
 VERBS = {"läuft": "runs", "schläft": "sleeps", "fällt": "falls"}
@@ -198,6 +198,6 @@ def test_a_plan_knows_that_nothing_is_learnt(tmp_path):
         (tmp_path / side).write_text("\n".join(pair[place] for pair in PAIRS) + "\n", encoding="utf-8")
     files = [f"data.train.{side}={tmp_path / side}" for side in ("source", "target")]
     experiment = read_experiment(None, [*files, "task.name=phrases", f"run={tmp_path / 'run'}"])
-    plan = memory_plan(experiment)
+    plan = Rehearsal(experiment).plan()
     assert (plan.batch, plan.seconds) == (0, 0)
-    assert lines_of(plan, experiment)[-1].endswith("no updates")
+    assert plan.lines(experiment)[-1].endswith("no updates")

@@ -13,7 +13,7 @@ from regard.config import as_values, deferred_warnings, parse_changes
 from regard.errors import ConfigError, Fault
 from regard.experiment import Experiment, read_changes, read_experiment
 from regard.experiment.reading import LIMITS
-from regard.runs.rehearsal import rehearse
+from regard.runs.rehearsal import Rehearsal
 
 _Changes = tuple[str, ...]
 Combination = list[tuple[str, Any]]  # (setting, value) of each grid
@@ -108,7 +108,7 @@ def contenders_of(
         for name, config, words in planned:
             try:
                 experiment = read_experiment(config, words)
-                rehearse(experiment)
+                Rehearsal(experiment).check_parts()
                 found.append(Contender(name, config, words, experiment, publication_of(config)))
             except ConfigError as error:
                 for fault in error.faults:

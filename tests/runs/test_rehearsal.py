@@ -16,7 +16,8 @@ from regard.data.columns.numbers import NumbersColumn
 from regard.errors import ConfigError
 from regard.experiment import read_experiment
 from regard.ops import memory
-from regard.runs import memory_plan as plans
+from regard.runs import rehearsal as plans
+from regard.runs.rehearsal import Rehearsal, bytes_of_a_weight
 from regard.runs.run import model_of
 
 ADDING = {"given": NumbersColumn(2, 30, bits=False), "wanted": NumbersColumn(1, 1, bits=False)}
@@ -34,15 +35,15 @@ def texts(tmp_path):
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_weights_are_counted_without_room_for_them(path):
     experiment = read_experiment(path, ["data.dir=.", "text.tokenizer.size=500"])
-    columns = plans._columns(experiment)
-    built = sum(one.numel() for one in model_of(experiment, columns).parameters())
-    assert plans._parameters(experiment, columns) == built
+    rehearsal = Rehearsal(experiment)
+    built = sum(one.numel() for one in model_of(experiment, rehearsal.sample.columns).parameters())
+    assert rehearsal.parameters == built
 
 
 @pytest.mark.parametrize(("optimizer", "numbers"), [("sgd", 2), ("adam", 4), ("{name: sgd, momentum: 0.9}", 3)])
 def test_bytes_of_a_weight(texts, optimizer, numbers):
     experiment = read_experiment(None, [*texts, f"training.optimizer={optimizer}"])
-    assert plans._bytes_of_a_weight(experiment) == pytest.approx(4 * numbers, rel=0.01)
+    assert bytes_of_a_weight(experiment) == pytest.approx(4 * numbers, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -73,8 +74,8 @@ def test_the_plan_of_a_batch_is_near_what_it_takes(texts):
 
     sizes = ["model.dim=64", "model.encoder={name: transformer, num_layers: 2}", "model.decoder={name: transformer}"]
     experiment = read_experiment(None, [*texts, *sizes, "text.tokenizer.size=500", "training.batch_tokens=1024"])
-    plan = plans.memory_plan(experiment)
-    columns = plans._columns(experiment)
+    plan = Rehearsal(experiment).plan()
+    columns = Rehearsal(experiment).sample.columns
     model, task = model_of(experiment, columns).train(), plans.task_of(experiment, columns)
     objective = plans.objective_of(experiment, model, task).train()
     values = {name: ["a" * 15] * 64 for name in ("source", "target")}
@@ -90,9 +91,9 @@ def test_the_plan_of_a_batch_is_near_what_it_takes(texts):
 def test_batches_too_large_for_memory_are_halved_from_the_start(texts, monkeypatch):
     monkeypatch.setattr(plans, "SMALL", 0)
     experiment = read_experiment(None, [*texts, "training.max_updates=2", "model.dim=16", "training.batch_tokens=256"])
-    plan = plans.memory_plan(experiment)
+    plan = Rehearsal(experiment).plan()
     monkeypatch.setattr(plans, "free_bytes", lambda device: plan.weights + plan.waiting + plan.batch / 3)
-    assert plans.halvings(experiment, torch.device("cpu")) == 2
+    assert Rehearsal(experiment).halvings(torch.device("cpu")) == 2
     changes = ["training.max_updates=2", "model.dim=16", "training.batch_tokens=256"]
     done = CliRunner().invoke(app, ["train", *texts, *changes])
     assert done.exit_code == 0, done.stderr
@@ -122,7 +123,7 @@ def test_rows_of_numbers_tell_their_count_and_width(reader, model, rows, columns
     batches = ["training.batch_sentences=7", "training.batch_tokens=null", "training.workers=0"]
     settings = ["task=algorithmic", f"model={model}", f"data.train={reader}", f"run={tmp_path}/run", *batches]
     experiment = read_experiment(None, settings)
-    plan = plans.memory_plan(experiment)
+    plan = Rehearsal(experiment).plan()
     assert plan.waiting == 7 * rows * 2 * 9
     trained = model_of(experiment, columns)
     assert plan.parameters == sum(one.numel() for one in trained.parameters())
@@ -153,7 +154,7 @@ def test_a_model_too_large_for_what_is_free(texts, monkeypatch):
     monkeypatch.setattr(plans, "free_bytes", lambda device: 1e6)
     monkeypatch.setattr(plans, "FEW", 0)
     with pytest.raises(ConfigError, match=r"weights need about .*smaller dims"):
-        plans.check_weights(read_experiment(None, [*texts, "training.workers=0", "training.batch_tokens=100"]))
+        Rehearsal(read_experiment(None, [*texts, "training.workers=0", "training.batch_tokens=100"])).check_memory()
 
 
 def test_too_little_memory_in_a_rehearsal_is_told_as_such(texts, monkeypatch):

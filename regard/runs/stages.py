@@ -1,0 +1,227 @@
+"""How a training is set up, stage by stage: Prepared → Built → Started → Validated. Each takes the ones before it."""
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from regard.data.columns import Columns
+from regard.data.manifest import note_file, verify_file
+from regard.data.streams import Stream
+from regard.decoding import GreedySearch
+from regard.errors import CheckpointError
+from regard.experiment import Experiment, settings_file
+from regard.models import Model
+from regard.models.counting import count_for_embedders
+from regard.objectives import Objective
+from regard.runs.assembly import objective_of
+from regard.runs.embeddings import fill_embedders
+from regard.runs.folder import RunFolder
+from regard.runs.initial import (
+    Taken,
+    check_foundation,
+    freeze,
+    initial_values,
+    is_whole,
+    keep_frozen,
+    kept_frozen,
+    origin_of,
+    start_from,
+    taken_columns,
+)
+from regard.runs.rehearsal import Rehearsal
+from regard.runs.resuming import check_resumed, origins_of
+from regard.runs.run import Run, model_of, routed, task_of
+from regard.runs.teaching import Teaching, corrections_of
+from regard.runs.texts import dev_examples, learn_run_columns, training_batches
+from regard.runs.training_links import training_links
+from regard.runs.validation import Validation, Validations
+from regard.tasks import Examples, Measure, Task
+from regard.training.progress import Progress
+from regard.training.world import World
+
+
+class Prepared(NamedTuple):
+    """Settings that work, a folder that is held, and what its columns know: learnt now, or with the run before."""
+
+    experiment: Experiment
+    before: Experiment  # as the run was saved; the same for a new one
+    folder: RunFolder
+    columns: Columns
+    rehearsal: Rehearsal
+    progress: Progress
+    world: World
+    origin: Run | None = None  # the run to start from, where it was opened for its vocabularies
+
+    @property
+    def say(self) -> Callable[[str], None]:
+        """Tells a line."""
+        return self.progress.say
+
+    @property
+    def new(self) -> bool:
+        """Whether training has yet to save anything."""
+        return not self.folder.started
+
+    @property
+    def frozen(self) -> bool:
+        """Whether what is taken from another run does not learn."""
+        return self.experiment.init is not None and self.experiment.init.frozen
+
+
+class Built(NamedTuple):
+    """The model with values drawn anew, its task, and what is to be taken from another run."""
+
+    model: Model
+    task: Task
+    routes: Mapping[str, str]  # of training corpora, by name
+    taken: list[Taken]
+    kept: list[str] | None  # names of tensors that a run which goes on does not teach
+
+
+class Started(NamedTuple):
+    """The model as its first update finds it, and the texts that it learns from and is chosen by."""
+
+    batches: Stream
+    examples: Examples | None
+
+
+class Validated(NamedTuple):
+    """What the model is trained to minimise, and what judges it."""
+
+    objective: Objective
+    validation: Validation | Validations | Teaching | None
+    higher_is_better: bool  # of the metric that steers
+    continues: bool  # from weights that are whole, so that they are ranked, too
+    halvings: int  # times that batches must be halved to fit into memory
+
+
+def prepared(
+    experiment: Experiment, progress: Progress, world: World, *, resume: bool, held: ExitStack, making: ExitStack
+) -> Prepared:
+    """Rehearse, and have the first process make folder and vocabularies, which the others open.
+
+    `held` holds the lock of the folder; a new folder is removed if anything fails before `making` is closed.
+    """
+    folder = RunFolder(progress.path.parent)
+    if resume:
+        experiment = replace(experiment, data=experiment.data.located())
+    rehearsal = Rehearsal(experiment)
+    if not world.first:
+        return Prepared(experiment, experiment, folder, Run.open(folder).vocabularies, rehearsal, progress, world)
+    rehearsal.check_memory()
+    rehearsal.check_parts(starts=not resume)
+    if not resume:
+        held.enter_context(folder.created())
+        making.enter_context(folder.preparing(experiment))
+        origin = origin_of(experiment)
+        columns = _learnt_columns(experiment, folder, origin, progress)
+        return Prepared(experiment, experiment, folder, columns, rehearsal, progress, world, origin)
+    settings_file(folder.path)  # else no lock is left in a folder that is no run
+    held.enter_context(folder.held())
+    saved = Run.open(folder)
+    check_resumed(rehearsal, saved, progress.say)
+    _open_log(progress)  # before a training that begins anew empties it
+    if folder.started:
+        for change in folder.changed_environment():
+            progress.warn(f"{change}: the weights may differ in their last bits from those of an unbroken run")
+        return Prepared(experiment, saved.experiment, folder, saved.vocabularies, rehearsal, progress, world)
+    progress.warn(f"{folder} has no checkpoint: training begins anew")
+    origin = origin_of(experiment)
+    columns = _learnt_columns(experiment, folder, origin, progress)
+    return Prepared(experiment, saved.experiment, folder, columns, rehearsal, progress, world, origin)
+
+
+def built(ready: Prepared) -> Built:
+    """Build the model with its task on all routes, and find what it takes from another run."""
+    experiment, columns = ready.experiment, ready.columns
+    model = model_of(experiment, columns).to(ready.world.device)
+    task = routed(task_of(experiment, columns), model, experiment)
+    kept = kept_frozen(ready.folder) if ready.frozen and not ready.new else None
+    takes = experiment.init is not None and (ready.new or (ready.frozen and kept is None))
+    origin = ready.origin or (origin_of(experiment) if takes else None)
+    taken = initial_values(experiment, model, columns, origin, ready.say) if takes else []
+    views = {name: view for name, view in experiment.views().items() if view.data.train}
+    routes = {name: routed(task, model, view).route for name, view in views.items()}
+    return Built(model, task, routes, taken, kept)
+
+
+def started(ready: Prepared, made: Built) -> Started:
+    """Open the corpora, and give a new model its first values: taken, counted or fitted. Others have theirs saved."""
+    model, task, routes, taken, kept = made
+    batches = training_batches(ready.experiment, ready.folder, task, ready.say, routes)
+    if ready.new:
+        check_foundation(ready.experiment, model, taken)
+        count_for_embedders(model, batches)
+        fill_embedders(model, [task.along(route) for route in routes.values()], ready.say)
+        start_from(model, taken)
+    if ready.frozen:
+        names = [one.name for one in taken] if kept is None else kept
+        freeze(model, names, routes)
+        if ready.new and ready.world.first:
+            keep_frozen(ready.folder, names)
+    examples = dev_examples(ready.experiment, task, ready.say)
+    if ready.new:
+        task.fit(model, batches, examples, ready.say)
+    return Started(batches, examples)
+
+
+def validated(ready: Prepared, made: Built, begun: Started) -> Validated:
+    """Build what judges the model, and what it minimises."""
+    experiment, folder, model, task = ready.experiment, ready.folder, made.model, made.task
+    validation: Validation | Validations | Teaching | None
+    validation = _validation(experiment, model, task, begun.examples, ready.say)
+    corrected = corrections_of(experiment, task)
+    if corrected is not None:
+        validation = Teaching(validation, model, task, corrected, experiment, folder)
+    count, world = sum(parameter.numel() for parameter in model.parameters()), ready.world
+    several = f" in each of {world.size} processes" if world.size > 1 else ""
+    ready.say(f"{count / 1e6:.1f} M parameters on {world.device}{several}, run {folder}")
+    links = partial(training_links, experiment, folder, ready.columns, ready.say)
+    objective = objective_of(experiment, model, task, links).to(world.device)
+    higher = corrected is not None or task.measure(experiment.training.metric).higher_is_better is True
+    halvings = ready.rehearsal.halvings(world.device) if ready.new else 0
+    return Validated(objective, validation, higher, is_whole(model, made.taken), halvings)
+
+
+def _learnt_columns(experiment: Experiment, folder: RunFolder, origin: Run | None, progress: Progress) -> Columns:
+    """Begin a run: note its origins, and learn what its columns have to know."""
+    progress.cut(0)
+    folder.begin(origins_of(experiment))
+    known = taken_columns(experiment, folder, origin, progress.say)
+    columns = learn_run_columns(experiment, folder, progress.say, known)
+    folder.seal()
+    return columns
+
+
+def _open_log(progress: Progress) -> None:
+    """Have the log of a run grow again; warn where it is not as training left it."""
+    try:
+        verify_file(progress.path, "its lines are for reading alone, training goes on without them")
+    except CheckpointError as error:
+        progress.warn(str(error))
+    note_file(progress.path, settled=False)
+
+
+def _validation(
+    experiment: Experiment, model: Model, task: Task, examples: Examples | None, say: Callable[[str], None]
+) -> Validation | Validations | None:
+    """What judges the model by the dev part, whose `examples` are given, and by those of all routes."""
+    tokens, measures, found = experiment.decoding.batch_tokens, _measures(experiment, task), dict[str, Validation]()
+    for name, view in experiment.views().items():
+        kind = routed(task, model, view)
+        if name != "train":
+            examples = dev_examples(view, kind, say) if view.data.dev or view.data.train else None
+        if examples is not None:
+            engine = kind.engine(model, GreedySearch())
+            key = name if name != "train" else kind.route
+            found[key] = Validation(model, kind, engine, examples, measures, batch_tokens=tokens, say=say)
+    return Validations(found) if len(found) > 1 else next(iter(found.values()), None)
+
+
+def _measures(experiment: Experiment, task: Task) -> list[Measure]:
+    """The measures of each validation, with what steers; TER would take longer than all the rest."""
+    measures = [*task.likelihoods(), *(task.measure(key) for key in task.validates)]
+    steering = task.measure(experiment.training.metric)
+    return measures if steering.key in (one.key for one in measures) else [*measures, steering]
