@@ -1,7 +1,7 @@
 """Names of a package whose modules are loaded when one of them is first used: https://peps.python.org/pep-0562/.
 
     if TYPE_CHECKING:
-        from regard.explain.terminal import render, show
+        from regard.answers.terminal import render, show
     else:
         __getattr__ = at_first_use(__name__, terminal="render, show")
 

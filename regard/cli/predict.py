@@ -141,7 +141,7 @@ def _check_options(predictor: "Predictor", search: str | None, n_best: int, *, a
         problem = "links words of a text and its translation, and this model does not translate"
         raise ConfigError("--alignment", problem, "leave it out")
     for option, given in (("--n-best", n_best > 1), ("--search", search is not None)):
-        if given and predictor.task.answers != "text":
+        if given and not predictor.task.answer.written:
             raise ConfigError(option, "chooses among texts, and this model writes none", "--json tells probabilities")
 
 

@@ -26,7 +26,7 @@ def ineffective_settings(experiment: Experiment, given: Mapping[str, Any], notes
 
 def unused_metrics(experiment: Experiment, given: Mapping[str, Any]) -> Iterator[str]:
     """Return a warning for metrics of texts, given to a task that writes none."""
-    if "metrics" in given.get("evaluation", {}) and not [*experiment.task_class.metrics()]:
+    if "metrics" in given.get("evaluation", {}) and not experiment.task_class.answer.metrics():
         keys = ", ".join(one.key for one in experiment.task_class.measures(()))
         yield f"evaluation.metrics changes nothing: '{experiment.task.name}' is judged by {keys}"
 

@@ -11,9 +11,8 @@ from regard.data.readers.label_table import holds_pairs, label_field
 from regard.experiment.data import PARTS, by_ending
 from regard.experiment.formats import holds_sentences
 from regard.experiment.settings import Experiment
-from regard.tasks import task_class
+from regard.tasks import TASKS, Task, task_class
 
-TASKS_OF = {"label": "classification", "span": "reading", "tags": "tagging"}  # by what files hold beside texts
 UNSAID = {"fields": (None,), "header": (False,), "delimiter": (None,)}  # who says others of them knows the table
 
 
@@ -36,7 +35,7 @@ def with_layouts(
         path = Path(str(choice.settings.get("file", "")))
         if (
             part in parts
-            and _tells(choice.name) == experiment.task_class.answers
+            and answer_in(choice.name) == experiment.task_class.answer.name
             and path.is_file()
             and all(choice.settings.get(name, usual[0]) in usual for name, usual in UNSAID.items())
         ):
@@ -59,14 +58,14 @@ def text_settings(text: str, task: str = "", *, before: str = "") -> tuple[list[
     """
     reader = by_ending(text)
     kind = "" if reader is None else reader["name"]
-    tells = _tells(kind) if kind else ""
+    told = task_told_by(kind) if kind else None
     path = Path(text).expanduser()
-    tags = not task or task_class(task).answers == "tags"
+    tags = not task or task_class(task).answer.name == answer_in("conll")
     if tags and kind == "tsv" and path.is_file() and holds_sentences(path):
-        told, data = "tagging", [f"data.train={{name: conll, file: {quoted(text)}}}"]
-    elif tells in TASKS_OF:
-        pairs = tells == "label" and path.is_file() and holds_pairs(path, kind)
-        told, data = "pairs" if pairs else TASKS_OF[tells], [f"data.train={quoted(text)}"]
+        told, data = task_told_by("conll"), [f"data.train={{name: conll, file: {quoted(text)}}}"]
+    elif told is not None:
+        pairs = task_class(told).answer.closed_set and path.is_file() and holds_pairs(path, kind)
+        told, data = "pairs" if pairs else told, [f"data.train={quoted(text)}"]
     else:
         goes_on = before and task_class(before).data_of_text(text) is not None
         told = before if goes_on else "language_model"
@@ -89,7 +88,7 @@ def forgotten_label(experiment: Experiment) -> str:
     """Return a warning where a table that a translator is to learn from has a field that looks like a label, or ""."""
     choice = experiment.reader("train")
     texts = all(kind == "text" for kind in experiment.columns.values())
-    if choice is None or not texts or _tells(choice.name) != "label" or "file" not in choice.settings:
+    if choice is None or not texts or not _holds_labels(choice.name) or "file" not in choice.settings:
         return ""
     path = Path(str(choice.settings["file"]))
     field = label_field(path, choice.name)
@@ -99,6 +98,23 @@ def forgotten_label(experiment: Experiment) -> str:
     return f"field {field} of {path.name} looks like a label: for a classifier regard train --text {path}"
 
 
-def _tells(kind: str) -> str:
+def answer_in(kind: str) -> str:
+    """Return the name of the answers that files of a `kind` of reader hold beside texts; "" where they tell none."""
     reader: Any = READERS[kind]
     return str(reader.tells)
+
+
+def task_told_by(kind: str) -> str | None:
+    """Return the first row of TASKS whose answers files of a `kind` of reader hold; None where they tell none."""
+    found = answer_in(kind)
+    return next((name for name in TASKS if task_class(name).answer.name == found), None)
+
+
+def is_told(task: type[Task]) -> bool:
+    """Return whether there are readers whose files hold the answers of a task beside texts."""
+    return any(answer_in(kind) == task.answer.name for kind in READERS)
+
+
+def _holds_labels(kind: str) -> bool:
+    told = task_told_by(kind)
+    return told is not None and task_class(told).answer.closed_set

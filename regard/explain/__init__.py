@@ -9,9 +9,8 @@ from regard.lazy import at_first_use
 
 if TYPE_CHECKING:
     from regard.explain.pictures import by_words, png, png_of, svg, svg_of
-    from regard.explain.terminal import render, show
 else:  # who only predicts draws nothing
-    __getattr__ = at_first_use(__name__, pictures="by_words, png, png_of, svg, svg_of", terminal="render, show")
+    __getattr__ = at_first_use(__name__, pictures="by_words, png, png_of, svg, svg_of")
 
 __all__ = [
     "Flag",
@@ -26,8 +25,6 @@ __all__ = [
     "parse_pharaoh",
     "png",
     "png_of",
-    "render",
-    "show",
     "svg",
     "svg_of",
     "to_json",

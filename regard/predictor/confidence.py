@@ -7,12 +7,10 @@ import numpy as np
 
 from regard.results import Prediction
 from regard.statistical.calibration import Calibration, Calibrations
-from regard.tasks.answer_items import AnswerItems
+from regard.tasks import Task
 
 
-def calibrated(
-    task: AnswerItems, predictions: Sequence[Prediction], calibration: Calibrations | None
-) -> list[Prediction]:
+def calibrated(task: Task, predictions: Sequence[Prediction], calibration: Calibrations | None) -> list[Prediction]:
     """Return the predictions and their alternatives with calibrated probabilities; None leaves them as they are."""
     if calibration is None:
         return [*predictions]
@@ -22,12 +20,12 @@ def calibrated(
     return [replace(one, alternatives=others) if others else one for one, others in pairs]
 
 
-def _by_items(task: AnswerItems, found: Sequence[Prediction], calibration: Calibration) -> list[Prediction]:
-    choices = [task.choices(one) for one in found]
+def _by_items(task: Task, found: Sequence[Prediction], calibration: Calibration) -> list[Prediction]:
+    choices = [task.answer.choices(one) for one in found]
     flat = [row for rows in choices for row in rows]
     rows = iter(calibration.apply(np.array(flat)).tolist() if flat else [])
     return [
-        task.recalibrated(one, [next(rows) for _ in some]) if some else one
+        task.answer.recalibrated(one, [next(rows) for _ in some]) if some else one
         for one, some in zip(found, choices, strict=True)
     ]
 

@@ -79,7 +79,7 @@ def beside_empty(answer: Answer, predictor: Predictor) -> Answer:
 
     A model that writes is asked about all: it may begin a text.
     """
-    if predictor.task.answers == "text":
+    if predictor.task.answer.written:
         return answer
     columns = predictor.task.inputs
 
@@ -101,7 +101,7 @@ class Abstention:
 
     def __init__(self, least: float | None, predictor: Predictor, run: Path, warn: Warn) -> None:
         """Raise ConfigError where the run tells no calibrated confidence."""
-        if least is not None and not predictor.task.wording.items:
+        if least is not None and not predictor.task.answer.items:
             problem = (
                 "needs a calibrated confidence, and the answers of this model have no items that are right or wrong"
             )

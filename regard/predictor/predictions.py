@@ -10,7 +10,7 @@ class Predictions(list[Prediction]):
     def __str__(self) -> str:
         from rich.console import Console
 
-        from regard.explain import show  # loaded with what prints, and only then
+        from regard.answers import show  # loaded with what prints, and only then
 
         console = Console(no_color=True, width=120)
         with console.capture() as captured:

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from rich.console import Console
 
+from regard.answers import show
 from regard.config import quoted
 from regard.data.toy import LANGUAGES, pairs
 from regard.errors import ConfigError, nearest
 from regard.evaluation import METRICS
 from regard.experiment import read_experiment
-from regard.explain import by_words, page, png, show, to_json
+from regard.explain import by_words, page, png, to_json
 from regard.predictor import Predictor, load
 from regard.registry import Choice
 from regard.runs import Run, RunFolder, train_run

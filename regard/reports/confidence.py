@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from regard.arrays import Floats
+from regard.data.columns import TextColumn
 from regard.errors import ConfigError, DataError
 from regard.evaluation import Interval, interval_of
 from regard.evaluation.abstention import CoveragePoint, abstention_curve, area_under_risk, surest_first
@@ -112,7 +113,7 @@ def calibrate_run(
     row, answers that are not right or wrong and quality that cannot be estimated, DataError without a part it needs.
     """
     run, task, experiment = predictor.run, predictor.task, predictor.run.experiment
-    blank = CALIBRATIONS.build(Choice(by := by or task.calibration), place="--by")
+    blank = CALIBRATIONS.build(Choice(by := by or task.answer.calibration), place="--by")
     examples, held = _parts(experiment, predictor, lines, passes, say)
     measure = task.measures(experiment.evaluation.metrics)[0]
     dev = answers_of(predictor, examples, measure, say)
@@ -150,7 +151,7 @@ def _parts(
 ) -> tuple[Examples, Examples | None]:
     """The first lines of the dev part, and of the test part if there is one. Raises as `calibrate_run` does."""
     task = predictor.task
-    if not task.wording.items:
+    if not task.answer.items:
         problem = f"the answers of '{experiment.task.name}' have no items that are right or wrong"
         raise ConfigError("task", problem, "use another run")
     dev, test = (
@@ -195,14 +196,15 @@ def _keep(run: Run, found: Sequence[Choice | None], examples: int, levels: Seque
 def answers_of(predictor: Predictor, examples: Examples, measure: Measure, say: Say) -> Answers:
     """Answer examples, and judge each item of an answer. Raises ConfigError where none can be."""
     task, rows = predictor.task, as_rows(examples)
+    column = cast(TextColumn, task.vocabularies[task.last])
     say(f"answering {len(rows):,} examples")
     found = predictor.predict([{name: row[name] for name in task.inputs} for row in rows], safeguards=False)
     pairs = [(one, row[task.last]) for one, row in zip(found, rows, strict=True)]
     outcome = Outcome(examples, lambda: found, lambda: np.zeros((len(rows), 2)))
     return Answers(
         [*found],
-        [task.right_choices(*pair) for pair in pairs],
-        [task.correct_items(*pair) for pair in pairs],
+        [task.answer.right_choices(*pair, column) for pair in pairs],
+        [task.answer.correct_items(*pair, column) for pair in pairs],
         measure.statistics(outcome),
     )
 
@@ -213,7 +215,7 @@ def fit_calibrations(blank: Calibration, task: Task, answers: Answers) -> Calibr
     Raises ConfigError where they have no probabilities.
     """
     pairs = zip(answers.predictions, answers.right, strict=True)
-    told = [(task.choices(one), places) for one, places in pairs if places]
+    told = [(task.answer.choices(one), places) for one, places in pairs if places]
     choices = [*chain.from_iterable(rows for rows, _ in told)]
     if not choices:
         raise ConfigError("task", "has no answers with probabilities of their own", "use another run")
@@ -249,14 +251,17 @@ def _things(task: Task, answers: Answers, predictions: Sequence[Prediction]) -> 
             given.append(one.item_probabilities() if one.confidences is None else one.confidences)
             correct.append(told)
             whole.append(one.confidence or 0.0)
-    groups = [task.word_items(one) for one, told in zip(predictions, answers.correct, strict=True) if told]
+    column = cast(TextColumn, task.vocabularies[task.last])
+    groups = [
+        task.answer.word_items(one, column) for one, told in zip(predictions, answers.correct, strict=True) if told
+    ]
     words = [
         (np.prod([sure[place] for place in places]), all(true[place] for place in places))
         for sure, true, some in zip(given, correct, groups, strict=True)
         for places in some
     ]
     return [
-        Things(task.wording.items, _flat(given), _flat(correct)),
+        Things(task.answer.items, _flat(given), _flat(correct)),
         Things("words", np.array([one for one, _ in words]), np.array([one for _, one in words], dtype=np.float64)),
         Things(task.wording.examples, np.array(whole), np.array([*map(np.mean, correct)])),
     ]

@@ -142,7 +142,7 @@ def _examples(runs: Mapping[Path, Run], experiment: Experiment, files: dict[str,
 def _check_labels(experiment: Experiment, task: Task, examples: Examples, run: Path) -> None:
     """Raise DataError for a test part of its own that has no label which the run knows: another field may hold it."""
     choice = experiment.reader("test")
-    if choice is None or task.answers != "label":
+    if choice is None or not task.answer.closed_set:
         return
     labels = cast(LabelColumn, task.vocabularies[task.last]).labels
     if any(label.strip() in labels for label in examples[task.last]):
@@ -176,8 +176,8 @@ def _judged(
         for measure, rows in zip(measures, statistics, strict=True)
     )
     intervals = tuple(interval_of(measure, rows) for measure, rows in zip(measures, statistics, strict=True))
-    texts = outcome.texts
-    return System(str(path), scores, intervals, statistics, seconds, task.confusion(examples, texts), texts)
+    texts, references = outcome.texts, examples[[*task.columns][-1]]
+    return System(str(path), scores, intervals, statistics, seconds, task.answer.confusion(texts, references), texts)
 
 
 def _outcome(

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from regard.answers import show
+from regard.answers.terminal import beside_lines
 from regard.config import parse_changes
 from regard.errors import ConfigError
 from regard.experiment import OPEN
-from regard.explain import page, png_of, show, svg_of, to_json
+from regard.explain import page, png_of, svg_of, to_json
 from regard.explain.relevance import method_of
-from regard.explain.terminal import beside_lines
 from regard.predictor import Predictor
 from regard.registry import Choice
 from regard.results import Prediction

@@ -72,7 +72,7 @@ def robustness(
     texts = sum(one != other for one, other in zip(as_rows(given), as_rows(changed.examples), strict=True))
     answers = sum(one != other for one, other in zip(clean.answers, noisy.answers, strict=True))
     count = count_of(given)
-    agreement = _agreement(clean, noisy, changed, measures[0]) if task.answers == _TEXT else None
+    agreement = _agreement(clean, noisy, changed, measures[0]) if task.answer.written else None
     return Robustness(changed.name, texts / count, tests, answers / count, agreement)
 
 

@@ -10,13 +10,9 @@ from regard.results.explanation import (
     WordRelevance,
 )
 from regard.results.prediction import (
+    BETWEEN_ANSWERS,
     DocumentPrediction,
-    LabelPrediction,
-    NearestPrediction,
-    NumbersPrediction,
     Prediction,
-    SpanPrediction,
-    TagsPrediction,
     TextPrediction,
     as_line,
     empty_answer,
@@ -32,21 +28,17 @@ from regard.results.translation_reports import (
 )
 
 __all__ = [
+    "BETWEEN_ANSWERS",
     "AttentionMap",
     "ColumnLink",
     "DocumentPrediction",
     "Explanation",
-    "LabelPrediction",
     "LabelledArray",
     "LexiconReport",
-    "NearestPrediction",
-    "NumbersPrediction",
     "Place",
     "Prediction",
     "SearchNode",
     "SearchTree",
-    "SpanPrediction",
-    "TagsPrediction",
     "TermReport",
     "TermUse",
     "TextPrediction",

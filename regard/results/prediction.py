@@ -1,13 +1,14 @@
-"""Answers of a model: one class for each kind of answer."""
+"""Predictions: one answer of a model for one example."""
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from regard.results.explanation import Explanation
 from regard.results.translation_reports import LexiconReport, Place, SearchTree, TermReport
+
+BETWEEN_ANSWERS = "\n"  # of which any is right
 
 
 def as_line(values: Iterable[str]) -> str:
@@ -17,9 +18,9 @@ def as_line(values: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Prediction:
-    """One answer for one example; each kind of answer is a subclass. `str` of it is the line that is printed."""
+    """One answer for one example; rows of ANSWERS have subclasses. `str` of it is the line that is printed."""
 
-    answers: ClassVar[str] = "text"  # what it is: "text", "label", "tags", "span" or "numbers"
+    answers: ClassVar[str] = "text"  # the part of the page that shows it
 
     source: str  # what was given; of several columns all, with tabs between them
     text: str  # the answer, in one line
@@ -131,100 +132,6 @@ class DocumentPrediction(Prediction):
         """Each sentence with its answer."""
         parts = [{"source": one.source, "text": one.text, "score": one.score, **one.details()} for one in self.parts]
         return {**super().details(), "sentences": parts}
-
-
-@dataclass(frozen=True, repr=False)
-class LabelPrediction(Prediction):
-    """One label of a closed set: `text` is its name."""
-
-    answers = "label"
-    probabilities: Mapping[str, float] = field(default_factory=dict, kw_only=True)  # of every label
-
-    def label_probabilities(self) -> Mapping[str, float]:
-        """The probability of every label."""
-        return self.probabilities
-
-    def item_probabilities(self) -> list[float]:
-        """That of the label."""
-        return [self.probabilities[self.text]] if self.text in self.probabilities else []
-
-    def details(self) -> dict[str, Any]:
-        """The probability of every label."""
-        return {**super().details(), "probabilities": dict(self.probabilities)}
-
-
-@dataclass(frozen=True, repr=False)
-class TagsPrediction(Prediction):
-    """A label for each word: `text` holds them, parted by spaces; `str` of it is `the/DET dog/NOUN`."""
-
-    answers = "tags"
-    tags: list[str] = field(default_factory=list, kw_only=True)
-    probabilities: list[float] = field(default_factory=list, kw_only=True)  # of each tag, whatever the others are
-
-    def __str__(self) -> str:
-        words = (self.source[start:end] for start, end in self.words)
-        return " ".join(f"{word}/{tag}" for word, tag in zip(words, self.tags, strict=True))
-
-    def item_probabilities(self) -> list[float]:
-        """Those of the tags."""
-        return self.probabilities
-
-    @property
-    def words(self) -> list[tuple[int, int]]:
-        """Where each word of the given text stands: its first character, and the first one behind it."""
-        return [match.span() for match in re.finditer(r"\S+", self.source)]
-
-    def details(self) -> dict[str, Any]:
-        """The words, where they stand, and the label of each with its probability."""
-        return {
-            **super().details(),
-            "words": [self.source[start:end] for start, end in self.words],
-            "offsets": [list(place) for place in self.words],
-            "tags": list(self.tags),
-            "probabilities": list(self.probabilities),
-        }
-
-
-@dataclass(frozen=True, repr=False)
-class SpanPrediction(Prediction):
-    """A stretch of the given text."""
-
-    answers = "span"
-    start: int = field(default=0, kw_only=True)  # characters of the given text, from 0
-    end: int = field(default=0, kw_only=True)  # the first character behind it
-
-    def item_probabilities(self) -> list[float]:
-        """That of the stretch, wherever it stands."""
-        return [math.exp(self.score)]
-
-    def details(self) -> dict[str, Any]:
-        """Where it stands, and the probability of the answer, wherever it stands."""
-        return {**super().details(), "start": self.start, "end": self.end, "probability": self.confidence}
-
-
-@dataclass(frozen=True, repr=False)
-class NumbersPrediction(Prediction):
-    """Rows of numbers: `text` is `0.31 1; -0.5 0` for two rows of two."""
-
-    answers = "numbers"
-    numbers: list[list[float]] = field(default_factory=list, kw_only=True)
-
-    def details(self) -> dict[str, Any]:
-        """The numbers themselves."""
-        return {**super().details(), "numbers": [list(row) for row in self.numbers]}
-
-
-@dataclass(frozen=True, repr=False)
-class NearestPrediction(Prediction):
-    """What is near to a text: `text` has the names, tabs between them, the nearest first."""
-
-    nearest: list[tuple[str, float]] = field(default_factory=list, kw_only=True)  # names with their cosines
-    vector: list[float] = field(default_factory=list, kw_only=True)  # of the text
-
-    def details(self) -> dict[str, Any]:
-        """The names with their cosines, and the vector."""
-        near = [{"name": name, "cosine": cosine} for name, cosine in self.nearest]
-        return {**super().details(), "nearest": near, "vector": list(self.vector)}
 
 
 def empty_answer(columns: Sequence[str], line: str) -> Prediction | None:

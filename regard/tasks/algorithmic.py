@@ -5,6 +5,7 @@ from typing import Any, ClassVar, cast
 
 import torch
 
+from regard.answers.numbers import NumbersAnswer, NumbersPrediction
 from regard.attention import fitting, recording
 from regard.data.columns.numbers import NumbersColumn, fixed
 from regard.decoding import Engine, Hypothesis, Search
@@ -15,7 +16,7 @@ from regard.explain.maps import DIGITS, attention_maps, mean_of_questions
 from regard.models import Model
 from regard.models.number_model import GIVEN, WANTED, HeadTrace, NumberModel
 from regard.records import Batch, Sequences
-from regard.results import AttentionMap, ColumnLink, Explanation, NumbersPrediction, Prediction, TokenRole, Tokens
+from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TokenRole, Tokens
 from regard.tasks.measures import LikelihoodMeasure, Measure
 from regard.tasks.task import Task, Wording
 from regard.text.numbers import read_rows
@@ -47,7 +48,7 @@ class AlgorithmicTask(Task):
     contract = NumberModel
     metric = "within_tolerance"
     validates = ("within_tolerance", "wrong_bits")
-    answers = "numbers"
+    answer = NumbersAnswer()
     wording = Wording("sequences", "rows", "answer sequences")
     defaults: ClassVar[Mapping[str, Any]] = {
         "objective": {"name": "likelihood", "label_smoothing": 0.0},

@@ -17,7 +17,7 @@ class ClassificationTask(LabelTask):
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "text", LABEL: "label"}
     model = "classifier"
-    wording = Wording("texts", "words of the text", "classify texts", "labels")
+    wording = Wording("texts", "words of the text", "classify texts")
     defaults: ClassVar[Mapping[str, Any]] = {
         **LabelTask.defaults,
         "text": {"tokenizer": {"name": "uncased_words", "size": 20_000}},

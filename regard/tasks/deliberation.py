@@ -28,7 +28,7 @@ class DeliberationTask(TranslationTask):
     model = "deliberation"
     contract: ClassVar[Any] = Deliberation
     weighed, together = (SOURCE, TARGET), DOCUMENT  # a draft is what it is
-    wording = Wording("sentences", "words of the source", "decode sentences", "pieces")
+    wording = Wording("sentences", "words of the source", "decode sentences")
 
     def __init__(self, columns: Columns, *, window: WindowSize = 4) -> None:
         source = cast(TextColumn, columns[SOURCE])

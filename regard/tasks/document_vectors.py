@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from regard.answers import NearestPrediction
 from regard.config import Doc
 from regard.config.bounds import Fraction, Positive, Share, Size
 from regard.data import Corpus, Reader
@@ -24,7 +25,7 @@ from regard.models import Model
 from regard.models.document_vectors import DocumentVectors
 from regard.pieces import END
 from regard.records import TEXT, Batch
-from regard.results import Explanation, NearestPrediction, Prediction, as_line
+from regard.results import Explanation, Prediction, as_line
 from regard.tasks.examples import Examples, count_of
 from regard.tasks.task import Ids, Wording
 from regard.tasks.word_vectors import FLOOR, NEIGHBOURS, WordVectorsTask, word_ids_of

@@ -10,19 +10,18 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from torch import Tensor
 
+from regard.answers.label import LabelAnswer, LabelPrediction
 from regard.data.columns import TextColumn
 from regard.data.readers.label_table import label_layout
 from regard.data.readers.tables import Fields, TableLayout
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
-from regard.evaluation.confusion import Confusion, confusion_of
 from regard.explain.maps import apart, attention_maps, mean_of_questions
 from regard.models import LabelModel, Model
 from regard.pieces import END, SPECIALS, UNK
 from regard.records import Batch
-from regard.results import ColumnLink, Explanation, LabelPrediction, Prediction, TokenRole, Tokens, as_line
-from regard.tasks.examples import Examples
-from regard.tasks.task import Task, ends
+from regard.results import ColumnLink, Explanation, Prediction, TokenRole, Tokens, as_line
+from regard.tasks.task import Task
 from regard.tasks.text_predictions import rows_of
 
 NOTHING = "the text is empty, so its label tells only which labels are common"
@@ -53,8 +52,7 @@ class LabelTask(Task, ABC):
     contract: ClassVar[Any] = LabelModel
     metric = "accuracy"
     validates = ("accuracy",)
-    answers = "label"
-    calibration = "temperature"  # the likeliest label stays the likeliest
+    answer = LabelAnswer()
     defaults: ClassVar[Mapping[str, Any]] = {
         "objective": {"name": "likelihood", "label_smoothing": 0.0},
         "evaluation": {"metrics": ["accuracy", "f1"]},
@@ -80,28 +78,6 @@ class LabelTask(Task, ABC):
                 LabelPrediction(source, labels[0], ranked[0].score, probabilities=probabilities, warning=warning)
             )
         return found
-
-    def choices(self, prediction: Prediction) -> list[list[float]]:
-        """Return the probabilities of all labels, by their names."""
-        found = prediction.label_probabilities()
-        return [[found[name] for name in sorted(found)]] if found else []
-
-    def recalibrated(self, prediction: Prediction, probabilities: Sequence[Sequence[float]]) -> Prediction:
-        """Return a prediction with other probabilities of labels; its score is the logarithm of that of the answer."""
-        before = prediction.label_probabilities()
-        mended = dict(zip(sorted(before), probabilities[0], strict=True))
-        again, sure = {name: mended[name] for name in before}, mended[prediction.text]
-        score = float(np.log(max(sure, np.finfo(float).tiny)))
-        return replace(cast(LabelPrediction, prediction), probabilities=again, confidences=[sure], score=score)
-
-    def correct_items(self, prediction: Prediction, answer: str) -> list[bool]:
-        """Return whether the label is right."""
-        return [prediction.text == answer.strip()]
-
-    def right_choices(self, prediction: Prediction, answer: str) -> list[int]:
-        """Return the place of the right label; nothing for one that training never saw."""
-        names = sorted(prediction.label_probabilities())
-        return [names.index(answer.strip())] if answer.strip() in names else []
 
     def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
         """Return the label."""
@@ -129,12 +105,6 @@ class LabelTask(Task, ABC):
             links = [ColumnLink(self.first, self.last, [], [mean])] if mean else []
             explanations.append(Explanation(columns, links, maps))
         return explanations
-
-    @classmethod
-    def confusion(cls, examples: Examples, answers: Sequence[str]) -> Confusion | None:
-        """Return which labels are taken for which."""
-        _, label = ends(cls.columns)
-        return confusion_of(answers, examples[label]) if answers else None
 
     def _spelt(self, ids: Sequence[int], units: Sequence[Sequence[int]]) -> list[str]:
         """The text of each unit of the first column, of the places of its pieces; END for that of the end symbol."""

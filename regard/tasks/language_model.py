@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from regard.answers.text import ContinuationAnswer
 from regard.attention import recording
 from regard.config import Doc
 from regard.config.bounds import Count, Size
@@ -47,6 +48,7 @@ class LanguageModelTask(Task):
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "text"}
     model = "language_model"
+    answer = ContinuationAnswer()
     metric = "perplexity"
     wording = Wording("lines", "words of the line", "read lines")
     defaults: ClassVar[Mapping[str, Any]] = {
@@ -179,11 +181,6 @@ class LanguageModelTask(Task):
         by_word = LikelihoodMeasure("word_perplexity", "words", _counting(lambda line: len(line.split()) + 1))
         bits = LikelihoodMeasure("bits_per_character", "characters", _counting(lambda line: len(line) + 1), "bits")
         return [*super().likelihoods(), by_word, bits]
-
-    @classmethod
-    def metrics(cls) -> Iterator[str]:
-        """None: no text that it writes has a reference."""
-        return iter(())
 
     def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
         """How each prompt goes on; prompts of one length are written on together."""

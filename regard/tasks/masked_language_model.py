@@ -1,18 +1,19 @@
 """Masked language models: what stands in the holes of a text."""
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 import torch
 
+from regard.answers.text import FillingAnswer
 from regard.attention import recording
 from regard.config import Doc
 from regard.config.bounds import Share, Size
 from regard.data import Corpus, Reader, Stretch
-from regard.data.columns import Column, Columns, TextColumn
+from regard.data.columns import Columns, TextColumn
 from regard.data.columns.masked_text import mask_of
 from regard.data.streams import PlannedStream
 from regard.data.transforms import Draws, Transformed
@@ -76,6 +77,7 @@ class MaskedLanguageModelTask(Task):
     columns: ClassVar[Mapping[str, str]] = {TEXT: "masked_text"}
     model = "masked_language_model"
     contract = MaskedLanguageModel
+    answer = FillingAnswer()
     metric = "perplexity"
     wording = Wording("lines", "words of the line", "fill masks")
     defaults: ClassVar[Mapping[str, Any]] = {
@@ -115,11 +117,6 @@ class MaskedLanguageModelTask(Task):
         self.mask = mask_of(self.text)
         words = word_borders(self.text) if whole_words else None
         self._masking = Masking(TEXT, self.mask, share=share, masked=masked, random=random, words=words)
-
-    @classmethod
-    def reads(cls, column: Column) -> bool:
-        """Return whether no word is lost; what was in lower case alone is filled in so."""
-        return column.keeps_words
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
         """Fill each hole by itself; as many fillings as the search has hypotheses."""
@@ -186,11 +183,6 @@ class MaskedLanguageModelTask(Task):
     def measures(cls, choices: Iterable[Choice]) -> list[Measure]:
         """How well models know the masked pieces, by a draw that is always the same."""
         return cls.likelihoods()[::-1]
-
-    @classmethod
-    def metrics(cls) -> Iterator[str]:
-        """None: texts are judged by how likely their own pieces are."""
-        return iter(())
 
     def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
         """Return each text with its holes filled, the next best fillings as alternatives."""

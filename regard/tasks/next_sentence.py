@@ -50,7 +50,7 @@ class NextSentenceTask(LabelTask):
     columns: ClassVar[Mapping[str, str]] = {FIRST: "masked_text", SECOND: "masked_text", LABEL: "label"}
     model = "next_sentence"
     contract: ClassVar[Any] = NextSentenceModel
-    wording = Wording("pairs", "words of the first sentence", "judge pairs", "labels")
+    wording = Wording("pairs", "words of the first sentence", "judge pairs")
     starts: ClassVar[Mapping[str, Mapping[str, Any]]] = MaskedLanguageModelTask.starts
     defaults: ClassVar[Mapping[str, Any]] = {
         **LabelTask.defaults,

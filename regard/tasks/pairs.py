@@ -14,7 +14,7 @@ class PairsTask(LabelTask):
 
     columns: ClassVar[Mapping[str, str]] = {FIRST: "text", SECOND: "text", LABEL: "label"}
     model = "pair_classifier"
-    wording = Wording("pairs", "words of the first text", "classify pairs", "labels")
+    wording = Wording("pairs", "words of the first text", "classify pairs")
     defaults: ClassVar[Mapping[str, Any]] = {
         **LabelTask.defaults,
         "text": {"shared": True, "tokenizer": {"name": "words", "size": 20_000}},

@@ -77,7 +77,7 @@ class PhrasesTask(TranslationTask):
 
     model = "phrase_based"
     contract: ClassVar[Any] = PhraseBased
-    wording = Wording("sentences", "words of the source", "decode sentences", "pieces")
+    wording = Wording("sentences", "words of the source", "decode sentences")
     defaults: ClassVar[dict[str, Any]] = {
         "objective": "counted",
         "text": {"tokenizer": {"name": "words", "size": 500_000}, "shared": True},

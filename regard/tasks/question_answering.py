@@ -25,7 +25,7 @@ class QuestionAnsweringTask(LabelTask):
     columns: ClassVar[Mapping[str, str]] = {PASSAGE: "text", QUESTION: "text", ANSWER: "label"}
     model = "memory_network"
     contract = MemoryNetwork
-    wording = Wording("questions", "words of the story", "answer questions", "labels")
+    wording = Wording("questions", "words of the story", "answer questions")
     defaults: ClassVar[Mapping[str, Any]] = {
         **LabelTask.defaults,
         "text": {"tokenizer": {"name": "words"}, "shared": True},

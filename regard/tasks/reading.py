@@ -2,17 +2,16 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor
 
+from regard.answers.span import SpanAnswer, SpanPrediction
 from regard.attention import fitting, recording
 from regard.data.columns import TextColumn
-from regard.data.readers.squad import BETWEEN
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.errors import DataError
@@ -22,7 +21,7 @@ from regard.models import Model
 from regard.models.reader import SpanReader
 from regard.pieces import END
 from regard.records import ANSWER, PASSAGE, QUESTION, Batch
-from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, SpanPrediction, TokenRole, Tokens, as_line
+from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TokenRole, Tokens, as_line
 from regard.tasks.task import Task, Wording
 from regard.tasks.text_predictions import rows_of
 
@@ -59,9 +58,8 @@ class ReadingTask(Task):
     contract = SpanReader
     metric = "exact_match"
     validates = ("exact_match",)
-    answers = "span"
-    between_answers = BETWEEN
-    wording = Wording("questions", "words of the passage", "answer questions", "answers")
+    answer = SpanAnswer()
+    wording = Wording("questions", "words of the passage", "answer questions")
     defaults: ClassVar[Mapping[str, Any]] = {
         "text": {"tokenizer": {"name": "words"}, "shared": True},
         "model": {
@@ -73,11 +71,6 @@ class ReadingTask(Task):
         "objective": {"name": "likelihood", "label_smoothing": 0.0},
         "evaluation": {"metrics": ["exact_match", "word_f1"]},
     }
-
-    @classmethod
-    def metrics(cls) -> Iterator[str]:
-        """Return the metrics of stretches, and the exact match of texts."""
-        return chain(["exact_match"], super().metrics())
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
         """Choose the likeliest answer; there is nothing to search."""
@@ -95,10 +88,6 @@ class ReadingTask(Task):
             place = len(before) - len(text)
             found.append(SpanPrediction(source, text, best.score, start=place, end=place + len(text)))
         return found
-
-    def correct_items(self, prediction: Prediction, answer: str) -> list[bool]:
-        """Return whether the stretch is one of the answers, word by word."""
-        return [self._text.encode(prediction.text) in map(self._text.encode, answer.split(BETWEEN))]
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return where the head looked for the answer, and each attention between words."""
@@ -120,7 +109,7 @@ class ReadingTask(Task):
     def learnt_from(self, texts: Mapping[str, str]) -> Mapping[str, str] | None:
         """Return an example with the first of its answers that stands in the passage, word by word."""
         passage = self._text.encode(texts[PASSAGE])
-        for gold in texts[ANSWER].split(BETWEEN):
+        for gold in texts[ANSWER].split(self.answer.between):
             answer = self._text.encode(gold)
             ends = range(len(answer), len(passage) + 1)
             if answer and any(passage[end - len(answer) : end] == answer for end in ends):

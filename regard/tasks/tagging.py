@@ -6,14 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
+from regard.answers.tags import TagsAnswer, TagsPrediction
 from regard.attention import recording
-from regard.data.columns import Column, WordsColumn
+from regard.data.columns import WordsColumn
 from regard.data.readers.conll import conll_layout
 from regard.data.readers.tables import Fields, TableLayout
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.errors import DataError
-from regard.evaluation.confusion import Confusion, tag_confusion
 from regard.explain.alignment import merge
 from regard.explain.alignment_view import mean_of_heads
 from regard.explain.maps import attention_maps
@@ -26,12 +26,10 @@ from regard.results import (
     ColumnLink,
     Explanation,
     Prediction,
-    TagsPrediction,
     TokenRole,
     Tokens,
     WordRelevance,
 )
-from regard.tasks.examples import Examples
 from regard.tasks.task import Task, Wording
 
 
@@ -63,8 +61,8 @@ class TaggingTask(Task):
     contract = Tagger
     metric = "tag_accuracy"
     validates = ("tag_accuracy",)
-    answers = "tags"
-    wording = Wording("sentences", "words of the sentence", "tag sentences", "tags")
+    answer = TagsAnswer()
+    wording = Wording("sentences", "words of the sentence", "tag sentences")
     defaults: ClassVar[Mapping[str, Any]] = {
         "model": {"position": None, "encoder": {"name": "recurrent", "cell": "lstm", "hidden_dim": 128}},
         "objective": {"name": "likelihood", "label_smoothing": 0.0},
@@ -76,11 +74,6 @@ class TaggingTask(Task):
     def layout(cls, path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
         """Return which fields of CoNLL columns are the word and its tag."""
         return conll_layout(path, tuple(cls.columns), like)
-
-    @classmethod
-    def reads(cls, column: Column) -> bool:
-        """Return whether every word has a piece: a text is shown as it was given."""
-        return column.keeps_words
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
         """Choose the likeliest tags; there is nothing to search."""
@@ -99,16 +92,6 @@ class TaggingTask(Task):
                 )
             )
         return found
-
-    def recalibrated(self, prediction: Prediction, probabilities: Sequence[Sequence[float]]) -> Prediction:
-        """Return a prediction with other probabilities of its tags."""
-        found = [one[0] for one in probabilities]
-        return replace(cast(TagsPrediction, prediction), probabilities=found, confidences=found)
-
-    def correct_items(self, prediction: Prediction, answer: str) -> list[bool]:
-        """Compare tag by tag."""
-        tags = cast(TagsPrediction, prediction).tags
-        return [given == right for given, right in zip(tags, answer.split(), strict=True)]
 
     def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
         """Return the tags of words."""
@@ -135,11 +118,6 @@ class TaggingTask(Task):
             link = ColumnLink(TEXT, TAGS, pairs, weights)
             found.append(Explanation(_columns(words, tags[row]), [link], maps))
         return found
-
-    @classmethod
-    def confusion(cls, examples: Examples, answers: Sequence[str]) -> Confusion | None:
-        """Return which tags, or types of spans, are taken for which."""
-        return tag_confusion(answers, examples[TAGS]) if answers else None
 
     def check(self, texts: Mapping[str, str]) -> None:
         """Raise DataError for a label that training has not seen, and for more or fewer of them than words."""

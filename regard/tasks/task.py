@@ -2,7 +2,7 @@
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, cast
@@ -10,9 +10,11 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 import numpy as np
 import torch
 
+from regard.answers import Answer
+from regard.answers.text import TextAnswer
 from regard.data import Corpus, Fold, Part, Reader
 from regard.data.batches import Batches
-from regard.data.columns import Column, Columns, TextColumn, of_language
+from regard.data.columns import Columns, TextColumn, of_language
 from regard.data.packing import chunks
 from regard.data.readers.tables import Fields, TableLayout
 from regard.data.streams import PlannedStream, Stream
@@ -21,7 +23,6 @@ from regard.decoding.features import Feature
 from regard.documents.document import Document
 from regard.errors import ConfigError, DataError, nearest
 from regard.evaluation import METRICS
-from regard.evaluation.confusion import Confusion
 from regard.evaluation.metric import Statistics
 from regard.explain.alignment_head import AlignmentHead
 from regard.explain.maps import POOLING
@@ -30,7 +31,6 @@ from regard.models import ROUTE, Generator, Model
 from regard.records import Batch
 from regard.registry import Choice
 from regard.results import AttentionMap, Explanation, Prediction, TokenRole, Tokens, WordRelevance
-from regard.tasks.answer_items import AnswerItems
 from regard.tasks.examples import Examples, as_rows, count_of
 from regard.tasks.measures import LikelihoodMeasure, Measure, TextMeasure
 from regard.text.windows import with_windows
@@ -44,13 +44,9 @@ class Wording(NamedTuple):
     examples: str = "examples"
     length: str = "words of the text"  # what a table by length goes by
     speed: str = "answer examples"  # of a finished model, without the unit of time
-    items: str = ""  # of an answer, each of which is right or wrong; "": none is
 
 
-WRITTEN = ("text", "tags", "span")  # answers that are shown with the words given, or made of them
-
-
-class Task(AnswerItems, ABC):
+class Task(ABC):
     """What examples are made of, what is predicted of them, and how that is judged. A row of TASKS.
 
     Built with its columns, as they were learnt. The first column is given; the last is what is predicted.
@@ -67,8 +63,7 @@ class Task(AnswerItems, ABC):
     # settings of runs of other tasks that start from its model: of their "task", their "training", and their models by
     # row; "rows" names models that stand in for others, "taken" by row further settings of a model that they take over
     starts: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    between_answers: ClassVar[str | None] = None  # what stands between several right answers of an example
-    answers: ClassVar[str] = "text"  # what its metrics judge: "text", "label", "tags", "span" or "numbers"
+    answer: ClassVar[Answer[Any]] = TextAnswer()
     weighed: ClassVar[tuple[str, ...]] = ()  # columns whose words relevance is told of, where it is not of all
     together: ClassVar[str | None] = None  # the column whose equal values should share a batch
     read_together: int = 1  # sentences of a text that an answer to one of them depends on
@@ -82,7 +77,7 @@ class Task(AnswerItems, ABC):
         self.fault_finder: KeptFaultFinder | None = None  # by what a run counted; None: nothing was
         self.first, self.last = ends(self.columns)
         self.inputs = tuple(self.columns)[:-1] or (self.first,)  # columns that an answer is predicted from
-        if not all(map(self.reads, columns.values())):
+        if not all(map(self.answer.can_show, columns.values())):
             problem = "keeps no case and no rare words, and answers of this task show or are made of them"
             raise ConfigError("text.tokenizer", problem, "subwords or words, in a run to start from, too")
 
@@ -91,11 +86,6 @@ class Task(AnswerItems, ABC):
         found = copy.copy(self)
         found.vocabularies, found.route = of_language(self.learnt, route), route
         return found
-
-    @classmethod
-    def reads(cls, column: Column) -> bool:
-        """Return whether a column keeps what answers are made of, or shown with."""
-        return column.lossless or cls.answers not in WRITTEN
 
     @abstractmethod
     def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
@@ -310,7 +300,7 @@ class Task(AnswerItems, ABC):
     @property
     def counted(self) -> tuple[str, ...]:
         """The columns whose tokens speeds are told in: what is read where answers are of few kinds, else answers."""
-        return self.inputs if self.answers in {"label", "tags", "span"} else (self.last,)
+        return self.inputs if self.answer.counts_given else (self.last,)
 
     # use
 
@@ -330,12 +320,12 @@ class Task(AnswerItems, ABC):
         Raises ConfigError for a metric that this task has not.
         """
         source, target = ends(cls.columns)
-        known = [*cls.metrics()]
+        known = cls.answer.metrics()
         for one in choices:
             if one.name not in known:
                 problem = f"'{one.name}' judges no answers of this kind"
                 raise ConfigError("evaluation.metrics", problem, f"evaluation.metrics=[{','.join(known)}]")
-        return [TextMeasure(one.name, METRICS.build(one), source, target, cls.between_answers) for one in choices]
+        return [TextMeasure(one.name, METRICS.build(one), source, target, cls.answer.between) for one in choices]
 
     @classmethod
     def likelihoods(cls) -> list[Measure]:
@@ -345,26 +335,15 @@ class Task(AnswerItems, ABC):
     @classmethod
     def measure(cls, key: str) -> Measure:
         """Return the measure of a key, to steer by. Raises ConfigError for one that is not there, or cannot choose."""
-        chosen = [Choice(name) for name in cls.metrics() if name == key]
+        chosen = [Choice(name) for name in cls.answer.metrics() if name == key]
         known = {one.key: one for one in [*cls.likelihoods(), *cls.measures(chosen)]}
         if key not in known:
-            raise ConfigError("training.metric", f"there is no '{key}'", nearest(key, [*known, *cls.metrics()]))
+            raise ConfigError("training.metric", f"there is no '{key}'", nearest(key, [*known, *cls.answer.metrics()]))
         measure = known[key]
         if measure.higher_is_better is None:
             problem = f"'{key}' cannot choose: neither more nor less of it is better"
             raise ConfigError("training.metric", problem, cls.metric)
         return measure
-
-    @classmethod
-    def metrics(cls) -> Iterator[str]:
-        """Return the keys of the metrics that settings may name for the answers."""
-        rows: Mapping[str, Any] = {name: METRICS[name] for name in METRICS}
-        return (name for name, row in rows.items() if row.judges == cls.answers)
-
-    @classmethod
-    def confusion(cls, examples: Examples, answers: Sequence[str]) -> Confusion | None:
-        """Return which labels are taken for which; None where answers are no labels, or there are none."""
-        return None
 
     def losses(self, model: Model, batches: Iterable[Batch], examples: Examples) -> Statistics:
         """Return (example, 2): nats of each, and the items they are a sum over; `batches` are those of `held`."""

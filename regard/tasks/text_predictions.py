@@ -44,32 +44,6 @@ def rows_of(sequences: Sequences) -> list[list[int]]:
     return [[token for token in ids if token != PAD] for ids in sequences.items.tolist()]
 
 
-def unedited(ids: Sequence[int], reference: Sequence[int]) -> list[bool]:
-    """Return which ids stay as they are when the fewest edits (insert, delete, substitute) make them the reference.
-
-    Of several ways with as few edits it is one in which most ids stay.
-    """
-    edit = len(ids) + 1  # costs more than all ids that may stay give back
-    costs = [[edit * place for place in range(len(reference) + 1)]]  # of the first ids → the first of the reference
-    for row, one in enumerate(ids, start=1):
-        above, line = costs[-1], [edit * row]
-        for place, other in enumerate(reference, start=1):
-            both = above[place - 1] + (-1 if one == other else edit)
-            line.append(min(both, above[place] + edit, line[-1] + edit))
-        costs.append(line)
-    kept, row, place = [False] * len(ids), len(ids), len(reference)
-    while row and place:
-        same = ids[row - 1] == reference[place - 1]
-        if costs[row][place] == costs[row - 1][place - 1] + (-1 if same else edit):
-            row, place = row - 1, place - 1
-            kept[row] = same
-        elif costs[row][place] == costs[row - 1][place] + edit:
-            row -= 1
-        else:
-            place -= 1
-    return kept
-
-
 def unknown_script(text: str, column: TextColumn) -> bool:
     """Return whether most letters of a text are in no piece of the vocabulary: training never saw their script."""
     if column.alphabet.issuperset(text.replace(" ", "")):

@@ -12,7 +12,6 @@ from regard.documents.plain_text import plain_document
 from regard.documents.unknown_words import copy_unknown_words
 from regard.explain.alignment import align
 from regard.explain.maps import attention_maps
-from regard.explain.tokens import words_of
 from regard.models import Generator, Model
 from regard.models.model import WrittenColumn
 from regard.pieces import END
@@ -24,7 +23,6 @@ from regard.tasks.text_predictions import (
     loop_of,
     rows_of,
     text_prediction,
-    unedited,
     unknown_script,
     without_loop,
 )
@@ -40,7 +38,7 @@ class TranslationTask(Task):
     validates = ("bleu", "chrf")
     translated = "source"
     starts: ClassVar[Mapping[str, Any]] = {"taken": {"deliberation": ("attention", "head", "tied")}}
-    wording = Wording("sentences", "words of the source", "decode sentences", "pieces")
+    wording = Wording("sentences", "words of the source", "decode sentences")
 
     @property
     def source(self) -> TextColumn:
@@ -93,17 +91,6 @@ class TranslationTask(Task):
         ids = prediction.ids if isinstance(prediction, TextPrediction) else None
         target = self.target.encode(prediction.text) if ids is None else ids
         return {"source": self.source.encode(prediction.source), "target": target}
-
-    def correct_items(self, prediction: Prediction, answer: str) -> list[bool]:
-        """Return which pieces the right translation has there, too: those that stay when it is made of this one."""
-        written = cast(TextPrediction, prediction).ids
-        ids = self.target.encode(prediction.text) if written is None else written
-        return unedited(ids, self.target.encode(answer))
-
-    def word_items(self, prediction: Prediction) -> list[list[int]]:
-        """Return the pieces of each word."""
-        ids = cast(TextPrediction, prediction).ids or []
-        return [word.pieces for word in words_of(self.target.pieces(ids))]
 
     def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
         """The best hypothesis of each source, the rest of the n best as its alternatives."""

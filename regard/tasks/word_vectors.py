@@ -1,11 +1,12 @@
 """Word vectors: how well the words of a text tell each other, and which words are near."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 
+from regard.answers.neighbours import NeighboursAnswer
 from regard.arrays import Longs
 from regard.config import Doc
 from regard.config.bounds import Fraction, Share, Size
@@ -71,7 +72,7 @@ class WordVectorsTask(Task):
     model = "skip_gram"
     contract: ClassVar[Any] = WordVectors
     metric = "loss"
-    answers = "neighbours"
+    answer = NeighboursAnswer()
     wording = Wording("lines", "words of the line", "find neighbours")
     defaults: ClassVar[Mapping[str, Any]] = {
         "objective": {"name": "likelihood", "label_smoothing": 0.0},
@@ -176,11 +177,6 @@ class WordVectorsTask(Task):
     def likelihoods(cls) -> list[Measure]:
         """Nats of a word with its negatives."""
         return [LikelihoodMeasure("loss", "words", unit="nats")]
-
-    @classmethod
-    def metrics(cls) -> Iterator[str]:
-        """None: neighbours have no reference."""
-        return iter(())
 
     def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
         """Return the nearest words of each text; the score is the cosine of the first."""

@@ -12,11 +12,11 @@ from small_runs import regard as call
 from typer.testing import CliRunner
 
 from regard import load
+from regard.answers import ANSWERS, Answer
 from regard.cli.app import app
 from regard.explain.quality import QUALITY_FEATURES
 from regard.reports import confidence
 from regard.runs.measurements import CALIBRATION
-from regard.tasks import TASKS, Task, task_class
 
 SIDES = {"source": "a.en", "target": "a.de"}
 
@@ -144,9 +144,9 @@ def test_a_run_that_is_an_ensemble_keeps_nothing(translator, tmp_path):
 
 
 def test_what_is_right_or_wrong_has_a_name():
-    """Of each task that judges the items of an answer, and of no other."""
-    judging = {name for name in TASKS if task_class(name).correct_items is not Task.correct_items}
-    assert judging == {name for name in TASKS if task_class(name).wording.items}
+    """Of each kind of answer that judges its items, and of no other."""
+    judging = {name for name, row in ANSWERS.items() if type(row).correct_items is not Answer.correct_items}
+    assert judging == {name for name, row in ANSWERS.items() if row.items}
 
 
 def test_lines_that_are_not_sure_enough_have_no_answer(classifier):

@@ -10,7 +10,7 @@ HEAVY = {  # what only drawing, judging, training, serving, compiling or other k
     "matplotlib", "rich", "jinja2", "sacrebleu", "docx", "lxml", "pysubs2", "babel", "fastapi", "uvicorn", "pytest",
     "transformers", "numpy.testing", "tensorboard", "torch._dynamo", "torch._inductor",
     "torch.nn.attention.flex_attention", "regard.training.trainer", "regard.training.progress", "regard.runs.training",
-    "regard.explain.pictures", "regard.explain.terminal", "regard.documents.files.docx", "regard.documents.files.srt",
+    "regard.explain.pictures", "regard.answers.terminal", "regard.documents.files.docx", "regard.documents.files.srt",
 }  # fmt: skip
 LOADED = """
 import sys
@@ -47,9 +47,9 @@ def test_predict_loads_nothing_heavy_that_it_does_not_use(tmp_path):
 
 def test_names_of_a_package_are_loaded_at_first_use():
     probe = (
-        "import sys, regard.explain as one; print('rich' in sys.modules, one.show.__module__, 'rich' in sys.modules)"
+        "import sys, regard.answers as one; print('rich' in sys.modules, one.show.__module__, 'rich' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "regard.explain.terminal", "True"]
+    assert done.stdout.split() == ["False", "regard.answers.terminal", "True"]
     with pytest.raises(ImportError, match="'shown'"):
-        from regard.explain import shown  # noqa: F401  there is none
+        from regard.answers import shown  # noqa: F401  there is none

@@ -4,18 +4,10 @@ import json
 
 import pytest
 
+from regard.answers import LabelPrediction, NearestPrediction, NumbersPrediction, SpanPrediction, TagsPrediction
 from regard.explain import to_json
 from regard.predictor.line_answers import LineFormat
-from regard.results import (
-    DocumentPrediction,
-    LabelPrediction,
-    NearestPrediction,
-    NumbersPrediction,
-    Prediction,
-    SpanPrediction,
-    TagsPrediction,
-    TextPrediction,
-)
+from regard.results import DocumentPrediction, Prediction, TextPrediction
 
 MADE = {
     Prediction: {},

@@ -5,9 +5,10 @@ import torch
 from tasks import engine_of
 from weighed import QUESTIONS, translator
 
+from regard.answers import show
 from regard.data.columns import learn_columns
 from regard.data.examples import Example
-from regard.explain import show, to_json
+from regard.explain import to_json
 from regard.explain.relevance import RELEVANCES
 from regard.models import MODELS
 from regard.predictor import Predictor

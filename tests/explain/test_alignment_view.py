@@ -9,8 +9,9 @@ from networks import build_language_model
 from rich.console import Console
 from tasks import language_model_of
 
+from regard.answers import show
 from regard.errors import RegardError
-from regard.explain import by_words, show, svg
+from regard.explain import by_words, svg
 from regard.explain.alignment_view import OWN, START, alignment_view
 from regard.explain.maps import without_end
 from regard.registry import Choice

@@ -7,8 +7,8 @@ import pytest
 from explanations import of_hops, of_label
 from rich.console import Console
 
-from regard.explain import show
-from regard.results import AttentionMap, LabelPrediction, Prediction, SpanPrediction, TagsPrediction
+from regard.answers import LabelPrediction, SpanPrediction, TagsPrediction, show
+from regard.results import AttentionMap, Prediction
 
 TOKENS = [" a", " fine", " film", "</s>"]
 

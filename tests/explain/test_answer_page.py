@@ -6,9 +6,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from explanations import of_hops, of_label
 
+from regard.answers import LabelPrediction, SpanPrediction, TagsPrediction
 from regard.explain import page, to_json
 from regard.predictor.predictions import Predictions
-from regard.results import AttentionMap, LabelPrediction, SpanPrediction, TagsPrediction
+from regard.results import AttentionMap
 from regard.tasks.label_task import NOTHING, UNREAD
 
 pytestmark = pytest.mark.slow

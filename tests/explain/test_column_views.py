@@ -10,8 +10,9 @@ import torch
 from explanations import of_label
 from rich.console import Console
 
+from regard.answers import show
 from regard.attention import EACH, Attended, Recorded, Role
-from regard.explain import by_words, png_of, show, svg_of, to_json
+from regard.explain import by_words, png_of, svg_of, to_json
 from regard.explain.alignment_view import alignment_views
 from regard.explain.maps import apart, attention_maps
 from regard.results import AttentionMap, Explanation, Prediction

@@ -2,18 +2,10 @@
 
 import pytest
 
+from regard.answers import LabelPrediction, TagsPrediction
 from regard.explain import to_json
 from regard.explain.maps import without_end
-from regard.results import (
-    AttentionMap,
-    ColumnLink,
-    Explanation,
-    LabelPrediction,
-    Prediction,
-    TagsPrediction,
-    TokenRole,
-    Tokens,
-)
+from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TokenRole, Tokens
 
 GIVEN, WRITTEN, LABEL, ITEMS, DERIVED, ASIDE = TokenRole
 READ, OFFSETS = [" ein", " hund", "</s>"], [[0, 3], [4, 8], None]

@@ -11,10 +11,11 @@ from rich.console import Console
 from small_runs import regard as command
 
 import regard
-from regard.explain import render, svg_of, to_json
+from regard.answers import LabelPrediction, render
+from regard.explain import svg_of, to_json
 from regard.explain.scale import SHADES
 from regard.explain.token_weights import token_weights
-from regard.results import AttentionMap, LabelPrediction
+from regard.results import AttentionMap
 
 TEXT = "The plot is dull but the ending isn't good"
 TOKENS = [" the", "<unk>", " is", "<unk>", " but", " the", "<unk>", " isnt", " good", "</s>"]

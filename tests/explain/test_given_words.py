@@ -6,9 +6,10 @@ import re
 import pytest
 from explanations import of_label
 
+from regard.answers import LabelPrediction
 from regard.explain import by_words, png_of, svg_of, to_json
 from regard.explain.tokens import given_words, words_of
-from regard.results import AttentionMap, ColumnLink, LabelPrediction
+from regard.results import AttentionMap, ColumnLink
 
 FIRST, SECOND = "👀 Rutgers isn't", "The plot"
 COLUMNS = {

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from regard.explain import show, svg_of, to_json
+from regard.answers import show
+from regard.explain import svg_of, to_json
 from regard.explain.alignment_view import alignment_views
 from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TokenRole, Tokens
 

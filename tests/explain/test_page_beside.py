@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from regard.answers.terminal import beside_lines
 from regard.explain import page, to_json
-from regard.explain.terminal import beside_lines
 from regard.results import AttentionMap, Explanation, TextPrediction, TokenRole, Tokens
 
 HOSTILE = "<img/src=x/onerror=alert(1)>"

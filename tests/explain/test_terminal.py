@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from regard.explain import show
-from regard.explain.terminal import heat_map
+from regard.answers import show
+from regard.answers.terminal import heat_map
 from regard.results import Explanation, Prediction
 
 

@@ -8,7 +8,8 @@ from networks import build_translator
 from rich.console import Console
 from tasks import translation_of
 
-from regard.explain import show, to_json
+from regard.answers import show
+from regard.explain import to_json
 from regard.models import AttentionSettings
 from regard.registry import Choice
 from regard.text import train_tokenizer

@@ -13,17 +13,10 @@ from typing import Any
 
 from explanations import of_label
 
+from regard.answers import LabelPrediction, TagsPrediction
 from regard.explain import page, to_json
 from regard.explain.frame import filled
-from regard.results import (
-    AttentionMap,
-    Explanation,
-    LabelPrediction,
-    Prediction,
-    SearchNode,
-    SearchTree,
-    TagsPrediction,
-)
+from regard.results import AttentionMap, Explanation, Prediction, SearchNode, SearchTree
 
 LAYERS, HEADS = 2, 3
 PLACEHOLDER = re.compile(r"\{\w+\}")

@@ -13,16 +13,9 @@ import uvicorn
 from explanations import of_label
 from starlette.testclient import TestClient
 
+from regard.answers import LabelPrediction
 from regard.documents.glossary import Glossary, uses
-from regard.results import (
-    AttentionMap,
-    ColumnLink,
-    Explanation,
-    LabelPrediction,
-    Prediction,
-    TermReport,
-    TextPrediction,
-)
+from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TermReport, TextPrediction
 from regard.serve.app import create_app
 from regard.serve.engine import Batched, Engines, Options, ServingError
 from regard.serve.server import Server, listening

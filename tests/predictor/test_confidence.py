@@ -6,17 +6,11 @@ import pytest
 from networks import build_translator
 from tasks import engine_of, translation_of
 
+from regard.answers import LabelPrediction, SpanPrediction, TagsPrediction
 from regard.predictor import Predictor
 from regard.predictor.confidence import abstained
 from regard.registry import Choice
-from regard.results import (
-    DocumentPrediction,
-    LabelPrediction,
-    Prediction,
-    SpanPrediction,
-    TagsPrediction,
-    TextPrediction,
-)
+from regard.results import DocumentPrediction, Prediction, TextPrediction
 from regard.statistical.calibration import CALIBRATIONS, Calibrations
 from regard.text import train_tokenizer
 

@@ -5,13 +5,14 @@ from networks import build_translator
 from rich.console import Console
 from tasks import engine_of, translation_of
 
+from regard.answers import LabelPrediction, show
+from regard.answers.terminal import search_lines
 from regard.decoding import BeamSearch, SamplingSearch
 from regard.errors import ConfigError
-from regard.explain import show, to_json
-from regard.explain.terminal import search_lines
+from regard.explain import to_json
 from regard.predictor import Predictor
 from regard.registry import Choice
-from regard.results import LabelPrediction, SearchNode, SearchTree, TextPrediction
+from regard.results import SearchNode, SearchTree, TextPrediction
 from regard.serve.engine.wire import HEAD, from_plain, packed, to_plain, unpacked
 from regard.text import train_tokenizer
 

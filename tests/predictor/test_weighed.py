@@ -6,9 +6,10 @@ from networks import build_translator, columns_of
 from tasks import engine_of, language_model_of, predictor_of, translation_of
 from torch.testing import assert_close
 
+from regard.answers import show
 from regard.data.columns import LabelColumn, TextColumn
 from regard.errors import ConfigError
-from regard.explain import show, to_json
+from regard.explain import to_json
 from regard.explain.alignment import align
 from regard.explain.alignment_head import heads_of
 from regard.explain.alignment_view import alignment_view

@@ -6,12 +6,12 @@ from small_runs import regard as command
 from torch.testing import assert_close
 
 import regard
+from regard.answers import NumbersPrediction
 from regard.attention import recording
 from regard.data.columns.numbers import NumbersColumn
 from regard.models import MODELS, Model
 from regard.registry import Choice
 from regard.reports import evaluate
-from regard.results import NumbersPrediction
 from regard.tasks.algorithmic import AlgorithmicTask
 
 BITS = {"given": ["1 0; 0 1; 1 1", "0 1", "1 1; 1 0"]}

@@ -8,9 +8,9 @@ from rich.console import Console
 from small_runs import regard as command
 
 import regard
+from regard.answers import show
 from regard.data.columns import learn_columns
 from regard.data.examples import Example
-from regard.explain import show
 from regard.models import MODELS
 from regard.registry import Choice
 from regard.reports import evaluate

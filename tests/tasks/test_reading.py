@@ -10,14 +10,14 @@ from rich.console import Console
 from small_runs import regard as command
 
 import regard
+from regard.answers import SpanPrediction, show
 from regard.data.columns import learn_columns
 from regard.data.examples import Example
 from regard.errors import DataError
-from regard.explain import show, to_json
+from regard.explain import to_json
 from regard.models import MODELS
 from regard.registry import Choice
 from regard.reports import evaluate
-from regard.results import SpanPrediction
 from regard.tasks.outcome import outcome_of
 from regard.tasks.reading import ReadingTask
 

@@ -10,11 +10,11 @@ from regard.data.examples import Example
 from regard.data.readers.lines import encoding_hint, told
 from regard.data.readers.reader import FileName, FileReader
 from regard.errors import DataError, PartError
+from regard.results import BETWEEN_ANSWERS
 from regard.text.clean import without_surrogates
 
 _LARGEST = 2**28  # bytes of a file, unpacked: it is held as a whole
 _COLUMNS = ("passage", "question", "answer")
-BETWEEN = "\n"  # two gold answers
 _READ = "SQuAD is {data: [{paragraphs: [{context, qas: [{question, answers: [{text}]}]}]}]}; rows of objects are .jsonl"
 
 
@@ -46,7 +46,11 @@ class SquadReader(FileReader):
                     number += 1
                     answers = [] if question.get("is_impossible") is True else _listed(path, question, "answers")
                     golds = dict.fromkeys(_text(path, one, "text", number) for one in answers)
-                    texts = (passage, _text(path, question, "question", number), BETWEEN.join(filter(None, golds)))
+                    texts = (
+                        passage,
+                        _text(path, question, "question", number),
+                        BETWEEN_ANSWERS.join(filter(None, golds)),
+                    )
                     yield Example(number, dict(zip(_COLUMNS, texts, strict=True)))
         if not number:
             raise DataError(path, "there is no question in it", hint=_READ)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from regard.answers import ANSWERS
 from regard.documents.numeral_faults import compared
 from regard.errors import nearest
 from regard.explain.page import to_json
@@ -31,7 +32,7 @@ def router(service: Service) -> APIRouter:
         """Ask any model: a label with probabilities, a tag for each word, a place in a text, or a text."""
         question = models.PredictQuestion.of(await admitted(service, request, read_values))
         engine = _asked_engine(service, question.model)
-        if question.n_best > 1 and engine.info["answers"] != "text":
+        if question.n_best > 1 and not ANSWERS[engine.info["answers"]].written:
             raise bad(f"Invalid request: n_best: {engine.name} writes no texts to choose among")
         lines = _lines(engine, question)
         check_sizes(lines, service.settings)
@@ -91,7 +92,7 @@ def _lines(engine: Predicts, question: models.PredictQuestion) -> list[str]:
 
 def _blank(engine: Predicts, lines: Sequence[str]) -> dict[int, Prediction]:
     """Empty answers, by their numbers, to what has nothing to judge; what writes may go on from nothing."""
-    if engine.info["answers"] == "text":
+    if ANSWERS[engine.info["answers"]].written:
         return {}
     told = {number: empty_answer(engine.given, line) for number, line in enumerate(lines)}
     return {number: one for number, one in told.items() if one is not None}

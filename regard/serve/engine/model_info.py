@@ -23,7 +23,7 @@ def info_of(predictor: Predictor) -> dict[str, Any]:
         "task": experiment.task.name,
         "given": list(task.inputs),
         "predicted": task.last,
-        "answers": task.answers,
+        "answers": task.answer.name,
         "translates": translated is not None,
         "read_together": task.read_together,
         "source": source,

@@ -11,6 +11,7 @@ from dataclasses import fields
 from itertools import chain
 from typing import Any
 
+from regard.answers import ANSWERS
 from regard.results import (
     AttentionMap,
     ColumnLink,
@@ -28,7 +29,7 @@ from regard.results import (
 
 HEAD = 8  # bytes that hold the length, the highest first
 
-_KINDS = {kind.__name__: kind for kind in Prediction.__subclasses__()}  # of answers
+_KINDS = {kind.__name__: kind for row in ANSWERS.values() for kind in row.records}  # of answers
 _FIELDS = {name: tuple(field.name for field in fields(kind)) for name, kind in _KINDS.items()}
 _EXPLANATION = tuple(field.name for field in fields(Explanation))
 

@@ -201,7 +201,7 @@ def rehearse(answering: Answering) -> None:
     task = answering.predictor.task
     few = as_line(task.vocabularies[name].spread(1) for name in task.inputs)
     answering.predict([few], Options())
-    if task.answers == "text":
+    if task.answer.written:
         answering.predict([few], Options(n_best=2))
         answering.predict([few], Options(prefix=task.vocabularies[task.last].spread(1)))
 

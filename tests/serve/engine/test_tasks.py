@@ -7,8 +7,8 @@ import pytest
 from classifiers import LABELS, tiny_classifier_in
 from small_runs import regard
 
+from regard.answers import LabelPrediction
 from regard.predictor import load
-from regard.results import LabelPrediction
 from regard.serve.engine.answering import Answering, Refused
 from regard.serve.engine.looking import Looking
 from regard.serve.engine.options import Options

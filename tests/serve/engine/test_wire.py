@@ -6,19 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.results import (
-    AttentionMap,
-    ColumnLink,
-    Explanation,
-    LabelPrediction,
-    SpanPrediction,
-    TagsPrediction,
-    TermReport,
-    TermUse,
-    TextPrediction,
-    TokenRole,
-    Tokens,
-)
+from regard.answers import LabelPrediction, SpanPrediction, TagsPrediction
+from regard.results import AttentionMap, ColumnLink, Explanation, TermReport, TermUse, TextPrediction, TokenRole, Tokens
 from regard.serve.engine.wire import HEAD, from_plain, heard, packed, to_plain, unpacked
 
 numbers = st.floats(allow_nan=False)

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from regard.tasks.text_predictions import unedited
+from regard.answers.text import unedited
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""Answers that are no texts, on a terminal: labels with bars, words coloured by weight, tags, places, tables."""
+"""What terminals show of answers: labels with bars, words coloured by weight, tags, places, tables, and texts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from textwrap import TextWrapper
@@ -18,46 +18,57 @@ WEAK, STRONG = (238, 240, 255), (129, 120, 255)  # backgrounds, from the weakest
 FAINT = 0.12  # of the strongest word: below, a word has no background
 BAR = 24  # cells of a whole bar
 FEW, NAMED, LEAST = 6, 3, 0.03  # labels with a bar; words that are named, and the least share of one
+DrawColumn = Callable[[str, int, TokenWeights | None], RenderableType]
+
 UNSURE = 0.5  # probability below which a tag has a question mark
 
 
-def answer_lines(prediction: Prediction) -> list[RenderableType]:
-    """Return what stands for a label, tags or a place: the answer, and its columns with what was looked at."""
-    if prediction.answers not in {"label", "tags", "span"}:
-        return []
+def heading(prediction: Prediction) -> Text:
+    """Return the answer in one line."""
+    return Text(visible_line(prediction.text), "bold")
+
+
+def written(prediction: Prediction) -> Text:
+    """Return what was given, and the text that was written."""
+    head = Text.assemble(
+        (visible_line(prediction.source), "dim"), "\n", heading(prediction), f"  {prediction.score:.3f}"
+    )
+    if not prediction.finished:
+        head.append("  cut off at the length limit", "yellow")
+    return head
+
+
+def columns_of(prediction: Prediction, column: DrawColumn) -> Iterator[RenderableType]:
+    """Return the given columns, each as `column` draws it, with what was looked at.
+
+    `column` gets the text, its first character among those of all columns, and the weights of its tokens.
+    """
     values, found = prediction.source.split("\t"), prediction.explanation
     names = [*found.columns][: len(values)] if found is not None else []
     weighed = {} if found is None else {one.column: one for one in token_weights(found)}
-    parts: list[RenderableType] = []
-    if prediction.answers != "tags":
-        parts.append(Text(visible_line(prediction.text), "bold"))
-    if prediction.label_probabilities():
-        parts.append(_bars(prediction.label_probabilities()))
     start = 0
     for value, name in zip_longest(values, names, fillvalue=""):
         if len(names) > 1:
-            parts.append(Text(name, "dim"))
-        parts.append(_column(prediction, value, start, weighed.get(name)))
+            yield Text(name, "dim")
+        yield column(value, start, weighed.get(name))
         if name in weighed:
-            parts.append(Text(_named(value, weighed[name]), "dim"))
+            yield Text(_named(value, weighed[name]), "dim")
         start += len(value) + 1
-    return [*parts, *(_table(one) for one in weighed.values() if one.column not in names)]
+    yield from (_table(one) for one in weighed.values() if one.column not in names)
 
 
-def _column(prediction: Prediction, text: str, start: int, seen: TokenWeights | None) -> RenderableType:
-    """A given text, which begins at that character of all, with what there is to say of its words."""
-    details = prediction.details()
-    match prediction.answers:
-        case "tags":
-            return TaggedWords(details["words"], details["tags"], details["probabilities"])
-        case "span":
-            first, last = max(details["start"] - start, 0), min(details["end"] - start, len(text))
-            return ColouredText(text, [(first, last, 1.0)] if first < last else [])
-    return ColouredText(text, _marks(text, seen))
+def coloured_words(text: str, start: int, seen: TokenWeights | None) -> RenderableType:
+    """Return a text with each word coloured by how much it was looked at; the strongest has 1."""
+    if seen is None:
+        return ColouredText(text, [])
+    weights = seen.of_words()
+    most = max(map(abs, weights), default=0.0) or 1.0
+    pairs = zip(seen.places(text), weights, strict=True)
+    return ColouredText(text, [(*place, weight / most) for place, weight in pairs if place is not None])
 
 
-def _bars(probabilities: Mapping[str, float]) -> Text:
-    """A line for each of the likeliest labels."""
+def bars(probabilities: Mapping[str, float]) -> Text:
+    """Return a line for each of the likeliest labels."""
     ranked = sorted(probabilities.items(), key=lambda pair: -pair[1])
     labels = [visible_line(label) for label, _ in ranked[:FEW]]
     wide, text = max(map(cell_len, labels)), Text()
@@ -68,17 +79,6 @@ def _bars(probabilities: Mapping[str, float]) -> Text:
         text.append(f"  {len(ranked) - FEW} more\n", "dim")
     text.rstrip()
     return text
-
-
-def _marks(text: str, seen: TokenWeights | None) -> list[tuple[int, int, float]]:
-    """Each word of a text as (start, end, strength); the strongest has 1."""
-    if seen is None:
-        return []
-    weights = seen.of_words()
-    most = max(map(abs, weights), default=0.0) or 1.0
-    return [
-        (*place, weight / most) for place, weight in zip(seen.places(text), weights, strict=True) if place is not None
-    ]
 
 
 def _named(text: str, seen: TokenWeights) -> str:

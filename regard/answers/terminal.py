@@ -7,9 +7,9 @@ from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
+from regard.answers import answer_of
 from regard.explain.alignment import Weights, aligned_words, merge, word_alignment
 from regard.explain.alignment_view import AlignmentView, alignment_views
-from regard.explain.answer_lines import answer_lines
 from regard.explain.diagnosis import word_places
 from regard.explain.scale import SHADES, amount, are_shares, largest, legend, scaled, shade
 from regard.explain.token_weights import without_questions
@@ -35,10 +35,10 @@ def show(predictions: Iterable[Prediction], console: Console | None = None) -> N
 
 def render(prediction: Prediction) -> RenderableType:
     """One prediction as something rich prints. Tokens are never read as markup and cannot send control sequences."""
-    found, parts = prediction.explanation, answer_lines(prediction)
-    if parts and found is not None:
+    answer, found = answer_of(prediction), prediction.explanation
+    if answer.shows_given and found is not None:
         found = without_questions(found)
-    parts = parts or [_written(prediction)]
+    parts = [*answer.lines(prediction)]
     if prediction.warning:
         parts.append(Text(visible_line(prediction.warning), "yellow"))
     report = prediction.lexicon_report()
@@ -52,19 +52,6 @@ def render(prediction: Prediction) -> RenderableType:
     for rank, other in enumerate(prediction.alternatives, start=2):
         parts.append(Text.assemble((f"{rank}. ", "dim"), visible_line(other.text), (f"  {other.score:.3f}", "dim")))
     return Group(*parts, Text())
-
-
-def _written(prediction: Prediction) -> Text:
-    """What was given, and the text that was written."""
-    head = Text.assemble(
-        (visible_line(prediction.source), "dim"),
-        "\n",
-        (visible_line(prediction.text), "bold"),
-        f"  {prediction.score:.3f}",
-    )
-    if not prediction.finished:
-        head.append("  cut off at the length limit", "yellow")
-    return head
 
 
 def _maps(seen: AlignmentView) -> list[RenderableType]:

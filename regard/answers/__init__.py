@@ -1,0 +1,53 @@
+"""Kinds of answers: their predictions, how they are judged and calibrated, and how they are shown. One file a row.
+
+>>> answer_of(prediction).lines(prediction)  # what a terminal shows of it
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from regard.answers.answer import Answer
+from regard.answers.label import LabelAnswer, LabelPrediction
+from regard.answers.neighbours import NearestPrediction, NeighboursAnswer
+from regard.answers.numbers import NumbersAnswer, NumbersPrediction
+from regard.answers.span import SpanAnswer, SpanPrediction
+from regard.answers.tags import TagsAnswer, TagsPrediction
+from regard.answers.text import ContinuationAnswer, FillingAnswer, TextAnswer
+from regard.lazy import at_first_use
+from regard.results import Prediction
+
+if TYPE_CHECKING:
+    from regard.answers.terminal import render, show
+else:  # who only predicts draws nothing
+    __getattr__ = at_first_use(__name__, terminal="render, show")
+
+ANSWERS: Mapping[str, Answer[Any]] = {
+    "continuation": ContinuationAnswer(),
+    "filling": FillingAnswer(),
+    "label": LabelAnswer(),
+    "neighbours": NeighboursAnswer(),
+    "numbers": NumbersAnswer(),
+    "span": SpanAnswer(),
+    "tags": TagsAnswer(),
+    "text": TextAnswer(),
+}
+_ROWS = {record: row for row in ANSWERS.values() for record in row.records}
+
+
+def answer_of(prediction: Prediction) -> Answer[Any]:
+    """Return the row of a prediction."""
+    return _ROWS[type(prediction)]
+
+
+__all__ = [
+    "ANSWERS",
+    "Answer",
+    "LabelPrediction",
+    "NearestPrediction",
+    "NumbersPrediction",
+    "SpanPrediction",
+    "TagsPrediction",
+    "answer_of",
+    "render",
+    "show",
+]

@@ -1,0 +1,80 @@
+"""The contract of answers: what a prediction of one kind is, how it is judged, and how it is shown."""
+
+from abc import ABC
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from regard.errors import ConfigError
+from regard.evaluation import METRICS
+from regard.evaluation.confusion import Confusion
+from regard.results import Prediction
+
+if TYPE_CHECKING:  # a server reads answers without torch, and prints none
+    from rich.console import RenderableType
+
+    from regard.data.columns import Column, TextColumn
+
+P = TypeVar("P", bound=Prediction)
+
+
+class Answer(ABC, Generic[P]):
+    """A kind of answer. A row of ANSWERS; it keeps nothing.
+
+    Its items are the pieces of a text, the tags, the label: each is right or not, which a calibration learns from.
+    """
+
+    name: ClassVar[str]  # as metrics, readers and the API say it
+    records: ClassVar[tuple[type[Prediction], ...]] = ()  # the predictions that only answers of this kind are
+    items: ClassVar[str] = ""  # what its items are called; "": none of it is right or wrong by itself
+    calibration: ClassVar[str] = "platt"  # row of CALIBRATIONS: an item is right or not, and which more often?
+    between: ClassVar[str | None] = None  # what stands between several right answers of an example
+    written: ClassVar[bool] = False  # by a search, which may find several
+    closed_set: ClassVar[bool] = False  # one label of those that training has seen
+    counts_given: ClassVar[bool] = False  # speeds are told in tokens of what is given, not of the answer
+    shows_given: ClassVar[bool] = False  # its lines show the words that were given with what was looked at
+
+    def metrics(self) -> list[str]:
+        """Return the rows of METRICS that judge it."""
+        rows: dict[str, Any] = {name: METRICS[name] for name in METRICS}
+        return [name for name, row in rows.items() if row.judges == self.name]
+
+    def can_show(self, column: "Column") -> bool:
+        """Return whether a column keeps what answers are made of, or shown with."""
+        return True
+
+    def choices(self, prediction: P) -> list[list[float]]:
+        """Return the probabilities (item, choice) of an answer that a calibration mends.
+
+        By default of two choices: what an item of the answer has, and what all others have together.
+        """
+        return [[one, 1 - one] for one in prediction.item_probabilities()]
+
+    def recalibrated(self, prediction: P, probabilities: Sequence[Sequence[float]]) -> P:
+        """Return a prediction with others (item, choice) in place of its `choices`; the answer stays what it is."""
+        return replace(prediction, confidences=[one[0] for one in probabilities])
+
+    def correct_items(self, prediction: P, right: str, column: "TextColumn") -> list[bool]:
+        """Return which items of an answer are right, given the right one, which stands in `column`.
+
+        Raises ConfigError where none can be.
+        """
+        raise ConfigError("task", "has no items that are right or wrong", "use another run")
+
+    def right_choices(self, prediction: P, right: str, column: "TextColumn") -> list[int]:
+        """Return which of the `choices` of each item is right; nothing where the right answer is not among them."""
+        return [0 if correct else 1 for correct in self.correct_items(prediction, right, column)]
+
+    def word_items(self, prediction: P, column: "TextColumn") -> list[list[int]]:
+        """Return the places of the items that make up each word of an answer."""
+        return [[place] for place in range(len(prediction.item_probabilities()))]
+
+    def confusion(self, answers: Sequence[str], references: Sequence[str]) -> Confusion | None:
+        """Return which labels are taken for which; None where answers are no labels."""
+        return None
+
+    def lines(self, prediction: P) -> "Iterator[RenderableType]":
+        """Return what a terminal shows of an answer, beside its explanation."""
+        from regard.answers.drawing import written  # rich is loaded with what prints
+
+        yield written(prediction)

@@ -1,0 +1,81 @@
+"""One label of a closed set."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from regard.answers.answer import Answer
+from regard.evaluation.confusion import Confusion, confusion_of
+from regard.results import Prediction
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from regard.data.columns import TextColumn
+
+
+@dataclass(frozen=True, repr=False)
+class LabelPrediction(Prediction):
+    """One label of a closed set: `text` is its name."""
+
+    answers = "label"
+    probabilities: Mapping[str, float] = field(default_factory=dict, kw_only=True)  # of every label
+
+    def label_probabilities(self) -> Mapping[str, float]:
+        """The probability of every label."""
+        return self.probabilities
+
+    def item_probabilities(self) -> list[float]:
+        """That of the label."""
+        return [self.probabilities[self.text]] if self.text in self.probabilities else []
+
+    def details(self) -> dict[str, Any]:
+        """The probability of every label."""
+        return {**super().details(), "probabilities": dict(self.probabilities)}
+
+
+class LabelAnswer(Answer[LabelPrediction]):
+    """A label with the probability of every label. A calibration mends all of them at once."""
+
+    name = "label"
+    records = (LabelPrediction,)
+    items = "labels"
+    calibration = "temperature"  # the likeliest label stays the likeliest
+    closed_set = counts_given = shows_given = True
+
+    def choices(self, prediction: LabelPrediction) -> list[list[float]]:
+        """Return the probabilities of all labels, by their names."""
+        found = prediction.label_probabilities()
+        return [[found[name] for name in sorted(found)]] if found else []
+
+    def recalibrated(self, prediction: LabelPrediction, probabilities: Sequence[Sequence[float]]) -> LabelPrediction:
+        """Return a prediction with other probabilities of labels; its score is the logarithm of that of the answer."""
+        before = prediction.probabilities
+        mended = dict(zip(sorted(before), probabilities[0], strict=True))
+        again, sure = {name: mended[name] for name in before}, mended[prediction.text]
+        score = float(np.log(max(sure, np.finfo(float).tiny)))
+        return replace(prediction, probabilities=again, confidences=[sure], score=score)
+
+    def correct_items(self, prediction: LabelPrediction, right: str, column: "TextColumn") -> list[bool]:
+        """Return whether the label is right."""
+        return [prediction.text == right.strip()]
+
+    def right_choices(self, prediction: LabelPrediction, right: str, column: "TextColumn") -> list[int]:
+        """Return the place of the right label; nothing for one that training never saw."""
+        names = sorted(prediction.label_probabilities())
+        return [names.index(right.strip())] if right.strip() in names else []
+
+    def confusion(self, answers: Sequence[str], references: Sequence[str]) -> Confusion | None:
+        """Return which labels are taken for which."""
+        return confusion_of(answers, references) if answers else None
+
+    def lines(self, prediction: LabelPrediction) -> "Iterator[RenderableType]":
+        """Return the label, a bar for each of the likeliest, and the texts, what was looked at coloured."""
+        from regard.answers.drawing import bars, coloured_words, columns_of, heading
+
+        yield heading(prediction)
+        if prediction.label_probabilities():
+            yield bars(prediction.label_probabilities())
+        yield from columns_of(prediction, coloured_words)

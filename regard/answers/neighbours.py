@@ -1,0 +1,31 @@
+"""Words or documents that are near to a text."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from regard.answers.answer import Answer
+from regard.results import Prediction
+
+
+@dataclass(frozen=True, repr=False)
+class NearestPrediction(Prediction):
+    """What is near to a text: `text` has the names, tabs between them, the nearest first."""
+
+    nearest: list[tuple[str, float]] = field(default_factory=list, kw_only=True)  # names with their cosines
+    vector: list[float] = field(default_factory=list, kw_only=True)  # of the text
+
+    def __post_init__(self) -> None:
+        """JSON has lists for pairs."""
+        object.__setattr__(self, "nearest", [(name, cosine) for name, cosine in self.nearest])
+
+    def details(self) -> dict[str, Any]:
+        """The names with their cosines, and the vector."""
+        near = [{"name": name, "cosine": cosine} for name, cosine in self.nearest]
+        return {**super().details(), "nearest": near, "vector": list(self.vector)}
+
+
+class NeighboursAnswer(Answer[NearestPrediction]):
+    """The nearest words or documents, which have no reference. Words alone are a text."""
+
+    name = "neighbours"
+    records = (NearestPrediction,)

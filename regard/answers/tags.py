@@ -1,0 +1,81 @@
+"""A tag for each word."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from regard.answers.answer import Answer
+from regard.evaluation.confusion import Confusion, tag_confusion
+from regard.results import Prediction
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from regard.data.columns import Column, TextColumn
+
+
+@dataclass(frozen=True, repr=False)
+class TagsPrediction(Prediction):
+    """A label for each word: `text` holds them, parted by spaces; `str` of it is `the/DET dog/NOUN`."""
+
+    answers = "tags"
+    tags: list[str] = field(default_factory=list, kw_only=True)
+    probabilities: list[float] = field(default_factory=list, kw_only=True)  # of each tag, whatever the others are
+
+    def __str__(self) -> str:
+        words = (self.source[start:end] for start, end in self.words)
+        return " ".join(f"{word}/{tag}" for word, tag in zip(words, self.tags, strict=True))
+
+    def item_probabilities(self) -> list[float]:
+        """Those of the tags."""
+        return self.probabilities
+
+    @property
+    def words(self) -> list[tuple[int, int]]:
+        """Where each word of the given text stands: its first character, and the first one behind it."""
+        return [match.span() for match in re.finditer(r"\S+", self.source)]
+
+    def details(self) -> dict[str, Any]:
+        """The words, where they stand, and the label of each with its probability."""
+        return {
+            **super().details(),
+            "words": [self.source[start:end] for start, end in self.words],
+            "offsets": [list(place) for place in self.words],
+            "tags": list(self.tags),
+            "probabilities": list(self.probabilities),
+        }
+
+
+class TagsAnswer(Answer[TagsPrediction]):
+    """A tag for each word, each with its probability."""
+
+    name = "tags"
+    records = (TagsPrediction,)
+    items = "tags"
+    counts_given = shows_given = True
+
+    def can_show(self, column: "Column") -> bool:
+        """Return whether every word has a piece: a text is shown as it was given."""
+        return column.keeps_words
+
+    def recalibrated(self, prediction: TagsPrediction, probabilities: Sequence[Sequence[float]]) -> TagsPrediction:
+        """Return a prediction with other probabilities of its tags."""
+        found = [one[0] for one in probabilities]
+        return replace(prediction, probabilities=found, confidences=found)
+
+    def correct_items(self, prediction: TagsPrediction, right: str, column: "TextColumn") -> list[bool]:
+        """Compare tag by tag."""
+        return [one == other for one, other in zip(prediction.tags, right.split(), strict=True)]
+
+    def confusion(self, answers: Sequence[str], references: Sequence[str]) -> Confusion | None:
+        """Return which tags, or types of spans, are taken for which."""
+        return tag_confusion(answers, references) if answers else None
+
+    def lines(self, prediction: TagsPrediction) -> "Iterator[RenderableType]":
+        """Return the words with their tags below them."""
+        from regard.answers.drawing import TaggedWords, columns_of
+
+        words = [prediction.source[start:end] for start, end in prediction.words]
+        drawn = TaggedWords(words, prediction.tags, prediction.probabilities)
+        yield from columns_of(prediction, lambda text, start, seen: drawn)
