@@ -58,7 +58,6 @@ class BeamSearch(Search):
         self.length_penalty, self.gnmt, self.exact = length_penalty, normalisation == "gnmt", stop == "exact"
 
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
-        """The n best of each example."""
         limits, guided = self.limits(writer, batch).numpy(force=True), Guided(writer, features, batch, self.min_length)
         norms = self.norm(np.arange(1, limits.max(initial=0) + 2))
         rules = Rules(self.size, self.n_best, self.exact, self.min_length, limits, np.concatenate([[1.0], norms]))
@@ -92,7 +91,6 @@ class BeamSearch(Search):
         return self
 
     def norm(self, lengths: Any) -> Any:
-        """What a sum of log-probabilities is divided by."""
         return ((5.0 + lengths) / 6.0 if self.gnmt else lengths * 1.0) ** self.length_penalty
 
 

@@ -43,7 +43,6 @@ class ConstrainedBeamSearch(Search):
         self.width = max(map(self._width, requirements.of.values()), default=beam.width)
 
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
-        """The n best of each example."""
         wanted = self.requirements.batch(batch.lines.tolist())
         limits = self._limits(writer, batch, wanted)
         beams = _Beams(self.beam, wanted, self.requirements.parts_words, limits, self.enough)
@@ -63,7 +62,6 @@ class ConstrainedBeamSearch(Search):
         return [sorted(found, key=lambda one: -one.score)[: self.n_best] for found in beams.finished]
 
     def norm(self, lengths: Any) -> Any:
-        """That of the beam."""
         return self.beam.norm(lengths)
 
     def _width(self, requirement: Requirement) -> int:

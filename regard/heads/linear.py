@@ -38,7 +38,6 @@ class LinearHead(Head):
         self._packed: ParameterCache[PackedTable] = ParameterCache()
 
     def log_probs(self, decoded: Decoded, encoded: Encoded | None) -> Tensor:
-        """states (rows, n, dim) → (rows, n, vocab)."""
         logits = linear(decoded.states, self.weight, self.bias)
         if torch.is_grad_enabled() and logits.requires_grad:
             return logits.log_softmax(dim=-1)
@@ -61,7 +60,6 @@ class LinearHead(Head):
         return packed.best(decoded.states[:, -1], count, forbidden, asked)
 
     def packed(self) -> PackedTable | None:
-        """Return the table as compiled code reads it, None where that may not run."""
         given = [self.weight] if self.bias is None else [self.weight, self.bias]
         kernel = compiled_vocabulary() if may_compile(given) else None
         return None if kernel is None else self._packed.get(given, lambda: self._pack(kernel))

@@ -47,7 +47,6 @@ class PointerHead(Head):
         nn.init.constant_(self.to_gate.bias, math.log(keep / (1 - keep)))
 
     def log_probs(self, decoded: Decoded, encoded: Encoded | None) -> Tensor:
-        """states (rows, n, dim), weights (rows, n, source) → (rows, n, vocab)."""
         if decoded.weights is None or encoded is None or encoded.ids is None:
             raise ConfigError("model.head", "'pointer' needs a decoder that looks at the source", "try 'linear'")
         written = self.words.log_probs(decoded, encoded).exp()
@@ -59,7 +58,6 @@ class PointerHead(Head):
         return mixed.clamp(min=_TINY).log()
 
     def nll(self, decoded: Decoded, encoded: Encoded | None, targets: Tensor, *, smoothing: float = 0.0) -> Tensor:
-        """targets (rows, n) → losses (rows, n)."""
         log_probs = self.log_probs(decoded, encoded)
         gold = log_probs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
         losses = -(1 - smoothing) * gold - smoothing * log_probs.mean(dim=-1)

@@ -34,7 +34,6 @@ class TransformedHead(Head):
         nn.init.zeros_(self.dense.bias)
 
     def log_probs(self, decoded: Decoded, encoded: Encoded | None) -> Tensor:
-        """states (rows, n, dim) → (rows, n, vocab)."""
         return self.words.log_probs(self._transformed(decoded), encoded)
 
     def best(
@@ -45,7 +44,6 @@ class TransformedHead(Head):
         forbidden: Sequence[int] = (),
         asked: Sequence[int] = (),
     ) -> tuple[Tensor, Tensor]:
-        """states (rows, 1, dim) → words and log-probabilities (rows, count)."""
         return self.words.best(self._transformed(decoded), encoded, count, forbidden, asked)
 
     def nll(self, decoded: Decoded, encoded: Encoded | None, targets: Tensor, *, smoothing: float = 0.0) -> Tensor:

@@ -61,7 +61,6 @@ class BidirectionalLanguageModel(Generator):
         return (ahead + back) / 2
 
     def counted(self, batch: Batch) -> Tensor:
-        """(batch, n): the pieces that `nll` has a loss of."""
         return counted(batch)
 
     def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, None]:
@@ -69,7 +68,6 @@ class BidirectionalLanguageModel(Generator):
         return Decoded(self.reader.before(self._embedded(batch.sequences(TEXT)))[0]), None
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
-        """Return the embedder and the text."""
         return [(self.embedder, batch.sequences(TEXT).items)]
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
@@ -78,7 +76,6 @@ class BidirectionalLanguageModel(Generator):
         return {"embedder": embedder, "source_embedder": embedder, "encoder": [self.encoder], "head": [self.head]}
 
     def longest(self, batch: Batch) -> int | None:
-        """Any number."""
         return None
 
     def start(self, batch: Batch) -> BidirectionalState:
@@ -101,7 +98,6 @@ class BidirectionalLanguageModel(Generator):
         forbidden: Sequence[int] = (),
         asked: Sequence[int] = (),
     ) -> tuple[Tensor, Tensor, State]:
-        """ids (rows, 1) → the likeliest next pieces and their log-probabilities (rows, count)."""
         decoded, after = self._read(ids, state)
         return *self.head.best(decoded, None, count, forbidden, asked), after
 

@@ -50,7 +50,6 @@ class CausalClassifier(DecoderOnly, LabelModel):
         name_columns(pooling, TEXT)
 
     def log_probs(self, batch: Batch) -> Tensor:
-        """Return log-probabilities (batch, class)."""
         return self._classes(self._states(batch), batch)
 
     def read(self, batch: Batch) -> LabelAndText:

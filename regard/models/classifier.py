@@ -36,7 +36,6 @@ class Classifier(TextReader, LabelModel):
         name_columns(pooling, TEXT)
 
     def log_probs(self, batch: Batch) -> Tensor:
-        """Return log-probabilities (batch, class)."""
         encoded = self.encode(batch.sequences(TEXT))
         return self.classes(self.pooling(encoded.states, encoded.mask))
 

@@ -39,7 +39,6 @@ class ListeningEmbedder(Embedder):
         self.max_length = min(lengths, default=None)
 
     def forward(self, ids: Tensor, past: Heard | None = None) -> tuple[Tensor, Heard]:
-        """ids (rows, n) → vectors (rows, n, dim)."""
         vectors, words = self.embedder(ids, None if past is None else past.words)
         rows = torch.arange(len(ids), device=ids.device)
         text = self.language_model.start(rows=rows) if past is None else past.text
@@ -63,7 +62,6 @@ class FusedDecoder(Decoder):
         self.projection, self.gate = Linear(language_model.dim, self.dim), Linear(2 * self.dim, self.dim)
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return those of the language model, which another run can start."""
         reader = self.embedder.language_model
         return {"embedder": [reader.embedder], "target_embedder": [reader.embedder], "decoder": [reader]}
 

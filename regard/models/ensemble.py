@@ -41,7 +41,6 @@ class Ensemble(Generator):
         return [*self.members]
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Losses (batch, item) of the mean."""
         losses = torch.stack([member.nll(batch, smoothing=smoothing) for member in self._generators])
         return -self._mean(-losses)
 
@@ -77,7 +76,6 @@ class Ensemble(Generator):
     def best(
         self, ids: Tensor, state: _Together, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]:
-        """ids (rows, 1) → the likeliest next words and their log-probabilities (rows, count)."""
         step, after = self.step(ids, state)
         return *best_words(step.log_probs, count, forbidden, asked), after
 

@@ -64,7 +64,6 @@ class Hierarchical(TextReader, LabelModel):
             name_columns(getattr(self, name), column)
 
     def log_probs(self, batch: Batch) -> Tensor:
-        """Return log-probabilities (batch, class)."""
         text, sentences = batch.sequences(TEXT), self.sentences(batch)
         shown = sentences.shown
         words, mask = sentences.take(text.items)[shown], sentences.mask[shown]  # (row, word): no row is empty

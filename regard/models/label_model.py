@@ -56,7 +56,6 @@ class LabelModel(Model):
         return AttentionRecords(fitting(records, widest))
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Return losses (batch, 1) in nats."""
         log_probs, labels = self.log_probs(batch), batch.columns[self.label]
         losses = functional.nll_loss(log_probs, torch.as_tensor(labels), reduction="none")
         return ((1 - smoothing) * losses - smoothing * log_probs.mean(dim=-1)).unsqueeze(-1)

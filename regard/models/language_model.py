@@ -63,17 +63,14 @@ class LanguageModel(DecoderOnly, Generator):
         name_columns(decoder, TEXT)
 
     def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, None]:
-        """States (batch, n, dim), each having read the pieces before it; there is no source."""
         items, mask = batch.sequences(TEXT)
         read = Sequences(shifted(items), mask)
         return self.decoder.forced(read, self._start(batch), need_weights=need_weights), None
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
-        """Which embedder reads which ids of a batch."""
         return [(self.decoder.embedder, shifted(batch.sequences(TEXT).items))]
 
     def counted(self, batch: Batch) -> Tensor:
-        """(batch, n): the pieces that `nll` has a loss of."""
         return counted(batch)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
@@ -110,7 +107,6 @@ class LanguageModel(DecoderOnly, Generator):
     def best(
         self, ids: Tensor, state: Continuing, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]:
-        """ids (rows, 1) → the likeliest next pieces and their log-probabilities (rows, count)."""
         decoded, after = self._read(ids, state)
         return *self.head.best(decoded, None, count, forbidden, asked), after
 

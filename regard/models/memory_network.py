@@ -78,7 +78,6 @@ class MemoryNetwork(LabelModel):
                 nn.init.normal_(parameter, std=STD)
 
     def log_probs(self, batch: Batch) -> Tensor:
-        """Return log-probabilities (batch, class)."""
         story, question = batch.sequences(PASSAGE), batch.sequences(QUESTION)
         sentences = self.sentences(batch)
         words, mask, shown = sentences.take(story.items), sentences.mask, sentences.shown

@@ -35,11 +35,9 @@ class NextSentenceModel(LabelModel):
         self.pairs, self.head = pairs, head
 
     def log_probs(self, batch: Batch) -> Tensor:
-        """Return log-probabilities (batch, class)."""
         return self.pairs.log_probs(batch)
 
     def look(self, batch: Batch) -> AttentionRecords:
-        """Return what each attention of a text to itself and to the other one saw."""
         return self.pairs.look(batch)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
@@ -64,7 +62,6 @@ class NextSentenceModel(LabelModel):
         return torch.cat([label.to(holes.device), holes], dim=-1)
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
-        """Return the embedder and the joint text."""
         return self.pairs.reads(batch)
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
@@ -73,7 +70,6 @@ class NextSentenceModel(LabelModel):
 
     @property
     def max_source(self) -> int | None:
-        """Most ids of each text, EOS included, such that two of them fit."""
         return self.pairs.max_source
 
 

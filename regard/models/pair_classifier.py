@@ -54,7 +54,6 @@ class PairClassifier(TextReader, LabelModel):
         name_columns(comparison, FIRST, SECOND)
 
     def log_probs(self, batch: Batch) -> Tensor:
-        """Return log-probabilities (batch, class)."""
         first, second = batch.sequences(FIRST), batch.sequences(SECOND)
         both = stacked(first, second)
         encoded = self.encode(both)

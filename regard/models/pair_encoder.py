@@ -44,7 +44,6 @@ class PairEncoder(TextReader, LabelModel):
         name_columns(encoder, EACH)
 
     def log_probs(self, batch: Batch) -> Tensor:
-        """Return log-probabilities (batch, class)."""
         return self.of_label(self.encode_pair(batch))
 
     def encode_pair(self, batch: Batch) -> Encoded:

@@ -110,7 +110,6 @@ class PhraseBased(Model):
         return found
 
     def counted(self, batch: Batch) -> Tensor:
-        """Return the mask of the target."""
         return batch.sequences("target").mask
 
     def start(self, batch: Batch) -> Any:

@@ -88,7 +88,6 @@ class SecondPass(Generator):
         return Distributions(log_probs[target.mask], target.items[target.mask])
 
     def counted(self, batch: Batch) -> Tensor:
-        """(batch, target): the words that `nll` has a loss of."""
         return batch.sequences(TARGET).mask
 
     def drafted(self, batch: Batch) -> Tensor | None:
@@ -109,16 +108,13 @@ class SecondPass(Generator):
         return {DRAFT: WrittenColumn(self.drafted, self.draft_route, self.longest_draft)}
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
-        """Which embedder reads which ids of a batch."""
         return self.first.reads(batch)
 
     @property
     def max_source(self) -> int | None:
-        """That of the first pass."""
         return self.first.max_source
 
     def longest(self, batch: Batch) -> int | None:
-        """Most ids of a target: those that the translator can write."""
         return self.first.longest(batch)
 
     def start(self, batch: Batch) -> Rereading:
@@ -135,7 +131,6 @@ class SecondPass(Generator):
     def best(
         self, ids: Tensor, state: Rereading, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]:
-        """ids (rows, 1) → the likeliest next words and their log-probabilities (rows, count)."""
         decoded, after = self._read(ids, state)
         head = self._head(state.first.route)
         return *head.best(decoded, state.first.encoded, count, forbidden, asked), after

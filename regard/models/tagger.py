@@ -72,7 +72,6 @@ class Tagger(TextReader):
         return losses.masked_fill(~given, 0.0)
 
     def counted(self, batch: Batch) -> Tensor:
-        """Return the mask of the words (batch, word)."""
         return batch.sequences(TAGS).mask
 
     def ids_read(self, batch: Batch) -> list[Tensor]:

@@ -97,7 +97,6 @@ class Translator(Generator):
         return tuple(name for name in others if self.routes[name].decoder != self.routes[first].decoder)
 
     def route(self, language: str | None) -> str:
-        """The route of a language. Raises ConfigError for one that this model does not write."""
         if not self.languages or language in self.languages:
             return language if language in self.languages else ROUTE
         if language is None:
@@ -125,7 +124,6 @@ class Translator(Generator):
         return _within(decoded, batch.sequences("source").mask), encoded
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
-        """Which embedder reads which ids of a batch."""
         route = self.routes[batch.route]
         return [
             (self.encoders[route.encoder].embedder, batch.sequences("source").items),
@@ -148,7 +146,6 @@ class Translator(Generator):
         }
 
     def counted(self, batch: Batch) -> Tensor:
-        """(batch, target): the words that `nll` has a loss of."""
         return batch.sequences("target").mask
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
@@ -171,7 +168,6 @@ class Translator(Generator):
 
     @property
     def max_source(self) -> int | None:
-        """Most ids of a source, EOS counted, that every encoder can read; None: any number."""
         known = [reader.embedder.max_length for reader in self.encoders.values()]
         return min((one for one in known if one is not None), default=None)
 
@@ -181,13 +177,11 @@ class Translator(Generator):
         return None if most is None else most - 1
 
     def start(self, batch: Batch) -> Writing:
-        """One row per source sentence."""
         route, encoded = self.routes[batch.route], self.encode(batch)
         kept = encoded if self.heads[route.head].reads_source else None
         return Writing(self.decoders[route.decoder].start(encoded), kept, batch.route, batch.sequences("source").mask)
 
     def step(self, ids: Tensor, state: Writing, *, need_weights: bool = False) -> tuple[Step, State]:
-        """ids (rows, 1) → log-probabilities (rows, vocab) of the next word."""
         decoded, after = self._read(ids, state, need_weights)
         log_probs = self._head(state).log_probs(decoded, state.encoded)[:, -1]
         weights = None if decoded.weights is None else decoded.weights[:, -1]
@@ -196,7 +190,6 @@ class Translator(Generator):
     def best(
         self, ids: Tensor, state: Writing, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]:
-        """ids (rows, 1) → the likeliest next words and their log-probabilities (rows, count)."""
         decoded, after = self._read(ids, state)
         return *self._head(state).best(decoded, state.encoded, count, forbidden, asked), after
 

@@ -55,7 +55,6 @@ class TwoPass(SecondPass):
         self.first, self.second, self.drafts = first, module_dict(second), drafts
 
     def blocks(self, route: str) -> GatedBlocks | None:
-        """Return those of a language; None for the one that drafts are in."""
         language = self.first.routes[route].decoder
         return None if language == self.drafts else self.second[language]
 
@@ -78,16 +77,13 @@ class TwoPass(SecondPass):
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Those of the translator: drafts can be asked for, too."""
         return self.first.languages
 
     @property
     def own_languages(self) -> tuple[str, ...]:
-        """Those of the translator."""
         return self.first.own_languages
 
     def route(self, language: str | None) -> str:
-        """Return the route of a language. Raises ConfigError for one that this model does not write."""
         return self.first.route(language)
 
     def along(self, route: str) -> Sequence[nn.Module]:
@@ -96,7 +92,6 @@ class TwoPass(SecondPass):
         return [*self.first.along(route), *([] if blocks is None else [blocks])]
 
     def draft_route(self, route: str) -> str:
-        """Return that of drafts."""
         return self.drafts
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:

@@ -59,7 +59,6 @@ class SpelledWords(Embedder):
         return self.word_vectors(known)[places], (past or 0) + ids.shape[-1]
 
     def word_vectors(self, ids: Tensor) -> Tensor:
-        """ids (n,), each once → vectors (n, dim); the gradient of the table is sparse."""
         lengths = self.starts[ids + 1] - self.starts[ids]
         begins = lengths.cumsum(0) - lengths
         inside = torch.arange(int(lengths.sum()), device=ids.device) - begins.repeat_interleave(lengths)

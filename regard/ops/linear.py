@@ -126,7 +126,6 @@ class Linear(nn.Linear):
     """`linear` as a module."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """(..., in_dim) → (..., out_dim)."""
         return linear(input, self.weight, self.bias)
 
 

@@ -49,7 +49,6 @@ class AdditiveScore(Score):
         return prepared
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
-        """(..., query, query_dim) and prepared keys → scores (..., query, key)."""
         vector = self.to_score.weight[0]
         if self.length is not None:
             vector = self.length * vector / vector.norm()

@@ -44,7 +44,6 @@ class BilinearScore(Score):
         return prepared
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
-        """(..., query, query_dim) and prepared keys → scores (..., query, key)."""
         ours, theirs = self.inner(queries, prepared, past)
         return ours @ theirs.transpose(-2, -1)
 

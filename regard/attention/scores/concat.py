@@ -46,7 +46,6 @@ class ConcatScore(Score):
         return prepared
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
-        """(..., query, query_dim) and prepared keys → scores (..., query, key)."""
         ours: Tensor = self.from_query(queries)
         if self.to_score is None:
             return ours + prepared.transpose(-2, -1)

@@ -49,7 +49,6 @@ class ContextVectorScore(Score):
         return prepared
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
-        """(..., query, query_dim) and prepared keys → scores (..., query, key)."""
         scores = prepared.transpose(-2, -1)
         return scores.expand(*scores.shape[:-2], queries.shape[-2], -1)
 

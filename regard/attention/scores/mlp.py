@@ -45,7 +45,6 @@ class MlpScore(Score):
         return prepared
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
-        """(..., query, query_dim) and prepared keys → scores (..., query, key)."""
         ours = self.from_query(queries)
         if self.activation == "tanh" and not self.layers:
             return additive_scores(ours, prepared, self.to_score.weight[0])

@@ -45,11 +45,9 @@ class RotaryScore(Score):
         return 0
 
     def after(self, past: int, attended: Attended, scores: Any) -> int:
-        """Counts these queries."""
         return past + attended.context.shape[-2]
 
     def forward(self, queries: Tensor, prepared: Tensor, past: int) -> Tensor:
-        """(..., query, dim) and keys (..., key, dim) → scores (..., query, key)."""
         turned, keys = self.inner(queries, prepared, past)
         return turned @ keys.transpose(-2, -1)
 

@@ -16,7 +16,6 @@ class CountingSpan(Span):
         return 0
 
     def after(self, past: int, attended: Attended, scores: Tensor | None) -> int:
-        """Counts these queries."""
         return past + attended.context.shape[-2]
 
     def places(self, queries: Tensor, past: int) -> Tensor:

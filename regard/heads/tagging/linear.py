@@ -24,6 +24,5 @@ class LinearTagHead(TagHead):
         return scores.log_softmax(dim=-1)
 
     def best(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return the likeliest tag of each word."""
         scores: Tensor = self.to_tag(states)
         return scores.argmax(dim=-1)

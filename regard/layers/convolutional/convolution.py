@@ -52,7 +52,6 @@ class Convolution(Layer):
         return (self.kernel - 1) * self.dilation
 
     def forward(self, inputs: Tensor, mask: Tensor | None, past: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
-        """inputs (batch, n, input_dim), mask (batch, n) → outputs (batch, n, dim), the last `reach` inputs."""
         if past is not None and not self.causal:
             raise ValueError("a centred convolution cannot be run in pieces")
         if mask is not None:

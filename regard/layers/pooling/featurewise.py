@@ -40,7 +40,6 @@ class FeaturewisePooling(Pooling):
         nn.init.zeros_(self.to_scores.bias)
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
-        """states (batch, n, dim) → (batch, dim)."""
         scores = torch.tanh(self.to_scores(states))
         keys, values = (one.transpose(1, 2).unsqueeze(-1) for one in (scores, states))  # (batch, feature, n, 1)
         memory = self.attention.remember(keys, values, None if mask is None else mask.unsqueeze(1))
@@ -58,6 +57,5 @@ class _Damped(Weighting):
         self.eps = eps
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
-        """scores (..., query, key) → weights of the same shape."""
         weights = scores.exp() if view.mask is None else scores.exp().masked_fill(~view.mask, 0.0)
         return weights / (weights.sum(dim=-1, keepdim=True) + self.eps), {}

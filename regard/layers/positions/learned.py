@@ -39,7 +39,6 @@ class LearnedPosition(Position):
         self.max_length = None if beyond == "clamp" else max_length
 
     def forward(self, start: int, length: int) -> Tensor:
-        """(length, dim)."""
         end = len(self.table)
         if start + length <= end:
             return self.table[start : start + length]

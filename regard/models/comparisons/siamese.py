@@ -45,7 +45,6 @@ class SiameseComparison(Comparison):
         name_columns(self.pooling, EACH)
 
     def forward(self, first: Sequences, second: Sequences) -> Tensor:
-        """States (batch, n, dim) and (batch, m, dim) → (batch, out_dim)."""
         u, v = self.pooling(*stacked(first, second)).chunk(2)
         ordered = [] if self.symmetric else [u, v]
         features: Tensor = self.network(torch.cat([*ordered, (u - v).abs(), u * v], dim=-1))
