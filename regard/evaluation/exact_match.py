@@ -3,14 +3,12 @@
 import unicodedata
 from typing import Annotated
 
-import numpy as np
-
 from regard.config import Doc
 from regard.config.common_settings import Lowercase
-from regard.evaluation.metric import Corpus, Metric, Statistics
+from regard.evaluation.metric import Corpus, MeanMetric
 
 
-class ExactMatch(Metric):
+class ExactMatch(MeanMetric):
     """100 · texts that equal one of their references / texts, after NFC and with runs of whitespace as one space.
 
     `ignore_spaces` compares without any whitespace, so that it does not matter how a text was cut into tokens.
@@ -26,14 +24,8 @@ class ExactMatch(Metric):
     ) -> None:
         self.ignore_spaces, self.lowercase = ignore_spaces, lowercase
 
-    def statistics(self, corpus: Corpus) -> Statistics:
-        """[1 or 0, 1] for each sentence."""
-        pairs = zip(corpus.hypotheses, corpus.references, strict=True)
-        hits = [self._normal(text) in map(self._normal, several) for text, several in pairs]
-        return np.array([[float(hit), 1.0] for hit in hits])
-
-    def value(self, sums: Statistics) -> float:
-        return float(100 * sums[0] / sums[1])
+    def of_one(self, text: str, reference: str) -> float:
+        return float(self._normal(text) == self._normal(reference))
 
     def signature(self, corpus: Corpus) -> str:
         spaces = "ignored" if self.ignore_spaces else "joined"

@@ -84,6 +84,30 @@ class Metric(ABC):
         return Score(self.name, value, self.signature(corpus), self.higher_is_better)
 
 
+class Rate(Metric):
+    """factor · sum of a count / sum of a total; 0 where there is nothing to count."""
+
+    factor: ClassVar[float] = 100.0
+
+    def value(self, sums: Statistics) -> float:
+        count, total = sums.tolist()
+        return self.factor * count / total if total else 0.0
+
+
+class MeanMetric(Rate):
+    """factor · the mean of a figure of each sentence; of several references the one that does it best counts."""
+
+    def statistics(self, corpus: Corpus) -> Statistics:
+        """[figure, 1] of each sentence."""
+        best = max if self.higher_is_better else min
+        pairs = zip(corpus.hypotheses, corpus.references, strict=True)
+        return np.array([[best(self.of_one(text, one) for one in several), 1] for text, several in pairs], np.float64)
+
+    @abstractmethod
+    def of_one(self, text: str, reference: str) -> float:
+        """Return the figure of a hypothesis beside one reference."""
+
+
 def corpus_of(hypotheses: Sequence[str], references: References, sources: Sequence[str] | None = None) -> Corpus:
     """The texts as one corpus, their counts checked."""
     if len(hypotheses) == 0:

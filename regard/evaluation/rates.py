@@ -6,21 +6,16 @@ from typing import ClassVar
 import numpy as np
 
 from regard.errors import RegardError
-from regard.evaluation.metric import Corpus, Metric, Statistics
+from regard.evaluation.metric import Corpus, Rate, Statistics
 from regard.evaluation.scripts import words
 
 SIGNATURE = "words:unicode|han:characters"
 
 
-class WordRate(Metric):
-    """factor · sum of a count / sum of a total; 0 where there is nothing to count."""
+class WordRate(Rate):
+    """A rate of words."""
 
-    factor: ClassVar[float] = 100.0
     higher_is_better: ClassVar[bool | None] = False
-
-    def value(self, sums: Statistics) -> float:
-        count, total = sums.tolist()
-        return self.factor * count / total if total else 0.0
 
     def signature(self, corpus: Corpus) -> str:
         return SIGNATURE

@@ -5,16 +5,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
 
-import numpy as np
-
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.config.common_settings import Lowercase
-from regard.evaluation.metric import Corpus, Metric, Statistics
+from regard.evaluation.metric import Corpus, MeanMetric
 from regard.evaluation.scripts import words
 
 
-class SentenceBleu(Metric):
+class SentenceBleu(MeanMetric):
     """100 · mean over sentences of BLEU, 1 added to the matches and the totals of the n-grams of two words and more.
 
     https://aclanthology.org/P04-1077 (Lin and Och 2004, section 4). Of several references the best one counts. Words
@@ -26,21 +24,11 @@ class SentenceBleu(Metric):
     def __init__(self, *, order: Annotated[Size, Doc("Longest n-gram.")] = 4, lowercase: Lowercase = False) -> None:
         self.order, self.lowercase = order, lowercase
 
-    def statistics(self, corpus: Corpus) -> Statistics:
-        """(sentence, 2): the figure from 0 to 1, and 1."""
-        pairs = zip(corpus.hypotheses, corpus.references, strict=True)
-        found = [max(self._of_one(text, reference) for reference in several) for text, several in pairs]
-        return np.stack([np.array(found), np.ones(len(found))], axis=1)
-
-    def value(self, sums: Statistics) -> float:
-        """Their mean, in per cent."""
-        return 100 * float(sums[0]) / max(1.0, float(sums[1]))
-
     def signature(self, corpus: Corpus) -> str:
         case = "lc" if self.lowercase else "mixed"
         return f"case:{case}|order:{self.order}|smooth:add-one|tok:words"
 
-    def _of_one(self, text: str, reference: str) -> float:
+    def of_one(self, text: str, reference: str) -> float:
         given, wanted = (words(one.lower() if self.lowercase else one) for one in (text, reference))
         if not given or not wanted:
             return float(given == wanted)

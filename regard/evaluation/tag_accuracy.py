@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from regard.evaluation.metric import Corpus, Metric, Statistics
+from regard.evaluation.metric import Corpus, Rate, Statistics
 
 
-class TagAccuracy(Metric):
+class TagAccuracy(Rate):
     """100 · words whose tag equals the reference / words. Tags are parted by spaces.
 
     A tag that is missing or too many, as in a file of another tokenization, is a word that is wrong.
@@ -22,9 +22,6 @@ class TagAccuracy(Metric):
             right = sum(one == other for one, other in zip(given, wanted, strict=False))
             rows.append([right, max(len(given), len(wanted))])
         return np.array(rows, np.float64)
-
-    def value(self, sums: Statistics) -> float:
-        return 100 * float(sums[0]) / max(1.0, float(sums[1]))
 
     def signature(self, corpus: Corpus) -> str:
         return f"tags:{len({tag for several in corpus.references for tag in several[0].split()})}"

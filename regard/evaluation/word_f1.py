@@ -6,15 +6,13 @@ import unicodedata
 from collections import Counter
 from typing import Annotated
 
-import numpy as np
-
 from regard.config import Doc
-from regard.evaluation.metric import Corpus, Metric, Statistics
+from regard.evaluation.metric import Corpus, MeanMetric
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
-class WordF1(Metric):
+class WordF1(MeanMetric):
     """100 · mean over answers of 2 · common words / (words of the answer + words of the reference).
 
     Words are counted as a bag, in lower case and without punctuation: that of Unicode, and all signs of ASCII, as $ and
@@ -28,19 +26,10 @@ class WordF1(Metric):
     def __init__(self, *, articles: Annotated[bool, Doc("Count a, an and the; SQuAD's F1 does not.")] = False) -> None:
         self.articles = articles
 
-    def statistics(self, corpus: Corpus) -> Statistics:
-        """[F1, 1] for each answer."""
-        pairs = zip(corpus.hypotheses, corpus.references, strict=True)
-        best = [max(self._f1(text, reference) for reference in several) for text, several in pairs]
-        return np.array([[one, 1.0] for one in best])
-
-    def value(self, sums: Statistics) -> float:
-        return float(100 * sums[0] / sums[1])
-
     def signature(self, corpus: Corpus) -> str:
         return f"case:lc|punctuation:none|articles:{'counted' if self.articles else 'none'}"
 
-    def _f1(self, text: str, reference: str) -> float:
+    def of_one(self, text: str, reference: str) -> float:
         given, wanted = self._words(text), self._words(reference)
         if not given or not wanted:
             return float(given == wanted)

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.evaluation.metric import Corpus, Metric, Statistics
+from regard.evaluation.metric import Corpus, MeanMetric
 from regard.text.numbers import rows_or_none
 
 
-class WrongBits(Metric):
+class WrongBits(MeanMetric):
     """Numbers that round to another bit than the reference's / sequences.
 
     A number that only the answer or only the reference has is a wrong one; what is no rows of numbers has none. Of
@@ -16,25 +16,16 @@ class WrongBits(Metric):
 
     name = "wrong bits"
     higher_is_better = False
+    factor = 1.0
     judges = "numbers"
 
-    def statistics(self, corpus: Corpus) -> Statistics:
-        """[wrong bits, 1] for each example."""
-        pairs = zip(corpus.hypotheses, corpus.references, strict=True)
-        return np.array([[min(_wrong(text, one) for one in several), 1] for text, several in pairs], np.float64)
-
-    def value(self, sums: Statistics) -> float:
-        """Wrong bits of one sequence."""
-        return float(sums[0]) / max(1.0, float(sums[1]))
+    def of_one(self, text: str, reference: str) -> float:
+        answer, right = (_bits(one) for one in (text, reference))
+        both = min(len(answer), len(right))
+        return float((answer[:both] != right[:both]).sum()) + abs(len(answer) - len(right))
 
     def signature(self, corpus: Corpus) -> str:
         return "one:above 0.5"
-
-
-def _wrong(text: str, reference: str) -> int:
-    answer, right = (_bits(one) for one in (text, reference))
-    both = min(len(answer), len(right))
-    return int((answer[:both] != right[:both]).sum()) + abs(len(answer) - len(right))
 
 
 def _bits(text: str) -> NDArray[np.bool_]:
