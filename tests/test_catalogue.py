@@ -16,7 +16,7 @@ from regard.experiment.tables import SOCKET
 from regard.records import Batch, Sequences
 from regard.registry import Choice
 from regard.reports.catalogue.drawings import draw, example
-from regard.reports.catalogue.page import PAGE, PICTURES, PLACES, pages, stale, write
+from regard.reports.catalogue.page import PAGE, PICTURES, PLACES, pages, stale, write_catalogue
 
 ROOT = Path(__file__).parents[1]
 MAX_BYTES = 1_000_000  # of page and pictures
@@ -175,7 +175,7 @@ def test_pictures_are_the_same_whatever_was_before(row):
 def test_writing_takes_away_what_is_no_more(tmp_path, made):
     (tmp_path / PICTURES).mkdir(parents=True)
     (tmp_path / PICTURES / "score-gone.svg").touch()
-    write(tmp_path)
+    write_catalogue(tmp_path)
     assert stale(tmp_path, made) == []
     assert sorted(path.name for path in (tmp_path / PICTURES).iterdir()) == sorted(
         Path(name).name for name in made if name != PAGE

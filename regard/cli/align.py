@@ -28,7 +28,7 @@ ModelOption = Annotated[
 Reverse = Annotated[
     Path | None, typer.Option(metavar="RUN", help="A translator into the other direction, beside that of --model.")
 ]
-LinkMethod = Annotated[
+LinksBy = Annotated[
     str | None,
     typer.Option(
         "--by",
@@ -76,7 +76,7 @@ def align_command(  # noqa: PLR0913  an option each
     also: Also = None,
     model: ModelOption = "hmm",
     reverse: Reverse = None,
-    by: LinkMethod = None,
+    by: LinksBy = None,
     symmetrise: SymmetriseMethod = "grow-diag-final-and",
     iterations: Iterations = 5,
     warm_up: WarmUp = 5,

@@ -94,7 +94,7 @@ def predict_command(  # noqa: PLR0913  an option each
     regard predict runs/en-de -i report.docx -o bericht.docx
     """
     from regard.predictor.kept_terms import KeptTerms
-    from regard.predictor.line_answers import Abstention, LineFormat, answers, document_path
+    from regard.predictor.line_answers import Abstention, LineFormat, answer_blocks, document_path
 
     changed, kept = _changes(changes or [], search, n_best), KeptTerms(glossary, prefix, warn)
     _check_output(input_file, output_file)
@@ -104,7 +104,7 @@ def predict_command(  # noqa: PLR0913  an option each
     _check_options(predictor, search, n_best, alignment=alignment)
     kept.check(predictor)
     sure = Abstention(abstain, predictor, run, warn)
-    _write(answers(predictor, document, input_file, kept, sure, shown, raw=raw), output_file)
+    _write(answer_blocks(predictor, document, input_file, kept, sure, shown, raw=raw), output_file)
 
 
 def _check_output(source: Path | None, output: Path | None) -> None:

@@ -87,7 +87,7 @@ def train_command(
     from regard.experiment import read_experiment
     from regard.runs import train_run
 
-    config, changes = split_words(words or [])
+    config, changes = config_and_changes(words or [])
     _check_config(config, words or [], resume=resume)
     if config is not None and config.is_dir():
         config, run = None, run or config
@@ -179,7 +179,7 @@ def _resumed(changes: list[str], text: str | None) -> "Experiment":
     return Run.open(run, [*data, *changes]).experiment
 
 
-def split_words(words: list[str]) -> tuple[Path | None, list[str]]:
+def config_and_changes(words: list[str]) -> tuple[Path | None, list[str]]:
     """The config file, if the first word is one, and the changes."""
     first, *rest = words or [""]
     if first and ("=" not in first or Path(first).is_file()):

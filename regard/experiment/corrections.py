@@ -17,9 +17,9 @@ from regard.registry import Choice
 KIND, CORPUS = "suggestions", "corrections"  # the reader, and the corpus beside the old texts
 TAKEN = ("train", "dev", "test", "corpora", "dev_share", "test_share", "folds", "fold", "fold_seed", "max_length")
 UPDATES, READINGS = 400, 30  # of a training by corrections, at least: updates, and times that each is read
-OLD = 3  # batches of old text to one of corrections
-TOKENS, RATE = 1_024, 3e-4  # of its batches, and of its updates
-VALIDATIONS = 8
+_OLD = 3  # batches of old text to one of corrections
+_TOKENS, RATE = 1_024, 3e-4  # of its batches, and of its updates
+_VALIDATIONS = 8
 ENOUGH, HELD_OUT = 40, 0.2  # corrections of which a share is held out where there is no other dev text
 
 
@@ -78,18 +78,18 @@ def correction_defaults(data: DataSettings) -> dict[str, Any]:
         return {}
     count = sum(1 for one in choices for _ in SuggestionsReader(("source", "target"), **one.settings))
     mixed = data.train is not None and data.train.name != KIND
-    batches = -(-count * PIECES // TOKENS) * (1 + OLD if mixed else 1)
+    batches = -(-count * PIECES // _TOKENS) * (1 + _OLD if mixed else 1)
     updates = max(UPDATES, READINGS * batches)
     held = {} if mixed else {"dev_share": HELD_OUT if count >= ENOUGH else 0.0, "test_share": 0.0}
     return {
         "data": held,
         "training": {
-            "batch_tokens": TOKENS,
+            "batch_tokens": _TOKENS,
             "max_updates": updates,
             "max_epochs": None,
             "learning_rate": RATE,
             "schedule": {"name": "linear", "updates": updates, "warmup": updates // 10},
-            "validate_every": max(1, updates // VALIDATIONS),
+            "validate_every": max(1, updates // _VALIDATIONS),
             "average": 1,
         },
     }
@@ -134,7 +134,9 @@ def _mixed(
         rest = {name: value for name, value in before.items() if name not in ("corpora", "languages")}
         data, corpora = {**rest, **data, "train": before["train"]}, {**old, **corpora}
         if say is not None:
-            say(f"{OLD} of {OLD + 1} batches are of the texts that {start} was trained on: nothing is to be forgotten")
+            say(
+                f"{_OLD} of {_OLD + 1} batches are of the texts that {start} was trained on: nothing is to be forgotten"
+            )
     elif train is None:
         train = corpora.pop(CORPUS)
         if start is not None and say is not None:
@@ -146,6 +148,6 @@ def _mixed(
     data = {**data, "corpora": corpora}
     if "weights" not in data and not data.get("routes"):
         others = ["train", *(name for name, one in corpora.items() if one.get("name") != KIND)]
-        share = OLD / len(others)
+        share = _OLD / len(others)
         data["weights"] = {**dict.fromkeys(others, share), **dict.fromkeys(set(corpora) - set(others), 1.0)}
     return data

@@ -15,11 +15,11 @@ from regard.data.transforms import TRANSFORMS
 from regard.errors import ConfigError, Fault, nearest
 from regard.registry import Choice
 
-Part = Literal["train", "dev", "test"]
-PARTS: tuple[Part, ...] = ("train", "dev", "test")
+_Part = Literal["train", "dev", "test"]
+PARTS: tuple[_Part, ...] = ("train", "dev", "test")
 CORPORA = "corpora."  # before the name of a further training corpus
 ROUTES = "routes."  # before the name of a further pair of languages
-FILES = "parallel"  # the reader of a file per column
+_FILES = "parallel"  # the reader of a file per column
 FOLDERS = "folders"  # the reader of a folder per label
 FILE_SETTINGS = ("file", "files", "folder", "index")  # of a reader: a path, or paths by column
 NO_LANGUAGES = ("txt", "raw", "tok", "bpe")  # endings of a file's name that look like codes of languages
@@ -37,28 +37,28 @@ def by_ending(text: str) -> Mapping[str, Any] | None:
 def by_column(group: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """{source: a.en, target: a.de} → the reader of these files; None for settings of a reader."""
     settings = {setting for name in READERS for setting in READERS.settings(name)}
-    return None if settings & group.keys() else {"name": FILES, "files": dict(group)}
+    return None if settings & group.keys() else {"name": _FILES, "files": dict(group)}
 
 
-Read = Annotated[Choice, PartOf(READERS, short=by_ending, unnamed=by_column)]
+_Read = Annotated[Choice, PartOf(READERS, short=by_ending, unnamed=by_column)]
 
 
-Pair = tuple[str | None, str | None]  # codes of source and target, where they are known
+_Pair = tuple[str | None, str | None]  # codes of source and target, where they are known
 
 
 @dataclass(frozen=True)
 class RouteSettings:
     """The texts of one more pair of languages, for a model of several."""
 
-    train: Annotated[Read | None, Doc("Texts to learn from; null: this pair is not trained on.")] = None
-    dev: Annotated[Read | None, Doc("Texts to choose the best checkpoint by.")] = None
-    test: Annotated[Read | None, Doc("Texts that are judged where decoding.route names this pair.")] = None
+    train: Annotated[_Read | None, Doc("Texts to learn from; null: this pair is not trained on.")] = None
+    dev: Annotated[_Read | None, Doc("Texts to choose the best checkpoint by.")] = None
+    test: Annotated[_Read | None, Doc("Texts that are judged where decoding.route names this pair.")] = None
     languages: Annotated[
         tuple[str, str] | None,
         Doc("Codes of source and target; null: as the names of the files end, else as the pair itself is named."),
     ] = None
 
-    def pair(self) -> Pair:
+    def pair(self) -> _Pair:
         """The codes of both languages."""
         return self.languages or next((pair_of(one) for one in (self.train, self.dev, self.test) if one), (None, None))
 
@@ -74,10 +74,10 @@ class DataSettings:
     """
 
     dir: Annotated[Path | None, Doc("Folder in which relative paths are looked for first.")] = None
-    train: Annotated[Read | None, Doc("Texts to learn from: a file for each column, or a reader.")] = None
-    dev: Annotated[Read | None, Doc("Texts to choose the best checkpoint by.")] = None
-    test: Annotated[Read | None, Doc("Texts that `evaluate` and `compare` judge by.")] = None
-    corpora: Annotated[Mapping[str, Read], Doc("More texts to learn from, by name.")] = field(default_factory=dict)
+    train: Annotated[_Read | None, Doc("Texts to learn from: a file for each column, or a reader.")] = None
+    dev: Annotated[_Read | None, Doc("Texts to choose the best checkpoint by.")] = None
+    test: Annotated[_Read | None, Doc("Texts that `evaluate` and `compare` judge by.")] = None
+    corpora: Annotated[Mapping[str, _Read], Doc("More texts to learn from, by name.")] = field(default_factory=dict)
     routes: Annotated[
         Mapping[str, Annotated[RouteSettings, FieldsOf(RouteSettings)]],
         Doc("Texts of more pairs of languages, by a name for each, such as fr or en-fr."),
@@ -159,7 +159,7 @@ class DataSettings:
             problem = f"names {', '.join(self.weights)}, the corpora are {', '.join(streams)}"
             yield Fault("data.weights", problem, "a weight for each of them, or none")
 
-    def language_pair(self) -> Pair:
+    def language_pair(self) -> _Pair:
         """The codes of both languages, from `languages`, from the reader, or by names of files (train.en.gz → en)."""
         return self.languages or pair_of(self.train)
 
@@ -231,7 +231,7 @@ class DataSettings:
         return str(self.find(files))
 
 
-def pair_of(reader: Choice | None) -> Pair:
+def pair_of(reader: Choice | None) -> _Pair:
     """The codes of source and target that a reader tells, or the names of its files."""
     settings = {} if reader is None else reader.settings
     match settings.get("languages"):  # of a translation memory

@@ -7,8 +7,8 @@ from regard.experiment.reading import learnt_examples
 from regard.experiment.settings import Experiment
 
 FEW = (1_000, 10_000)  # pairs, between which phrases were measured to be ahead
-GAIN = "6 to 9 BLEU"  # docs/results/translation-techniques.md, F12
-PAGE = "docs/how-to/few-pairs.md"
+_GAIN = "6 to 9 BLEU"  # docs/results/translation-techniques.md, F12
+_PAGE = "docs/how-to/few-pairs.md"
 
 
 def phrases_advice(experiment: Experiment) -> str:
@@ -18,7 +18,7 @@ def phrases_advice(experiment: Experiment) -> str:
     pairs = sum(1 for _ in islice(learnt_examples(experiment), FEW[1] + 1))
     if not FEW[0] <= pairs <= FEW[1]:
         return ""
-    return f"of {pairs:,} pairs phrases make a better translator, by {GAIN} ({PAGE}): {_command(experiment)}"
+    return f"of {pairs:,} pairs phrases make a better translator, by {_GAIN} ({_PAGE}): {_command(experiment)}"
 
 
 def _command(experiment: Experiment) -> str:

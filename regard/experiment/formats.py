@@ -11,7 +11,7 @@ from regard.errors import ConfigError
 from regard.experiment.data import PARTS, by_ending
 
 UNCLEAR = {("conll", "tsv")}  # a kind of reader, and an ending that its files often have
-SENTENCES, LONGEST_WORD = 200, 60  # that tell a format, and characters of a word
+_SENTENCES, LONGEST_WORD = 200, 60  # that tell a format, and characters of a word
 
 
 def read_alike(data: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def holds_sentences(path: Path) -> bool:
 
     The first field is one word in nine rows of ten; half of the groups, and two at least, have several rows.
     """
-    sentences = [*islice(conll_sentences(path, "\t"), SENTENCES)]
+    sentences = [*islice(conll_sentences(path, "\t"), _SENTENCES)]
     rows = [row.cells for row in chain.from_iterable(sentences)]
     several = sum(len(one) > 1 for one in sentences)
     fields = min(map(len, rows), default=0)

@@ -10,14 +10,14 @@ from regard.errors import CheckpointError
 from regard.text.huggingface import FILE as TOKENIZER
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
-KINDS = ("bert", "roberta")
-LARGEST = 1_000_000  # of all sizes; the largest vocabulary of such a model has a quarter of it
-FEEDFORWARDS = {"gelu": "gelu", "relu": "position_wise"}
+_KINDS = ("bert", "roberta")
+_LARGEST = 1_000_000  # of all sizes; the largest vocabulary of such a model has a quarter of it
+_FEEDFORWARDS = {"gelu": "gelu", "relu": "position_wise"}
 ONLY = {"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False}  # what we build
-SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+_SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
          "max_position_embeddings", "type_vocab_size")  # fmt: skip
-SHARES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "layer_norm_eps", "initializer_range")
-DEFAULTS = {"hidden_act": "gelu", "type_vocab_size": 2, "hidden_dropout_prob": 0.1,
+_SHARES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "layer_norm_eps", "initializer_range")
+_DEFAULTS = {"hidden_act": "gelu", "type_vocab_size": 2, "hidden_dropout_prob": 0.1,
             "attention_probs_dropout_prob": 0.1, "layer_norm_eps": 1e-12, "initializer_range": 0.02,
             "tie_word_embeddings": True, "pad_token_id": 1, **ONLY}  # fmt: skip
 FINE_TUNING = {"learning_rate": 5e-5}  # of https://arxiv.org/abs/1810.04805, appendix A.3
@@ -55,7 +55,7 @@ def huggingface_settings(folder: Path) -> dict[str, Any]:
                 "name": "transformer",
                 "num_layers": config["num_hidden_layers"],
                 "feedforward_dim": config["intermediate_size"],
-                "feedforward": {"name": FEEDFORWARDS[config["hidden_act"]], "dropout": 0.0},
+                "feedforward": {"name": _FEEDFORWARDS[config["hidden_act"]], "dropout": 0.0},
                 "norm": "post",
                 "norm_eps": eps,
             },
@@ -81,7 +81,7 @@ def huggingface_config(folder: Path) -> dict[str, Any]:
         raise CheckpointError(file, f"cannot be read: {error}") from error
     if not isinstance(config, dict):
         raise CheckpointError(file, "holds no group of settings")
-    config = {**DEFAULTS, **config}
+    config = {**_DEFAULTS, **config}
     for problem in _foreign(config):
         raise CheckpointError(file, problem)
     return config
@@ -99,21 +99,21 @@ def first_place(config: Mapping[str, Any]) -> int:
 
 def _foreign(config: Mapping[str, Any]) -> Iterator[str]:
     """What no part here has."""
-    if str(config.get("model_type")) not in KINDS:
-        yield f"model_type is {config.get('model_type')!r}, and only {' and '.join(KINDS)} can be read"
-    for name in SIZES:
-        if type(config.get(name)) is not int or not 1 <= config[name] <= LARGEST:
-            yield f"{name} is {config.get(name)!r:.40}, and a whole number from 1 to {LARGEST:,} is needed"
+    if str(config.get("model_type")) not in _KINDS:
+        yield f"model_type is {config.get('model_type')!r}, and only {' and '.join(_KINDS)} can be read"
+    for name in _SIZES:
+        if type(config.get(name)) is not int or not 1 <= config[name] <= _LARGEST:
+            yield f"{name} is {config.get(name)!r:.40}, and a whole number from 1 to {_LARGEST:,} is needed"
     pad = config["pad_token_id"]
     if config["model_type"] == "roberta" and not (
         type(pad) is int and 0 <= pad < config["max_position_embeddings"] - 1
     ):
         yield f"pad_token_id is {pad!r}, and positions follow it"
-    for name in SHARES:
+    for name in _SHARES:
         if type(config[name]) not in (int, float) or not 0 <= config[name] < 1:
             yield f"{name} is {config[name]!r}, and a number from 0 to below 1 is needed"
-    if str(config["hidden_act"]) not in FEEDFORWARDS:
-        yield f"hidden_act is {config['hidden_act']!r}, and only {' and '.join(FEEDFORWARDS)} can be read"
+    if str(config["hidden_act"]) not in _FEEDFORWARDS:
+        yield f"hidden_act is {config['hidden_act']!r}, and only {' and '.join(_FEEDFORWARDS)} can be read"
     for name, value in ONLY.items():
         if config[name] != value:
             yield f"{name} is {config[name]!r}, and only {value!r} can be read"

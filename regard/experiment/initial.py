@@ -15,8 +15,8 @@ from regard.tasks import TASKS, task_class
 
 PARTS_TAKEN = ("dim", "embedder", "position", "encoder", "decoder", "self_attention", "dropout")  # of a model
 CONTINUED = ("task", "text", "model")  # groups that a run which continues another takes from it
-OWN = "own_vocabularies"  # of `text`: it follows from the languages, which another run may have more of
-KINDS = ("run", "huggingface")  # of what `init` may name
+_OWN = "own_vocabularies"  # of `text`: it follows from the languages, which another run may have more of
+_KINDS = ("run", "huggingface")  # of what `init` may name
 
 
 def settings_file(run: Path) -> Path:
@@ -36,7 +36,7 @@ def continued(run: Path, said: Mapping[str, Any]) -> dict[str, Any]:
     model, with the embedder and the encoder, or the decoder, of that run.
     """
     before, foreign = _settings(run), is_huggingface(run)
-    base = {"init": {KINDS[foreign]: str(run)}, **({"training": before["training"]} if foreign else {})}
+    base = {"init": {_KINDS[foreign]: str(run)}, **({"training": before["training"]} if foreign else {})}
     if "task" in said and named_task(said) != named_task(before):
         return {**_of_another_task(before, said), **base}
     taken = {group: before[group] for group in CONTINUED if group in before}
@@ -100,7 +100,7 @@ def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
     """
     init = settings.get("init")
     kind = next(
-        (kind for kind in reversed(KINDS) if isinstance(init, Mapping) and isinstance(init.get(kind), str)), None
+        (kind for kind in reversed(_KINDS) if isinstance(init, Mapping) and isinstance(init.get(kind), str)), None
     )
     if not isinstance(init, Mapping) or kind is None:
         return dict(settings)
@@ -108,7 +108,7 @@ def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
     before = huggingface_settings(run) if kind == "huggingface" else read_yaml(settings_file(run))
     given = _named(settings.get("text", {}))
     text = _without_own(before.get("text", {}))
-    own = {OWN: given[OWN]} if isinstance(given, Mapping) and OWN in given else {}
+    own = {_OWN: given[_OWN]} if isinstance(given, Mapping) and _OWN in given else {}
     given = _without_own(given)
     if isinstance(given, Mapping) and named_task(before) != named_task(settings):
         text = {**text, "shared": given.get("shared", True)}
@@ -116,7 +116,7 @@ def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
         both = f"{as_yaml(given)} here, {as_yaml(text)} there"
         problem = f"cannot differ from that of '{run}', whose vocabularies are taken: {both}"
         raise ConfigError("text", problem, "leave it out")
-    _check_kept(before, own.get(OWN), run)
+    _check_kept(before, own.get(_OWN), run)
     return {**settings, "text": {**text, **own}, "init": {**init, kind: str(run)}}
 
 
@@ -130,7 +130,7 @@ def own_languages(experiment: Experiment, able: Sequence[str]) -> tuple[str, ...
         return () if experiment.text.shared else tuple(able)
     before = _settings(experiment.init.run)
     known = before["model"].get("languages", ())
-    return tuple(one for one in able if one not in known or one in before["text"].get(OWN, ()))
+    return tuple(one for one in able if one not in known or one in before["text"].get(_OWN, ()))
 
 
 def named_task(settings: Mapping[str, Any], otherwise: str = "translation") -> Any:
@@ -141,7 +141,7 @@ def named_task(settings: Mapping[str, Any], otherwise: str = "translation") -> A
 
 def _check_kept(before: Mapping[str, Any], own: Any, run: Path) -> None:
     """Raise ConfigError for a language with another vocabulary than the decoder that is taken from `run` writes."""
-    kept, known = before.get("text", {}).get(OWN, ()), before.get("model", {}).get("languages", ())
+    kept, known = before.get("text", {}).get(_OWN, ()), before.get("model", {}).get("languages", ())
     said = [own] if isinstance(own, str) else own if isinstance(own, list) else kept  # others are refused when read
     for one in known:
         if (one in said) != (one in kept):
@@ -151,7 +151,7 @@ def _check_kept(before: Mapping[str, Any], own: Any, run: Path) -> None:
 
 def _without_own(text: Any) -> Any:
     """All of `text` but the languages with vocabularies of their own."""
-    return {name: value for name, value in text.items() if name != OWN} if isinstance(text, Mapping) else text
+    return {name: value for name, value in text.items() if name != _OWN} if isinstance(text, Mapping) else text
 
 
 def _named(text: Any) -> Any:

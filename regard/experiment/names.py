@@ -13,7 +13,7 @@ from regard.errors import nearest
 from regard.experiment.docstrings import formula
 from regard.experiment.tables import IN_PYTHON, PARTS, SOCKET
 
-Settings = Mapping[str, Any]
+_Settings = Mapping[str, Any]
 
 NO_POSITIONS = ("none", "no", "off", "false")
 FAMILIES = ({"attention", "encoder", "decoder"}, {"task", "model", "reader"})  # kinds that share names of one thing
@@ -78,11 +78,11 @@ class Meaning(NamedTuple):
 
     kind: str  # as in PARTS, or "attention"
     part: str  # the name of the row
-    settings: Settings
+    settings: _Settings
     note: str  # what a name with two meanings is taken for, or ""
 
     @property
-    def socket(self) -> Settings | None:
+    def socket(self) -> _Settings | None:
         """The settings of an attention that it stands for; None: it is no part of one."""
         if self.kind == "attention":
             return self.settings

@@ -23,7 +23,7 @@ LARGE = 500_000  # pairs; there is no need to count further
 
 
 PIECES = 16  # of a sentence, to guess what is not counted
-EPOCHS = 60  # of few pairs, at most
+_EPOCHS = 60  # of few pairs, at most
 
 
 class Size(NamedTuple):
@@ -55,7 +55,7 @@ def defaults_for(pairs: int) -> dict[str, Any]:
     return settings_of_size(size_for(pairs), pairs)
 
 
-OPEN = {"name", "dim", "dropout"}  # settings of a model that leave its network open
+_OPEN = {"name", "dim", "dropout"}  # settings of a model that leave its network open
 
 
 def task_defaults(task: type[Task], settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def task_defaults(task: type[Task], settings: Mapping[str, Any]) -> dict[str, An
     model = settings.get("model", {})
     network = task.default_network.get("model", {})
     named = isinstance(model, Mapping) and any(
-        name not in OPEN and not _refines(network.get(name), value) for name, value in model.items()
+        name not in _OPEN and not _refines(network.get(name), value) for name, value in model.items()
     )
     other = model if isinstance(model, str) else model.get("name", task.model)
     if named or settings.get("init") or other != task.model:
@@ -92,7 +92,7 @@ def size_for(pairs: int) -> Size:
 def settings_of_size(size: Size, pairs: int) -> dict[str, Any]:
     """Settings, as a file would say them, of a size."""
     epoch = pairs * PIECES // size.batch_tokens
-    limits = {"max_epochs": EPOCHS} if pairs < SIZES[1].pairs else {}
+    limits = {"max_epochs": _EPOCHS} if pairs < SIZES[1].pairs else {}
     blocks = {"name": "transformer", "num_layers": size.num_layers, "feedforward_dim": size.feedforward_dim}
     attention = {"score": "scaled_dot", "num_heads": size.num_heads}
     return {

@@ -23,11 +23,11 @@ MIN_UPDATES = 1_000  # below which a smaller network learns more in the same tim
 SECONDS = 2.0  # of updates that are measured, for each network
 TRAINING = 0.85  # of the time; the rest goes to validations
 WHOLE_WORDS = 30_000  # pieces of a vocabulary whose tokenizer has no size
-FIRST = 1_000  # examples that tell how long all are
-VALIDATIONS = 8  # at least, within a time
+_FIRST = 1_000  # examples that tell how long all are
+_VALIDATIONS = 8  # at least, within a time
 FEW_EPOCHS = 10  # below which a network forgets nothing by heart and needs little dropout
 
-Say = Callable[[str], None]
+_Say = Callable[[str], None]
 
 
 class TimePlan(NamedTuple):
@@ -109,7 +109,7 @@ def means_cpu(device: str) -> bool:
     return device == "cpu" or (device == "auto" and not torch.cuda.is_available())
 
 
-def planned_defaults(experiment: Experiment, pairs: int, say: Say) -> dict[str, Any]:
+def planned_defaults(experiment: Experiment, pairs: int, say: _Say) -> dict[str, Any]:
     """Return settings, as a file would say them, for so many pairs in the time of the experiment."""
     minutes = _minutes(experiment)
     say(f"measuring how fast this machine trains, to plan {minutes:g} minutes")
@@ -135,7 +135,7 @@ def planned_warmup(usual: int, updates: int) -> int:
     return min(usual, max(1, updates // 10))
 
 
-def paced_defaults(experiment: Experiment, examples: int, say: Say) -> dict[str, Any]:
+def paced_defaults(experiment: Experiment, examples: int, say: _Say) -> dict[str, Any]:
     """Return warm-up and validations, as a file would say them, for the time of an experiment that is complete."""
     minutes, training = _minutes(experiment), experiment.training
     pace = measured_pace(experiment)
@@ -145,7 +145,7 @@ def paced_defaults(experiment: Experiment, examples: int, say: Say) -> dict[str,
     rounds = f" or {updates * pace.rows / examples:.1f} epochs" if examples < LARGE else ""
     say(f"planned: about {updates:,} updates{rounds} in {minutes:g} minutes ({1 / pace.seconds:,.1f} updates/s)")
     warmup = training.schedule.settings.get("warmup", 0)
-    found: dict[str, Any] = {"validate_every": min(training.validate_every, max(10, updates // VALIDATIONS))}
+    found: dict[str, Any] = {"validate_every": min(training.validate_every, max(10, updates // _VALIDATIONS))}
     return {"training": found | ({"schedule": {"warmup": planned_warmup(warmup, updates)}} if warmup else {})}
 
 
@@ -178,7 +178,7 @@ def _first_batch(experiment: Experiment) -> tuple[Batch, Columns]:
     choice, names = experiment.reader("train"), tuple(experiment.columns)
     if choice is None:
         raise ConfigError("data.train", "must be given")
-    examples = [*islice(READERS.build(choice, names, place="data.train"), FIRST)]
+    examples = [*islice(READERS.build(choice, names, place="data.train"), _FIRST)]
     tokenizer, shared = experiment.text.tokenizer, experiment.text.shared
     columns = learn_columns(experiment.vocabularies, [examples], tokenizer, shared=shared)
     task = TASKS.build(experiment.task, columns)

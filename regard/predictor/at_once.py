@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from regard.data.packing import chunks
 
 Rows = NDArray[np.int64]
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 WORTH = 2048  # tokens below which all threads work on one batch
 
@@ -35,10 +35,10 @@ def planned(lengths: Sequence[int], tokens: int, threads: int) -> tuple[list[Row
     return batches, threads
 
 
-def at_once(answer: Callable[[Rows], list[T]], batches: Sequence[Rows], threads: int) -> Iterator[list[T]]:
+def at_once(answer: Callable[[Rows], list[_T]], batches: Sequence[Rows], threads: int) -> Iterator[list[_T]]:
     """The answers in the order of the batches; with several threads each of these computes with one."""
 
-    def alone(rows: Rows) -> list[T]:
+    def alone(rows: Rows) -> list[_T]:
         with torch.inference_mode():  # which a thread has for itself
             return answer(rows)
 

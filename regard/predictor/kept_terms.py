@@ -10,7 +10,7 @@ from regard.errors import ConfigError, DataError
 from regard.predictor.predictor import Predictor
 from regard.results import Prediction, TermUse
 
-Answer = Callable[[list[str], int], list[Prediction]]  # of lines, so many others before them
+LineAnswer = Callable[[list[str], int], list[Prediction]]  # of lines, so many others before them
 Warn = Callable[[str], None]
 
 
@@ -36,7 +36,7 @@ class KeptTerms:
             self.glossary = type(self.glossary).read(self.file, predictor.languages)
             predictor.term_phrases.check([self.glossary])
 
-    def answer(self, predict: Callable[..., list[Prediction]]) -> Answer:
+    def answer(self, predict: Callable[..., list[Prediction]]) -> LineAnswer:
         """Predictions of lines, so many others before them, with what they have to keep."""
 
         def answer(texts: list[str], before: int) -> list[Prediction]:

@@ -16,12 +16,12 @@ from regard.documents.size_budget import TooLarge
 from regard.errors import ConfigError, DataError, TooLongError
 from regard.explain import aligned_words, format_pharaoh
 from regard.predictor.confidence import abstained
-from regard.predictor.kept_terms import Answer, KeptTerms, Warn
+from regard.predictor.kept_terms import KeptTerms, LineAnswer, Warn
 from regard.predictor.predictor import Predictor
 from regard.results import Prediction, empty_answer
 
-UNREAD = (".pdf", ".doc", ".odt", ".rtf", ".epub", ".xls", ".xlsx", ".ppt", ".pptx", ".zip", ".png", ".jpg")
-DOCUMENTS = (".html", ".htm", ".srt", ".docx")  # a .txt file is read line by line
+_UNREAD = (".pdf", ".doc", ".odt", ".rtf", ".epub", ".xls", ".xlsx", ".ppt", ".pptx", ".zip", ".png", ".jpg")
+_DOCUMENTS = (".html", ".htm", ".srt", ".docx")  # a .txt file is read line by line
 
 
 class LineFormat(NamedTuple):
@@ -41,7 +41,7 @@ class LineFormat(NamedTuple):
         return _line(prediction, number, self.n_best, self.scores, links)
 
 
-def answers(
+def answer_blocks(
     predictor: Predictor,
     document: Path | None,
     source: Path | None,
@@ -74,7 +74,7 @@ def answered_lines(
             yield "".join(f"{shown.write(one, next(numbers))}\n" for one in some).encode()
 
 
-def beside_empty(answer: Answer, predictor: Predictor) -> Answer:
+def beside_empty(answer: LineAnswer, predictor: Predictor) -> LineAnswer:
     """Return what answers lines of which a column is empty with nothing, and the others as `answer` does.
 
     A model that writes is asked about all: it may begin a text.
@@ -111,7 +111,7 @@ class Abstention:
             raise ConfigError("--abstain", problem, f"regard calibrate {run}")
         self.least, self.warn, self.lines, self.withheld = least, warn, 0, 0
 
-    def answer(self, answer: Answer) -> Answer:
+    def answer(self, answer: LineAnswer) -> LineAnswer:
         """The same predictions without what is withheld."""
 
         def sure(texts: list[str], before: int) -> list[Prediction]:
@@ -131,7 +131,7 @@ class Abstention:
             self.warn(told)
 
 
-def predicted(answer: Answer, chunks: Iterator[list[str]], name: str, warn: Warn) -> Iterator[list[Prediction]]:
+def predicted(answer: LineAnswer, chunks: Iterator[list[str]], name: str, warn: Warn) -> Iterator[list[Prediction]]:
     """Predictions, chunk by chunk. At a fault those of the lines before it, then the fault, with how many they were."""
     done = 0
     try:
@@ -151,7 +151,7 @@ def predicted(answer: Answer, chunks: Iterator[list[str]], name: str, warn: Warn
         raise DataError(name, error.problem, line=error.line, hint=hint) from error
 
 
-def _answered(answer: Answer, texts: list[str], before: int) -> tuple[list[Prediction], DataError | None]:
+def _answered(answer: LineAnswer, texts: list[str], before: int) -> tuple[list[Prediction], DataError | None]:
     """Predictions of the lines before the first that cannot be read, and why it cannot.
 
     A line that is too long for the model has an empty answer, whose warning says so.
@@ -184,10 +184,10 @@ def raw_lines(predictor: Predictor, texts: list[str], **options: Any) -> list[Pr
 def document_path(path: Path | None, output: Path | None, *, details: bool) -> Path | None:
     """The input where it is a document; raises ConfigError where its translation cannot be shown as asked."""
     suffix = "" if path is None else path.suffix.lower()
-    if suffix in UNREAD:
+    if suffix in _UNREAD:
         told = f"files of the kind '{suffix}' cannot be translated"
-        raise ConfigError(str(path), told, f"these can: {', '.join(DOCUMENTS)}, and texts of one line a sentence")
-    if path is None or suffix not in DOCUMENTS:
+        raise ConfigError(str(path), told, f"these can: {', '.join(_DOCUMENTS)}, and texts of one line a sentence")
+    if path is None or suffix not in _DOCUMENTS:
         return None
     if output and output.suffix.lower() != suffix and (output.is_file() or not output.exists()):
         raise ConfigError(

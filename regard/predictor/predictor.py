@@ -39,7 +39,7 @@ from regard.text.clean import clean
 
 X = TypeVar("X", str, str | Mapping[str, str])
 
-DEFAULTS = DecodingSettings()
+_DEFAULTS = DecodingSettings()
 
 
 class Predictor(Explaining):
@@ -57,7 +57,7 @@ class Predictor(Explaining):
         engine: Engine,
         *,
         run: Run | None = None,
-        settings: DecodingSettings = DEFAULTS,
+        settings: DecodingSettings = _DEFAULTS,
         search: Search | None = None,
         features: Sequence[Feature] = (),
         adequacy: Adequacy | None = None,

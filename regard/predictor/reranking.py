@@ -10,14 +10,14 @@ from regard.documents.words import word_spans
 from regard.errors import TooLongError
 from regard.results import Prediction, TextPrediction
 
-MODEL, NETWORK, WORDS = "model", "network", "words"  # shares of a score
-Scores = Callable[[Sequence[str], Sequence[str]], Sequence[Prediction]]  # given targets of sources
+_MODEL, NETWORK, WORDS = "model", "network", "words"  # shares of a score
+_Scores = Callable[[Sequence[str], Sequence[str]], Sequence[Prediction]]  # given targets of sources
 
 
 class Reranker:
     """score + weight · log p(target | source) + words · length, p by another run."""
 
-    def __init__(self, scores: Scores, weight: float, words: float, n_best: int) -> None:
+    def __init__(self, scores: _Scores, weight: float, words: float, n_best: int) -> None:
         self.scores, self.weight, self.words, self.n_best = scores, weight, words, n_best
 
     def widened(self, search: Search, width: int) -> Search:
@@ -33,7 +33,9 @@ class Reranker:
         weights = (1.0, self.weight, self.words)
         found = list[Prediction]()
         for prediction, some, mine in zip(predictions, rows, values, strict=True):
-            shares = [dict(zip((MODEL, NETWORK, WORDS), map(float.__mul__, weights, one), strict=True)) for one in mine]
+            shares = [
+                dict(zip((_MODEL, NETWORK, WORDS), map(float.__mul__, weights, one), strict=True)) for one in mine
+            ]
             ranked = sorted(
                 (
                     replace(one, score=fsum(share.values()), shares=share)

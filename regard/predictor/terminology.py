@@ -25,8 +25,8 @@ from regard.text.offsets import Place
 MOST_PIECES, MOST_OF_ALL = 100, 1000  # of a term; of a prefix, or of all terms of a text
 MOST_CELLS = 4_000_000  # of the arrays of a text's terms: 32 MB each
 KNOWN = 20_000  # terms whose pieces are kept
-TRIED = 2  # translations with terms, times the beam's size: loops and others that are cut off are left out
-SHOWN = 3  # allowed translations that a warning tells
+_TRIED = 2  # translations with terms, times the beam's size: loops and others that are cut off are left out
+_SHOWN = 3  # allowed translations that a warning tells
 
 Predicted = Callable[[Sequence[int], Search | None], list[Prediction]]  # of some texts, with another search
 
@@ -147,7 +147,7 @@ def with_terms(
     lacking = [row for row, one in free.items() if _lacks(one, found[row])]
     required = {row: phrases.requirement(found[row], wanted.prefixes[row], free[row].source) for row in lacking}
     required = {row: one for row, one in required.items() if one.size <= 2 * MOST_OF_ALL and one.cells <= MOST_CELLS}
-    searched = again(required, TRIED * beam.size)
+    searched = again(required, _TRIED * beam.size)
     best = {row: _best(one, free[row], found[row], beam.n_best) for row, one in searched.items()}
     return [_reported(best.get(row) or one, one, found[row], most) if found[row] else one for row, one in free.items()]
 
@@ -192,7 +192,7 @@ def _reported(prediction: Any, free: Prediction, found: Sequence[Occurrence], mo
     warnings = [prediction.warning] if prediction.warning else []
     for one in told:
         if one.target_place is None:
-            allowed = "' or '".join(one.targets[:SHOWN])
+            allowed = "' or '".join(one.targets[:_SHOWN])
             warnings.append(f"'{one.source}' is not translated as '{allowed}'")
     if cost > most:
         warnings.append(f"terms fit badly: the model finds this much less likely; without them: '{free.text}'")

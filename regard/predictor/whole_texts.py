@@ -11,7 +11,7 @@ from regard.documents.document import Document, nth
 from regard.errors import DataError
 from regard.results import DocumentPrediction, Prediction
 
-Pair = tuple[str, str]  # codes of languages
+_Pair = tuple[str, str]  # codes of languages
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def composed(
     documents: Sequence[Document | None],
     answers: list[list[Prediction]],
     linked: Callable[[Sequence[Prediction]], Iterable[Prediction]],
-    pair: Pair | None,
+    pair: _Pair | None,
 ) -> list[Prediction]:
     """Return one prediction per text, put together from the answers to its sentences.
 
@@ -46,7 +46,7 @@ def composed(
     ]
 
 
-def known_pair(languages: tuple[str | None, str | None]) -> Pair | None:
+def known_pair(languages: tuple[str | None, str | None]) -> _Pair | None:
     """Return the languages, where both are known."""
     source, target = languages
     return None if source is None or target is None else (source, target)
@@ -69,7 +69,7 @@ def _explain_placeholders(
         answers[number][place] = one
 
 
-def _composed(text: str, document: Document, parts: list[Prediction], pair: Pair | None) -> Prediction:
+def _composed(text: str, document: Document, parts: list[Prediction], pair: _Pair | None) -> Prediction:
     """The prediction of a text, by those of its sentences."""
     whole = document.rebuild(parts, pair)
     if parts and parts[0].source == text:

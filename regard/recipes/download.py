@@ -20,14 +20,14 @@ from zipfile import BadZipFile, LargeZipFile, ZipFile
 from regard.errors import ConfigError, DataError, nearest
 
 ADDRESS = "https://object.pouta.csc.fi"
-SHARE, MOST = 0.05, 1_000  # dev and test have that share of the pairs each, but no more than so many
-PATIENCE, BLOCK = 30, 2**18  # seconds without a byte; bytes read at once
+_SHARE, _MOST = 0.05, 1_000  # dev and test have that share of the pairs each, but no more than so many
+_PATIENCE, _BLOCK = 30, 2**18  # seconds without a byte; bytes read at once
 DAMAGED = (  # what zipfile raises
     BadZipFile, LargeZipFile, NotImplementedError, EOFError, OSError, ValueError, RuntimeError, zlib.error,
 )  # fmt: skip
 _CODE = re.compile(r"[a-z]{2,3}(_[A-Za-z]{2,4})?")
 
-Progress = Callable[[int, int | None], None]  # bytes so far, and of how many, where known
+_Progress = Callable[[int, int | None], None]  # bytes so far, and of how many, where known
 
 
 class Published(NamedTuple):
@@ -62,14 +62,14 @@ def languages_of(pair: str) -> tuple[str, str]:
     return codes[0], codes[1]
 
 
-def fetch(address: str, path: Path, progress: Progress = lambda done, total: None) -> None:
+def fetch(address: str, path: Path, progress: _Progress = lambda done, total: None) -> None:
     """Save what is at an address. Raises DataError, and leaves nothing behind, if it cannot be had whole."""
     part = path.with_name(f".{path.name}.part")
     try:
-        with urlopen(Request(address, headers={"User-Agent": "regard"}), timeout=PATIENCE) as answer:
+        with urlopen(Request(address, headers={"User-Agent": "regard"}), timeout=_PATIENCE) as answer:
             total = int(answer.headers.get("Content-Length") or 0) or None
             with part.open("wb") as out:
-                while block := answer.read(BLOCK):
+                while block := answer.read(_BLOCK):
                     out.write(block)
                     progress(out.tell(), total)
             if total is not None and part.stat().st_size != total:
@@ -108,7 +108,7 @@ def unpack(archive: Path, pair: tuple[str, str], folder: Path) -> dict[str, int]
 
 def _split(archive: Path, pair: tuple[str, str], folder: Path) -> dict[str, int]:
     total = sum(1 for _ in _pairs(archive, pair))
-    size = min(int(total * SHARE), MOST)
+    size = min(int(total * _SHARE), _MOST)
     if not size:
         raise DataError(archive, f"{total:,} pairs are too few: some are held out for dev and test")
     chosen = heapq.nsmallest(4 * size, ((_hash(each), each) for each in _pairs(archive, pair)))

@@ -25,10 +25,10 @@ from regard.runs.resuming import check_resumed
 
 MARK, REPORT, PRETRAINED = "pretrain_finetune.json", "report.md", "pretrained"
 LABELS, QUICK_LABELS = ("100", "500", "2000", ALL), ("100", "500")
-PIECES, QUICK_PIECES = 8_000, 1_000
-EPOCHS, LEAST_UPDATES, MOST_UPDATES, VALIDATIONS = 20, 200, 1_000, 10  # of fine-tuning
+_PIECES, QUICK_PIECES = 8_000, 1_000
+_EPOCHS, LEAST_UPDATES, MOST_UPDATES, _VALIDATIONS = 20, 200, 1_000, 10  # of fine-tuning
 DEV_SHARE = 0.2  # of the labels, which choose the best checkpoint
-QUICK = ["model.dim=32", "training.max_updates=60", "training.schedule={name: cosine, updates: 60, warmup: 10}"]
+_QUICK = ["model.dim=32", "training.max_updates=60", "training.schedule={name: cosine, updates: 60, warmup: 10}"]
 
 
 class Method(NamedTuple):
@@ -39,7 +39,7 @@ class Method(NamedTuple):
     objective: str = "likelihood"
 
 
-SHARED = (
+_SHARED = (
     "model.dim=128",
     "model.dropout=0.1",
     "model.self_attention={score: scaled_dot, num_heads: 4}",
@@ -51,10 +51,10 @@ SHARED = (
     "training.validate_lines=500",
 )
 BLOCKS = "{name: transformer, num_layers: 3, feedforward_dim: 512}"
-READING = Method((*SHARED, f"model.encoder={BLOCKS}"), ("classification", "pairs"))
+READING = Method((*_SHARED, f"model.encoder={BLOCKS}"), ("classification", "pairs"))
 METHODS = {  # by the task of pre-training
     "language_model": Method(
-        (*SHARED, f"model.decoder={BLOCKS}", "task.window=64"),
+        (*_SHARED, f"model.decoder={BLOCKS}", "task.window=64"),
         ("classification",),
         "with_language_model",
     ),
@@ -123,7 +123,7 @@ def finetuning(
         raise ConfigError("--from", f"is a run of the task '{before.task.name}'", f"one of {', '.join(METHODS)}")
     _check_method(before.task.name, task)
     settings = continued(start, {"task": task})
-    updates = max(LEAST_UPDATES, min(MOST_UPDATES, EPOCHS * labels // BATCH))
+    updates = max(LEAST_UPDATES, min(MOST_UPDATES, _EPOCHS * labels // BATCH))
     return {
         **settings,
         "init": {"run": str(start.absolute())},
@@ -135,7 +135,7 @@ def finetuning(
             **settings.get("training", {}),
             "schedule": {"name": "linear", "warmup": updates // 10, "updates": updates},
             "max_updates": updates,
-            "validate_every": max(1, updates // VALIDATIONS),
+            "validate_every": max(1, updates // _VALIDATIONS),
             "average": 1,
             "keep_best": 1,
         },
@@ -159,10 +159,10 @@ def _pretrained(wanted: Wanted, quiet: bool, console: Console) -> Path | None:
     folder = RunFolder(wanted.folder / PRETRAINED)
     changes = [
         f"task.name={wanted.method}",
-        f"text.tokenizer={{name: subwords, size: {QUICK_PIECES if wanted.quick else PIECES}}}",
+        f"text.tokenizer={{name: subwords, size: {QUICK_PIECES if wanted.quick else _PIECES}}}",
         f"run={json.dumps(str(folder))}",
         *METHODS[wanted.method].changes,
-        *(QUICK if wanted.quick else ()),
+        *(_QUICK if wanted.quick else ()),
     ]
     experiment, resume = read_experiment(None, changes, text=str(wanted.text)), folder.started
     if resume:

@@ -28,7 +28,7 @@ from regard.runs import Run
 from regard.runs.folder import DECODING, TUNING
 from regard.statistical.mert import Candidates, bleu_values
 
-SHARE = 0.5  # of the spread of a text's scores that the other run has at first
+_SHARE = 0.5  # of the spread of a text's scores that the other run has at first
 GAIN = 0.01  # BLEU that makes weights worth it
 
 
@@ -96,7 +96,7 @@ def pooled(part: DevPart, rows: Sequence[Sequence[TextPrediction]], reranker: Re
 def best_weights(pool: Candidates, method: str, rounds: int, weight: float, say: Say) -> Floats:
     """Return the best weights (3,) of all rounds, those of the start, and of equal spreads among them."""
     spreads = np.stack([one[:, :2].std(axis=0) for one in pool.features]).mean(axis=0)
-    equal = SHARE / (1 - SHARE) * float(spreads[0] / max(spreads[1], 1e-9))
+    equal = _SHARE / (1 - _SHARE) * float(spreads[0] / max(spreads[1], 1e-9))
     starts = [np.array([1.0, one, 0.0]) for one in dict.fromkeys((weight, equal, 0.0))]
     best = max(starts, key=lambda one: bleu_of(pool.chosen(one)))
     for number in range(rounds):

@@ -30,10 +30,10 @@ from regard.text.words import cut_words
 
 TRIED = (ATTENTION, "saliency", "lrp")  # methods, where none is named
 DEV_PAIRS, LEARNT_PAIRS = 100, 30_000  # that ways are chosen by; that the statistical aligner learns from
-PORTION = 64  # sentence pairs whose maps are held at once
+_PORTION = 64  # sentence pairs whose maps are held at once
 
 Matrix = NDArray[np.float64]
-Weights = Mapping[AlignmentHead | None, Sequence[Sequence[float]]]  # (target piece, source piece), of each head
+_Weights = Mapping[AlignmentHead | None, Sequence[Sequence[float]]]  # (target piece, source piece), of each head
 
 
 class SpannedText(NamedTuple):
@@ -71,7 +71,7 @@ class SpannedText(NamedTuple):
         return cast(Matrix, overlaps.astype(float))
 
 
-Pair = tuple[SpannedText, SpannedText]
+_Pair = tuple[SpannedText, SpannedText]
 
 
 class Way(NamedTuple):
@@ -143,21 +143,21 @@ def _check_directions(predictors: Sequence[Predictor | None]) -> None:
         raise ConfigError("--reverse", f"translates {other} → {another}", f"a run that translates {target} → {source}")
 
 
-def translator_links(predictor: Predictor, pairs: Sequence[Pair], way: Way) -> list[list[Link]]:
+def translator_links(predictor: Predictor, pairs: Sequence[_Pair], way: Way) -> list[list[Link]]:
     """Return the links (source word, target word) of each sentence pair, each target word linked to one at most."""
     return [_links(found[way.head], way.null) for found in word_weights(predictor, pairs, way.by)]
 
 
-def word_weights(predictor: Predictor, pairs: Sequence[Pair], by: str) -> Iterator[dict[AlignmentHead | None, Matrix]]:
+def word_weights(predictor: Predictor, pairs: Sequence[_Pair], by: str) -> Iterator[dict[AlignmentHead | None, Matrix]]:
     """Yield for each pair weights (target word, source word + end symbol): of each head, or under None of a method."""
     columns = [cast(TextColumn, predictor.task.vocabularies[name]) for name in ("source", "target")]
-    for start in range(0, len(pairs), PORTION):
-        some = pairs[start : start + PORTION]
+    for start in range(0, len(pairs), _PORTION):
+        some = pairs[start : start + _PORTION]
         scored = predictor.score([source.text for source, _ in some], [target.text for _, target in some])
         given = [replace(one, source=source.text) for one, (source, _) in zip(scored, some, strict=True)]
         if by == ATTENTION:
             maps = [one.explanation.maps for one in predictor.explained(given) if one.explanation is not None]
-            found: list[Weights] = [{head: head.weights(one) for head in heads_of(one)} for one in maps]
+            found: list[_Weights] = [{head: head.weights(one) for head in heads_of(one)} for one in maps]
         else:
             found = [{None: one.values["source"]} for one in predictor.weighed(given, by)]
         for pair, each in zip(some, found, strict=True):
@@ -183,7 +183,7 @@ def _links(weights: Matrix, null: bool) -> list[Link]:
     return [(source, target) for target, source in enumerate(best) if linked[target]]
 
 
-def rated_ways(predictor: Predictor, pairs: Sequence[Pair], gold: Sequence[GoldAlignment], by: str) -> list[Rated]:
+def rated_ways(predictor: Predictor, pairs: Sequence[_Pair], gold: Sequence[GoldAlignment], by: str) -> list[Rated]:
     """Return all ways of a method, the one whose links have the least error first."""
     found = list(word_weights(predictor, pairs, by))
     ways = [Way(by, head, null) for head in found[0] for null in (False, True)] if found else []
@@ -218,7 +218,7 @@ def chosen_way(predictor: Predictor, by: str | None, say: Callable[[str], None])
     return Way.of(ways[method or min(ways, key=lambda name: ways[name]["error_rate"])])
 
 
-def _dev(predictor: Predictor, say: Callable[[str], None]) -> tuple[list[Pair], list[GoldAlignment]] | None:
+def _dev(predictor: Predictor, say: Callable[[str], None]) -> tuple[list[_Pair], list[GoldAlignment]] | None:
     """Dev pairs, and links of an HMM in both directions that has learnt from them and the training texts."""
     experiment = predictor.run.experiment
     examples = dev_examples(experiment, predictor.task, say)

@@ -58,13 +58,13 @@ FIRST = (  # what is tuned where the settings name no features, and where that b
     Choice("repetition", {"weight": 0.02}),
     Choice("length", {"weight": 0.05}),
 )
-MOST_PAIRS, ORDER = 500_000, 3
-LONGEST, LIMIT = 3, 5  # pieces of a phrase, and its translations
+_MOST_PAIRS, ORDER = 500_000, 3
+_LONGEST, _LIMIT = 3, 5  # pieces of a phrase, and its translations
 RARE = 1e-3  # less likely translations of a piece are left out
 PIECE = 40  # sentences that are translated until the clock is read again
 TOLD_EVERY = 10.0  # seconds between lines of progress
 PERFECT = 100.0  # BLEU
-LEAST = 1e-6  # smallest size of a weight: at 0 a share no longer tells the value of its feature
+_LEAST = 1e-6  # smallest size of a weight: at 0 a share no longer tells the value of its feature
 
 Say = Callable[[str], None]
 
@@ -175,7 +175,7 @@ def _tuned(
         if not fresh or bleu_of(best.sums) >= PERFECT:
             break
         weights = method(pool.candidates(), np.array([1.0, *best.model.weights]), bleu_values).weights
-        model = best.model.reweighted(weights[1:] / max(weights[0], LEAST))
+        model = best.model.reweighted(weights[1:] / max(weights[0], _LEAST))
     return model
 
 
@@ -238,7 +238,7 @@ def learn_tables(run: Run, say: Say = lambda line: None) -> None:
     likely = both.forward.lexicon
     kept = likely.values >= RARE
     lexicon = Lexicon(likely.source_words, likely.target_words, likely.keys[kept], likely.values[kept])
-    phrases = phrase_table(bitext, both.links(bitext, grow_diag_final_and), max_length=LONGEST, limit=LIMIT)
+    phrases = phrase_table(bitext, both.links(bitext, grow_diag_final_and), max_length=_LONGEST, limit=_LIMIT)
     table = PhraseTable.of((source, entry) for source, entry in phrases if len(source) == 1 or not _single(entry))
     language = kneser_ney((target for _, target in pairs), ORDER)
     writers: tuple[Callable[[Path], None], ...] = (lambda path: write_arpa(language, path), lexicon.write, table.write)
@@ -306,7 +306,7 @@ class _LogLinear:
         """Return the same with other weights, none of them 0, where a share no longer tells the value of a feature."""
         features = [*self.features]
         for place, weight in zip(self.weighted, weights.tolist(), strict=True):
-            features[place] = features[place].weighted(weight if abs(weight) >= LEAST else LEAST)
+            features[place] = features[place].weighted(weight if abs(weight) >= _LEAST else _LEAST)
         return self._with(tuple(features))
 
     def translated(self, sources: Sequence[str], search: Choice) -> Sequence[Prediction]:
@@ -369,7 +369,7 @@ def _spelled_pairs(experiment: Experiment, columns: Columns) -> list[tuple[list[
     """The pieces of the training pairs, as tables spell them."""
     sides = [cast(TextColumn, columns[name]) for name in ("source", "target")]
     shown = [spelled_pieces(side) for side in sides]
-    pairs = islice(training_pieces(experiment, columns), MOST_PAIRS)
+    pairs = islice(training_pieces(experiment, columns), _MOST_PAIRS)
     return [([shown[0][one] for one in source], [shown[1][one] for one in target]) for source, target in pairs]
 
 

@@ -21,14 +21,14 @@ from regard.statistical.alignment_model import AlignmentModel
 from regard.statistical.bitext import Bitext, Words, split_words
 from regard.statistical.symmetrisation import SYMMETRISATIONS
 
-Pair = tuple[Words, Words]
+_Pair = tuple[Words, Words]
 Files = tuple[Path, Path]
 
 
 class Pairs(NamedTuple):
     """Sentence pairs of two files, and all those that are learnt from."""
 
-    written: list[Pair]  # as the files spell them
+    written: list[_Pair]  # as the files spell them
     given: Bitext  # the same
     learnt: Bitext  # these and others
 
@@ -43,7 +43,7 @@ def read_pairs(files: Files, also: Files | None = None, *, lowercase: bool = Fal
     return Pairs(written, Bitext.of(given), Bitext.of([*given, *others]))
 
 
-def read_gold_of(path: Path, pairs: Sequence[Pair]) -> list[GoldAlignment]:
+def read_gold_of(path: Path, pairs: Sequence[_Pair]) -> list[GoldAlignment]:
     """Return the gold links of sentence pairs. Raises DataError for a file that is not about them."""
     gold = read_gold(path)
     if len(gold) != len(pairs):
@@ -100,12 +100,12 @@ def pharaoh_lines(links: list[list[Link]]) -> str:
     return "".join(f"{format_pharaoh(row)}\n" for row in links)
 
 
-def _read(files: Files) -> list[Pair]:
+def _read(files: Files) -> list[_Pair]:
     reader = ParallelReader(("source", "target"), files=dict(zip(("source", "target"), map(str, files), strict=True)))
     return [(split_words(one.texts["source"]), split_words(one.texts["target"])) for one in reader]
 
 
-def _folded(pairs: list[Pair], lowercase: bool) -> list[Pair]:
+def _folded(pairs: list[_Pair], lowercase: bool) -> list[_Pair]:
     if not lowercase:
         return pairs
     return [([word.lower() for word in source], [word.lower() for word in target]) for source, target in pairs]

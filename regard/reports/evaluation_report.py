@@ -75,7 +75,7 @@ class Evaluation(NamedTuple):
             for score, (low, high) in zip(system.scores, system.intervals, strict=True):
                 lines.append(f"  {score.name} = {score.value:.2f} [{low:.2f}, {high:.2f}] ({score.signature})")
             if system.confusion is not None and len(self.systems) == 1:
-                lines += [f"  {line}" for line in text_of(system.confusion).splitlines()]
+                lines += [f"  {line}" for line in confusion_text(system.confusion).splitlines()]
             lines += [f"  {line}" for one in system.robustness for line in str(one).splitlines()]
         lines += [f"{self.systems[0].name} and {name}, {found}" for name, found in self.comparisons]
         if self.buckets:
@@ -91,7 +91,7 @@ class Evaluation(NamedTuple):
         if (confusion := system.confusion) is None:
             return Report([], self.values(), str(self))
         title = f"Answers of {system.name}"
-        return Report([], self.values(), str(self), lambda ending: picture_of(confusion, title).encode())
+        return Report([], self.values(), str(self), lambda ending: confusion_picture(confusion, title).encode())
 
     def values(self) -> dict[str, Any]:
         """The same as JSON values."""
@@ -122,7 +122,7 @@ _ROWS, _LONGEST = 50, 40  # classes that are told, and characters of their names
 MOST = 12  # classes of a matrix as text; a larger one is told in JSON and drawn in the picture
 
 
-def text_of(found: Confusion) -> str:
+def confusion_text(found: Confusion) -> str:
     """A table of the classes, and the matrix where it is not too large for a terminal."""
     tables = [_classes(found)] if len(found.labels) > MOST else [_classes(found), _matrix(found)]
     lines = [table.terminal().rstrip("\n") for table in tables]
@@ -130,7 +130,7 @@ def text_of(found: Confusion) -> str:
     return "\n".join([*lines, *([f"{left:,} more classes: --json tells them"] if left > 0 else [])])
 
 
-def picture_of(found: Confusion, title: str = "Answers to the examples of each label") -> str:
+def confusion_picture(found: Confusion, title: str = "Answers to the examples of each label") -> str:
     """An SVG document: a row for each right label, a column for each answer, the darker the larger its share."""
     return svg(_names(found), _names(found), found.shares(), title=title)
 

@@ -16,7 +16,7 @@ from regard.experiment.names import others
 from regard.experiment.tables import SOCKET
 from regard.models import AttentionSettings, build_attention
 from regard.registry import Choice
-from regard.reports.catalogue.listing import show
+from regard.reports.catalogue.listing import show_sheet
 
 SHEET = {**MECHANISMS, "layer": PARTS["layer"]}
 OTHERS = others(SHEET)
@@ -33,7 +33,7 @@ def sheet(width: int) -> list[str]:
     """What a terminal of that width shows, without its colours."""
     file = StringIO()
     console = Console(file=file, width=width, force_terminal=True, color_system=None, highlight=False)
-    show(catalogue(SHEET), OTHERS, "cost in letters", console)
+    show_sheet(catalogue(SHEET), OTHERS, "cost in letters", console)
     return file.getvalue().splitlines()
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.cli.train import split_words
+from regard.cli.train import config_and_changes
 from regard.config import parse_changes, quoted
 
 
@@ -18,12 +18,12 @@ from regard.config import parse_changes, quoted
     ],
 )
 def test_the_first_word_may_be_a_config(words, split):
-    assert split_words(words) == split
+    assert config_and_changes(words) == split
 
 
 def test_a_config_may_have_an_equals_sign_in_its_name(tmp_path):
     (tmp_path / "dim=8.yaml").touch()
-    assert split_words([str(tmp_path / "dim=8.yaml"), "a=1"]) == (tmp_path / "dim=8.yaml", ["a=1"])
+    assert config_and_changes([str(tmp_path / "dim=8.yaml"), "a=1"]) == (tmp_path / "dim=8.yaml", ["a=1"])
 
 
 @pytest.mark.parametrize(

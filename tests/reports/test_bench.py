@@ -13,7 +13,7 @@ from regard.ops.plain import is_plain
 from regard.registry import Choice
 from regard.reports.bench.bench import Measure, Pass, Timing, Workload, bench, expected_bytes, peak_bytes, slope
 from regard.reports.bench.mechanisms import USUAL, Mechanism, mechanisms_of
-from regard.reports.bench.report import as_values, memory_table, plot, time_table
+from regard.reports.bench.report import bench_values, memory_table, plot, time_table
 from regard.reports.report import check_plot
 
 CPU = torch.device("cpu")
@@ -181,7 +181,7 @@ def test_tables_have_a_column_for_each_length():
 
 
 def test_a_report_is_json():
-    told = as_values([timing("fast", (10, 1, 1), (20, 2, 2))], Workload((10, 20)))
+    told = bench_values([timing("fast", (10, 1, 1), (20, 2, 2))], Workload((10, 20)))
     assert json.loads(json.dumps(told, allow_nan=False))["mechanisms"][0]["slope"] == pytest.approx(1)
     assert told["workload"]["lengths"] == (10, 20)
 

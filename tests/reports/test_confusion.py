@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from regard.cli.app import app
 from regard.evaluation.confusion import confusion_of, tag_confusion
-from regard.reports.evaluation_report import MOST, picture_of, text_of
+from regard.reports.evaluation_report import MOST, confusion_picture, confusion_text
 
 RIGHT = ["good", "good", "good", "b<d", "b<d", "so-so"]
 GIVEN = ["good", "good", "b<d", "b<d", "good", "good"]
@@ -21,7 +21,7 @@ def cells(line: str) -> list[str]:
 
 
 def test_text_by_hand():
-    classes, matrix = text_of(confusion_of(GIVEN, RIGHT)).split("right, answered:")
+    classes, matrix = confusion_text(confusion_of(GIVEN, RIGHT)).split("right, answered:")
     head, *rows = classes.strip().splitlines()
     assert cells(head) == ["class", "precision", "recall", "f1", "examples"]
     assert list(map(cells, rows)) == [
@@ -36,7 +36,7 @@ def test_text_by_hand():
 
 def test_what_is_no_label_has_a_name():
     found = tag_confusion(["B-PER O B-LOC"], ["B-PER B-LOC O"])  # a place is missing, and another one is too many
-    classes, matrix = text_of(found).split("right, answered:")
+    classes, matrix = confusion_text(found).split("right, answered:")
     assert "(none)" not in classes
     assert [cells(line) for line in matrix.strip().splitlines()] == [
         ["(none)", "LOC", "PER"],
@@ -44,18 +44,18 @@ def test_what_is_no_label_has_a_name():
         ["LOC", "1", "0", "0"],
         ["PER", "0", "0", "1"],
     ]
-    texts = [one.text for one in ElementTree.fromstring(picture_of(found)).iter() if one.tag.endswith("text")]
+    texts = [one.text for one in ElementTree.fromstring(confusion_picture(found)).iter() if one.tag.endswith("text")]
     assert texts.count("(none)") == 2
 
 
 def test_of_many_classes_only_the_figures_are_text():
     labels = [f"c{number:02}" for number in range(MOST + 1)]
-    assert "answered" not in text_of(confusion_of(labels, labels))
-    assert len(text_of(confusion_of(labels, labels)).splitlines()) == MOST + 2
+    assert "answered" not in confusion_text(confusion_of(labels, labels))
+    assert len(confusion_text(confusion_of(labels, labels)).splitlines()) == MOST + 2
 
 
 def test_the_picture_tells_the_share_of_every_cell():
-    root = ElementTree.fromstring(picture_of(confusion_of(GIVEN, RIGHT), "a & b"))
+    root = ElementTree.fromstring(confusion_picture(confusion_of(GIVEN, RIGHT), "a & b"))
     told = " ".join(one.text or "" for one in root.iter() if one.tag.endswith("title"))
     texts = " ".join(one.text or "" for one in root.iter() if one.tag.endswith("text"))
     assert "a & b" in f"{told} {texts}"
@@ -95,6 +95,6 @@ def test_a_matrix_of_no_labels_is_refused(tmp_path):
 
 def test_names_of_labels_are_cut_and_further_ones_counted():
     names = [f"{number:02} {'word ' * 20}" for number in range(53)]
-    *rows, last = text_of(confusion_of(names, names)).splitlines()
+    *rows, last = confusion_text(confusion_of(names, names)).splitlines()
     assert (len(rows), last) == (51, "3 more classes: --json tells them")
     assert max(len(row.split("…")[0]) for row in rows[1:]) == 39

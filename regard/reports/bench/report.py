@@ -22,10 +22,10 @@ def bench_report(timings: Sequence[Timing], work: Workload) -> Report:
     def figure(ending: str) -> bytes:
         return plot(timings, title=about(work), kind=ending)
 
-    return Report(tables, as_values(timings, work), figure=figure, heading=about(work))
+    return Report(tables, bench_values(timings, work), figure=figure, heading=about(work))
 
 
-def as_values(timings: Sequence[Timing], work: Workload) -> dict[str, Any]:
+def bench_values(timings: Sequence[Timing], work: Workload) -> dict[str, Any]:
     """Everything that was measured, and on what, as JSON values."""
     return {"workload": asdict(work), "environment": environment(), "mechanisms": [one.values() for one in timings]}
 

@@ -7,5 +7,5 @@ from regard.reports.catalogue import page, settings
 
 if len(sys.argv) != 2:
     sys.exit("python -m regard.reports.catalogue ROOT")
-page.write(Path(sys.argv[1]))
+page.write_catalogue(Path(sys.argv[1]))
 settings.write_settings_page(Path(sys.argv[1]))

@@ -50,10 +50,10 @@ def parts_report(what: str | None) -> Report:
 def show_attention(console: Console) -> None:
     """Print the sheet of attention."""
     parts = catalogue(SHEET)
-    show(parts, others(parts), f"cost: time for one sentence of {COST_LETTERS}", console)
+    show_sheet(parts, others(parts), f"cost: time for one sentence of {COST_LETTERS}", console)
 
 
-def show(parts: _Parts, others: Sequence[Any], legend: str, console: Console) -> None:
+def show_sheet(parts: _Parts, others: Sequence[Any], legend: str, console: Console) -> None:
     """Print parts by kind, and what other names of the literature stand for."""
     if not console.is_terminal:
         print("\n".join([*_plain(parts, others), "", *_lines(legend, PIPED)]))

@@ -118,7 +118,7 @@ def pages(root: Path) -> dict[str, str]:
     return {PAGE: "\n".join([*text, _names()]).rstrip() + "\n", **pictures}
 
 
-def write(root: Path) -> None:
+def write_catalogue(root: Path) -> None:
     """Writes the page and its pictures, and takes away pictures of parts that are no more."""
     made = pages(root)
     (root / PICTURES).mkdir(parents=True, exist_ok=True)
