@@ -2,8 +2,8 @@
 
 from regard.config.atomic_write import is_unfinished, staged, write_atomically
 from regard.config.checked_json import parse_json, read_checked, write_checked
-from regard.config.descriptions import Before, Doc, described, listed_before
-from regard.config.markers import FieldsOf, OneOrMany, PartOf, read_settings, schema_of, spelled
+from regard.config.descriptions import Before, Doc, Fixed, described, listed_before
+from regard.config.markers import FieldsOf, OneOrMany, PartOf, fixed_settings, read_settings, schema_of, spelled
 from regard.config.merging import lay, merge, name_parts, parse_changes
 from regard.config.models import Setting, Settings, SharedSettings, declared, settings_model
 from regard.config.reading import SETTINGS_FILE, quoted, read_yaml, write_yaml
@@ -16,6 +16,7 @@ __all__ = [
     "Choice",
     "Doc",
     "FieldsOf",
+    "Fixed",
     "OneOrMany",
     "PartOf",
     "Setting",
@@ -26,6 +27,7 @@ __all__ = [
     "declared",
     "deferred_warnings",
     "described",
+    "fixed_settings",
     "is_unfinished",
     "lay",
     "listed_before",

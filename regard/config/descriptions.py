@@ -22,6 +22,10 @@ class Before(NamedTuple):
     name: str
 
 
+class Fixed(NamedTuple):
+    """Stands in `Annotated[…]` of a setting that cannot change in a run which has begun: its weights rest on it."""
+
+
 def described(annotation: Any, name: str, docstring: str | None) -> str:
     """Return the `Doc` of a setting, else what the docstring says of it, else ""."""
     own = [mark.text for mark in _marks(annotation) if isinstance(mark, Doc)]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge
 
-from regard.config import Doc, FieldsOf, OneOrMany, PartOf
+from regard.config import Doc, FieldsOf, Fixed, OneOrMany, PartOf
 from regard.config.bounds import Fraction, Positive, Seed, Size
 from regard.data.readers import READERS
 from regard.data.transforms import TRANSFORMS
@@ -85,11 +85,13 @@ class DataSettings:
     weights: Annotated[
         Mapping[str, Positive],
         Doc("How often batches come from train, each corpus and each route; empty: by their sizes."),
+        Fixed(),
     ] = field(default_factory=dict)
     transforms: Annotated[
         tuple[Annotated[Choice, PartOf(TRANSFORMS)], ...],
         OneOrMany(),
         Doc("What is done to batches of training, in order."),
+        Fixed(),
     ] = ()
     languages: Annotated[
         tuple[str, str] | None, Doc("Codes of source and target; null: as the names of the files end.")
@@ -102,12 +104,15 @@ class DataSettings:
             "Cut train into so many parts, of which one is the test part: cross-validation. Texts are drawn whatever "
             "their labels are, equal ones together. null: not at all."
         ),
+        Fixed(),
     ] = None
-    fold: Annotated[Size, Doc("Which of the folds is the test part, from 1 on; compare takes one after another.")] = 1
-    fold_seed: Annotated[Seed, Doc("Number that the folds are drawn from.")] = 0
+    fold: Annotated[
+        Size, Doc("Which of the folds is the test part, from 1 on; compare takes one after another."), Fixed()
+    ] = 1
+    fold_seed: Annotated[Seed, Doc("Number that the folds are drawn from."), Fixed()] = 0
     cache: Annotated[Path | None, Doc("Folder for corpora cut into pieces; null: in the run's folder.")] = None
     max_length: Annotated[
-        Size, Doc("Pieces of the longest training example; longer ones are counted and left out.")
+        Size, Doc("Pieces of the longest training example; longer ones are counted and left out."), Fixed()
     ] = 256
 
     def readers(self) -> dict[str, Choice]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
-from regard.config import Doc, FieldsOf, OneOrMany, PartOf, as_values, write_yaml
+from regard.config import Doc, FieldsOf, Fixed, OneOrMany, PartOf, as_values, write_yaml
 from regard.config.bounds import Positive, Size
 from regard.data.columns import own_name
 from regard.decoding import SEARCHES
@@ -157,7 +157,7 @@ class Experiment:
     data: Annotated[
         DataSettings, FieldsOf(DataSettings), Doc("The texts, a part each to train on, choose by and judge by.")
     ] = field(default_factory=DataSettings)
-    text: Annotated[TextSettings, FieldsOf(TextSettings), Doc("How text becomes pieces.")] = field(
+    text: Annotated[TextSettings, FieldsOf(TextSettings), Doc("How text becomes pieces."), Fixed()] = field(
         default_factory=TextSettings
     )
     model: Annotated[Choice, PartOf(MODELS), Doc("The network; a task other than translation has its own default.")] = (
@@ -178,10 +178,13 @@ class Experiment:
     evaluation: Annotated[
         EvaluationSettings, FieldsOf(EvaluationSettings), Doc("How a trained model is judged; free to change later.")
     ] = field(default_factory=EvaluationSettings)
-    task: Annotated[Choice, PartOf(TASKS), Doc("What an example is and what is predicted.")] = Choice("translation")
+    task: Annotated[Choice, PartOf(TASKS), Doc("What an example is and what is predicted."), Fixed()] = Choice(
+        "translation"
+    )
     init: Annotated[
         Annotated[InitialSettings, FieldsOf(InitialSettings)] | None,
         Doc("Another model to start from; null: start from random weights."),
+        Fixed(),
     ] = None
     device: Annotated[str, Doc("Where it is computed: auto (a GPU if there is one), cpu, cuda, cuda:1 …")] = "auto"
     run: Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS
 from regard.attention.recipes import RECIPES
-from regard.config import Doc, FieldsOf, OneOrMany, PartOf, SharedSettings
+from regard.config import Doc, FieldsOf, Fixed, OneOrMany, PartOf, SharedSettings
 from regard.config.bounds import Fraction, Positive, Size
 from regard.config.common_settings import DropoutShare
 from regard.decoders import DecoderChoice
@@ -60,7 +60,9 @@ Tied = Annotated[
 ]
 TiedText = Annotated[Tied, Doc("Tables that are one: all or target (embeddings and output) or none.")]
 InitUniform = Annotated[
-    Positive | None, Doc("Draw all matrices of weights from U(-a, a), a this number; null: each part draws its own.")
+    Positive | None,
+    Doc("Draw all matrices of weights from U(-a, a), a this number; null: each part draws its own."),
+    Fixed(),
 ]
 
 HEADS_OF_FOUR = AttentionSettings(num_heads=4)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from regard.config import as_values
+from regard.config import as_values, fixed_settings
 from regard.data.readers.lines import digest
 from regard.errors import ConfigError, Fault
 from regard.experiment import Experiment
@@ -12,13 +12,6 @@ from regard.runs.rehearsal import Rehearsal
 from regard.runs.run import Run
 from regard.runs.texts import held_out, part_reader
 
-FIXED = (
-    "init", "task", "text", "model.init_uniform", "data.max_length", "data.transforms", "data.weights",
-    "data.folds", "data.fold", "data.fold_seed",
-    "training.batch_tokens", "training.batch_sentences", "training.accumulate", "training.seed", "training.optimizer",
-    "training.weight_decay_of", "training.layer_decay", "training.unfreeze_every",
-    "training.metric", "training.validate_lines",
-)  # fmt: skip
 NEVER, HINT = "cannot change in a run that has begun", "begin another one: run=FOLDER"
 
 
@@ -76,8 +69,9 @@ def _changes(before: Any, after: Any, place: str = "") -> Iterator[Change]:
 
 
 def _fixed(changes: list[Change]) -> Iterator[Fault]:
+    known = fixed_settings(Experiment) if changes else set()
     for place, before, after in changes:
-        if any(place == fixed or place.startswith(f"{fixed}.") for fixed in FIXED):
+        if any(place == fixed or place.startswith(f"{fixed}.") for fixed in known):
             yield Fault(place, f"{NEVER}: {_said(before)} → {_said(after)}", HINT)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
-from regard.config import Doc
+from regard.config import Doc, Fixed
 from regard.config.bounds import Count, NotNegative, Positive, Seed, Share, Size, Threads
 from regard.ops.machine import Products
 from regard.registry import Choice
@@ -46,11 +46,13 @@ class TrainingSettings:
         NotNegative | None, Doc("The same in processor time, all threads of the process together.")
     ] = None
     batch_tokens: Annotated[
-        Size | None, Doc("Largest batch, in examples times the pieces of the longest; null: see batch_sentences.")
+        Size | None,
+        Doc("Largest batch, in examples times the pieces of the longest; null: see batch_sentences."),
+        Fixed(),
     ] = 4096
-    batch_sentences: Annotated[Size | None, Doc("Largest batch in examples, in place of batch_tokens.")] = None
-    accumulate: Annotated[Size, Doc("Batches whose gradients are summed for one update.")] = 1
-    optimizer: Annotated[Choice, Doc("How gradients change the weights.")] = Choice("adam")
+    batch_sentences: Annotated[Size | None, Doc("Largest batch in examples, in place of batch_tokens."), Fixed()] = None
+    accumulate: Annotated[Size, Doc("Batches whose gradients are summed for one update."), Fixed()] = 1
+    optimizer: Annotated[Choice, Doc("How gradients change the weights."), Fixed()] = Choice("adam")
     learning_rate: Annotated[Positive, Doc("Size of a step, at the peak of the schedule.")] = 0.002
     schedule: Annotated[Choice, Doc("How the learning rate changes during training.")] = Choice("inverse_sqrt")
     schedules: Annotated[
@@ -60,24 +62,29 @@ class TrainingSettings:
     weight_decay_of: Annotated[
         Literal["all", "matrices"],
         Doc("What weight decay takes from: all weights, or neither biases nor normalisations."),
+        Fixed(),
     ] = "all"
     layer_decay: Annotated[
-        Share, Doc("Learning rate of a layer, as a share of that of the layer above it; 1: all learn equally fast.")
+        Share,
+        Doc("Learning rate of a layer, as a share of that of the layer above it; 1: all learn equally fast."),
+        Fixed(),
     ] = 1.0
     unfreeze_every: Annotated[
-        Count, Doc("Updates after which one layer more, from the top down, begins to learn; 0: all do at once.")
+        Count,
+        Doc("Updates after which one layer more, from the top down, begins to learn; 0: all do at once."),
+        Fixed(),
     ] = 0
     turns: Annotated[Mapping[str, TurnSettings], Doc("What differs for turns of the objective, by their names.")] = (
         field(default_factory=dict)
     )
     validate_every: Annotated[Size, Doc("Updates from one validation on the dev part to the next.")] = 500
-    validate_lines: Annotated[Count, Doc("Lines of the dev part that are used, from the first on.")] = 2000
+    validate_lines: Annotated[Count, Doc("Lines of the dev part that are used, from the first on."), Fixed()] = 2000
     patience: Annotated[
         Count | None, Doc("End after so many validations in a row without a better score; null: never.")
     ] = 10
-    metric: Annotated[str, Doc("Score that tells better from worse: bleu, chrf, ter, exact_match, perplexity …")] = (
-        "bleu"
-    )
+    metric: Annotated[
+        str, Doc("Score that tells better from worse: bleu, chrf, ter, exact_match, perplexity …"), Fixed()
+    ] = "bleu"
     keep_best: Annotated[Count, Doc("Checkpoints that are kept, those with the best scores.")] = 5
     average: Annotated[
         Count, Doc("Checkpoints whose weights are averaged at the end, used if that is better; 1: the best one itself.")
@@ -89,7 +96,7 @@ class TrainingSettings:
     save_every_minutes: Annotated[NotNegative, Doc("Minutes after which training saves so that it can be resumed.")] = (
         10.0
     )
-    seed: Annotated[Seed, Doc("Number that all random draws come from.")] = 1
+    seed: Annotated[Seed, Doc("Number that all random draws come from."), Fixed()] = 1
     precision: Annotated[
         Literal["auto", "float32", "bf16"], Doc("Numbers that are computed with; auto: bf16 on a GPU, else float32.")
     ] = "auto"
