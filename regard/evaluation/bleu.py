@@ -7,7 +7,7 @@ from regard.config.common_settings import Lowercase
 from regard.errors import ConfigError
 from regard.evaluation.metric import Corpus
 from regard.evaluation.sacre import SacreMetric, sacrebleu
-from regard.evaluation.scripts import bleu_tokenizer
+from regard.evaluation.tokenization import bleu_tokenizer
 
 Tokenize = Literal["13a", "intl", "zh", "char", "none", "ja-mecab", "ko-mecab"]
 

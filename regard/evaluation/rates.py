@@ -7,7 +7,7 @@ import numpy as np
 
 from regard.errors import RegardError
 from regard.evaluation.metric import Corpus, Rate, Statistics
-from regard.evaluation.scripts import words
+from regard.evaluation.tokenization import words
 
 SIGNATURE = "words:unicode|han:characters"
 

@@ -9,7 +9,7 @@ from regard.config import Doc
 from regard.config.bounds import Size
 from regard.config.common_settings import Lowercase
 from regard.evaluation.metric import Corpus, MeanMetric
-from regard.evaluation.scripts import words
+from regard.evaluation.tokenization import words
 
 
 class SentenceBleu(MeanMetric):

@@ -6,7 +6,7 @@ from regard.config import Doc
 from regard.config.common_settings import Lowercase
 from regard.evaluation.metric import Corpus
 from regard.evaluation.sacre import SacreMetric, sacrebleu
-from regard.evaluation.scripts import bleu_tokenizer
+from regard.evaluation.tokenization import bleu_tokenizer
 
 
 class Ter(SacreMetric):

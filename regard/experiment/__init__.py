@@ -2,10 +2,7 @@
 
 from regard.config import SETTINGS_FILE
 from regard.experiment.catalogue import catalogue
-from regard.experiment.data import DataSettings
-from regard.experiment.initial import settings_file
-from regard.experiment.layouts import text_settings
-from regard.experiment.reading import (
+from regard.experiment.complete_settings import (
     count_examples,
     empty_model,
     load_experiment,
@@ -14,6 +11,9 @@ from regard.experiment.reading import (
     schema,
     too_long_sources,
 )
+from regard.experiment.data import DataSettings
+from regard.experiment.initial import settings_file
+from regard.experiment.layouts import text_settings
 from regard.experiment.settings import (
     OPEN,
     DecodingSettings,

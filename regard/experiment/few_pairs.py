@@ -3,7 +3,7 @@
 from itertools import islice
 from shlex import quote
 
-from regard.experiment.reading import learnt_examples
+from regard.experiment.complete_settings import learnt_examples
 from regard.experiment.settings import Experiment
 
 FEW = (1_000, 10_000)  # pairs, between which phrases were measured to be ahead

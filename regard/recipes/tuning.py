@@ -38,7 +38,7 @@ from regard.statistical.arpa import write_arpa
 from regard.statistical.bitext import Bitext
 from regard.statistical.hmm import Hmm
 from regard.statistical.kneser_ney import kneser_ney
-from regard.statistical.lexicon import Lexicon
+from regard.statistical.lexical_table import Lexicon
 from regard.statistical.mert import Candidates, Tuned, Values, bleu_values, minimise_errors, random_search
 from regard.statistical.phrase_scores import phrase_table
 from regard.statistical.phrase_table import PhraseEntry, PhraseTable

@@ -15,7 +15,7 @@ from regard.data.readers.tables import LISTED_LABELS
 from regard.errors import ConfigError, DataError
 from regard.evaluation import Score, compare_statistics, interval_of
 from regard.evaluation.metric import Statistics
-from regard.evaluation.scripts import words
+from regard.evaluation.tokenization import words
 from regard.experiment import Experiment
 from regard.predictor import check_open, predictor_of
 from regard.registry import Choice

@@ -11,7 +11,7 @@ from regard.evaluation.alignments import Link
 from regard.statistical.alignment_model import AlignmentModel, Shape
 from regard.statistical.bitext import Bitext, Block
 from regard.statistical.ibm1 import Ibm1
-from regard.statistical.lexicon import Lexicon
+from regard.statistical.lexical_table import Lexicon
 from regard.statistical.symmetrisation import Symmetrisation
 
 _CHUNK = 2**22  # word pairs whose posteriors are held at once

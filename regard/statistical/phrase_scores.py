@@ -12,7 +12,7 @@ from regard.arrays import Floats, Longs
 from regard.data.ragged import Ragged
 from regard.evaluation.alignments import Link
 from regard.statistical.bitext import Bitext
-from regard.statistical.lexicon import Lexicon
+from regard.statistical.lexical_table import Lexicon
 from regard.statistical.phrase_extraction import MAX_LENGTH, Linked, Occurrences, extract_phrases, windows
 from regard.statistical.phrase_table import PhraseTable
 from regard.statistical.reordering import reordering_scores

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from regard.cli.app import app
 from regard.explain.alignment import parse_pharaoh
-from regard.statistical.lexicon import Lexicon
+from regard.statistical.lexical_table import Lexicon
 from regard.statistical.phrase_table import PhraseTable
 
 SOURCE = ["das Haus", "ein Haus", "das Buch", "", "ein Buch", "Das alte Haus", "das alte Buch"]

@@ -13,7 +13,7 @@ from regard.decoding.features.tables import LEXICON
 from regard.predictor import load
 from regard.recipes import tuning
 from regard.statistical.arpa import read_arpa
-from regard.statistical.lexicon import Lexicon
+from regard.statistical.lexical_table import Lexicon
 
 NUMBERS = ["one", "two", "three", "four", "five", "six"]
 ZAHLEN = ["eins", "zwei", "drei", "vier", "fünf", "sechs"]

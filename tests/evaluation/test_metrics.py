@@ -14,8 +14,8 @@ from regard.evaluation.bleu import Bleu
 from regard.evaluation.chrf import Chrf
 from regard.evaluation.exact_match import ExactMatch
 from regard.evaluation.rates import LengthRatio, RepetitionRate, UntranslatedRate, repetitions
-from regard.evaluation.scripts import bleu_tokenizer, words
 from regard.evaluation.ter import Ter
+from regard.evaluation.tokenization import bleu_tokenizer, words
 from regard.registry import Choice
 
 SUBJECTS = ["The cat", "A small dog", "My sister's friend", "Nobody", "The old man (who slept)"]

@@ -6,7 +6,7 @@ import pytest
 
 from regard.errors import ConfigError
 from regard.experiment import load_experiment, read_experiment, text_settings
-from regard.experiment.formats import holds_sentences
+from regard.experiment.layouts import holds_sentences
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from regard.statistical.diagonal import Diagonal
 from regard.statistical.hmm import Hmm
 from regard.statistical.ibm1 import Ibm1
 from regard.statistical.ibm2 import Ibm2
-from regard.statistical.lexicon import Lexicon
+from regard.statistical.lexical_table import Lexicon
 from regard.statistical.symmetrisation import intersection
 
 TEXT = [

@@ -4,7 +4,7 @@ import pytest
 
 from regard.errors import DataError
 from regard.statistical.bitext import NULL, Bitext
-from regard.statistical.lexicon import UNSEEN, Lexicon
+from regard.statistical.lexical_table import UNSEEN, Lexicon
 from regard.statistical.phrase_scores import linked_lexicon
 
 TEXT = Bitext.of([(["das", "Haus"], ["the", "big", "house"]), (["Haus"], ["house"]), (["das"], ["this"])])

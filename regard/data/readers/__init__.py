@@ -14,8 +14,8 @@ from regard.data.readers.excerpt import ExcerptReader
 from regard.data.readers.folders import FoldersReader
 from regard.data.readers.grids import GridsReader
 from regard.data.readers.jsonl import JsonlReader
-from regard.data.readers.line_numbers import NumberedReader
 from regard.data.readers.next_sentence import NextSentenceReader
+from regard.data.readers.numbered import NumberedReader
 from regard.data.readers.parallel import ParallelReader
 from regard.data.readers.part import Fold, Part, Stretch
 from regard.data.readers.reader import Reader

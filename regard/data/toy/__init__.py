@@ -29,10 +29,10 @@ def pairs(
         raise ConfigError("toy.language", f"there is no '{language}'", nearest(language, LANGUAGES))
     if part not in ("train", "test"):
         raise ConfigError("toy.part", f"there is no '{part}'", nearest(part, ("train", "test")))
-    return draw(LANGUAGES[language], count, random.Random(f"{seed}"), part == "test")
+    return _sampled(LANGUAGES[language], count, random.Random(f"{seed}"), part == "test")
 
 
-def draw(target: str, count: int, draws: random.Random, test: bool) -> Iterator[tuple[str, str]]:
+def _sampled(target: str, count: int, draws: random.Random, test: bool) -> Iterator[tuple[str, str]]:
     """Sample, and keep what is new and of the right part."""
     english, say, seen = speaker("english"), speaker(target), set[str]()
     while len(seen) < count:

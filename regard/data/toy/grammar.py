@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from functools import cache, partial
 from typing import TypeVar
 
-from regard.data.toy.lexicon import Word, lexicon
 from regard.data.toy.trees import (
     TENSES,
+    Derivation,
     Determiner,
     Slot,
     Tense,
-    Tree,
     event,
     joined,
     located,
@@ -22,6 +21,7 @@ from regard.data.toy.trees import (
     question,
     statement,
 )
+from regard.data.toy.word_tables import Word, lexicon
 
 _T = TypeVar("_T")
 _Weights = dict[Determiner, int]
@@ -76,7 +76,7 @@ class Grammar:
         self.portable, self.tops = nouns_of("thing", "accessory"), spots("surface", "seat")
         self.beasts, self.habitats = nouns_of("pet", "animal"), spots("outside", "shore")
 
-    def sentence(self, draws: random.Random) -> Tree:
+    def sentence(self, draws: random.Random) -> Derivation:
         """Draw one sentence of any pattern."""
         roll = draws.random()
         if roll < 0.5:
@@ -92,7 +92,7 @@ class Grammar:
             both = self.joined(draws)
         return both
 
-    def joined(self, draws: random.Random) -> Tree:
+    def joined(self, draws: random.Random) -> Derivation:
         """Draw a feeling or an opinion about something, or its reason."""
         roll = draws.random()
         if roll < 0.4:
@@ -106,7 +106,7 @@ class Grammar:
         main = self.event(draws, draws.choice(self.coming), "future", timed=False)
         return joined(main, "because", self.feeling(draws, negative=0.0))
 
-    def clause(self, draws: random.Random, positive: bool = False) -> Tree:
+    def clause(self, draws: random.Random, positive: bool = False) -> Derivation:
         """Draw one that can stand after a conjunction or be a question: no time at its front."""
         roll = draws.random()
         if roll < 0.2:
@@ -115,23 +115,23 @@ class Grammar:
             return self.located(draws, positive)
         return self.event(draws, draws.choice(self.verbs), positive=positive)
 
-    def asked(self, draws: random.Random) -> Tree:
+    def asked(self, draws: random.Random) -> Derivation:
         """Draw what a question is about. German begins it with the verb: few begin with a rare one."""
         clause = self.clause(draws, positive=True)
         while clause.rule == "event" and clause.tense in ("progressive", "habit"):
             clause = self.clause(draws, positive=True)
         return clause
 
-    def feeling(self, draws: random.Random, negative: float = NEGATIVE) -> Tree:
+    def feeling(self, draws: random.Random, negative: float = NEGATIVE) -> Derivation:
         return quality(self.subject(draws), draws.choice(self.feelings), draws.random() < negative)
 
-    def quality(self, draws: random.Random, positive: bool = False) -> Tree:
+    def quality(self, draws: random.Random, positive: bool = False) -> Derivation:
         """The old house is small; never twice the same adjective."""
         noun = draws.choice(self.described)
         thing = self.phrase(draws, noun, {"the": 4, "this": 1, "my": 1}, adjective=0)
         return quality(thing, draws.choice(self.adjectives[noun]), not positive and draws.random() < NEGATIVE)
 
-    def located(self, draws: random.Random, positive: bool = False) -> Tree:
+    def located(self, draws: random.Random, positive: bool = False) -> Derivation:
         """A thing on something, or an animal somewhere."""
         thing = draws.random() < 0.5
         noun = draws.choice(self.portable if thing else self.beasts)
@@ -139,7 +139,7 @@ class Grammar:
         where = self.place(draws, self.tops if thing else self.habitats)
         return located(who, where, not positive and draws.random() < NEGATIVE)
 
-    def presence(self, draws: random.Random) -> Tree:
+    def presence(self, draws: random.Random) -> Derivation:
         thing = draws.random() < 0.5
         where = self.place(draws, self.tops if thing else self.habitats)
         negative = draws.random() < NEGATIVE
@@ -155,7 +155,7 @@ class Grammar:
         front: bool = False,
         timed: bool = True,
         positive: bool = False,
-    ) -> Tree:
+    ) -> Derivation:
         """Somebody does something; at some time where `timed`, which may stand in `front`."""
         tense = tense or TENSES[draws.choice(verb.tenses)]
         thing = self.object(draws, verb, tense)
@@ -186,7 +186,7 @@ class Grammar:
             negative=negative,
         )
 
-    def object(self, draws: random.Random, verb: Word, tense: Tense) -> Tree | None:
+    def object(self, draws: random.Random, verb: Word, tense: Tense) -> Derivation | None:
         """Draw what a verb is done to."""
         nouns = self.things[verb]
         if not nouns:
@@ -196,7 +196,7 @@ class Grammar:
             weights = {determiner: weight for determiner, weight in weights.items() if determiner != "number"}
         return self.phrase(draws, draws.choice(nouns), weights, one=bool(verb.flags & {"goal", "one"}))
 
-    def subject(self, draws: random.Random, verb: Word | None = None, tense: Tense = "state") -> Word | Tree:
+    def subject(self, draws: random.Random, verb: Word | None = None, tense: Tense = "state") -> Word | Derivation:
         """Draw who does it: a pronoun, a name, or a noun with this verb; without a verb, a person.
 
         In German each verb has a form for "I" of its own in the present. A demo would see most too rarely to learn
@@ -208,13 +208,13 @@ class Grammar:
             return draws.choice(self.others if tense in ("progressive", "habit") else self.persons)
         return self.phrase(draws, draws.choice(self.agents[verb]), SUBJECT)
 
-    def place(self, draws: random.Random, spots: Sequence[Spot]) -> Tree:
+    def place(self, draws: random.Random, spots: Sequence[Spot]) -> Derivation:
         preposition, noun = draws.choice(spots)
         return place(preposition, self.phrase(draws, noun, _PLACE, ADJECTIVE / 2, one=True))
 
     def phrase(
         self, draws: random.Random, noun: Word, weights: _Weights, adjective: float = ADJECTIVE, one: bool = False
-    ) -> Tree:
+    ) -> Derivation:
         """A noun with a determiner that it can have; `one` makes it singular."""
         determiner = fitting_determiner(noun, weighted(draws, weights))
         plural = determiner in ("number", "none") or (determiner in ("the", "this", "my") and draws.random() < PLURAL)
@@ -268,6 +268,6 @@ def open_slot(draws: random.Random, time: Word, front: bool) -> Slot | None:
     return draws.choice(free) if free else None
 
 
-def can_deny(verb: Word, thing: Tree | None) -> bool:
+def can_deny(verb: Word, thing: Derivation | None) -> bool:
     """Return whether all languages deny it alike: not three cats, and not on nobody."""
     return thing is None or (thing.determiner != "number" and (thing.definite or not verb.preposition))

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Literal
 
-from regard.data.toy.lexicon import Word
+from regard.data.toy.word_tables import Word
 
 Tense = Literal["past", "future", "progressive", "habit", "state"]
 TENSES: dict[str, Tense] = {"P": "past", "F": "future", "G": "progressive", "H": "habit", "S": "state"}
@@ -12,7 +12,7 @@ DEFINITE: frozenset[Determiner] = frozenset({"the", "this", "my"})
 Slot = Literal["front", "mid", "end"]  # of a time in an English sentence
 
 
-class Tree(SimpleNamespace):
+class Derivation(SimpleNamespace):
     """A rule with what fills it: words, other trees, and features."""
 
     def __init__(self, rule: str, **parts: object) -> None:
@@ -25,9 +25,9 @@ def phrase(
     adjective: Word | None = None,
     plural: bool = False,
     number: Word | None = None,
-) -> Tree:
+) -> Derivation:
     """the old book, three cats, milk."""
-    return Tree(
+    return Derivation(
         "phrase",
         noun=noun,
         determiner=determiner,
@@ -40,53 +40,55 @@ def phrase(
     )
 
 
-def place(preposition: Word, where: Tree) -> Tree:
+def place(preposition: Word, where: Derivation) -> Derivation:
     """on the old table."""
-    return Tree("place", preposition=preposition, where=where)
+    return Derivation("place", preposition=preposition, where=where)
 
 
 def event(
-    subject: Word | Tree,
+    subject: Word | Derivation,
     verb: Word,
     tense: Tense,
-    object: Tree | None = None,
+    object: Derivation | None = None,
     *,
-    receiver: Tree | None = None,
-    companion: Tree | None = None,
-    place: Tree | None = None,
+    receiver: Derivation | None = None,
+    companion: Derivation | None = None,
+    place: Derivation | None = None,
     time: Word | None = None,
     slot: Slot = "end",
     negative: bool = False,
-) -> Tree:
+) -> Derivation:
     """Somebody does something. With no time, a habit is what a clause with "when" tells."""
-    return Tree("event", **locals())
+    return Derivation("event", **locals())
 
 
-def quality(subject: Word | Tree, adjective: Word, negative: bool = False) -> Tree:
+def quality(subject: Word | Derivation, adjective: Word, negative: bool = False) -> Derivation:
     """The old house is small."""
-    return Tree("quality", **locals())
+    return Derivation("quality", **locals())
 
 
-def located(subject: Tree, place: Tree, negative: bool = False) -> Tree:
+def located(subject: Derivation, place: Derivation, negative: bool = False) -> Derivation:
     """The book is on the table."""
-    return Tree("located", **locals())
+    return Derivation("located", **locals())
 
 
-def presence(place: Tree, what: Tree, negative: bool = False) -> Tree:
+def presence(place: Derivation, what: Derivation, negative: bool = False) -> Derivation:
     """In the garden there are three cats."""
-    return Tree("presence", **locals())
+    return Derivation("presence", **locals())
 
 
-def statement(clause: Tree) -> Tree:
+def statement(clause: Derivation) -> Derivation:
     """A main clause, or what is present."""
-    return Tree("statement", clause=clause)
+    return Derivation("statement", clause=clause)
 
 
-def question(clause: Tree) -> Tree:
+def question(clause: Derivation) -> Derivation:
     """To be answered by yes or no."""
-    return Tree("question", clause=clause)
+    return Derivation("question", clause=clause)
 
 
-def joined(main: Tree, conjunction: Literal["because", "that", "when"], other: Tree, turned: bool = False) -> Tree:
+def joined(
+    main: Derivation, conjunction: Literal["because", "that", "when"], other: Derivation, turned: bool = False
+) -> Derivation:
     """A main clause with a subordinate one, which comes first with `turned`."""
-    return Tree("joined", **locals())
+    return Derivation("joined", **locals())

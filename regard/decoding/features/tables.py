@@ -15,7 +15,7 @@ from regard.data.manifest import verify_file
 from regard.decoding.features.feature import Surroundings
 from regard.errors import ConfigError, DataError
 from regard.pieces import SPECIALS
-from regard.statistical.lexicon import Lexicon
+from regard.statistical.lexical_table import Lexicon
 
 SPACE = "▁"  # before a piece that begins a word
 LEXICON = "lexicon.tsv.gz"  # in the folder of what was learnt

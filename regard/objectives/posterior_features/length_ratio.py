@@ -5,7 +5,7 @@ from typing import Annotated
 
 from regard.config import Doc
 from regard.config.bounds import Positive
-from regard.evaluation.scripts import words
+from regard.evaluation.tokenization import words
 from regard.objectives.posterior_features.feature import PosteriorFeature, StartWeight
 
 

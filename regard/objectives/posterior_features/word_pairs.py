@@ -7,9 +7,9 @@ from typing import Annotated
 
 from regard.config import Doc
 from regard.config.bounds import Share
-from regard.evaluation.scripts import words
+from regard.evaluation.tokenization import words
 from regard.objectives.posterior_features.feature import PosteriorFeature, StartWeight
-from regard.statistical.lexicon import Lexicon
+from regard.statistical.lexical_table import Lexicon
 
 
 class WordPairsFeature(PosteriorFeature):

@@ -17,7 +17,7 @@ from regard.config import as_values, write_atomically
 from regard.data.readers.lines import read_lines
 from regard.errors import CheckpointError, ConfigError, DataError
 from regard.evaluation import GoldAlignment, alignment_error_rate, read_gold
-from regard.evaluation.scripts import words
+from regard.evaluation.tokenization import words
 from regard.explain import align
 from regard.explain.alignment import merge
 from regard.explain.tokens import is_end

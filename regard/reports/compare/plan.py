@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from regard.config import as_values, deferred_warnings, parse_changes
 from regard.errors import ConfigError, Fault
 from regard.experiment import Experiment, read_changes, read_experiment
-from regard.experiment.reading import LIMITS
+from regard.experiment.complete_settings import LIMITS
 from regard.runs.rehearsal import Rehearsal
 
 _Changes = tuple[str, ...]

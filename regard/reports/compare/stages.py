@@ -10,7 +10,7 @@ from regard.data.columns import small_columns
 from regard.data.streams import epoch_of, saved_place
 from regard.errors import ConfigError, DataError, Fault
 from regard.experiment import OPEN, SETTINGS_FILE, DataSettings, Experiment
-from regard.experiment.reading import LIMITS
+from regard.experiment.complete_settings import LIMITS
 from regard.reports.compare.plan import Contender, PlannedRun, flat_settings
 from regard.runs import Run, RunFolder
 from regard.runs.resuming import origins_of

@@ -7,7 +7,7 @@ from statistics import mean, median
 from typing import Any, NamedTuple
 
 from regard.errors import RegardError
-from regard.evaluation.scripts import words
+from regard.evaluation.tokenization import words
 from regard.reports.compare.measure import Judge, Result
 from regard.reports.compare.plan import Contender, Publication, differing_settings
 from regard.reports.compare.statistics import Difference, Figure, Tables, figures, gains, spread

@@ -14,8 +14,8 @@ from regard.data.toy import LANGUAGES, MAX_WORDS, pairs
 from regard.data.toy.grammar import grammar
 from regard.data.toy.held import combinations, held, in_test
 from regard.data.toy.language import language
-from regard.data.toy.lexicon import Word, lexicon
-from regard.data.toy.trees import Tree
+from regard.data.toy.trees import Derivation
+from regard.data.toy.word_tables import Word, lexicon
 from regard.errors import ConfigError
 
 COUNT = 20_000
@@ -35,9 +35,9 @@ def sentences():
 
 def entries(thing):
     """All trees and words of the lexicon in a sentence."""
-    if isinstance(thing, Tree | Word):
+    if isinstance(thing, Derivation | Word):
         yield thing
-    for part in vars(thing).values() if isinstance(thing, Tree) else ():
+    for part in vars(thing).values() if isinstance(thing, Derivation) else ():
         yield from entries(part)
 
 
@@ -139,7 +139,7 @@ def test_combinations_by_hand():
             if clause.rule == "presence":
                 assert len(found) == bool(clause.what.adjective) + bool(clause.place.where.adjective)
         for part in entries(sentence):
-            if isinstance(part, Tree) and part.rule == "phrase" and part.adjective:
+            if isinstance(part, Derivation) and part.rule == "phrase" and part.adjective:
                 assert (part.adjective.english, part.noun.english) in found
 
 

@@ -30,10 +30,9 @@ from regard.data.readers import READERS
 from regard.errors import ConfigError, Fault, RegardError
 from regard.experiment.corrections import as_changes, correction_defaults, names_corrections, with_corrections
 from regard.experiment.data import by_ending, is_learnt_from
-from regard.experiment.formats import read_alike
 from regard.experiment.ineffective import ineffective_settings, unused_metrics
 from regard.experiment.initial import continued, named_model, named_run, named_task, own_languages, task_of, with_text
-from regard.experiment.layouts import forgotten_label, is_told, text_settings, with_layouts
+from regard.experiment.layouts import forgotten_label, is_told, read_alike, text_settings, with_layouts
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, defaults_for, held_out_share, task_defaults
 from regard.experiment.time_plan import may_be_paced, may_be_planned, paced_defaults, planned_defaults

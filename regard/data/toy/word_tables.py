@@ -41,10 +41,10 @@ class _Lexicon(NamedTuple):
 @cache
 def lexicon() -> _Lexicon:
     """Return the words, read once."""
-    return _Lexicon(*(tuple(words(table)) for table in _Lexicon._fields))
+    return _Lexicon(*(tuple(_rows(table)) for table in _Lexicon._fields))
 
 
-def words(table: str) -> Iterator[Word]:
+def _rows(table: str) -> Iterator[Word]:
     """Yield the lines of a table by the names in its first line."""
     head, *lines = files(__package__).joinpath(f"{table}.tsv").read_text("utf-8").splitlines()
     for line in lines:
