@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from rounds import commands
 
-from regard.decoding.shortlist import FILE
+from regard.decoding.shortlist import SHORTLIST_FILE
 from regard.experiment import read_experiment
 from regard.runs import Run, RunFolder
 from regard.runs.shortlist import learn_shortlist
@@ -54,7 +54,7 @@ def need_transformers() -> None:
 def with_shortlist(path: Path) -> RunFolder:
     """A trained run, which learns its shortlist if it has none."""
     run = RunFolder(path)
-    if not (path / FILE).exists():
+    if not (path / SHORTLIST_FILE).exists():
         learn_shortlist(Run.open(run), say=print)
     return run
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from regard.aliases import known_as
 
-Kernel = Callable[[Tensor, Tensor], Tensor]  # (..., n, dim), (..., m, dim) → (..., n, m)
+Similarity = Callable[[Tensor, Tensor], Tensor]  # (..., n, dim), (..., m, dim) → (..., n, m)
 
 
 def exponential(first: Tensor, second: Tensor) -> Tensor:
@@ -23,7 +23,7 @@ def exponential(first: Tensor, second: Tensor) -> Tensor:
 
 
 @known_as("kernel, kernel_view, nadaraya_watson, 核")
-def smoothed(queries: Tensor, keys: Tensor, values: Tensor, kernel: Kernel, mask: Tensor | None = None) -> Tensor:
+def smoothed(queries: Tensor, keys: Tensor, values: Tensor, kernel: Similarity, mask: Tensor | None = None) -> Tensor:
     """sum_j K(query, key_j) value_j / sum_j K(query, key_j); zero where mask (..., key) shows no key."""
     likeness = kernel(queries, keys)
     if mask is not None:
@@ -32,7 +32,7 @@ def smoothed(queries: Tensor, keys: Tensor, values: Tensor, kernel: Kernel, mask
     return likeness @ values / torch.where(total == 0, 1.0, total)
 
 
-def gram(points: Tensor, kernel: Kernel) -> Tensor:
+def gram(points: Tensor, kernel: Similarity) -> Tensor:
     """K(x_i, x_j) of all pairs: points (..., n, dim) → (..., n, n)."""
     return kernel(points, points)
 

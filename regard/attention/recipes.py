@@ -24,7 +24,7 @@ _ALL_KEYS = {"span": "everywhere", "weighting": "softmax"}
 _HEADS = {"score": "scaled_dot", "num_heads": 8}
 
 
-class Recipe(NamedTuple):
+class AttentionRecipe(NamedTuple):
     """Settings of an attention. `note`: what a name with two meanings is taken for, or ""."""
 
     settings: Mapping[str, Any]
@@ -44,20 +44,20 @@ class Recipes:
         self.named = dict(self._named())
         self._index = {bare(name): recipe for name, recipe in self.named.items()}
 
-    def _named(self) -> Iterator[tuple[str, Recipe]]:
+    def _named(self) -> Iterator[tuple[str, AttentionRecipe]]:
         for one in self.combinations:
-            yield from ((name, Recipe(one.settings, one.note)) for name in one.names)
+            yield from ((name, AttentionRecipe(one.settings, one.note)) for name in one.names)
         for kind, table in TABLES.items():
-            yield from ((row, Recipe({kind: row}, "")) for row in table)
+            yield from ((row, AttentionRecipe({kind: row}, "")) for row in table)
             for row, one in [(name, one) for name in table for one in aliases_of(table[name])]:
                 choice = {"name": row, **one.settings} if one.settings else row
-                yield from ((name, Recipe({kind: choice}, one.note)) for name in one.names)
+                yield from ((name, AttentionRecipe({kind: choice}, one.note)) for name in one.names)
 
     def aliases(self) -> dict[str, Mapping[str, Any]]:
         """Every name as papers write it → the settings."""
         return {name: recipe.settings for name, recipe in sorted(self.named.items())}
 
-    def find(self, name: str) -> Recipe | None:
+    def find(self, name: str) -> AttentionRecipe | None:
         """What a name stands for, however it is spelled."""
         return self._index.get(bare(name))
 

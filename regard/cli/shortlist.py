@@ -24,12 +24,12 @@ def shortlist_command(run: TranslatorRun, *, best: BestPieces = 50, common: Comm
 
     regard evaluate runs/en-de decoding.shortlist=true
     """
-    from regard.decoding.shortlist import FILE
+    from regard.decoding.shortlist import SHORTLIST_FILE
     from regard.runs import Run as Opened
     from regard.runs.shortlist import learn_shortlist
 
     found = learn_shortlist(Opened.open(run), best=best, common=common, say=say)
-    print(f"wrote {run / FILE}")
+    print(f"wrote {run / SHORTLIST_FILE}")
     if not math.isnan(found.covered):
         print(
             f"of {found.vocabulary:,} pieces {found.mean_length:,.0f} may be written of a sentence; "

@@ -12,7 +12,7 @@ from regard.config.bounds import AnyInt, Size
 from regard.config.common_settings import DropoutShare, NumLayers
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import PartError
-from regard.layers.compiled_blocks import CompiledBlocks, Steps, modules_in, read_again, start, step, writer
+from regard.layers.compiled_blocks import CompiledBlocks, Steps, modules_in, read_again, start_steps, step, writer
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
 from regard.layers.histories import HISTORIES, HistoryChoice
@@ -103,7 +103,7 @@ class TransformerDecoder(Decoder):
         reads = self.blocks[0].cross is not None
         fits = not reads if seen is None else reads and seen.values is None
         stack = self.compiled.packed(self.blocks, self.norm, self.compilable) if fits else None
-        return self._begin_plainly(seen) if stack is None else DecoderState(start(stack, seen, rows))
+        return self._begin_plainly(seen) if stack is None else DecoderState(start_steps(stack, seen, rows))
 
     def _begin_plainly(self, seen: Encoded | None) -> DecoderState:
         readings = [] if seen is None else [block.begin(seen) for block in self.blocks]

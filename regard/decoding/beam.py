@@ -13,12 +13,12 @@ from regard.config import Doc
 from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
 from regard.decoding.features.feature import Feature
 from regard.decoding.phrases import Array
-from regard.decoding.search import SURE_END, WIDEST, Guided, Hypothesis, Likeliest, Search
+from regard.decoding.search import SURE_END, WIDEST_BEAM, Guided, Hypothesis, Likeliest, Search
 from regard.decoding.trace import Considered, SearchTrace
 from regard.ops.kernels.search import Rules
 from regard.records import EOS, Batch, Writer
 
-NEVER = float("-inf")
+NO_SCORE = float("-inf")
 _Penalty = Annotated[float, Ge(-5), Le(5)]  # beyond, length alone decides
 
 
@@ -35,8 +35,8 @@ class BeamSearch(Search):
     def __init__(
         self,
         *,
-        size: Annotated[int, Ge(1), Le(WIDEST), Doc("Unfinished answers kept for each text.")] = 5,
-        n_best: Annotated[int, Ge(1), Le(WIDEST), Doc("Answers kept for each text, the best first.")] = 1,
+        size: Annotated[int, Ge(1), Le(WIDEST_BEAM), Doc("Unfinished answers kept for each text.")] = 5,
+        n_best: Annotated[int, Ge(1), Le(WIDEST_BEAM), Doc("Answers kept for each text, the best first.")] = 1,
         length_penalty: Annotated[
             _Penalty, Doc("How much length is divided out: 0 prefers short answers, 1 is a mean over the pieces.")
         ] = 1.0,
@@ -107,7 +107,7 @@ class _Beams:
         self.sums = np.zeros((count, 1))
         self.ids = np.full((count, 1, longest), EOS)
         self.log_probs = np.zeros((count, 1, longest))
-        self.bar = np.full(count, NEVER)  # n-th best finished score
+        self.bar = np.full(count, NO_SCORE)  # n-th best finished score
         self.length = 0
         self.finished: list[list[Hypothesis]] = [[] for _ in range(count)]
 
@@ -126,7 +126,7 @@ class _Beams:
         rows = order // each
         self.length += 1
         self._finish(sums[:, :size], words[:, :size], rows[:, :size], log_probs[:, :size], ending)
-        others = np.where(words == EOS, NEVER, sums)
+        others = np.where(words == EOS, NO_SCORE, sums)
         going = _places(others)[:, :size]
         if self.search.trace is not None:
             self.search.trace.step(self.sentences, Considered(sums, words, rows, log_probs), going)
@@ -139,9 +139,9 @@ class _Beams:
 
     def _closed(self, scores: Array) -> Array:
         """Scores (sentence, beam, word) with EOS, the last, hidden, but at the limit the others, if any can end."""
-        last = (self.limits == self.length + 1) & (scores[:, :, -1] > NEVER).any(axis=1)
-        scores[~last, :, -1] = NEVER
-        scores[last, :, :-1] = NEVER
+        last = (self.limits == self.length + 1) & (scores[:, :, -1] > NO_SCORE).any(axis=1)
+        scores[~last, :, -1] = NO_SCORE
+        scores[last, :, :-1] = NO_SCORE
         return scores
 
     def keep(self, open_ended: bool, dropped: Array | None) -> Array:
@@ -153,7 +153,7 @@ class _Beams:
         else:
             counts = [len(self.finished[sentence]) for sentence in self.sentences]
             done = np.array(counts) >= self.search.size
-        done |= (self.limits <= self.length) | ~(self.sums > NEVER).any(axis=1)
+        done |= (self.limits <= self.length) | ~(self.sums > NO_SCORE).any(axis=1)
         if dropped is not None:
             done |= dropped
         self._give_up(done.nonzero()[0])
@@ -165,7 +165,7 @@ class _Beams:
 
     def _finish(self, sums: Array, words: Array, rows: Array, last: Array, ending: Tensor | float) -> None:
         """Notes the hypotheses that end here, unless as many better ones are known."""
-        ends = (words == EOS) & (sums > NEVER)
+        ends = (words == EOS) & (sums > NO_SCORE)
         if not ends.any():
             return
         added = _numbers(ending)[rows] if isinstance(ending, Tensor) else ending
@@ -194,7 +194,7 @@ class _Beams:
             known = self.finished[int(self.sentences[place])]
             norm = float(self.search.norm(self.length))
             for beam in range(min(self.search.n_best, self.sums.shape[1])):
-                if known and (known[0].has_end or float(self.sums[place, beam]) == NEVER):
+                if known and (known[0].has_end or float(self.sums[place, beam]) == NO_SCORE):
                     break
                 ids, each = self.ids[place, beam, : self.length], self.log_probs[place, beam, : self.length]
                 known.append(Hypothesis(ids.tolist(), float(self.sums[place, beam]) / norm, each.tolist(), False))

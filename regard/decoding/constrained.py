@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.decoding.beam import NEVER, BeamSearch
+from regard.decoding.beam import NO_SCORE, BeamSearch
 from regard.decoding.features.feature import Feature
 from regard.decoding.phrases import Array, PhraseTracker, Requirement, Requirements
-from regard.decoding.search import SURE_END, WIDEST, Guided, Hypothesis, Search
+from regard.decoding.search import SURE_END, WIDEST_BEAM, Guided, Hypothesis, Search
 from regard.ops.kernels.search import Required, Rules
 from regard.ops.topk import top
 from regard.records import EOS, Batch, Writer
@@ -66,7 +66,7 @@ class ConstrainedBeamSearch(Search):
 
     def _width(self, requirement: Requirement) -> int:
         """Hypotheses of an example."""
-        return min(self.beam.size + _banks(requirement) - 1, WIDEST)
+        return min(self.beam.size + _banks(requirement) - 1, WIDEST_BEAM)
 
     def _limits(self, writer: Writer, batch: Batch, wanted: Sequence[Requirement]) -> Array:
         """(examples,) most ids of each target."""
@@ -129,7 +129,7 @@ class _Beams:
         given = torch.cat([near, new], dim=-1) & (forced < 0)
         words = torch.cat([likely, tried, forced], dim=-1).clamp(min=0)
         found = scores.gather(-1, words)
-        rows, places = (torch.cat([given, forced >= 0], dim=-1) & (found > NEVER)).nonzero(as_tuple=True)
+        rows, places = (torch.cat([given, forced >= 0], dim=-1) & (found > NO_SCORE)).nonzero(as_tuple=True)
         picked = (one[rows, places] for one in (words, found.double(), log_probs.gather(-1, words).double()))
         tried_far = (places >= likely.shape[1]) & (places < words.shape[1] - 1)
         return _Choices(*(one.numpy(force=True) for one in (rows, *picked, tried_far)))
@@ -181,7 +181,7 @@ class _Beams:
     def _have_enough(self) -> Array:
         """(examples,) whether no row that has all terms has a better score so far than the worst of the best ended."""
         enough = (self.ended >= self.enough) & (self.tracker.totals > 0) & (self.enough > 0)
-        sums = np.full(len(enough), NEVER)
+        sums = np.full(len(enough), NO_SCORE)
         whole = self.tracker.remaining(self.progress) == 0
         np.maximum.at(sums, self.progress.examples[whole], self.sums[whole])
         for example in enough.nonzero()[0].tolist():

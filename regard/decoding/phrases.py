@@ -59,16 +59,16 @@ class Requirements(NamedTuple):
         return [self.of.get(line, Requirement()) for line in lines]
 
 
-class Progress(NamedTuple):
+class PhraseProgress(NamedTuple):
     """What hypotheses have written of what is required, a row each."""
 
     examples: Array  # (rows,)
     nodes: Array  # (rows,) of the automata
     met: Array  # (rows, terms) how often each term is written
 
-    def select(self, rows: Array) -> "Progress":
+    def select(self, rows: Array) -> "PhraseProgress":
         """Rows in that order."""
-        return Progress(*(one[rows] for one in self))
+        return PhraseProgress(*(one[rows] for one in self))
 
 
 class PhraseTracker:
@@ -101,25 +101,25 @@ class PhraseTracker:
         self._keys, self._columns = found[order], np.concatenate([*columns, np.empty(0, np.int64)])[order]
         self.totals = (self.needed * self.sizes).sum(axis=1)  # (examples,) ids that all terms take
 
-    def start(self) -> Progress:
+    def start(self) -> PhraseProgress:
         """A row for each example, which has written nothing."""
         examples = np.arange(len(self.roots))
-        begun = Progress(examples, self.roots, np.zeros_like(self.needed))
+        begun = PhraseProgress(examples, self.roots, np.zeros_like(self.needed))
         return self.read(begun, np.full(len(examples), BOS))
 
-    def read(self, progress: Progress, words: Array) -> Progress:
+    def read(self, progress: PhraseProgress, words: Array) -> PhraseProgress:
         """Words (rows,) are written behind the rows."""
         examples, nodes, met = progress
         needed = self.needed[examples]
         met = np.minimum(met + self.whole[nodes] * self.parts_words[words][:, None], needed)
         nodes = self.next[nodes, self._symbols(examples, words)]
-        return Progress(examples, nodes, np.minimum(met + self.open[nodes], needed))
+        return PhraseProgress(examples, nodes, np.minimum(met + self.open[nodes], needed))
 
-    def complete(self, progress: Progress) -> Array:
+    def complete(self, progress: PhraseProgress) -> Array:
         """(rows,) whether all terms are written."""
         return np.logical_and.reduce(progress.met >= self.needed[progress.examples], axis=1)
 
-    def remaining(self, progress: Progress) -> Array:
+    def remaining(self, progress: PhraseProgress) -> Array:
         """(rows,) ids that are to be written yet, at most."""
         examples, nodes, met = progress
         sizes, missing = self.sizes[examples], self.needed[examples] - met

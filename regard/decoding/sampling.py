@@ -13,7 +13,7 @@ from regard.config import Doc
 from regard.config.bounds import Count, Positive, Seed
 from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
 from regard.decoding.features.feature import Feature
-from regard.decoding.search import WIDEST, Guided, Hypothesis, Search
+from regard.decoding.search import WIDEST_BEAM, Guided, Hypothesis, Search
 from regard.ops.topk import top
 from regard.records import EOS, Batch, Sequences, Writer
 
@@ -39,7 +39,7 @@ class SamplingSearch(Search):
         top_p: Annotated[
             float, Gt(0), Le(1), Doc("Draw from the smallest set of pieces of so much probability together.")
         ] = 1.0,
-        n_best: Annotated[int, Ge(1), Le(WIDEST), Doc("Answers kept for each text, the best first.")] = 1,
+        n_best: Annotated[int, Ge(1), Le(WIDEST_BEAM), Doc("Answers kept for each text, the best first.")] = 1,
         seed: Annotated[Seed, Doc("Another number draws other answers.")] = 1,
         max_ratio: MaxRatio = 2.0,
         max_extra: MaxExtra = 10,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from regard.decoding.trace import SearchTrace
 
 SURE_END = math.log(0.5)  # log-probability of an end at the limit from which it is the model's own end
-WIDEST = 1000  # hypotheses or draws of a sentence at once: more of them take gigabytes
+WIDEST_BEAM = 1000  # hypotheses or draws of a sentence at once: more of them take gigabytes
 
 Unwanted = Callable[[], AbstractSet[int]]  # lines of a batch that need not be written on
 

@@ -20,7 +20,7 @@ from regard.ops.topk import best_words
 from regard.pieces import SPECIALS
 from regard.records import Batch, Sequences, State, Step, Writer
 
-FILE = "shortlist.safetensors"  # in a run's folder
+SHORTLIST_FILE = "shortlist.safetensors"  # in a run's folder
 VOCABULARIES = "vocabularies"  # name of their digest in the file
 
 

@@ -36,7 +36,7 @@ class SelfAttentionEncoder(Encoder):
         super().__init__()
         self.dim, self.residual = input_dim, residual
         self.layers = module_list(sockets.itself(input_dim) for _ in range(num_layers))
-        self.fits = module_list(fitting(layer, input_dim) for layer in self.layers)
+        self.fits = module_list(_fitting(layer, input_dim) for layer in self.layers)
         self.dropout, self.mean = Dropout(dropout), MeanPooling(input_dim)
 
     def forward(self, source: Sequences) -> Encoded:
@@ -50,7 +50,7 @@ class SelfAttentionEncoder(Encoder):
         return Encoded(states, source.mask, self.mean(states, source.mask))
 
 
-def fitting(attention: Attention, dim: int) -> nn.Module:
+def _fitting(attention: Attention, dim: int) -> nn.Module:
     """A projection where contexts are not as wide as what asked for them."""
     width = attention.context_dim(dim)
     return nn.Identity() if width == dim else Linear(width, dim)

@@ -13,7 +13,7 @@ from regard.errors import PartError
 from regard.heads.head import Head
 from regard.heads.linear_cross_entropy import LinearCrossEntropy
 from regard.ops.kernels.packing import ParameterCache, may_compile
-from regard.ops.kernels.vocabulary import MOST, PackedTable, compiled_vocabulary
+from regard.ops.kernels.vocabulary import MOST_WORDS, PackedTable, compiled_vocabulary
 from regard.ops.linear import linear
 from regard.ops.plain import is_plain
 from regard.records import PAD, Decoded, Encoded
@@ -53,7 +53,7 @@ class LinearHead(Head):
         asked: Sequence[int] = (),
     ) -> tuple[Tensor, Tensor]:
         """states (rows, 1, dim) → words and log-probabilities (rows, count), in compiled code where it may run."""
-        few = count <= min(MOST, len(self.weight) - len(forbidden)) and decoded.states.dtype == torch.float32
+        few = count <= min(MOST_WORDS, len(self.weight) - len(forbidden)) and decoded.states.dtype == torch.float32
         packed = self.packed() if few else None
         if packed is None:
             return super().best(decoded, encoded, count, forbidden, asked)

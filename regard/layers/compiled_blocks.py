@@ -79,7 +79,7 @@ def encode(stack: PackedStack, source: Sequences) -> Tensor:
     return states
 
 
-def start(stack: PackedStack, seen: Encoded | None, rows: int) -> Steps:
+def start_steps(stack: PackedStack, seen: Encoded | None, rows: int) -> Steps:
     """Return the past before the first step: one row per text, or so many rows without a source."""
     source = None
     if seen is not None:

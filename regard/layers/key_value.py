@@ -14,7 +14,7 @@ from regard.errors import PartError
 from regard.layers.layer import Layer
 from regard.ops.functional import gathered
 
-PARTS = {"plain": 1, "key_value": 2, "key_value_predict": 3}  # in how many a state is split
+STATE_PARTS = {"plain": 1, "key_value": 2, "key_value_predict": 3}  # in how many a state is split
 
 
 class KeyValueLayer(Layer):
@@ -40,7 +40,7 @@ class KeyValueLayer(Layer):
         window: Size = 15,
     ) -> None:
         super().__init__()
-        parts = PARTS[mode]
+        parts = STATE_PARTS[mode]
         if input_dim % parts:
             problem = f"'{mode}' splits states in {parts} equal parts, but their dim is {input_dim}"
             raise PartError(problem, f"choose a dim that is a multiple of {parts}", setting="mode")

@@ -39,7 +39,7 @@ class ReadHead(nn.Module):
     def forward(self, state: Tensor, slots: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
         """→ what is read (batch, slot_dim), and where, (batch, slot)."""
         weights = self.address(state, slots, before)
-        return read(slots, weights), weights
+        return read_slots(slots, weights), weights
 
 
 class WriteHead(nn.Module):
@@ -53,15 +53,15 @@ class WriteHead(nn.Module):
     def forward(self, state: Tensor, slots: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
         """→ the slots as they are now (batch, slot, slot_dim), and where was written, (batch, slot)."""
         weights = self.address(state, slots, before)
-        return write(slots, weights, self.to_erase(state).sigmoid(), self.to_add(state)), weights
+        return write_slots(slots, weights, self.to_erase(state).sigmoid(), self.to_add(state)), weights
 
 
-def read(slots: Tensor, weights: Tensor) -> Tensor:
+def read_slots(slots: Tensor, weights: Tensor) -> Tensor:
     """slots (..., slot, dim), weights (..., slot) → (..., dim)."""
     return (weights.unsqueeze(-2) @ slots).squeeze(-2)
 
 
-def write(slots: Tensor, weights: Tensor, erase: Tensor, add: Tensor) -> Tensor:
+def write_slots(slots: Tensor, weights: Tensor, erase: Tensor, add: Tensor) -> Tensor:
     """slots (..., slot, dim), weights (..., slot), erase in [0, 1] and add (..., dim) → slots of the same shape."""
     share = weights.unsqueeze(-1)
     return slots * (1 - share * erase.unsqueeze(-2)) + share * add.unsqueeze(-2)

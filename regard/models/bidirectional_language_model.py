@@ -15,7 +15,7 @@ from regard.layers.embedders.embedder import Embedder
 from regard.layers.language_model_layers import LanguageModelLayers
 from regard.layers.recurrent import Cell
 from regard.models.build import build_embedder, draw_uniform
-from regard.models.language_model import counted, need_no_source, prompt_ids
+from regard.models.language_model import counted_pieces, need_no_source, prompt_ids
 from regard.models.model import Generator
 from regard.models.settings import HeadChoice, InitUniform, ModelDim, TiedText
 from regard.records import PAD, TEXT, Batch, Decoded, Sequences, State, Step, select
@@ -55,13 +55,13 @@ class BidirectionalLanguageModel(Generator):
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Losses (batch, n) in nats per piece, the mean of both ways, 0 where none is counted."""
         text = batch.sequences(TEXT)
-        targets = text.items.masked_fill(~counted(batch), PAD)
+        targets = text.items.masked_fill(~counted_pieces(batch), PAD)
         states = self.reader.before(self._embedded(text))
         ahead, back = (self.head.nll(Decoded(one), None, targets, smoothing=smoothing) for one in states)
         return (ahead + back) / 2
 
     def counted(self, batch: Batch) -> Tensor:
-        return counted(batch)
+        return counted_pieces(batch)
 
     def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, None]:
         """States (batch, n, dim) of the model from the left, each having read the pieces before it."""

@@ -22,7 +22,7 @@ from regard.layers.gated_blocks import GatedBlocks
 from regard.models.model import ROUTE
 from regard.models.second_pass import (
     Draft,
-    Ids,
+    DraftIds,
     SecondPass,
     SecondPassSettings,
     build_second,
@@ -118,14 +118,16 @@ class Deliberation(SecondPass):
         states, *_ = self.second(decoded.states, self.second.start(draft.seen))
         return decoded, states, encoded
 
-    def _texts(self, batch: Batch) -> tuple[list[list[int]], list[int], dict[Ids, int]]:
+    def _texts(self, batch: Batch) -> tuple[list[list[int]], list[int], dict[DraftIds, int]]:
         """Of each row its sentences by number and its own place among them; and the number of each sentence."""
-        known, texts, own = dict[Ids, int](), list[list[int]](), list[int]()
+        known, texts, own = dict[DraftIds, int](), list[list[int]](), list[int]()
         document = batch.columns.get(DOCUMENT)
         source = [tuple(line[mask].tolist()) for line, mask in zip(*batch.sequences(SOURCE), strict=True)]
         given = source if document is None else batch.sequences(DOCUMENT).items.tolist()
         for sentence, text in zip(source, given, strict=True):
-            found: list[Ids] = [(*one, EOS) for one in sentences_of([one for one in text if one != PAD])] or [sentence]
+            found: list[DraftIds] = [(*one, EOS) for one in sentences_of([one for one in text if one != PAD])] or [
+                sentence
+            ]
             texts.append([known.setdefault(one, len(known)) for one in found])
             own.append(found.index(sentence) if sentence in found else len(found))
         return texts, own, known

@@ -71,17 +71,17 @@ class LanguageModel(DecoderOnly, Generator):
         return [(self.decoder.embedder, shifted(batch.sequences(TEXT).items))]
 
     def counted(self, batch: Batch) -> Tensor:
-        return counted(batch)
+        return counted_pieces(batch)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Losses (batch, n) in nats per piece, 0 where none is counted."""
-        targets = batch.sequences(TEXT).items.masked_fill(~counted(batch), PAD)
+        targets = batch.sequences(TEXT).items.masked_fill(~counted_pieces(batch), PAD)
         losses: Tensor = self.head.nll(self.decode(batch)[0], None, targets, smoothing=smoothing)
         return losses
 
     def distributions(self, batch: Batch) -> Distributions:
         """All pieces of the vocabulary, for each that is counted."""
-        keep = counted(batch)
+        keep = counted_pieces(batch)
         log_probs: Tensor = self.head.log_probs(self.decode(batch)[0], None)
         return Distributions(log_probs[keep], batch.sequences(TEXT).items[keep])
 
@@ -145,7 +145,7 @@ def need_no_source(head: Head) -> None:
         raise PartError(problem, "try 'linear'", setting="head")
 
 
-def counted(batch: Batch) -> Tensor:
+def counted_pieces(batch: Batch) -> Tensor:
     """(batch, n): the pieces that the loss counts."""
     mask = batch.sequences(TEXT).mask
     chosen: Any = batch.columns.get(COUNTED, mask)
@@ -154,7 +154,7 @@ def counted(batch: Batch) -> Tensor:
 
 def prompts(batch: Batch) -> Tensor:
     """(batch, n): the pieces that are given, and go on."""
-    return batch.sequences(TEXT).mask & ~counted(batch)
+    return batch.sequences(TEXT).mask & ~counted_pieces(batch)
 
 
 def prompt_ids(batch: Batch) -> Tensor:

@@ -17,7 +17,7 @@ from regard.models.translator import (
     Route,
     Translator,
     build_routes,
-    check_languages,
+    check_codes,
 )
 
 
@@ -26,7 +26,7 @@ def many_to_many(columns: Columns, *, languages: Languages, shared: TranslatorSe
 
     Of one language it is many to one.
     """
-    check_languages(languages)
+    check_codes(languages)
     one = build_routes(columns, shared, [ROUTE])
     reader = one.encoders[ROUTE]
     encoders = {

@@ -13,7 +13,7 @@ from regard.data.columns import Columns
 from regard.errors import DataError, PartError
 from regard.layers.ntm import ReadHead, WriteHead
 from regard.layers.recurrent import RECURRENT, Past, Recurrent
-from regard.models.number_model import GIVEN, WANTED, Answer, HeadTrace, NumberModel, number_columns
+from regard.models.number_model import GIVEN, WANTED, HeadTrace, NumberAnswer, NumberModel, number_columns
 from regard.ops.modules import module_list
 from regard.records import Batch, Sequences
 from regard.registry import Choice
@@ -77,12 +77,12 @@ class NeuralTuringMachine(NumberModel):
         losses = functional.binary_cross_entropy_with_logits(logits, target, reduction="none").sum(dim=-1)
         return losses.masked_fill(~mask, 0.0)
 
-    def answer(self, batch: Batch) -> Answer:
+    def answer(self, batch: Batch) -> NumberAnswer:
         """Return the likelier value of each bit, a row for each that was given."""
         given = batch.sequences(GIVEN)
         logits, _ = self._run(given, given.mask.shape[1])
         log_probs = functional.logsigmoid(logits.abs()).sum(dim=-1).masked_fill(~given.mask, 0.0)
-        return Answer(Sequences((logits > 0).to(logits.dtype), given.mask), log_probs.sum(dim=-1))
+        return NumberAnswer(Sequences((logits > 0).to(logits.dtype), given.mask), log_probs.sum(dim=-1))
 
     def traces(self, batch: Batch) -> list[HeadTrace]:
         """Return where each head was: at the rows given, at the mark, at the rows of the answer."""

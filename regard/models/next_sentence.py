@@ -46,7 +46,7 @@ class NextSentenceModel(LabelModel):
         log_probs, labels = self.pairs.of_label(encoded), torch.as_tensor(batch.columns[LABEL])
         label = (1 - smoothing) * functional.nll_loss(log_probs, labels, reduction="none")
         label = label - smoothing * log_probs.mean(dim=-1)
-        filled = answers(batch)
+        filled = masked_answers(batch)
         label = label * (filled != PAD).sum(dim=-1).clamp(min=1)
         pieces = self.head.nll(Decoded(encoded.states), None, filled, smoothing=smoothing)
         return torch.cat([label.unsqueeze(-1), pieces.to(label.dtype)], dim=-1)
@@ -58,7 +58,7 @@ class NextSentenceModel(LabelModel):
     def counted(self, batch: Batch) -> Tensor:
         """Return (batch, 2 + n + m): every label, and the pieces that were masked."""
         label = torch.ones_like(batch.lines, dtype=torch.bool).unsqueeze(-1)
-        holes = answers(batch) != PAD
+        holes = masked_answers(batch) != PAD
         return torch.cat([label.to(holes.device), holes], dim=-1)
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
@@ -73,7 +73,7 @@ class NextSentenceModel(LabelModel):
         return self.pairs.max_source
 
 
-def answers(batch: Batch) -> Tensor:
+def masked_answers(batch: Batch) -> Tensor:
     """(batch, 1 + n + m): what is to be filled in at each place of the joint text, PAD at all others."""
     columns = (
         Sequences(torch.as_tensor(batch.columns[filled]), batch.sequences(name).mask) for name, filled in FILLED.items()

@@ -14,7 +14,7 @@ from regard.records import Batch, Sequences
 GIVEN, WANTED = "given", "wanted"  # columns
 
 
-class Answer(NamedTuple):
+class NumberAnswer(NamedTuple):
     """Rows of numbers for each example, and how likely the model finds them."""
 
     numbers: Sequences  # (batch, n, width)
@@ -32,7 +32,7 @@ class NumberModel(Model):
     """Numbers (batch, n, width) → numbers. A loss counts for a row of what is wanted."""
 
     @abstractmethod
-    def answer(self, batch: Batch) -> Answer:
+    def answer(self, batch: Batch) -> NumberAnswer:
         """Return what the model makes of the rows given."""
 
     def traces(self, batch: Batch) -> list[HeadTrace]:

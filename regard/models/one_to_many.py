@@ -10,7 +10,7 @@ from regard.models.translator import (
     Languages,
     Translator,
     build_routes,
-    check_languages,
+    check_codes,
 )
 
 
@@ -20,5 +20,5 @@ def one_to_many(columns: Columns, *, languages: Languages, shared: TranslatorSet
     `tied` all makes one table of all languages, so that only what is above the embeddings is a language's own; with
     `tied` target each decoder has a table of its own.
     """
-    check_languages(languages)
+    check_codes(languages)
     return build_routes(columns, shared, languages)

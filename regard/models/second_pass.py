@@ -29,7 +29,7 @@ from regard.registry import Choice
 DRAFT = "draft"  # the column that a model of two passes writes for itself
 WIDER = 4  # the hidden layer of a block than its states
 _RATIO, _EXTRA = 2, 10  # most pieces of a draft: so many times those of its source, and more
-Ids = tuple[int, ...]
+DraftIds = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class SecondPass(Generator):
         return self.first.heads[self.first.routes[route].head]
 
 
-def greedy_drafts(translator: Translator, batch: Batch) -> list[Ids]:
+def greedy_drafts(translator: Translator, batch: Batch) -> list[DraftIds]:
     """Return what greedy search writes of each source, with its end."""
     ids = torch.full((len(batch.lines), 1), BOS, device=batch.sequences(SOURCE).items.device)
     limits = _RATIO * batch.sequences(SOURCE).mask.sum(dim=-1) + _EXTRA

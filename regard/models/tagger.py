@@ -19,7 +19,7 @@ from regard.models.text_reader import TextReader, need_one_each
 from regard.records import PAD, TAGS, TEXT, Batch, Sequences
 from regard.registry import Choice
 
-PIECES = "pieces"  # what an encoder reads that sees pieces of words: no column, but tokens of an explanation
+WORD_PIECES = "pieces"  # what an encoder reads that sees pieces of words: no column, but tokens of an explanation
 TagHeadChoice = Annotated[
     Choice, PartOf(TAG_HEADS), Doc("What chooses tags by the states of words."), Before("dropout")
 ]
@@ -49,7 +49,7 @@ class Tagger(TextReader):
     ) -> None:
         super().__init__()
         self.embedder, self.encoder, self.head, self.pool_pieces = embedder, encoder, head, pool_pieces
-        name_columns(encoder, TEXT if pool_pieces == "before" else PIECES)
+        name_columns(encoder, TEXT if pool_pieces == "before" else WORD_PIECES)
 
     def states(self, words: Sequences) -> Sequences:
         """ids (batch, word, piece) → states (batch, word, dim). Raises ConfigError where there is not one a word."""

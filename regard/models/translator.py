@@ -254,7 +254,7 @@ def build_routes(columns: Columns, shared: TranslatorSettings, names: Sequence[s
     return Translator({ROUTE: EmbeddedEncoder(reads, encodes)}, decoders, heads, routes)
 
 
-def check_languages(languages: Sequence[str]) -> None:
+def check_codes(languages: Sequence[str]) -> None:
     """Raise PartError for no language, one that comes twice, and one that cannot name a part."""
     if not languages or len({*languages}) < len(languages):
         raise PartError("names no language, or one twice", "languages: [de, fr]", setting="languages")

@@ -31,7 +31,7 @@ from regard.models.translator import (
     Languages,
     Translator,
     build_routes,
-    check_languages,
+    check_codes,
     shifted,
 )
 from regard.ops.kernels.search import CompiledWriter
@@ -120,7 +120,7 @@ def two_pass(
     All others have `num_layers` blocks more, which look at what was written first. It can start from a run of
     `one_to_many`, or of `translator`.
     """
-    check_languages(languages)
+    check_codes(languages)
     if drafts not in languages:
         raise PartError(f"'{drafts}' is none of the languages", nearest(drafts, languages), setting="drafts")
     if len(languages) == 1:

@@ -75,7 +75,7 @@ class AdversarialStabilityObjective(Objective):
         with self._blurred(batch):
             losses, encoded = model.nll_with_states(both, smoothing=self.label_smoothing)
         clean, noisy = (half.sum() for half in losses.chunk(2))
-        turned: Tensor = ReversedGradient.apply(pooled(encoded))  # type: ignore[no-untyped-call]  # untyped in torch
+        turned: Tensor = ReversedGradient.apply(mean_state(encoded))  # type: ignore[no-untyped-call]  # untyped in torch
         found = self.discriminator(turned).squeeze(-1)
         real = torch.cat([half.new_full(half.shape, value) for half, value in zip(found.chunk(2), (1, 0), strict=True)])
         told = functional.binary_cross_entropy_with_logits(found, real, reduction="sum")
@@ -136,7 +136,7 @@ class ReversedGradient(torch.autograd.Function):
         return -gradients[0]
 
 
-def pooled(encoded: Encoded) -> Tensor:
+def mean_state(encoded: Encoded) -> Tensor:
     """The mean of the states of words: (batch, dim)."""
     mask = encoded.mask.unsqueeze(-1).to(encoded.states)
     return (encoded.states * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)

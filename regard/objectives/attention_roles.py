@@ -8,7 +8,7 @@ from regard.errors import ConfigError
 from regard.records import Batch
 
 
-def mask_of(column: str, batch: Batch, rows: int) -> Tensor:
+def column_mask(column: str, batch: Batch, rows: int) -> Tensor:
     """Return a column's mask (rows, length); `rows` may be several copies of the batch, one after another."""
     mask = batch.sequences(column).mask
     return mask.repeat(rows // len(mask), 1) if len(mask) else mask
@@ -18,7 +18,7 @@ def query_mask(role: Role, batch: Batch, rows: int, queries: int) -> Tensor | No
     """Return which queries (rows, query) of an attention are words; None where they are not those of a column."""
     if role.queries is None or role.queries not in batch.columns:
         return None
-    mask = mask_of(role.queries, batch, rows)
+    mask = column_mask(role.queries, batch, rows)
     return mask if mask.shape[-1] == queries else None
 
 

@@ -20,13 +20,13 @@ from regard.records import EOS, TARGET, Batch, Sequences
 
 Samples = Annotated[Size, Doc("Targets drawn for every sentence.")]
 LikelihoodWeight = Annotated[NotNegative, Doc("Weight of the loss of the given target, the mean over its pieces.")]
-Ids = tuple[int, ...]  # EOS at the end, unless a limit cut it off
+TargetIds = tuple[int, ...]  # EOS at the end, unless a limit cut it off
 
 
 class Candidates(NamedTuple):
     """Distinct targets of each sentence of a batch."""
 
-    targets: list[list[Ids]]  # sentence by sentence, the given one first
+    targets: list[list[TargetIds]]  # sentence by sentence, the given one first
     batch: Batch  # a row for each of them
     mask: Tensor  # (sentence, most): which of so many each sentence has
 
@@ -50,9 +50,9 @@ class DrawnObjective(Objective):
         need_writer(context, name)
         self.samples, self.likelihood, self.label_smoothing = samples, likelihood, label_smoothing
 
-    def drawn(self, batch: Batch) -> list[list[Ids]]:
+    def drawn(self, batch: Batch) -> list[list[TargetIds]]:
         """Return so many targets of each sentence as the model writes them by chance."""
-        found = written(self.context.model, sampling(self.samples), batch)
+        found = search_with(self.context.model, sampling(self.samples), batch)
         return [[ids_of(one) for one in some] for some in found]
 
     def mean_losses(self, batch: Batch) -> Tensor:
@@ -71,7 +71,7 @@ def need_writer(context: Context, name: str) -> Generator:
     return context.model
 
 
-def written(model: Model, search: Search, batch: Batch) -> list[list[Hypothesis]]:
+def search_with(model: Model, search: Search, batch: Batch) -> list[list[Hypothesis]]:
     """Return what a search finds with a model as it answers, without dropout; the model is left as it was."""
     with torch.no_grad(), evaluating(model):
         return search.run(cast(Generator, model), batch)
@@ -82,18 +82,18 @@ def sampling(samples: int) -> SamplingSearch:
     return SamplingSearch(n_best=samples, seed=int(torch.randint(2**31, ())))
 
 
-def ids_of(hypothesis: Hypothesis) -> Ids:
+def ids_of(hypothesis: Hypothesis) -> TargetIds:
     """Return what was written, with its end."""
     return (*hypothesis.ids, EOS) if hypothesis.has_end else tuple(hypothesis.ids)
 
 
-def targets_of(batch: Batch) -> list[Ids]:
+def targets_of(batch: Batch) -> list[TargetIds]:
     """Return the given targets."""
     target = batch.sequences(TARGET)
     return [tuple(ids[mask].tolist()) for ids, mask in zip(target.items, target.mask, strict=True)]
 
 
-def with_targets(batch: Batch, targets: Sequence[Sequence[Ids]]) -> Batch:
+def with_targets(batch: Batch, targets: Sequence[Sequence[TargetIds]]) -> Batch:
     """Return a batch with a row for each of the targets of each sentence, sentence by sentence."""
     rows = torch.arange(len(targets)).repeat_interleave(torch.tensor([len(some) for some in targets]))
     flat = collate([ids for some in targets for ids in some])
@@ -102,13 +102,13 @@ def with_targets(batch: Batch, targets: Sequence[Sequence[Ids]]) -> Batch:
     return found._replace(columns={**found.columns, TARGET: target}, count=int(flat.mask.sum()))
 
 
-def text_of(column: TextColumn, ids: Ids) -> str:
+def target_text(column: TextColumn, ids: TargetIds) -> str:
     """Return what ids say; in a rehearsal, whose column knows few of them, their numbers."""
     words = [one for one in ids if one != EOS]
     return " ".join(map(str, words)) if column.stands_in else column.decode(words)
 
 
-def candidates(batch: Batch, drawn: Sequence[Sequence[Ids]]) -> Candidates:
+def distinct_candidates(batch: Batch, drawn: Sequence[Sequence[TargetIds]]) -> Candidates:
     """Return the given target and what was drawn beside it, each once."""
     given = targets_of(batch)
     targets = [list(dict.fromkeys([one, *some])) for one, some in zip(given, drawn, strict=True)]

@@ -7,7 +7,7 @@ from torch import Tensor
 from regard.config import Doc
 from regard.config.bounds import Positive
 from regard.config.common_settings import LabelSmoothing
-from regard.objectives.candidates import Candidates, DrawnObjective, LikelihoodWeight, Samples, candidates
+from regard.objectives.candidates import Candidates, DrawnObjective, LikelihoodWeight, Samples, distinct_candidates
 from regard.objectives.objective import Context
 from regard.objectives.reward import SENTENCE_BLEU, MoreRewards, RewardMetric, TotalReward
 from regard.records import Batch, Loss
@@ -44,7 +44,7 @@ class MinimumRiskObjective(DrawnObjective):
     def loss(self, batch: Batch, turn: str) -> Loss:
         """Sums over the sentences of a batch."""
         model = self.context.model
-        found = candidates(batch, self.drawn(batch))
+        found = distinct_candidates(batch, self.drawn(batch))
         log_probs = found.table(-model.nll(found.batch).sum(dim=-1), float("-inf"))
         rewards = self.rewards(found, batch).to(log_probs)
         shares = (self.sharpness * log_probs).softmax(dim=-1)

@@ -20,7 +20,7 @@ from regard.registry import Choice
 MAIN = "model"  # the turn that trains the model: its loss is the loss of the log
 
 
-Links = Callable[[Batch], Tensor]  # → (batch, target, source): True where pieces of both sides are linked
+PairLinks = Callable[[Batch], Tensor]  # → (batch, target, source): True where pieces of both sides are linked
 
 NEVER_LEARNS = (
     "never learns where to look: its weighting only draws, and the objective rewards no draw (objective=reinforce with "
@@ -28,7 +28,7 @@ NEVER_LEARNS = (
 )
 
 
-Judge = Callable[[Sequence[str]], list[Mapping[str, float]]]  # texts → the probability of each label, of each
+TextJudge = Callable[[Sequence[str]], list[Mapping[str, float]]]  # texts → the probability of each label, of each
 
 
 class Context(NamedTuple):
@@ -39,8 +39,8 @@ class Context(NamedTuple):
     search: Search | None = None
     compiled: bool = False  # True: `recording` would see nothing of the model
     load: Callable[[Path], Model] | None = None  # run → its model, which has the same vocabularies
-    links: Callable[[Choice], Links] | None = None  # row of ALIGNERS → its links of the training pairs
-    judge: Callable[[Path], Judge] | None = None  # run of a classifier → what it says of texts
+    links: Callable[[Choice], PairLinks] | None = None  # row of ALIGNERS → its links of the training pairs
+    judge: Callable[[Path], TextJudge] | None = None  # run of a classifier → what it says of texts
 
     def need_records(self, what: str) -> None:
         """Raise ConfigError where `what` could not read what attention saw."""
@@ -53,7 +53,7 @@ class Context(NamedTuple):
             raise PartError("needs runs, and none can be opened here", "Context(…, load=…)", setting="teacher")
         return self.load(run).eval().requires_grad_(False)
 
-    def classifier(self, run: Path) -> Judge:
+    def classifier(self, run: Path) -> TextJudge:
         """Return what a classifier says of texts. Raises RegardError for a run that is none."""
         if self.judge is None:
             raise PartError("need runs, and none can be opened here", "Context(…, judge=…)")

@@ -11,7 +11,14 @@ from regard.config import Doc, OneOrMany, PartOf
 from regard.config.bounds import NotNegative, Positive
 from regard.config.common_settings import LabelSmoothing
 from regard.data.columns import TextColumn
-from regard.objectives.candidates import Candidates, DrawnObjective, LikelihoodWeight, Samples, candidates, text_of
+from regard.objectives.candidates import (
+    Candidates,
+    DrawnObjective,
+    LikelihoodWeight,
+    Samples,
+    distinct_candidates,
+    target_text,
+)
 from regard.objectives.objective import Context
 from regard.objectives.posterior_features import POSTERIOR_FEATURES
 from regard.records import SOURCE, TARGET, Batch, Loss
@@ -59,7 +66,7 @@ class PosteriorRegularisationObjective(DrawnObjective):
     def loss(self, batch: Batch, turn: str) -> Loss:
         """Sums over the sentences of a batch."""
         model = self.context.model
-        found = candidates(batch, self.drawn(batch))
+        found = distinct_candidates(batch, self.drawn(batch))
         log_probs = found.table(-model.nll(found.batch).sum(dim=-1), float("-inf"))
         values = self.values(found, batch).to(log_probs)
         wanted = (values @ self.strengths.to(values)).masked_fill(~found.mask, float("-inf")).log_softmax(dim=-1)
@@ -77,8 +84,8 @@ class PosteriorRegularisationObjective(DrawnObjective):
         source = batch.sequences(SOURCE)
         columns = self.context.task.along(batch.route).vocabularies
         reads, writes = (cast(TextColumn, columns[name]) for name in (SOURCE, TARGET))
-        read = [text_of(reads, tuple(ids[mask].tolist())) for ids, mask in zip(*source, strict=True)]
-        said = [[text_of(writes, ids) for ids in some] for some in found.targets]
+        read = [target_text(reads, tuple(ids[mask].tolist())) for ids, mask in zip(*source, strict=True)]
+        said = [[target_text(writes, ids) for ids in some] for some in found.targets]
         rows = [
             torch.tensor([one for text, some in zip(read, said, strict=True) for one in feature(text, some)])
             for feature in self.features.values()

@@ -11,7 +11,7 @@ from regard.data.columns import TextColumn
 from regard.errors import PartError
 from regard.evaluation import METRICS, Metric
 from regard.evaluation.metric import corpus_of
-from regard.objectives.candidates import Ids, targets_of, text_of
+from regard.objectives.candidates import TargetIds, target_text, targets_of
 from regard.objectives.objective import Context
 from regard.objectives.rewards import REWARDS
 from regard.records import TARGET, Batch
@@ -36,9 +36,9 @@ class TotalReward:
         self.task = context.task
         self.more = [REWARDS.build(one, context, place="rewards") for one in more]
 
-    def __call__(self, targets: Sequence[Sequence[Ids]], batch: Batch) -> Tensor:
+    def __call__(self, targets: Sequence[Sequence[TargetIds]], batch: Batch) -> Tensor:
         """Several targets of each row of a batch → rewards (all of them,), row by row."""
-        known, given = dict[Ids, str](), targets_of(batch)
+        known, given = dict[TargetIds, str](), targets_of(batch)
         column = cast(TextColumn, self.task.along(batch.route).vocabularies[TARGET])
         references = [_text(column, one, known) for one, some in zip(given, targets, strict=True) for _ in some]
         texts = [_text(column, one, known) for some in targets for one in some]
@@ -47,7 +47,7 @@ class TotalReward:
         return sum((one(targets, batch) for one in self.more), start=found)
 
 
-def _text(column: TextColumn, ids: Ids, known: dict[Ids, str]) -> str:
+def _text(column: TextColumn, ids: TargetIds, known: dict[TargetIds, str]) -> str:
     if ids not in known:
-        known[ids] = text_of(column, ids)
+        known[ids] = target_text(column, ids)
     return known[ids]

@@ -8,7 +8,7 @@ from regard.config import Doc
 from regard.config.common_settings import LabelSmoothing
 from regard.decoding import GreedySearch
 from regard.errors import PartError
-from regard.objectives.candidates import DrawnObjective, LikelihoodWeight, Samples, ids_of, with_targets, written
+from regard.objectives.candidates import DrawnObjective, LikelihoodWeight, Samples, ids_of, search_with, with_targets
 from regard.objectives.objective import Context
 from regard.objectives.reward import SENTENCE_BLEU, MoreRewards, RewardMetric, TotalReward
 from regard.records import Batch, Loss
@@ -66,5 +66,5 @@ class SelfCriticalObjective(DrawnObjective):
         """Rewards (sentence, draw) → what each is compared with, (sentence, draw) or (sentence, 1)."""
         if not self.greedy:
             return (rewards.sum(dim=-1, keepdim=True) - rewards) / (rewards.shape[1] - 1)
-        answers = [[ids_of(best)] for best, *_ in written(self.context.model, GreedySearch(), batch)]
+        answers = [[ids_of(best)] for best, *_ in search_with(self.context.model, GreedySearch(), batch)]
         return self.reward(answers, batch).to(rewards).unsqueeze(-1)

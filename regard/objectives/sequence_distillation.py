@@ -2,7 +2,7 @@
 
 from regard.config.common_settings import LabelSmoothing
 from regard.decoding import BeamSearch
-from regard.objectives.candidates import ids_of, need_writer, with_targets, written
+from regard.objectives.candidates import ids_of, need_writer, search_with, with_targets
 from regard.objectives.objective import Context, Objective
 from regard.objectives.word_distillation import TaughtShare, TeacherRun
 from regard.records import Batch, Loss
@@ -36,7 +36,7 @@ class SequenceDistillationObjective(Objective):
     def loss(self, batch: Batch, turn: str) -> Loss:
         """Sums over the targets of a batch."""
         (teacher,) = self.teachers
-        found = written(teacher.to(batch.lines.device), self.search, batch)
+        found = search_with(teacher.to(batch.lines.device), self.search, batch)
         taught = with_targets(batch, [[ids_of(best)] for best, *_ in found])
         model, smoothing = self.context.model, self.label_smoothing
         told = model.nll(taught, smoothing=smoothing).sum()

@@ -13,9 +13,9 @@ import torch
 
 from regard.errors import ConfigError, nearest
 from regard.ops.processor import Processor, processor
-from regard.ops.timings import KINDS, Timings, kept_timings
+from regard.ops.timings import PRODUCT_KINDS, Timings, kept_timings
 
-Kind = Literal["small", "middle", "large", "vocabulary", "gradient"]
+ProductKind = Literal["small", "middle", "large", "vocabulary", "gradient"]
 Products = Literal["auto", "torch", "onednn"]
 
 VARIABLE = "REGARD_PRODUCTS"  # fixes who computes products, as the setting training.products does
@@ -27,7 +27,7 @@ _SMALL, _MIDDLE = 2**21, 2**24  # multiply-adds below which a product is small, 
 _WIDE = 4096  # outputs of a vocabulary
 
 
-def kind_of(rows: int, in_dim: int, out_dim: int) -> Kind:
+def kind_of(rows: int, in_dim: int, out_dim: int) -> ProductKind:
     """Return the kind of a product of (rows, in_dim) and a weight (out_dim, in_dim)."""
     size = rows * in_dim * out_dim
     if size < _SMALL:
@@ -37,7 +37,7 @@ def kind_of(rows: int, in_dim: int, out_dim: int) -> Kind:
     return "middle" if size < _MIDDLE else "large"
 
 
-def prefers_onednn(kind: Kind) -> bool:
+def prefers_onednn(kind: ProductKind) -> bool:
     """Whether oneDNN computes products of a kind on the present number of threads."""
     return kind in onednn_kinds(torch.get_num_threads())
 
@@ -60,7 +60,7 @@ def onednn_kinds(threads: int) -> frozenset[str]:
     """Return the kinds of products that oneDNN computes on so many threads."""
     products = _fixed[0] if _fixed[0] != "auto" else _asked_for()
     if products != "auto":
-        return frozenset(KINDS if products == "onednn" else ())
+        return frozenset(PRODUCT_KINDS if products == "onednn" else ())
     measured = picked(kept_timings(), threads)
     return by_flags(processor()) if measured is None else measured
 
@@ -76,7 +76,7 @@ def picked(timings: Timings | None, threads: int) -> frozenset[str] | None:
 def by_flags(known: Processor) -> frozenset[str]:
     """Return the kinds for oneDNN where nothing was measured: torch's BLAS is Intel's, and quick on Intel alone."""
     quick = known.has("avx2") and known.vendor != "GenuineIntel"
-    return frozenset(KINDS) - {"small"} if quick else frozenset()
+    return frozenset(PRODUCT_KINDS) - {"small"} if quick else frozenset()
 
 
 def _asked_for() -> Products:

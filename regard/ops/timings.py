@@ -18,7 +18,7 @@ from regard.config.atomic_write import write_atomically
 from regard.ops.processor import processor
 from regard.ops.user_cache import cache_folder, made_folder, read_own
 
-KINDS = {  # of products: rows, in_dim and out_dim of the one that is measured
+PRODUCT_KINDS = {  # of products: rows, in_dim and out_dim of the one that is measured
     "small": (32, 128, 128),
     "middle": (64, 128, 512),
     "large": (1024, 256, 256),
@@ -81,7 +81,7 @@ def measure() -> Timings:
             products = {}
             for count in sorted({1, before}):
                 torch.set_num_threads(count)
-                products[count] = {kind: _fastest(_contenders(kind, *shape)) for kind, shape in KINDS.items()}
+                products[count] = {kind: _fastest(_contenders(kind, *shape)) for kind, shape in PRODUCT_KINDS.items()}
     finally:
         torch.set_num_threads(before)
     return Timings(scaling, products)
@@ -133,7 +133,7 @@ def _parsed(values: Any) -> Timings:
     """Raises ValueError, KeyError, TypeError or AttributeError for what is no measurement."""
     threads = {int(count): float(ms) for count, ms in values["threads"].items()}
     products = {
-        int(count): {kind: {who: float(ms) for who, ms in kinds[kind].items()} for kind in KINDS}
+        int(count): {kind: {who: float(ms) for who, ms in kinds[kind].items()} for kind in PRODUCT_KINDS}
         for count, kinds in values["products"].items()
     }
     if not threads or any("torch" not in ms for kinds in products.values() for ms in kinds.values()):

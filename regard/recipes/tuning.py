@@ -19,8 +19,8 @@ from regard.config import as_values, staged, write_yaml
 from regard.data.columns import Columns, TextColumn, check_one_vocabulary
 from regard.data.manifest import place_file, verify_file
 from regard.decoding import SEARCHES, Feature
-from regard.decoding.features.ngram_model import FILE as LANGUAGE
-from regard.decoding.features.phrases import FILE as PHRASES
+from regard.decoding.features.ngram_model import NGRAM_FILE
+from regard.decoding.features.phrases import PHRASES_FILE
 from regard.decoding.features.tables import LEXICON, spelled_pieces
 from regard.errors import CheckpointError, ConfigError
 from regard.evaluation import METRICS
@@ -226,7 +226,7 @@ def learn_tables(run: Run, say: Say = lambda line: None) -> None:
 
     An n-gram model of the target, a lexicon by aligned words, and a phrase table; files that are there are kept.
     """
-    place, names = run.path / TUNING, (LANGUAGE, LEXICON, PHRASES)
+    place, names = run.path / TUNING, (NGRAM_FILE, LEXICON, PHRASES_FILE)
     if all(_is_whole(place / name) for name in names):
         return
     place.mkdir(exist_ok=True)

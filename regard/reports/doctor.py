@@ -7,7 +7,7 @@ import torch
 from regard.ops.kernels.transformer import compiled_transformer
 from regard.ops.machine import best_threads, onednn_kinds
 from regard.ops.processor import processor
-from regard.ops.timings import KINDS, kept_timings, timings, timings_file
+from regard.ops.timings import PRODUCT_KINDS, kept_timings, timings, timings_file
 from regard.reports.report import Report
 
 _NAMES = {"avx2": "AVX2", "avx512": "AVX-512", "int8": "int8 (VNNI)", "bfloat16": "bfloat16", "amx": "AMX"}
@@ -32,7 +32,7 @@ def _found(*, anew: bool) -> dict[str, Any]:
         "threads": {"all": threads, "best": best_threads(measured, threads), "ms": dict(measured.threads)},
         "products": {
             kind: {"shape": shape, "by": "onednn" if kind in onednn_kinds(threads) else "torch", "ms": ms}
-            for kind, shape in KINDS.items()
+            for kind, shape in PRODUCT_KINDS.items()
             if (ms := measured.products.get(threads, {}).get(kind)) is not None
         },
         "kept": str(timings_file()) if kept_timings() else None,

@@ -12,15 +12,14 @@ from regard.data.columns import Columns
 from regard.data.packing import chunks
 from regard.decoding import FEATURES, SEARCHES, Engine, Feature, SearchEngine
 from regard.decoding.features import Surroundings
-from regard.decoding.shortlist import FILE as SHORTLIST
-from regard.decoding.shortlist import Shortlist
+from regard.decoding.shortlist import SHORTLIST_FILE, Shortlist
 from regard.errors import ConfigError
 from regard.experiment import DecodingSettings, Experiment
 from regard.explain.adequacy import ADEQUACIES, Adequacy
 from regard.models import Model
 from regard.objectives import OBJECTIVES, Context, Objective, PenalisedObjective, build_penalties, check_norms
 from regard.objectives.likelihood import LikelihoodObjective
-from regard.objectives.objective import Judge, Links
+from regard.objectives.objective import PairLinks, TextJudge
 from regard.registry import Choice
 from regard.runs.folder import TUNING
 from regard.runs.run import Run
@@ -53,7 +52,7 @@ def shortlist_of(folder: Path, settings: DecodingSettings, columns: Columns) -> 
         return None
     check_translates(columns, "decoding.shortlist")
     sizes = len(columns["source"]), len(columns["target"])
-    return Shortlist.load(folder / SHORTLIST, *sizes, vocabularies_key(columns))
+    return Shortlist.load(folder / SHORTLIST_FILE, *sizes, vocabularies_key(columns))
 
 
 def vocabularies_key(columns: Columns) -> str:
@@ -104,7 +103,7 @@ def engine_of(
 
 
 def objective_of(
-    experiment: Experiment, model: Model, task: Task, links: Callable[[Choice], Links] | None = None
+    experiment: Experiment, model: Model, task: Task, links: Callable[[Choice], PairLinks] | None = None
 ) -> Objective:
     """What the model is trained to minimise, with the penalties of the settings; `links` are of its training pairs."""
     search, load = SEARCHES.build(experiment.decoding.search), partial(_other_model, model, task)
@@ -118,7 +117,7 @@ def objective_of(
     return PenalisedObjective(objective, penalties) if penalties else objective
 
 
-def judge_of(run: Path) -> Judge:
+def judge_of(run: Path) -> TextJudge:
     """Return what the classifier of a run says of texts, each cut where it is longer than the classifier takes.
 
     Raises ConfigError for a run of another kind.

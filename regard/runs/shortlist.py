@@ -10,7 +10,7 @@ import torch
 from regard.config import staged
 from regard.data.columns import Columns, check_one_vocabulary
 from regard.data.manifest import place_file
-from regard.decoding.shortlist import FILE, Shortlist
+from regard.decoding.shortlist import SHORTLIST_FILE, Shortlist
 from regard.experiment import Experiment
 from regard.pieces import UNK
 from regard.runs.assembly import check_translates, vocabularies_key
@@ -56,9 +56,9 @@ def learn_shortlist(
         likely[piece, : len(found)] = torch.tensor(found, dtype=torch.int32)
     counts = np.bincount([*chain.from_iterable(target for _, target in pairs)], minlength=sizes[1])
     shortlist = Shortlist(likely, torch.from_numpy(np.argsort(-counts, kind="stable")[:common].copy()), sizes[1])
-    new = staged(run.path / FILE)
+    new = staged(run.path / SHORTLIST_FILE)
     shortlist.save(new, vocabularies_key(columns))
-    place_file(new, run.path / FILE)
+    place_file(new, run.path / SHORTLIST_FILE)
     return _judged(shortlist, experiment, columns, len(pairs), say)
 
 

@@ -21,7 +21,7 @@ from regard.data.ragged import Ragged
 from regard.data.readers.lines import digest
 from regard.experiment import Experiment
 from regard.explain.tokens import words_of
-from regard.objectives.objective import Links
+from regard.objectives.objective import PairLinks
 from regard.pieces import EOS, PAD
 from regard.records import Batch
 from regard.registry import Choice
@@ -108,7 +108,7 @@ class TrainingLinks:
 
 def training_links(
     experiment: Experiment, folder: RunFolder, columns: Columns, say: Callable[[str], None], aligner: Choice
-) -> Links:
+) -> PairLinks:
     """Return the links of a run's training pairs by a row of ALIGNERS, as they are kept; else they are learnt now.
 
     Those of a language that has a vocabulary of its own are learnt from its pairs alone.

@@ -25,7 +25,7 @@ from regard.errors import ConfigError, PartError
 from regard.evaluation.metric import Statistics
 from regard.explain.maps import attention_maps
 from regard.models import Generator, Model
-from regard.models.language_model import COUNTED, counted, prompts
+from regard.models.language_model import COUNTED, counted_pieces, prompts
 from regard.pieces import END
 from regard.records import EOS, TEXT, Batch, Sequences
 from regard.registry import Choice
@@ -165,7 +165,7 @@ class LanguageModelTask(Task):
         if self.window is None:
             return super().losses(model, batches, examples)
         sizes = np.array(_sizes(self.text.encode_batch(examples[TEXT])), np.int64)
-        pieces = [model.nll(batch).double()[counted(batch)].cpu().numpy() for batch in batches]
+        pieces = [model.nll(batch).double()[counted_pieces(batch)].cpu().numpy() for batch in batches]
         nats = np.add.reduceat(np.concatenate(pieces), np.cumsum(sizes) - sizes)
         return np.stack([nats, sizes], axis=1)
 
@@ -194,7 +194,7 @@ class LanguageModelTask(Task):
     def force(self, model: Model, batch: Batch) -> list[Prediction]:
         """What is counted as predictions: their score is the sum of their log-probabilities."""
         losses, found = model.nll(batch).double(), list[Prediction]()
-        rows = zip(self._prompts(batch), batch.sequences(TEXT).items, losses, counted(batch), strict=True)
+        rows = zip(self._prompts(batch), batch.sequences(TEXT).items, losses, counted_pieces(batch), strict=True)
         for text, ids, row, chosen in rows:
             log_probs = (-row[chosen]).tolist()
             hypothesis = Hypothesis(ids[chosen].tolist()[:-1], sum(log_probs), log_probs, True)

@@ -18,7 +18,7 @@ from regard.explain.alignment import merge
 from regard.explain.alignment_view import mean_of_heads
 from regard.explain.maps import attention_maps
 from regard.models import Model
-from regard.models.tagger import PIECES, Tagger
+from regard.models.tagger import WORD_PIECES, Tagger
 from regard.pieces import PAD
 from regard.records import TAGS, TEXT, Batch
 from regard.results import (
@@ -111,7 +111,7 @@ class TaggingTask(Task):
         tags = [self.vocabularies[TAGS].decode(ids).split() for ids in batch.sequences(TAGS).items.tolist()]
         found = []
         for row, (words, counts) in enumerate(zip(self._texts(batch), pieces, strict=True)):
-            lengths = {TEXT: len(words), PIECES: sum(counts), TAGS: len(tags[row])}
+            lengths = {TEXT: len(words), WORD_PIECES: sum(counts), TAGS: len(tags[row])}
             maps = [_of_words(one, counts[: len(words)]) for one in attention_maps(records, row, lengths)]
             weights = mean_of_heads(maps[-1]) if maps else []
             pairs = [(place, place) for place in range(len(words))]
@@ -146,7 +146,7 @@ def _columns(words: list[str], tags: list[str]) -> dict[str, Tokens]:
 
 def _of_words(found: AttentionMap, pieces: Sequence[int]) -> AttentionMap:
     """A map of words; one of pieces, of which each word has so many, with those of a word taken together."""
-    if found.keys != PIECES:
+    if found.keys != WORD_PIECES:
         return found
     ends = [sum(pieces[: place + 1]) for place in range(len(pieces))]
     groups = [list(range(end - count, end)) for count, end in zip(pieces, ends, strict=True)]

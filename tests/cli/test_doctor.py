@@ -8,14 +8,14 @@ from typer.testing import CliRunner
 
 from regard.cli.app import app
 from regard.ops import machine, timings
-from regard.ops.timings import KINDS, Timings
+from regard.ops.timings import PRODUCT_KINDS, Timings
 
 
 @pytest.fixture(autouse=True)
 def measured(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("REGARD_PRODUCTS", "auto")
-    kinds = {kind: {"torch": 1.0, "onednn": 0.5 if kind == "large" else 2.0} for kind in KINDS}
+    kinds = {kind: {"torch": 1.0, "onednn": 0.5 if kind == "large" else 2.0} for kind in PRODUCT_KINDS}
     threads = torch.get_num_threads()
     monkeypatch.setattr(timings, "measure", lambda: Timings({threads: 1.0}, {threads: kinds}))
     machine.onednn_kinds.cache_clear()
@@ -37,7 +37,7 @@ def test_programs_read_json():
 
 def test_measure_measures_anew(monkeypatch):
     CliRunner().invoke(app, ["doctor"])
-    kinds = {kind: {"torch": 7.25} for kind in KINDS}
+    kinds = {kind: {"torch": 7.25} for kind in PRODUCT_KINDS}
     threads = torch.get_num_threads()
     monkeypatch.setattr(timings, "measure", lambda: Timings({threads: 1.0}, {threads: kinds}))
     assert "7.250" not in CliRunner().invoke(app, ["doctor"]).stdout

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from regard.attention import recording
 from regard.errors import ConfigError
-from regard.layers.key_value import PARTS, KeyValueLayer
+from regard.layers.key_value import STATE_PARTS, KeyValueLayer
 from regard.ops.plain import plain
 from regard.records import select
 
@@ -30,7 +30,7 @@ def build(mode: str, window: int = WINDOW) -> KeyValueLayer:
     return layer.requires_grad_(False)
 
 
-@pytest.fixture(params=PARTS)
+@pytest.fixture(params=STATE_PARTS)
 def layer(request: pytest.FixtureRequest) -> KeyValueLayer:
     return build(request.param)
 
@@ -52,17 +52,17 @@ def loop(layer: KeyValueLayer, mode: str, states: Tensor) -> Tensor:
     return torch.stack(outputs) if outputs else states.new_zeros(0, layer.dim)
 
 
-@pytest.mark.parametrize("mode", PARTS)
+@pytest.mark.parametrize("mode", STATE_PARTS)
 @pytest.mark.parametrize("window", [1, WINDOW, 20])
 def test_equals_a_loop_over_the_steps(mode, window, assert_agrees):
     layer, states = build(mode, window), random(len(LENGTHS), LENGTH, DIM)
     outputs, _ = layer(states, MASK)
-    assert outputs.shape == (len(LENGTHS), LENGTH, layer.dim) and layer.dim == DIM // PARTS[mode]
+    assert outputs.shape == (len(LENGTHS), LENGTH, layer.dim) and layer.dim == DIM // STATE_PARTS[mode]
     for row, length in enumerate(LENGTHS):
         assert_agrees("A19", outputs[row, :length], loop(layer, mode, states[row, :length]))
 
 
-@pytest.mark.parametrize("mode", PARTS)
+@pytest.mark.parametrize("mode", STATE_PARTS)
 def test_long_texts_by_the_kernel_for_windows_in_values_and_gradients(mode, assert_agrees):
     layer, states = build(mode), random(2, 130, DIM).requires_grad_()
     mask = torch.arange(130) < torch.tensor([[130], [67]])
@@ -77,7 +77,7 @@ def test_long_texts_by_the_kernel_for_windows_in_values_and_gradients(mode, asse
         assert_close(fast, run())
 
 
-@pytest.mark.parametrize("mode", PARTS)
+@pytest.mark.parametrize("mode", STATE_PARTS)
 @settings(max_examples=40)
 @given(cuts=st.lists(st.integers(0, LENGTH), max_size=4).map(sorted), padded=st.booleans())
 def test_any_split_into_chunks_equals_the_whole_pass(mode, cuts, padded):

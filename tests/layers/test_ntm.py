@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from regard.attention.addressing import Address, by_content, interpolate, sharpen, shift, weights_at
 from regard.errors import ConfigError
-from regard.layers.ntm import AddressHead, ReadHead, WriteHead, read, write
+from regard.layers.ntm import AddressHead, ReadHead, WriteHead, read_slots, write_slots
 
 BATCH, SLOTS, DIM, STATE = 3, 5, 4, 6
 LENGTHS = [5, 3, 1]
@@ -154,7 +154,7 @@ def test_a_head_says_an_address_within_its_bounds(assert_agrees):
 def test_reading_and_writing_by_loops(assert_agrees):
     slots, weights = random(BATCH, SLOTS, DIM), distribution(BATCH, SLOTS)
     erase, add = random(BATCH, DIM).sigmoid(), random(BATCH, DIM)
-    written, found = write(slots, weights, erase, add), read(slots, weights)
+    written, found = write_slots(slots, weights, erase, add), read_slots(slots, weights)
     for row in range(BATCH):
         assert_agrees("A31", found[row], sum(weights[row, i] * slots[row, i] for i in range(SLOTS)))
         for i in range(SLOTS):
@@ -164,7 +164,7 @@ def test_reading_and_writing_by_loops(assert_agrees):
 
 def test_a_sharp_head_that_erases_all_overwrites_one_slot():
     slots, add = random(BATCH, SLOTS, DIM), random(BATCH, DIM)
-    written = write(slots, one_hot(2), torch.ones_like(add), add)
+    written = write_slots(slots, one_hot(2), torch.ones_like(add), add)
     assert_close(written[:, 2], add)
     assert_close(written[:, [0, 1, 3, 4]], slots[:, [0, 1, 3, 4]], rtol=0, atol=0)
 
@@ -173,9 +173,9 @@ def test_what_a_head_wrote_is_read_where_it_wrote():
     state, slots, before = random(BATCH, STATE), random(BATCH, SLOTS, DIM), distribution(BATCH, SLOTS)
     writer, reader = WriteHead(STATE, DIM).double(), ReadHead(STATE, DIM).double()
     written, place = writer(state, slots, before)
-    assert_close(written, write(slots, place, writer.to_erase(state).sigmoid(), writer.to_add(state)))
+    assert_close(written, write_slots(slots, place, writer.to_erase(state).sigmoid(), writer.to_add(state)))
     found, where = reader(state, written, place)
-    assert_close(found, read(written, where))
+    assert_close(found, read_slots(written, where))
 
 
 @pytest.mark.parametrize("scale", [1e3, 1e30])

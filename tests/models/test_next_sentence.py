@@ -6,7 +6,7 @@ from torch.nn import functional
 from regard.data.columns.label import LabelColumn
 from regard.data.columns.masked_text import MaskedTextColumn
 from regard.models import MODELS
-from regard.models.next_sentence import answers
+from regard.models.next_sentence import masked_answers
 from regard.models.pair_encoder import joined_pair
 from regard.pieces import PAD
 from regard.registry import Choice
@@ -35,13 +35,13 @@ def test_the_loss_is_that_of_masked_pieces_and_of_labels_which_weigh_as_much(ass
     hidden = model.head.norm(functional.gelu(model.head.dense(encoded.states)))
     logits = hidden @ model.pairs.embedder.table.T + model.head.words.bias
     filled = functional.cross_entropy(
-        logits.flatten(0, 1), answers(batch).flatten(), ignore_index=PAD, reduction="none"
+        logits.flatten(0, 1), masked_answers(batch).flatten(), ignore_index=PAD, reduction="none"
     ).view(both.items.shape)
-    holes = torch.stack([(one != PAD).sum() for one in answers(batch)])
+    holes = torch.stack([(one != PAD).sum() for one in masked_answers(batch)])
     expected = torch.cat([(chosen * holes).unsqueeze(-1), filled], dim=-1)
     assert_agrees("E05", model.nll(batch), expected)
-    assert batch.count == int(model.counted(batch).sum()) == 3 + int((answers(batch) != PAD).sum())
+    assert batch.count == int(model.counted(batch).sum()) == 3 + int((masked_answers(batch) != PAD).sum())
     masked = (both.items == text.tokenizer.mask).sum()
-    assert 0 < masked <= (answers(batch) != PAD).sum()
+    assert 0 < masked <= (masked_answers(batch) != PAD).sum()
     whole = task.batch([{name: task.vocabularies[name].encode(PAIRS[name][0]) for name in PAIRS}])
     assert_agrees("E05", model.nll(whole).sum(), -model.log_probs(whole)[0, whole.columns["label"][0]])

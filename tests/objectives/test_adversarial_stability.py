@@ -12,7 +12,7 @@ from torch.testing import assert_close
 from regard.errors import ConfigError
 from regard.models import ROUTE
 from regard.objectives import OBJECTIVES, Context
-from regard.objectives.adversarial_stability import near_pieces, pooled
+from regard.objectives.adversarial_stability import mean_state, near_pieces
 from regard.objectives.objective import copied
 from regard.records import EOS, PAD, Batch, Sequences
 from regard.registry import Choice
@@ -54,7 +54,7 @@ def test_the_encoder_gets_the_discriminators_gradient_with_its_sign_turned(model
     assert bool((changed != batch.sequences("source").items).any())
     noisy = batch._replace(columns={**batch.columns, "source": Sequences(changed, batch.sequences("source").mask)})
     own, other = (model.nll(one, smoothing=0.2).sum() for one in (batch, noisy))
-    real, false = (built.discriminator(pooled(model.encode(one))) for one in (batch, noisy))
+    real, false = (built.discriminator(mean_state(model.encode(one))) for one in (batch, noisy))
     told = -(functional.logsigmoid(real) + functional.logsigmoid(-false)).sum()
     assert_agrees("F16", loss.sum, own + 0.7 * other + 1.3 * told, 1e-9)
     reader = [*model.encoders.parameters()]

@@ -9,7 +9,7 @@ from regard.decoding import GreedySearch
 from regard.errors import ConfigError
 from regard.evaluation import METRICS
 from regard.objectives import OBJECTIVES, Context, PenalisedObjective, build_penalties
-from regard.objectives.candidates import ids_of, written
+from regard.objectives.candidates import ids_of, search_with
 from regard.records import EOS
 from regard.registry import Choice
 
@@ -90,7 +90,7 @@ def test_self_critical_gradients_add_up_to_that_of_the_expected_reward(model, mo
 
 
 def test_self_critical_baseline_is_the_greedy_answer(model, monkeypatch):
-    ((best,),) = written(model, GreedySearch(), batch_of([GIVEN]))
+    ((best,),) = search_with(model, GreedySearch(), batch_of([GIVEN]))
     answer, other = ids_of(best), GIVEN
     policy = objective("self_critical", model, samples=2, likelihood=0.0, baseline="greedy")
     monkeypatch.setattr(policy, "drawn", lambda batch: [[answer, other]])

@@ -12,7 +12,7 @@ from regard.ops import machine
 from regard.ops import timings as measuring
 from regard.ops.plain import plain
 from regard.ops.processor import Processor, processor
-from regard.ops.timings import KINDS, Timings
+from regard.ops.timings import PRODUCT_KINDS, Timings
 
 AMD = Processor("AuthenticAMD", "Ryzen", frozenset({"avx2", "avx_vnni"}))
 INTEL = Processor("GenuineIntel", "Xeon", frozenset({"avx2", "avx512f", "avx512_vnni", "amx_tile", "amx_bf16"}))
@@ -24,7 +24,7 @@ LISTED = (
 
 def timed(onednn: float, threads: dict[int, float] | None = None) -> Timings:
     """One millisecond for torch, so many for oneDNN."""
-    kinds = {kind: {"torch": 1.0, "onednn": onednn} for kind in KINDS}
+    kinds = {kind: {"torch": 1.0, "onednn": onednn} for kind in PRODUCT_KINDS}
     return Timings(threads or {1: 2.0, 2: 1.0}, {1: kinds, 2: kinds})
 
 
@@ -61,12 +61,12 @@ def test_processor_without_a_list_has_what_torch_was_told(tmp_path):
 
 
 def test_flags_decide_before_a_measurement():
-    assert machine.by_flags(AMD) == set(KINDS) - {"small"}
+    assert machine.by_flags(AMD) == set(PRODUCT_KINDS) - {"small"}
     assert not machine.by_flags(INTEL)
     assert not machine.by_flags(ARM)
 
 
-@pytest.mark.parametrize(("onednn", "kinds"), [(0.5, set(KINDS)), (0.99, set()), (2.0, set())])
+@pytest.mark.parametrize(("onednn", "kinds"), [(0.5, set(PRODUCT_KINDS)), (0.99, set()), (2.0, set())])
 def test_measured_kinds_go_to_the_faster(onednn, kinds):
     assert machine.picked(timed(onednn), 2) == kinds
     assert machine.picked(timed(onednn), 3) is None
@@ -74,9 +74,9 @@ def test_measured_kinds_go_to_the_faster(onednn, kinds):
 
 def test_kept_timings_decide():
     keep(json.dumps(timed(0.5)._asdict()))
-    assert all(machine.prefers_onednn(kind) for kind in KINDS)
+    assert all(machine.prefers_onednn(kind) for kind in PRODUCT_KINDS)
     keep(json.dumps(timed(2.0)._asdict()))
-    assert not any(machine.prefers_onednn(kind) for kind in KINDS)
+    assert not any(machine.prefers_onednn(kind) for kind in PRODUCT_KINDS)
 
 
 @pytest.mark.parametrize("values", ["", "{", "[]", '{"threads": {}, "products": {}}', '{"threads": {"1": "x"}}'])

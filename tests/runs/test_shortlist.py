@@ -3,7 +3,7 @@
 import pytest
 from small_runs import SMALL, regard
 
-from regard.decoding.shortlist import FILE, Shortlist
+from regard.decoding.shortlist import SHORTLIST_FILE, Shortlist
 from regard.errors import CheckpointError, ConfigError
 from regard.predictor import load
 from regard.reports import evaluate
@@ -41,7 +41,7 @@ def run(tmp_path_factory):
 
 def test_each_word_lists_its_translation(run):
     columns = Run.open(run).columns
-    shortlist = Shortlist.load(run.path / FILE, len(columns["source"]), len(columns["target"]))
+    shortlist = Shortlist.load(run.path / SHORTLIST_FILE, len(columns["source"]), len(columns["target"]))
     for word, wort in zip(NUMBERS, ZAHLEN, strict=True):
         [piece] = columns["source"].encode(word)
         assert columns["target"].decode(shortlist.likely[piece].tolist()) == wort
@@ -62,12 +62,12 @@ def test_its_cost_is_told(run):
 
 
 def test_a_run_without_one_says_how_to_learn_it(run, tmp_path):
-    (run.path / FILE).rename(tmp_path / FILE)
+    (run.path / SHORTLIST_FILE).rename(tmp_path / SHORTLIST_FILE)
     try:
         with pytest.raises(CheckpointError, match=r"is missing \(learn it from the training texts: regard shortlist"):
             load(run.path, SHORT)
     finally:
-        (tmp_path / FILE).rename(run.path / FILE)
+        (tmp_path / SHORTLIST_FILE).rename(run.path / SHORTLIST_FILE)
 
 
 def test_what_does_not_translate_has_none(tmp_path):

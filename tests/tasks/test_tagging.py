@@ -18,7 +18,7 @@ from regard.data.columns import learn_columns
 from regard.data.examples import Example
 from regard.errors import DataError
 from regard.models import MODELS
-from regard.models.tagger import PIECES
+from regard.models.tagger import WORD_PIECES
 from regard.records import PAD, TAGS, TEXT
 from regard.registry import Choice
 from regard.reports import evaluate
@@ -68,7 +68,7 @@ def test_maps_of_words_hold_those_of_their_pieces(task):
     for row, found in enumerate(task.explain(model, batch)):
         assert len(found.maps) == len(records) == 2
         for one, (role, (attended,)) in zip(found.maps, records.values(), strict=True):
-            assert (role.keys, one.keys, one.queries) == (PIECES, TEXT, TEXT)
+            assert (role.keys, one.keys, one.queries) == (WORD_PIECES, TEXT, TEXT)
             size = sum(sizes[row])
             asked = attended.weights[row][:, :size, :size].split(sizes[row], dim=1)
             words = [

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from regard.attention.kernels.products import Parts, weigh_and_read
+from regard.attention.kernels.products import AttentionParts, weigh_and_read
 from regard.attention.parts import Attended, Memory, View, Window
 
 SMALLEST = 32  # queries of a block: fewer copy more than they save, as measured
@@ -50,7 +50,7 @@ class Runs(NamedTuple):
 
 
 def by_window(
-    parts: Parts,
+    parts: AttentionParts,
     queries: Tensor,
     memory: Memory,
     window: Window,
@@ -62,7 +62,7 @@ def by_window(
     """queries (..., query, query_dim) → what they saw, without its past."""
     score, span, weighting = parts
     blocks = _blocks(window, queries.shape[-2])
-    runs = runs_of(window, blocks, memory)
+    runs = key_runs(window, blocks, memory)
     places = blocks.join(runs.places.unsqueeze(-2).expand(*runs.places.shape[:-1], blocks.size, -1))
     view = span.view_at(queries, memory, past[1], places)
     product = score.inner(queries, memory.keys, past[0])
@@ -87,7 +87,7 @@ def _blocks(window: Window, num_queries: int) -> Blocks:
     return Blocks(num_queries, min(size, -(-num_queries // window.step)), window.step)
 
 
-def runs_of(window: Window, blocks: Blocks, memory: Memory) -> Runs:
+def key_runs(window: Window, blocks: Blocks, memory: Memory) -> Runs:
     """From the first key of the first query of a block to the last of its last."""
     num_keys, first = memory.keys.shape[-2], blocks.split(window.first, -1)[..., :1]
     places = first + window.step * torch.arange(window.width + blocks.size - 1, device=first.device)

@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from regard.attention.kernels.banded import by_window
 from regard.attention.kernels.flex import by_flex, may_flex
-from regard.attention.kernels.products import Parts, by_products
+from regard.attention.kernels.products import AttentionParts, by_products
 from regard.attention.kernels.short import by_short, may_be_short
 from regard.attention.kernels.softmax import may_hide_a_row
 from regard.attention.parts import Attended, Memory, View, Window
@@ -19,7 +19,7 @@ LONG = 120  # keys from which few of them beat plain products of all
 
 
 def attend(
-    parts: Parts, queries: Tensor, memory: Memory, past: tuple[Any, ...], *, dropout: float, need_weights: bool
+    parts: AttentionParts, queries: Tensor, memory: Memory, past: tuple[Any, ...], *, dropout: float, need_weights: bool
 ) -> tuple[Attended, Tensor | None]:
     """queries (..., query, query_dim) → what they saw, without its past, and the scores if all were computed.
 
@@ -44,7 +44,7 @@ def attend(
     return beside._replace(context=context), scores
 
 
-def _few_keys(parts: Parts, queries: Tensor, memory: Memory, past: tuple[Any, ...]) -> Window | None:
+def _few_keys(parts: AttentionParts, queries: Tensor, memory: Memory, past: tuple[Any, ...]) -> Window | None:
     """Where the keys lie that are enough, if they are so few that copying them takes less time than a score of all."""
     score, span, _ = parts
     num_queries, num_keys = queries.shape[-2], memory.keys.shape[-2]
@@ -60,7 +60,7 @@ def _few_keys(parts: Parts, queries: Tensor, memory: Memory, past: tuple[Any, ..
 
 
 def _attend_near(
-    parts: Parts,
+    parts: AttentionParts,
     queries: Tensor,
     memory: Memory,
     window: Window,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from regard.attention.kernels.banded import Blocks, runs_of
-from regard.attention.kernels.products import Parts
+from regard.attention.kernels.banded import Blocks, key_runs
+from regard.attention.kernels.products import AttentionParts
 from regard.attention.parts import Memory, Window
 
 if TYPE_CHECKING:  # loaded where it is called, which on a CPU is never
@@ -20,7 +20,7 @@ DIMS = range(16, 129)  # of a head: those the kernel surely has room for
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 
 
-def may_flex(parts: Parts, queries: Tensor, memory: Memory, window: Window, dropout: float) -> bool:
+def may_flex(parts: AttentionParts, queries: Tensor, memory: Memory, window: Window, dropout: float) -> bool:
     """Whether the kernel can do it: it knows neither dropout nor float64, few queries leave it idle, and there must be
     heads; on a CPU it has no gradients."""
     if queries.device.type != "cuda" or importlib.util.find_spec("triton") is None:
@@ -33,11 +33,17 @@ def may_flex(parts: Parts, queries: Tensor, memory: Memory, window: Window, drop
 
 
 def by_flex(
-    parts: Parts, queries: Tensor, memory: Memory, window: Window, past: tuple[Any, ...], *, compiled: bool = True
+    parts: AttentionParts,
+    queries: Tensor,
+    memory: Memory,
+    window: Window,
+    past: tuple[Any, ...],
+    *,
+    compiled: bool = True,
 ) -> Tensor | None:
     """queries (batch, head, query, query_dim) → contexts; None where a part asks for more than the kernel does."""
     score, span, _ = parts
-    runs = runs_of(window, Blocks(queries.shape[-2], 1, 1), memory)
+    runs = key_runs(window, Blocks(queries.shape[-2], 1, 1), memory)
     view, product = span.view_at(queries, memory, past[1], runs.places), score.inner(queries, memory.keys, past[0])
     if product is None or (view.bias, view.gain, view.values) != (None, None, None):
         return None

@@ -9,13 +9,13 @@ from regard.attention.parts import Attended, Memory, Score, Span, View, Weightin
 from regard.ops.dropout import dropout as drop
 from regard.ops.plain import is_plain
 
-Parts = tuple[Score, Span, Weighting]
+AttentionParts = tuple[Score, Span, Weighting]
 
 _TINY = 400  # multiplications below which torch's batched product on a CPU is a plain loop, slower than a sum
 
 
 def by_products(
-    parts: Parts, queries: Tensor, memory: Memory, view: View, past: tuple[Any, ...], dropout: float
+    parts: AttentionParts, queries: Tensor, memory: Memory, view: View, past: tuple[Any, ...], dropout: float
 ) -> tuple[Attended, Tensor]:
     """queries (..., query, query_dim) → what they saw, without its past, and the scores (..., query, key)."""
     score, _, weighting = parts

@@ -18,7 +18,7 @@ from regard.ops.functional import wide
 PENALTY = 5.0
 
 
-class Read(NamedTuple):
+class _Read(NamedTuple):
     """What the queries so far have read."""
 
     used: Tensor  # (..., key): the sum of their weights
@@ -70,12 +70,12 @@ class ForcedForwardSpan(Span):
         self.strict, self.penalty = strict, penalty
         self.raw_penalty = nn.Parameter(torch.tensor(_inverse_softplus(penalty))) if learned else None
 
-    def begin(self, queries: Tensor, memory: Memory) -> Read:
+    def begin(self, queries: Tensor, memory: Memory) -> _Read:
         """Nothing read yet."""
         used = memory.keys.new_zeros(memory.keys.shape[:-1], dtype=wide(memory.keys.real.dtype))
-        return Read(used, used.new_full((*used.shape[:-1], 1), -1, dtype=torch.long))
+        return _Read(used, used.new_full((*used.shape[:-1], 1), -1, dtype=torch.long))
 
-    def after(self, past: Read, attended: Attended, scores: Tensor | None) -> Read:
+    def after(self, past: _Read, attended: Attended, scores: Tensor | None) -> _Read:
         """Adds the weights of one query, and moves to the largest of them."""
         if attended.weights is None:
             raise ValueError("what was read is known by the weights of each query")
@@ -85,9 +85,9 @@ class ForcedForwardSpan(Span):
         used = _grown(past.used, weights.shape[-1]) + weights
         seen = weights != 0  # a hidden key weighs exactly 0; a query that saw nothing moves nowhere
         place = weights.masked_fill(~seen, float("-inf")).argmax(dim=-1, keepdim=True)
-        return Read(used, torch.where(seen.any(dim=-1, keepdim=True), place, past.last))
+        return _Read(used, torch.where(seen.any(dim=-1, keepdim=True), place, past.last))
 
-    def view_at(self, queries: Tensor, memory: Memory, past: Read, places: Tensor) -> View:
+    def view_at(self, queries: Tensor, memory: Memory, past: _Read, places: Tensor) -> View:
         """One query (..., 1, query_dim) → what is left to read, or how much each key is to lose."""
         if not self.hard:
             penalty = self.penalty if self.raw_penalty is None else functional.softplus(self.raw_penalty)

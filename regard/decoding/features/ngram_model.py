@@ -20,7 +20,7 @@ from regard.records import BOS, Batch, Step
 from regard.statistical.arpa import read_arpa
 from regard.statistical.ngram_model import EMPTY, NgramModel
 
-FILE = "language.arpa.gz"  # in the folder of what was learnt
+NGRAM_FILE = "language.arpa.gz"  # in the folder of what was learnt
 LEAST_KNOWN = 0.5  # share of a model's words that are pieces of the vocabulary
 
 
@@ -55,7 +55,8 @@ class NgramModelFeature(Feature):
 
     def bind(self, run: Surroundings) -> "NgramModelFeature":
         """Read the model. Raises DataError for a file that is cut off, or whose words are no pieces of the run."""
-        other, path, pieces = copy.copy(self), learnt_file(self.file, run, FILE), spelled_pieces(target_column(run))
+        other, pieces = copy.copy(self), spelled_pieces(target_column(run))
+        path = learnt_file(self.file, run, NGRAM_FILE)
         model = read_arpa(path)
         if not any(SPACE in word for word in model.words):  # it is of words, which may be pieces
             pieces = [piece.removeprefix(SPACE) for piece in pieces]

@@ -17,18 +17,18 @@ from regard.errors import DataError
 from regard.records import BOS, EOS, Batch, Step
 from regard.statistical.phrase_table import SCORES, PhraseTable
 
-FILE = "phrases.txt.gz"  # in the folder of what was learnt
+PHRASES_FILE = "phrases.txt.gz"  # in the folder of what was learnt
 _DIRECT = SCORES.index("p(target|source)")
 
-Ids = tuple[int, ...]
-Continuations = dict[Ids, dict[int, float]]  # pieces written before → a piece that ends a phrase, and its score
+_Ids = tuple[int, ...]
+Continuations = dict[_Ids, dict[int, float]]  # pieces written before → a piece that ends a phrase, and its score
 
 
 class Phrases(NamedTuple):
     """What may be translated in each row, and the last pieces that were written there."""
 
     found: tuple[Continuations, ...]
-    written: tuple[Ids, ...]
+    written: tuple[_Ids, ...]
 
     def select(self, rows: Tensor) -> "Phrases":
         """Rows in that order."""
@@ -55,13 +55,13 @@ class PhrasesFeature(Feature):
         least: Annotated[float, Gt(0), Le(1), Doc("Probability of a piece that ends no phrase.")] = 1e-3,
     ) -> None:
         self.weight, self.file, self.lowest = weight, file, math.log(least)
-        self._pairs: dict[Ids, dict[Ids, float]]  # source phrase → target phrase → score
+        self._pairs: dict[_Ids, dict[_Ids, float]]  # source phrase → target phrase → score
         self._longest: tuple[int, int]
 
     def bind(self, run: Surroundings) -> "PhrasesFeature":
         """Read the table. Raises DataError for a file that is cut off, or of which nothing is known to the run."""
-        other, path = copy.copy(self), learnt_file(self.file, run, FILE)
-        table, pairs = PhraseTable.read(path), dict[Ids, dict[Ids, float]]()
+        other, path = copy.copy(self), learnt_file(self.file, run, PHRASES_FILE)
+        table, pairs = PhraseTable.read(path), dict[_Ids, dict[_Ids, float]]()
         read, written = (Spelling(column, table.words) for column in (source_column(run), target_column(run)))
         for source, entry in table:
             ids, others = read.ids(source), written.ids(entry.target)

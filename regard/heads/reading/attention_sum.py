@@ -8,7 +8,7 @@ from torch import Tensor
 from regard.attention import SCORES
 from regard.config import Doc
 from regard.heads.reading.span_head import Places, SpanHead, log_weights
-from regard.layers.pooling.reading import ScoreChoice, socket
+from regard.layers.pooling.reading import ScoreChoice, query_socket
 from regard.registry import Choice
 
 
@@ -28,7 +28,7 @@ class AttentionSumHead(SpanHead):
         ),
     ) -> None:
         super().__init__()
-        self.attention = socket(SCORES.build(score, vector_dim, dim, place="score"))
+        self.attention = query_socket(SCORES.build(score, vector_dim, dim, place="score"))
 
     def forward(self, states: Tensor, mask: Tensor, vector: Tensor) -> Places:
         """One distribution: the first piece is the last one, too."""

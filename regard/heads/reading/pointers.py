@@ -8,7 +8,7 @@ from regard.attention import SCORES
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.heads.reading.span_head import Places, SpanHead, log_weights
-from regard.layers.pooling.reading import ScoreChoice, socket
+from regard.layers.pooling.reading import ScoreChoice, query_socket
 from regard.registry import Choice
 
 
@@ -29,7 +29,7 @@ class PointersHead(SpanHead):
     ) -> None:
         super().__init__()
         self.max_pieces = max_pieces
-        self.first, self.last = (socket(SCORES.build(score, vector_dim, dim, place="score")) for _ in range(2))
+        self.first, self.last = (query_socket(SCORES.build(score, vector_dim, dim, place="score")) for _ in range(2))
 
     def forward(self, states: Tensor, mask: Tensor, vector: Tensor) -> Places:
         """Two distributions that know nothing of each other."""

@@ -10,7 +10,7 @@ from regard.attention import SCORES
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.layers.pooling.pooling import Pooling
-from regard.layers.pooling.reading import ScoreChoice, read, socket
+from regard.layers.pooling.reading import ScoreChoice, query_socket, read_by
 from regard.registry import Choice
 
 _STD = 0.1  # of the weights at the start
@@ -43,7 +43,7 @@ class AttentionPooling(Pooling):
         self.out_dim = dim
         self.to_hidden = nn.Linear(dim, hidden, bias=bias)
         self.query = nn.Parameter(torch.empty(1, hidden))
-        self.attention = socket(SCORES.build(score, hidden, hidden, place="score"))
+        self.attention = query_socket(SCORES.build(score, hidden, hidden, place="score"))
         for weight in (self.to_hidden.weight, self.query):
             nn.init.normal_(weight, std=_STD)
         if bias:
@@ -51,4 +51,4 @@ class AttentionPooling(Pooling):
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
         hidden = torch.tanh(self.to_hidden(states))
-        return read(self.attention, self.query.expand(len(states), -1, -1), hidden, states, mask)
+        return read_by(self.attention, self.query.expand(len(states), -1, -1), hidden, states, mask)

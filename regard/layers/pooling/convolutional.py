@@ -16,7 +16,7 @@ from regard.ops.dropout import Dropout
 from regard.ops.functional import limit_norm
 from regard.ops.modules import module_list
 
-Windows = Annotated[tuple[Size, ...], MinLen(1), Doc("Numbers of neighbouring words that the convolutions read.")]
+WindowSizes = Annotated[tuple[Size, ...], MinLen(1), Doc("Numbers of neighbouring words that the convolutions read.")]
 Maps = Annotated[Size, Doc("Convolutions of each window.")]
 MaxNorm = Annotated[Positive | None, Doc("Longest row of weights; null: any.")]
 
@@ -40,7 +40,7 @@ class ConvolutionalPooling(Pooling):
         self,
         dim: int,
         *,
-        windows: Windows = (3, 4, 5),
+        windows: WindowSizes = (3, 4, 5),
         maps: Maps = 100,
         max_norm: MaxNorm = None,
         dropout: DropoutShare = 0.5,

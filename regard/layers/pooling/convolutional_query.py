@@ -13,8 +13,8 @@ from regard.attention import SCORES
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.config.common_settings import DropoutShare
-from regard.layers.pooling.convolutional import ConvolutionalPooling, Maps, MaxNorm, Windows
-from regard.layers.pooling.reading import ScoreChoice, read, socket
+from regard.layers.pooling.convolutional import ConvolutionalPooling, Maps, MaxNorm, WindowSizes
+from regard.layers.pooling.reading import ScoreChoice, query_socket, read_by
 from regard.layers.recurrent import RECURRENT, Bidirectional, Cell
 from regard.ops.modules import module_list
 from regard.registry import Choice
@@ -36,7 +36,7 @@ class ConvolutionalQueryPooling(ConvolutionalPooling):
         self,
         dim: int,
         *,
-        windows: Windows = (3, 4, 5),
+        windows: WindowSizes = (3, 4, 5),
         maps: Maps = 100,
         max_norm: MaxNorm = None,
         cell: Cell = Choice("lstm"),
@@ -47,7 +47,7 @@ class ConvolutionalQueryPooling(ConvolutionalPooling):
         super().__init__(dim, windows=windows, maps=maps, max_norm=max_norm, dropout=dropout)
         self.reader = Bidirectional(*(RECURRENT.build(cell, dim, hidden_dim, place="cell") for _ in range(2)))
         self.to_query = nn.Linear(self.reader.dim, maps, bias=False)
-        self.attentions = module_list(socket(SCORES.build(score, maps, maps, place="score")) for _ in windows)
+        self.attentions = module_list(query_socket(SCORES.build(score, maps, maps, place="score")) for _ in windows)
         self.out_dim = maps * (len(windows) + 1)
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
@@ -59,6 +59,6 @@ class ConvolutionalQueryPooling(ConvolutionalPooling):
         for attention, (found, counts) in zip(self.attentions, self.matches(states, shown), strict=True):
             more = max(0, states.shape[1] - found.shape[-1])  # as many places as words: weights have theirs
             keys = functional.pad(found, (0, more)).transpose(1, 2)
-            pooled.append(read(attention, asked.unsqueeze(1), keys, keys, functional.pad(counts, (0, more))))
+            pooled.append(read_by(attention, asked.unsqueeze(1), keys, keys, functional.pad(counts, (0, more))))
         vector: Tensor = self.dropout(torch.cat([*pooled, asked], dim=-1))
         return vector

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from regard.attention.scores.dot import DotScore
 from regard.layers.pooling.pooling import Pooling
-from regard.layers.pooling.reading import read, socket
+from regard.layers.pooling.reading import query_socket, read_by
 
 
 class FeedForwardPooling(Pooling):
@@ -22,10 +22,10 @@ class FeedForwardPooling(Pooling):
         super().__init__()
         self.out_dim = dim
         self.to_score = nn.Linear(dim, 1)
-        self.attention = socket(DotScore(1, 1))
+        self.attention = query_socket(DotScore(1, 1))
         nn.init.normal_(self.to_score.weight, std=dim**-0.5)
         nn.init.zeros_(self.to_score.bias)
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
         scores = torch.tanh(self.to_score(states))  # a key of width one; the query, 1, leaves it as it is
-        return read(self.attention, states.new_ones(len(states), 1, 1), scores, states, mask)
+        return read_by(self.attention, states.new_ones(len(states), 1, 1), scores, states, mask)

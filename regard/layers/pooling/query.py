@@ -9,7 +9,7 @@ from regard.config import Doc
 from regard.layers.pooling.last import LastPooling
 from regard.layers.pooling.mean import MeanPooling
 from regard.layers.pooling.pooling import Pooling
-from regard.layers.pooling.reading import ScoreChoice, read, socket
+from regard.layers.pooling.reading import ScoreChoice, query_socket, read_by
 from regard.registry import Choice
 
 
@@ -35,11 +35,11 @@ class QueryPooling(Pooling):
         super().__init__()
         self.out_dim = dim
         self.own = LastPooling(dim) if default == "last" else MeanPooling(dim)
-        self.attention = socket(SCORES.build(score, dim, dim, place="score"))
+        self.attention = query_socket(SCORES.build(score, dim, dim, place="score"))
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
         asked = self.own(states, mask) if query is None else query
-        return read(self.attention, asked.unsqueeze(1), states, states, mask)
+        return read_by(self.attention, asked.unsqueeze(1), states, states, mask)
 
 
 def windows_mask(mask: Tensor, width: int) -> Tensor:

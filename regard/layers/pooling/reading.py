@@ -13,13 +13,13 @@ from regard.registry import Choice
 ScoreChoice = Annotated[Choice, PartOf(SCORES)]
 
 
-def socket(score: Score) -> Attention:
+def query_socket(score: Score) -> Attention:
     """Soft attention with this score over all of a sequence."""
     attention = Attention(score, EverywhereSpan(1, 1), SoftmaxWeighting(1))  # neither has anything of a width
     return stamped(attention, Role(keys=OWN))
 
 
-def read(attention: Attention, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+def read_by(attention: Attention, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
     """queries (batch, hop, query_dim), keys and values (batch, n, ...) → (batch, hop · value_dim), hop after hop."""
     context: Tensor = attention(queries, attention.remember(keys, values, mask)).context
     return context.flatten(1)

@@ -10,7 +10,7 @@ from regard.config import Doc
 from regard.config.bounds import Size
 from regard.config.common_settings import HiddenDim
 from regard.layers.pooling.pooling import Pooling
-from regard.layers.pooling.reading import read, socket
+from regard.layers.pooling.reading import query_socket, read_by
 
 _STD = 0.1  # of the weights at the start, as of a single question
 
@@ -37,11 +37,11 @@ class StructuredPooling(Pooling):
         self.out_dim = hops * dim
         self.to_hidden = nn.Linear(dim, hidden_dim, bias=False)
         self.queries = nn.Parameter(torch.empty(hops, hidden_dim))
-        self.attention = socket(DotScore(hidden_dim, hidden_dim))
+        self.attention = query_socket(DotScore(hidden_dim, hidden_dim))
         for weight in (self.to_hidden.weight, self.queries):
             nn.init.normal_(weight, std=_STD)
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
         """states (batch, n, dim) → (batch, hops · dim), hop after hop."""
         hidden = torch.tanh(self.to_hidden(states))
-        return read(self.attention, self.queries.expand(len(states), -1, -1), hidden, states, mask)
+        return read_by(self.attention, self.queries.expand(len(states), -1, -1), hidden, states, mask)

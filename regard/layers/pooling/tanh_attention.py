@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from regard.attention.scores.dot import DotScore
 from regard.layers.pooling.pooling import Pooling
-from regard.layers.pooling.reading import read, socket
+from regard.layers.pooling.reading import query_socket, read_by
 
 
 class TanhAttentionPooling(Pooling):
@@ -20,9 +20,9 @@ class TanhAttentionPooling(Pooling):
         super().__init__()
         self.out_dim = dim
         self.query = nn.Parameter(torch.empty(1, dim))
-        self.attention = socket(DotScore(dim, dim))
+        self.attention = query_socket(DotScore(dim, dim))
         nn.init.normal_(self.query, std=dim**-0.5)
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
         queries = self.query.expand(len(states), -1, -1)
-        return torch.tanh(read(self.attention, queries, torch.tanh(states), states, mask))
+        return torch.tanh(read_by(self.attention, queries, torch.tanh(states), states, mask))

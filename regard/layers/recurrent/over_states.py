@@ -14,7 +14,7 @@ from regard.aliases import alias
 from regard.attention import Memory
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.layers.key_value import PARTS, KeyValueLayer
+from regard.layers.key_value import STATE_PARTS, KeyValueLayer
 from regard.layers.ngram import NgramLayer
 from regard.layers.recurrent.gru import GruLayer
 from regard.layers.recurrent.lstm import LstmLayer
@@ -53,7 +53,7 @@ class KeyValueCell(Recurrent):
         cell: Annotated[Inner, Doc("Kind of the recurrent network inside.")] = "lstm",
     ) -> None:
         super().__init__()
-        self.dim, self.parts = dim, PARTS[mode]
+        self.dim, self.parts = dim, STATE_PARTS[mode]
         self.inner = INNER[cell](input_dim, dim * self.parts)
         self.layer = KeyValueLayer(self.inner.dim, mode=mode, window=window)
         _widen(self.layer.from_context, self.layer.from_state)

@@ -12,7 +12,7 @@ from regard.config.bounds import AnyInt, Count
 from regard.errors import ConfigError
 from regard.models import Model
 from regard.objectives.attention_roles import fitted
-from regard.objectives.objective import Context, Links
+from regard.objectives.objective import Context, PairLinks
 from regard.objectives.penalties.penalty import Attentions, Penalty, TrainedHead, Weight
 from regard.records import Batch
 from regard.registry import Choice
@@ -53,7 +53,7 @@ class GuidedAlignmentPenalty(Penalty):
     ) -> None:
         super().__init__(weight, attentions)
         self.layer, self.head, self.ahead, self.aligner = layer, head, ahead, aligner
-        self.links: Links = same_place
+        self.links: PairLinks = same_place
 
     def bind(self, context: Context) -> None:
         """Have the training pairs linked."""

@@ -10,7 +10,7 @@ from torch import Tensor
 from regard.config import Doc
 from regard.data.columns import TextColumn
 from regard.errors import ConfigError, PartError, nearest
-from regard.objectives.candidates import Ids, targets_of, text_of
+from regard.objectives.candidates import TargetIds, target_text, targets_of
 from regard.objectives.objective import Context
 from regard.objectives.rewards.reward import Reward, RewardWeight
 from regard.records import DOCUMENT, TARGET, Batch
@@ -43,11 +43,11 @@ class CoherenceReward(Reward):
         self.column: TextColumn = context.task.vocabularies[TARGET]
         self.judge, self.label = context.classifier(teacher), label
 
-    def __call__(self, targets: Sequence[Sequence[Ids]], batch: Batch) -> Tensor:
+    def __call__(self, targets: Sequence[Sequence[TargetIds]], batch: Batch) -> Tensor:
         """(all,), row by row."""
-        given = [text_of(self.column, one) for one in targets_of(batch)]
+        given = [target_text(self.column, one) for one in targets_of(batch)]
         texts = [
-            " ".join(text_of(self.column, one) if mate == row else given[mate] for mate in mates)
+            " ".join(target_text(self.column, one) if mate == row else given[mate] for mate in mates)
             for row, (some, mates) in enumerate(zip(targets, rows_by_text(batch), strict=True))
             for one in some
         ]

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from regard.config import Doc
 from regard.config.bounds import AnyFloat
-from regard.objectives.candidates import Ids
+from regard.objectives.candidates import TargetIds
 from regard.objectives.objective import Context
 from regard.records import Batch
 
@@ -22,5 +22,5 @@ class Reward(ABC):
         self.context, self.weight = context, weight
 
     @abstractmethod
-    def __call__(self, targets: Sequence[Sequence[Ids]], batch: Batch) -> Tensor:
+    def __call__(self, targets: Sequence[Sequence[TargetIds]], batch: Batch) -> Tensor:
         """Several targets of each row of a batch → what each is worth (all of them,), row by row, between 0 and 1."""

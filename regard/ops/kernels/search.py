@@ -13,7 +13,7 @@ from regard.ops.kernels.library import library
 from regard.ops.kernels.packing import ProductStruct
 from regard.ops.kernels.transformer import MIRRORS as TRANSFORMER
 from regard.ops.kernels.transformer import PackedStack, PastStruct, StackStruct, StepMemory
-from regard.ops.kernels.vocabulary import MOST, PackedTable
+from regard.ops.kernels.vocabulary import MOST_WORDS, PackedTable
 from regard.pieces import BOS, EOS, PAD, SPECIALS, UNK
 
 _SOURCE = Path(__file__).with_name("search.cpp")
@@ -144,8 +144,10 @@ class CompiledWriter(NamedTuple):
 
     def _fits(self, width: int) -> bool:
         """Whether a step can look at one word more than a beam is wide."""
-        words = min(map(len, self.shortlists), default=MOST) if self.shortlists else self.table.product.struct.outputs
-        return width < min(MOST, words - len(SPECIALS))
+        words = (
+            min(map(len, self.shortlists), default=MOST_WORDS) if self.shortlists else self.table.product.struct.outputs
+        )
+        return width < min(MOST_WORDS, words - len(SPECIALS))
 
     def _found(
         self,

@@ -12,7 +12,7 @@ from regard.ops.kernels.packing import PackedProduct, Precision, ProductStruct
 from regard.pieces import UNK
 
 _SOURCE = Path(__file__).with_name("vocabulary.cpp")
-MOST = 64  # words of a row; torch's selection is quicker for more
+MOST_WORDS = 64  # words of a row; torch's selection is quicker for more
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 
