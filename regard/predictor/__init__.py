@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import cast
 
 from regard.decoding import SEARCHES
 from regard.errors import ConfigError, Fault
-from regard.experiment import OPEN, Experiment, RerankSettings, too_long_sources
+from regard.experiment import OPEN, DecodingSettings, Experiment, RerankSettings, too_long_sources
 from regard.explain.translation_faults import fault_finder_of
-from regard.models import Generator
-from regard.predictor.ensemble import with_others
+from regard.models import Generator, Model
+from regard.models.ensemble import Ensemble
+from regard.ops.memory import keep_memory
 from regard.predictor.predictor import Predictor
 from regard.predictor.reranking import Reranker
 from regard.runs import Assembled, Run
@@ -17,6 +19,9 @@ from regard.runs.assembly import adequacy_of, engine_of, features_of, shortlist_
 from regard.tasks import Task
 
 __all__ = ["Predictor", "check_open", "load", "load_routes", "predictor_of"]
+
+
+ENSEMBLE = "decoding.ensemble"
 
 
 def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
@@ -51,12 +56,12 @@ def predictor_of(run: Run) -> Predictor:
 
 
 def _predictor(assembled: Assembled) -> Predictor:
+    keep_memory()
     model, task, run = assembled
     settings = run.experiment.decoding
-    model = with_others(model, task, settings, [one for one in run.changes if not one.startswith("data.")])
+    model = _with_others(model, task, settings, [one for one in run.changes if not one.startswith("data.")])
     first = not run.route  # that a run is measured with, unless settings are changed
-    task.alignment_head = (run.measurements.alignment_head() if first else None) or task.alignment_head
-    task.fault_finder = fault_finder_of(run.path)
+    task = task.along(task.route, run.measurements.alignment_head() if first else None, fault_finder_of(run.path))
     features = features_of(settings, surroundings_of(run.path, task.vocabularies))
     engine = engine_of(settings, model, task, shortlist_of(run.path, settings, task.vocabularies), features)
     if any("max_source" in change for change in run.changes) and (
@@ -77,6 +82,31 @@ def _predictor(assembled: Assembled) -> Predictor:
         reranker=None if settings.rerank is None else _reranker(settings.rerank, task),
         languages=run.experiment.data.language_pair(),
     )
+
+
+def _with_others(model: Model, task: Task, settings: DecodingSettings, changes: Sequence[str]) -> Model:
+    """The model itself, or one with those of the runs of the settings. Raises ConfigError where they do not fit."""
+    if not settings.ensemble:
+        return model
+    if task.contract is not Generator:
+        problem = "joins networks that write a text word by word in one pass, and this one does not"
+        raise ConfigError(ENSEMBLE, problem, "leave it out")
+    others = [_member(run, changes, task) for run in settings.ensemble]
+    return Ensemble([cast(Generator, one) for one in (model, *others)], settings.ensemble_mean)
+
+
+def _member(run: Path, changes: Sequence[str], task: Task) -> Model:
+    model, other, _ = Run.open(run, changes).assembled()
+    if type(other) is not type(task):
+        raise ConfigError(ENSEMBLE, f"'{run}' was trained for another task", "join runs of one task")
+    if other.route != task.route:
+        problem = f"'{run}' tells other languages apart, and members are asked for the same one by name"
+        raise ConfigError(ENSEMBLE, problem, "join runs of the same model.languages")
+    for name, column in task.vocabularies.items():
+        if other.vocabularies[name].key() != column.key():
+            problem = f"'{run}' has another vocabulary of the {name}, and members share theirs"
+            raise ConfigError(ENSEMBLE, problem, "train them on the same texts with the same text.tokenizer")
+    return model
 
 
 def _reranker(settings: RerankSettings, task: Task) -> Reranker:

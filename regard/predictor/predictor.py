@@ -18,7 +18,7 @@ from regard.experiment import DecodingSettings
 from regard.explain.adequacy import Adequacy, checked
 from regard.models import Model
 from regard.ops.kernels.packing import caches_of
-from regard.ops.memory import hinting_at_memory, keep_memory
+from regard.ops.memory import hinting_at_memory
 from regard.ops.plain import is_plain
 from regard.predictor.at_once import Rows, at_once, planned
 from regard.predictor.confidence import calibrated
@@ -71,7 +71,6 @@ class Predictor(Explaining):
         words left out; `languages` are codes. `calibration` mends the probabilities that predictions tell; which answer
         is the best it does not change. `reranker` ranks the n best anew, unless terms or prefixes are wanted.
         """
-        keep_memory()
         self._run, self.settings, self.search, self.adequacy = run, settings, search or BeamSearch(), adequacy
         self.model, self.task, self.engine, self.features = model.eval(), task, engine, tuple(features)
         limits = [settings.max_source, model.max_source, engine.max_source]

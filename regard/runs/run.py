@@ -146,9 +146,8 @@ def task_of(experiment: Experiment, columns: Columns) -> Task:
 
 def routed(task: Task, model: Model, experiment: Experiment) -> Task:
     """The task with batches that take the route of the settings' target language, whose trained head links words."""
-    found = task.along(model.route(experiment.data.language_pair()[1]))
-    found.alignment_head = _trained_alignment_head(experiment, model, found.route)
-    return found
+    route = model.route(experiment.data.language_pair()[1])
+    return task.along(route, _trained_alignment_head(experiment, model, route))
 
 
 def _trained_alignment_head(experiment: Experiment, model: Model, route: str) -> AlignmentHead | None:

@@ -81,10 +81,17 @@ class Task(ABC):
             problem = "keeps no case and no rare words, and answers of this task show or are made of them"
             raise ConfigError("text.tokenizer", problem, "subwords or words, in a run to start from, too")
 
-    def along(self, route: str) -> Self:
-        """Return the same task for batches that take a route of its model, in the vocabularies of its language."""
+    def along(
+        self, route: str, alignment_head: AlignmentHead | None = None, fault_finder: KeptFaultFinder | None = None
+    ) -> Self:
+        """Return the same task for batches that take a route of its model, in the vocabularies of its language.
+
+        With an `alignment_head` that links words, and a `fault_finder`, where they are given.
+        """
         found = copy.copy(self)
         found.vocabularies, found.route = of_language(self.learnt, route), route
+        found.alignment_head = alignment_head or self.alignment_head
+        found.fault_finder = fault_finder or self.fault_finder
         return found
 
     @abstractmethod

@@ -1,15 +1,15 @@
 """How a training ends: which of its weights are the ones to use."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from regard.config import write_checked
 from regard.errors import CheckpointError
 from regard.training import checkpoint as files
-from regard.training.average import average
 from regard.training.early_stopping import EarlyStopping
 from regard.training.progress import Progress
 from regard.training.settings import TrainingSettings
@@ -112,3 +112,20 @@ class BestCheckpoints:
             self.progress.warn(f"{error}; the best is kept instead")
             return False
         return True
+
+
+def average(models: Sequence[files.Tensors]) -> files.Tensors:
+    """Each tensor's mean in float64 (https://arxiv.org/abs/1706.03762, section 6.1).
+
+    What is no real number (a counter) is taken from the first.
+    """
+    first = models[0]
+    return {name: _mean([model[name] for model in models]) for name in first}
+
+
+def _mean(tensors: Sequence[Tensor]) -> Tensor:
+    first = tensors[0]
+    if not (first.is_floating_point() or first.is_complex()):
+        return first
+    wide = torch.complex128 if first.is_complex() else torch.float64
+    return torch.stack([tensor.to(wide) for tensor in tensors]).mean(dim=0).to(first.dtype)

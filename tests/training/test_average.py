@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from regard.training.average import average
+from regard.training.best_checkpoints import average
 
 
 def test_each_tensor_is_its_mean_by_hand():

@@ -15,7 +15,7 @@ from regard.records import Loss
 from regard.registry import Choice
 from regard.training import checkpoint as files
 from regard.training import clock
-from regard.training.average import average
+from regard.training.best_checkpoints import average
 from regard.training.progress import Progress
 from regard.training.settings import TrainingSettings
 from regard.training.trainer import Trainer

@@ -12,8 +12,8 @@ from regard.objectives import Context, Objective
 from regard.records import Batch, Loss
 from regard.registry import Choice
 from regard.runs import RunFolder
-from regard.training.groups import layers_of
 from regard.training.settings import TrainingSettings
+from regard.training.turns import layers_of
 from regard.training.updater import Updater
 
 
