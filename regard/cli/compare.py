@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.cli.emit import print_json, say
-from regard.cli.files import check_writable, is_change
-from regard.cli.group import INTERRUPTED
+from regard.cli.emit import print_json, resumable, say
+from regard.cli.files import check_writable, paths_and_changes
 from regard.cli.options import Quiet
 from regard.errors import ConfigError, RegardError
 
@@ -87,12 +86,12 @@ def compare_command(  # noqa: PLR0913  an option each
     from regard.reports.compare.plan import Budget
 
     check_writable(markdown, "--markdown")
-    configs = [Path(word) for word in words if not is_change(word)]
+    configs, changes = paths_and_changes(words)
     if not configs:
         raise ConfigError("CONFIG", "must be given", "regard compare a.yaml b.yaml")
     request = Request(
         configs=configs,
-        changes=[word for word in words if is_change(word)],
+        changes=changes,
         grids=grid or [],
         folder=run or Path("runs") / f"compare-{configs[0].stem}",
         seeds=seeds,
@@ -110,13 +109,9 @@ def _compare(request: "Request", file: Path | None, *, as_json: bool, quiet: boo
     from regard.reports.compare.compare import REPORT, compare_configs
     from regard.reports.compare.summary import finite
     from regard.reports.compare.tables import markdown, terminal
-    from regard.training.interrupt import Interrupted
 
-    try:
+    with resumable():
         compared = compare_configs(request, quiet=quiet)
-    except Interrupted as interrupted:
-        say(f"{interrupted}; go on with the same command")
-        raise typer.Exit(INTERRUPTED) from interrupted
     if file is not None:
         file.write_text(markdown(compared), encoding="utf-8")
     if as_json:

@@ -2,11 +2,15 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from regard.cli.files import check_writable
+from regard.cli.group import INTERRUPTED
 
 if TYPE_CHECKING:
     from regard.reports.report import Report
@@ -20,6 +24,18 @@ def say(line: str) -> None:
 def say_unless(quiet: bool) -> Callable[[str], None]:
     """Return `say`, or what says nothing."""
     return (lambda line: None) if quiet else say
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """End with the exit code of what can be resumed, where training was interrupted."""
+    from regard.training.interrupt import Interrupted
+
+    try:
+        yield
+    except Interrupted as interrupted:
+        say(f"{interrupted}; go on with the same command")
+        raise typer.Exit(INTERRUPTED) from interrupted
 
 
 def check_plot_file(plot: Path | None) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regard.cli.emit import emit, say
-from regard.cli.files import check_writable, is_change
+from regard.cli.files import check_writable, paths_and_changes
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ def evaluate_command(
     from regard.reports.diagnosis import diagnosis_report
     from regard.text.perturbations import perturbation_of
 
-    systems = [Path(word) for word in words if not is_change(word)]
-    changes = [word for word in words if is_change(word)]
+    systems, changes = paths_and_changes(words)
     _check_systems(systems)
     if diagnose:
         emit(diagnosis_report(_one_run(systems, changes), source, say), as_json=as_json, indent=2)

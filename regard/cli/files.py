@@ -1,6 +1,6 @@
 """Words and files of the command line, checked before much is done."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from regard.errors import ConfigError
@@ -12,6 +12,11 @@ def is_change(word: str) -> bool:
         return "=" in word and not Path(word).exists()
     except OSError:  # it is too long for the name of a file
         return True
+
+
+def paths_and_changes(words: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """Return the files and folders among the words of a command, and the changes of settings."""
+    return [Path(word) for word in words if not is_change(word)], [word for word in words if is_change(word)]
 
 
 def check_writable(path: Path | None, option: str = "") -> None:

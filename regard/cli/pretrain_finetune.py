@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from regard.cli.emit import say
+from regard.cli.emit import resumable
 from regard.cli.group import INTERRUPTED
 
 Labelled = Annotated[
@@ -52,7 +52,6 @@ def pretrain_finetune_command(
     of its own.
     """
     from regard.recipes.pretrain_finetune import LABELS, QUICK_LABELS, Wanted, pretrain_finetune
-    from regard.training.interrupt import Interrupted
 
     wanted = Wanted(
         labelled=labelled,
@@ -66,11 +65,8 @@ def pretrain_finetune_command(
         quick=quick,
         command=shlex.join(["regard", *sys.argv[1:]]),
     )
-    try:
+    with resumable():
         table = pretrain_finetune(wanted, quiet=quiet)
-    except Interrupted as interrupted:
-        say(f"{interrupted}; go on with the same command")
-        raise typer.Exit(INTERRUPTED) from interrupted
     if table is None:
         raise typer.Exit(INTERRUPTED)
     print(table.terminal() if sys.stdout.isatty() else table.markdown(), end="")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from regard.cli.files import is_change
+from regard.cli.files import paths_and_changes
 from regard.cli.group import warn
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.serve.settings import Settings
@@ -35,13 +35,12 @@ def serve_command(words: RunsAndChanges, **typed: Any) -> None:
     from regard.serve.catalogue import wanted
     from regard.serve.server import serve_runs
 
-    runs = [Path(word) for word in words if not is_change(word)]
+    runs, changes = paths_and_changes(words)
     if not runs:
         raise ConfigError("serve", "no run is named", "regard serve RUN")
     for run in runs:
         _check_run(run)
-    changes = tuple(filter(is_change, words))
-    settings = replace(Settings.read(typed), changes=changes)
+    settings = replace(Settings.read(typed), changes=tuple(changes))
     _check_open(settings)
     if settings.suggestions is not None:
         check_place(settings.suggestions)
