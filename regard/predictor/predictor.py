@@ -106,6 +106,7 @@ class Predictor(Explaining):
         safeguards: bool = True,
         glossary: Glossary | Sequence[Glossary] | None = None,
         prefixes: Sequence[str] | None = None,
+        encoded: Sequence[Ids] | None = None,
     ) -> Predictions:
         """One prediction per text, in order, each read as one sentence; with `explain` each has what it looked at.
 
@@ -115,20 +116,22 @@ class Predictor(Explaining):
         a `warning` says so. `lines` of the batches that a search sees are the places of the texts, from 0.
         Terms of a `glossary` are translated as it says, by a beam search, and `terms` of a prediction tells which were
         found and used; the answer to each text begins with its own of the `prefixes`.
-        Batched by length; a text's answer does not depend on the others. Raises TooLongError for a text that is longer
+        Batched by length; a text's answer does not depend on the others. `encoded` are the ids of the texts, where the
+        task has encoded them before. Raises TooLongError for a text that is longer
         than `max_source` pieces, or than the model knows places, and TypeError for anything but texts.
         """
         examples = self.given(_listed(texts, "predict([text])"))
         self._check(examples)
         if glossary is None and prefixes is None:
-            found = self._predicted(examples, range(len(examples)), search, safeguards, self.reranker)
+            found = self._predicted(examples, range(len(examples)), search, safeguards, self.reranker, encoded)
         else:
             for option, given in (("glossary", glossary), ("prefixes", prefixes)):
                 if given is not None:
                     self.task.check_terms(option)
 
             def predicted(rows: Sequence[int], other: Search | None) -> list[Prediction]:
-                return self._predicted([examples[row] for row in rows], rows, other or search, safeguards)
+                known = None if encoded is None else [encoded[row] for row in rows]
+                return self._predicted([examples[row] for row in rows], rows, other or search, safeguards, None, known)
 
             wanted = Wanted.of(glossary, prefixes, len(examples))
             beam = (search or self.search).as_beam()
@@ -144,13 +147,17 @@ class Predictor(Explaining):
         search: Search | None,
         safeguards: bool,
         reranker: Reranker | None = None,
+        encoded: Sequence[Ids] | None = None,
     ) -> list[Prediction]:
         """One prediction for each example; `lines` are their places among those that were given."""
         answers = [self.task.unasked(example) for example in examples]
         if safeguards:
             answers = [answer or self.task.unanswerable(one) for answer, one in zip(answers, examples, strict=True)]
         asked = [row for row, answer in enumerate(answers) if answer is None]
-        rows = self.encode([examples[row] for row in asked], [lines[row] + 1 for row in asked])
+        if encoded is None:
+            rows = self.encode([examples[row] for row in asked], [lines[row] + 1 for row in asked])
+        else:
+            rows = [encoded[row] for row in asked]
         if reranker is not None:
             wanted = (search or self.search).n_best
             search = reranker.widened(search or self.search, self.engine.width)

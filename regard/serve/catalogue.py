@@ -1,24 +1,71 @@
-"""Which languages are served, from which into which, and by what."""
+"""Which models are served, from which languages into which."""
 
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from msgspec.structs import replace
+
+from regard.answers import ANSWERS
 from regard.config import SETTINGS_FILE, read_yaml
+from regard.documents.numeral_faults import compared
 from regard.errors import ConfigError, nearest
-from regard.serve.engine import Predicts
-from regard.serve.languages import inward
+from regard.results import Prediction, empty_answer
+from regard.serve.engine import Asks, QuestionRow
+from regard.serve.languages import inward, outward
+
+
+class Model:
+    """A model as clients know it: an engine along one of its routes, with what its card tells."""
+
+    def __init__(self, engine: Asks, route: str, card: Mapping[str, Any]) -> None:
+        self.engine, self.route, self.card = engine, route, card
+        self.name = f"{engine.name}:{route}" if route else engine.name
+        self.languages: Sequence[str] = card["languages"]  # codes of source and target; none: it translates nothing
+        self.given: Sequence[str] = card["given"]  # columns that an answer is predicted from
+        self.alphabet = frozenset(card.get("alphabet", ""))  # characters that it can read; empty: any
+        self.most_answers = math.inf if ANSWERS[card["answers"]].written else 1
+        self.read_together: int = card.get("read_together", 1)  # sentences of a text
+
+    @property
+    def pair(self) -> str:
+        """Its languages as they are compared: en-de; "" where it translates nothing."""
+        return "-".join(map(inward, self.languages))
+
+    @property
+    def codes(self) -> dict[str, str | None]:
+        """Its languages as clients are told."""
+        source, target = (outward(inward(code)) or None for code in self.languages or ("", ""))
+        return {"source": source, "target": target}
+
+    async def ask(self, question: QuestionRow, *, seconds: float) -> list[Prediction]:
+        """One prediction per text, in order. Raises the faults of the engine."""
+        return await self.engine.ask(replace(question, route=self.route), seconds=seconds)
+
+    def empty_answer(self, line: str) -> Prediction | None:
+        """The answer to a line that has nothing to judge; None where it has, since what writes may begin a text."""
+        return None if ANSWERS[self.card["answers"]].written else empty_answer(self.given, line)
+
+    def checked(self, predictions: Sequence[Prediction]) -> Sequence[Prediction]:
+        """Predictions with warnings of numbers that a translation lacks."""
+        return compared(predictions) if self.languages else predictions
+
+
+def models_of(engine: Asks) -> list[Model]:
+    """The models of an engine that is loaded, one for each of its routes."""
+    return [Model(engine, route, card) for route, card in engine.cards.items()]
 
 
 class Catalogue:
-    """The engines, and those that translate by their pair; the first of a pair is its default."""
+    """The models, and those that translate by their pair; the first of a pair is its default."""
 
-    def __init__(self, engines: Sequence[Predicts]) -> None:
-        self.engines = list(engines)
-        self._pairs: dict[tuple[str, str], list[Predicts]] = {}
-        for engine in engines:
-            if not engine.translates:
-                continue
-            self._pairs.setdefault((inward(engine.source), inward(engine.target)), []).append(engine)
+    def __init__(self, models: Sequence[Model]) -> None:
+        self.models = list(models)
+        self._pairs: dict[tuple[str, str], list[Model]] = {}
+        for model in models:
+            for source, target in [model.languages] * bool(model.languages):
+                self._pairs.setdefault((inward(source), inward(target)), []).append(model)
 
     @property
     def languages(self) -> list[str]:
@@ -34,17 +81,17 @@ class Catalogue:
         """What a language is translated into."""
         return sorted(target for known, target in self._pairs if known == source)
 
-    def engine(self, source: str, target: str) -> Predicts | None:
+    def model(self, source: str, target: str) -> Model | None:
         """The default of a pair."""
         return next(iter(self._pairs.get((source, target), ())), None)
 
-    def named(self, name: str) -> Predicts | None:
-        """An engine by its name."""
-        return next((engine for engine in self.engines if engine.name == name), None)
+    def named(self, name: str) -> Model | None:
+        """A model by its name."""
+        return next((model for model in self.models if model.name == name), None)
 
     def hint(self, name: str) -> str:
         """What there is in place of a name that there is not."""
-        return nearest(name, [engine.name for engine in self.engines])
+        return nearest(name, [model.name for model in self.models])
 
 
 def wanted(runs: Sequence[Path], only: Collection[str]) -> list[Path]:
@@ -53,18 +100,18 @@ def wanted(runs: Sequence[Path], only: Collection[str]) -> list[Path]:
     No language stands for all. Nothing is loaded. Raises ConfigError where no run is left.
     """
     named = {run: _named(run) for run in runs} if only else {}
-    found = [run for run in runs if not (pairs := named.get(run)) or any(between(*pair, only) for pair in pairs)]
+    found = [run for run in runs if not (pairs := named.get(run)) or any(between(pair, only) for pair in pairs)]
     if not found:
         raise none_between(only, [pair for pairs in named.values() for pair in pairs])
     return found
 
 
-def between(source: str, target: str, only: Collection[str]) -> bool:
-    """Whether a pair is among some languages, however they are spelled; no language stands for all."""
-    return not only or {inward(source), inward(target)} <= {inward(code) for code in only}
+def between(languages: Iterable[str], only: Collection[str]) -> bool:
+    """Whether the languages of a model are among some, however they are spelled; no language stands for all."""
+    return not only or {*map(inward, languages)} <= {*map(inward, only)}
 
 
-def none_between(only: Collection[str], pairs: Collection[tuple[str, str]]) -> ConfigError:
+def none_between(only: Collection[str], pairs: Collection[Sequence[str]]) -> ConfigError:
     """For languages that leave nothing to serve."""
     there = ", ".join(dict.fromkeys("-".join(map(inward, pair)) for pair in pairs))
     problem = f"no run is between {', '.join(only)}: there is {there}"

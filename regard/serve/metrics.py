@@ -1,12 +1,13 @@
 """What can be measured of a server, for Prometheus. No label tells anything of a client or a text."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from regard.serve.access_log import Asked
-from regard.serve.engine import Batched, Predicts
+from regard.serve.catalogue import Model
+from regard.serve.engine import Asks, Batched
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 TOKENS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
@@ -53,19 +54,20 @@ class Metrics:
             "regard_model_info", "What is served", ["pair", "model", "attention", "sha"], registry=registry
         )
 
-    def watch(self, engines: Iterable[Predicts]) -> None:
-        """Engines whose names and languages are known from now on."""
-        for engine in engines:
-            pair, model, *_ = _labels(engine)
-            self._queue.labels(pair, model).set_function(partial(_waiting, engine))
-            self._ready.labels(pair, model).set_function(partial(_is_ready, engine))
-            self._info.labels(*_labels(engine)).set(1)
+    def watch(self, models: Sequence[Model]) -> None:
+        """Models whose names and languages are known from now on."""
+        for model in models:
+            pair, name, *_ = _labels(model)
+            self._queue.labels(pair, name).set_function(partial(_waiting, model.engine))
+            self._ready.labels(pair, name).set_function(partial(_is_ready, model.engine))
+            self._info.labels(*_labels(model)).set(1)
+        for engine in {id(model.engine): model.engine for model in models}.values():
             engine.watchers.append(partial(self.batched, engine.name))
 
-    def forget(self, engines: Iterable[Predicts], instead: Iterable[Predicts]) -> None:
-        """Engines that others, which are watched already, have replaced."""
-        kept = [_labels(engine) for engine in instead]
-        for labels in map(_labels, engines):
+    def forget(self, models: Iterable[Model], instead: Iterable[Model]) -> None:
+        """Models that others, which are watched already, have replaced."""
+        kept = [_labels(model) for model in instead]
+        for labels in map(_labels, models):
             if labels not in kept:
                 self._info.remove(*labels)
             if labels[:2] not in [other[:2] for other in kept]:
@@ -98,16 +100,15 @@ class Metrics:
         return generate_latest(self._registry)
 
 
-def _labels(engine: Predicts) -> tuple[str, str, str, str]:
+def _labels(model: Model) -> tuple[str, str, str, str]:
     """Pair of languages, model, attention and SHA-256 of its weights."""
-    pair = f"{engine.source}-{engine.target}" if engine.translates else ""
-    attention, sha = (str(engine.info.get(key, "")) for key in ("attention", "sha256"))
-    return pair, engine.name, attention, sha
+    attention, sha = (str(model.card.get(key, "")) for key in ("attention", "sha256"))
+    return "-".join(model.languages), model.name, attention, sha
 
 
-def _waiting(engine: Predicts) -> float:
+def _waiting(engine: Asks) -> float:
     return engine.queue_size
 
 
-def _is_ready(engine: Predicts) -> float:
+def _is_ready(engine: Asks) -> float:
     return engine.ready

@@ -123,11 +123,10 @@ async def _tell_when_ready(service: Service) -> None:
         await asyncio.sleep(LOOK)
     gc.collect()
     gc.freeze()  # what is here for good is looked through no more
-    for engine in service.catalogue.engines:
-        source, target = name_of(inward(engine.source)), name_of(inward(engine.target))
-        parameters = engine.info.get("parameters") or 0
-        what = f"{source} → {target}" if engine.translates else engine.info["task"].replace("_", " ")
-        _LOG.info("%s: %s, %.1f M parameters", engine.name, what, parameters / 1e6)
+    for model in service.catalogue.models:
+        parameters = model.card.get("parameters") or 0
+        what = " → ".join(name_of(inward(code)) for code in model.languages) or model.card["task"].replace("_", " ")
+        _LOG.info("%s: %s, %.1f M parameters", model.name, what, parameters / 1e6)
     _LOG.info("ready after %.1f s", time.monotonic() - began)
 
 

@@ -9,9 +9,9 @@ from typing import Protocol
 from regard.documents.language_detection import Detector
 from regard.errors import ConfigError, RegardError
 from regard.serve.access_log import AccessLog
-from regard.serve.catalogue import Catalogue, between, none_between
+from regard.serve.catalogue import Catalogue, Model, between, models_of, none_between
 from regard.serve.downloads import Downloads
-from regard.serve.engine import Engines, NotReady, Predicts
+from regard.serve.engine import Asks, Engines, NotReady
 from regard.serve.glossaries import Glossaries
 from regard.serve.in_thread import ThreadSlots
 from regard.serve.metrics import Metrics
@@ -64,7 +64,7 @@ class Service:
         self.unanswered = set[asyncio.Timeout]()  # the time of each request that was let in
         self._failed = failed
         self._catalogue: Catalogue | None = None
-        self._served = dict[str, list[Predicts]]()  # by engine: its pairs of languages that are wanted
+        self._served = dict[str, list[Model]]()  # by engine: its models that are wanted
         self._make_detector = make_detector
         self._detector: Detects | None = None
         self._starting: asyncio.Task[None] | None = None
@@ -89,13 +89,13 @@ class Service:
     def ready(self) -> bool:
         """Whether every engine can be asked, and new requests are taken."""
         known = self._catalogue
-        return known is not None and not self.draining and all(engine.ready for engine in known.engines)
+        return known is not None and not self.draining and all(model.engine.ready for model in known.models)
 
     @property
     def busy(self) -> int:
         """Seconds after which to ask again, since no engine has room for one more text; 0: one has."""
         known = self._catalogue
-        return 0 if known is None else min(engine.busy for engine in known.engines)
+        return 0 if known is None else min(model.engine.busy for model in known.models)
 
     def start(self) -> None:
         """Begins to load."""
@@ -156,7 +156,7 @@ class Service:
             await self.engines.start()
             served = {name: self._wanted(engine) for name, engine in self.engines.items()}
             if not any(served.values()):
-                there = [(one.source, one.target) for engine in self.engines.values() for one in engine.pairs()]
+                there = [one.languages for engine in self.engines.values() for one in models_of(engine)]
                 raise none_between(self.settings.load_only, there)
             for name in [name for name, wanted in served.items() if not wanted]:  # only their models could tell
                 await self.engines[name].stop()
@@ -165,38 +165,36 @@ class Service:
         except Exception as error:  # told by whoever runs the server, which then ends
             self._failed(error)
 
-    async def _serve(self, engines: Engines, served: dict[str, list[Predicts]]) -> None:
+    async def _serve(self, engines: Engines, served: dict[str, list[Model]]) -> None:
         """From the end of this on requests go to these."""
         catalogue, before = Catalogue([one for wanted in served.values() for one in wanted]), self._catalogue
         detector = self._detector
         if detector is None or before is None or before.languages != catalogue.languages:
             detector = await asyncio.to_thread(self._make_detector, catalogue.languages)
-        known = [] if before is None else before.engines
-        self.metrics.watch(engine for engine in catalogue.engines if all(engine is not other for other in known))
+        known = [] if before is None else before.models
+        self.metrics.watch([model for model in catalogue.models if all(model is not other for other in known)])
         self.engines, self._served, self._catalogue, self._detector = engines, served, catalogue, detector
 
-    def _wanted(self, engine: Predicts) -> list[Predicts]:
-        """The pairs of an engine between languages that are wanted, or itself where it translates nothing."""
-        if not engine.translates:
-            return [engine]
-        pairs = engine.pairs()
-        for one in pairs:
-            if not (one.source and one.target):
+    def _wanted(self, engine: Asks) -> list[Model]:
+        """The models of an engine between languages that are wanted, and those that translate nothing."""
+        models = models_of(engine)
+        for one in models:
+            if not all(one.languages):
                 hint = "name them when it is trained: data.languages=[en,de]"
                 raise ConfigError(one.name, "nothing says which languages this run translates", hint)
-        return [one for one in pairs if between(one.source, one.target, self.settings.load_only)]
+        return [one for one in models if between(one.languages, self.settings.load_only)]
 
-    async def _renewed(self, name: str) -> Predicts | None:
+    async def _renewed(self, name: str) -> Asks | None:
         return await asyncio.to_thread(self.engines[name].renewed)
 
-    async def _load_anew(self, fresh: Predicts) -> None:
+    async def _load_anew(self, fresh: Asks) -> None:
         """Put a new engine in the place of the one of its name, which goes on where that cannot be done."""
         began, old = time.monotonic(), self.engines[fresh.name]
         try:
             await fresh.start()
             wanted = self._wanted(fresh)
             if not wanted:
-                raise none_between(self.settings.load_only, [(one.source, one.target) for one in fresh.pairs()])
+                raise none_between(self.settings.load_only, [one.languages for one in models_of(fresh)])
             async with asyncio.timeout(WARM_WITHIN):
                 while not fresh.ready:
                     await asyncio.sleep(LOOK)
@@ -222,7 +220,7 @@ class Service:
         self._replaced.add(task)
         task.add_done_callback(self._replaced.discard)
 
-    async def _drain(self, old: Predicts, there: set[asyncio.Timeout]) -> None:
+    async def _drain(self, old: Asks, there: set[asyncio.Timeout]) -> None:
         """End an engine once these requests are answered, which may have been handed to it."""
         try:
             while there & self.unanswered:

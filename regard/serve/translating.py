@@ -3,8 +3,11 @@
 import asyncio
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from dataclasses import replace as changed
 from typing import Any, Literal, NamedTuple
+
+from msgspec.structs import replace
 
 from regard.documents.document import Document
 from regard.documents.files import file_document
@@ -13,8 +16,8 @@ from regard.documents.text_document import text_document
 from regard.documents.unknown_words import copy_unknown_words
 from regard.results import Prediction
 from regard.serve.access_log import Asked
-from regard.serve.catalogue import Catalogue
-from regard.serve.engine import Busy, Options, Predicts
+from regard.serve.catalogue import Catalogue, Model
+from regard.serve.engine import Busy, Predict
 from regard.serve.errors import ApiError, bad
 from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, ENGLISH, inward, name_of, outward
@@ -39,8 +42,8 @@ class Question(NamedTuple):
     source: str  # or "auto"
     target: str
     kind: Kind = "text"
-    options: Options = Options()
-    model: Predicts | None = None  # None: the default of a pair
+    wanted: Predict = Predict(())  # of each sentence
+    model: Model | None = None  # None: the default of a pair
     prefixes: Sequence[str] = ()  # what the translation of each text begins with; none: whatever it likes
 
     @property
@@ -71,7 +74,7 @@ class Translated:
     source: str
     target: str
     detected: Detected | None
-    engine: Predicts | None  # None: there was nothing to translate
+    model: Model | None  # None: there was nothing to translate
     text: str
     document: Document | None = None
     prefix: str = ""  # what the translation begins with
@@ -100,14 +103,14 @@ class TranslatedFile(NamedTuple):
 async def translate(service: Service, question: Question, asked: Asked) -> list[Translated]:
     """The translation of each text. Raises ApiError for a pair that is not served, and the faults of the engines."""
     found = await prepared(service, question, asked)
-    await answered(service, found, question.options)
+    await answered(service, found, question.wanted)
     return found
 
 
 async def prepared(service: Service, question: Question, asked: Asked) -> list[Translated]:
     """The texts, taken apart, and noted in `asked`. Raises ApiError for a pair that is not served."""
     found = await in_thread(question.size, _prepare_all, service, question)
-    asked.count(question.texts, *(one.engine.name for one in found if one.engine is not None))
+    asked.count(question.texts, *(one.model.name for one in found if one.model is not None))
     return found
 
 
@@ -116,16 +119,16 @@ def sentences_of(found: Sequence[Translated]) -> list[str]:
     return [text for one in found if one.document is not None for text in one.document.texts]
 
 
-async def answered(service: Service, found: Sequence[Translated], options: Options) -> None:
+async def answered(service: Service, found: Sequence[Translated], wanted: Predict) -> None:
     """Fills in their translations. Raises the faults of the engines."""
     groups: dict[tuple[str, bool], list[Translated]] = {}
     for one in found:
-        if one.engine is not None and one.document is not None:
-            groups.setdefault((one.engine.name, one.document.explain), []).append(one)
+        if one.model is not None and one.document is not None:
+            groups.setdefault((one.model.name, one.document.explain), []).append(one)
     try:
         async with asyncio.TaskGroup() as tasks:
             for some in groups.values():
-                tasks.create_task(_answer(some, options, service.settings.request_timeout))
+                tasks.create_task(_answer(some, wanted, service.settings.request_timeout))
     except BaseExceptionGroup as group:
         raise group.exceptions[0] from None  # one fault is told, as if there were no group
 
@@ -143,13 +146,13 @@ async def translate_file(
     if source == AUTO:
         sample = "\n".join(found.texts)[:SAMPLE]
         source = (await in_thread(SAMPLE, _choose, service, target, sample)).language
-    engine = check_pair(service.catalogue, source, target)
-    if engine is None or not found.texts:
+    model = check_pair(service.catalogue, source, target)
+    if model is None or not found.texts:
         return TranslatedFile(data)
-    asked.count(found.texts, engine.name)
+    asked.count(found.texts, model.name)
     terms = await service.glossaries.lines_within(glossary, found.texts)
-    options, seconds = Options(explain=found.explain, glossary=terms), PATIENCE * service.settings.request_timeout
-    predictions = await engine.predict(_lines(engine, found.texts), options, seconds=seconds)
+    question = Predict(_lines(model, found.texts), explain=found.explain, glossary=terms)
+    predictions = await model.ask(question, seconds=PATIENCE * service.settings.request_timeout)
     predictions = await service.files.work(found.checked, predictions)
     written = await service.files.work(found.rebuild, predictions, (source, outward(target)))
     return TranslatedFile(written, _term_counts(predictions), _warnings(predictions))
@@ -177,9 +180,9 @@ def detect(service: Service, text: str) -> list[Detected]:
     return guesses or [Detected(ENGLISH, 0.0)]
 
 
-def check_pair(catalogue: Catalogue, source: str, target: str) -> Predicts | None:
+def check_pair(catalogue: Catalogue, source: str, target: str) -> Model | None:
     """What translates a pair; None where both are one language. Raises ApiError where nothing does."""
-    found = catalogue.engine(source, target)
+    found = catalogue.model(source, target)
     if found is None and source != target:
         raise bad(
             f"{name_of(target)} ({outward(target)}) is not available as a target language "
@@ -193,7 +196,7 @@ def _prepare_all(service: Service, question: Question) -> list[Translated]:
     prefixes = question.prefixes or [""] * len(question.texts)
     for number, (text, prefix) in enumerate(zip(question.texts, prefixes, strict=True), 1):
         try:
-            found.append(replace(_prepare(service, question, text), prefix=prefix))
+            found.append(changed(_prepare(service, question, text), prefix=prefix))
         except ApiError as error:
             if len(question.texts) == 1:
                 raise
@@ -205,19 +208,19 @@ def _prepare(service: Service, question: Question, text: str) -> Translated:
     source, detected = question.source, None
     if source == AUTO:
         detected = _choose(service, question.target, text)
-        source = detected.language if question.model is None else inward(question.model.source)
+        source = detected.language if question.model is None else inward(question.model.languages[0])
     if not any(character.isalpha() for character in text):  # space, digits, emoji
         return Translated(source, question.target, detected, None, text)
-    engine = question.model or check_pair(service.catalogue, source, question.target)
-    if engine is None:
+    model = question.model or check_pair(service.catalogue, source, question.target)
+    if model is None:
         return Translated(source, question.target, detected, None, text)
-    found = copy_unknown_words(text_document(text, question.kind, language=source), engine.alphabet)
-    return Translated(source, question.target, detected, engine, text, found)
+    found = copy_unknown_words(text_document(text, question.kind, language=source), model.alphabet)
+    return Translated(source, question.target, detected, model, text, found)
 
 
 def _choose(service: Service, target: str, text: str) -> Detected:
     """The likeliest of the languages that are translated; another one only where it is clearly none of them."""
-    known = [code for code in service.catalogue.languages if service.catalogue.engine(code, target) is not None]
+    known = [code for code in service.catalogue.languages if service.catalogue.model(code, target) is not None]
     guesses = [Detected(inward(code), confidence) for code, confidence in service.detector.ranked(text)]
     if not guesses:
         return Detected(ENGLISH if ENGLISH in known or not known else known[0], 0.0)
@@ -229,28 +232,28 @@ def _choose(service: Service, target: str, text: str) -> Detected:
     return max(served, key=lambda guess: guess.confidence * (OUTSIDE if guess.language == target else 1.0))
 
 
-async def _answer(some: list[Translated], options: Options, seconds: float) -> None:
-    """Fills in the translations of texts that have one engine."""
-    engine, documents = some[0].engine, [one.document for one in some if one.document is not None]
-    if engine is None:
+async def _answer(some: list[Translated], wanted: Predict, seconds: float) -> None:
+    """Fills in the translations of texts that have one model."""
+    model, documents = some[0].model, [one.document for one in some if one.document is not None]
+    if model is None:
         return
-    texts = [text for each in documents for text in _lines(engine, each.texts)]
+    texts = [text for each in documents for text in _lines(model, each.texts)]
     prefixes = [one.prefix if number == 0 else "" for one in some for number in range(_sentences(one))]
-    wanted = replace(options, explain=options.explain or documents[0].explain)
+    explain = wanted.explain or documents[0].explain
     predictions, until = dict[int, Prediction](), asyncio.get_running_loop().time() + seconds
     for prefix in dict.fromkeys(prefixes):  # nearly always none: each is a question of its own
         places = [place for place, other in enumerate(prefixes) if other == prefix]
-        asked = [texts[place] for place in places]
+        asked = tuple(texts[place] for place in places)
         left = until - asyncio.get_running_loop().time()
-        answers = await engine.predict(asked, replace(wanted, prefix=prefix), seconds=left)
+        answers = await model.ask(replace(wanted, texts=asked, explain=explain, prefix=prefix), seconds=left)
         predictions |= zip(places, answers, strict=True)
     ordered = [predictions[place] for place in range(len(texts))]
-    await in_thread(sum(map(len, texts)) * options.n_best, _fill, some, ordered, options.n_best)
+    await in_thread(sum(map(len, texts)) * wanted.n_best, _fill, some, ordered, wanted.n_best)
 
 
-def _lines(engine: Predicts, sentences: Sequence[str]) -> list[str]:
+def _lines(model: Model, sentences: Sequence[str]) -> tuple[str, ...]:
     """The sentences of a document, each with those that the model reads with it."""
-    return with_windows(sentences, engine.info.get("read_together", 1))
+    return tuple(with_windows(sentences, model.read_together))
 
 
 def _sentences(one: Translated) -> int:

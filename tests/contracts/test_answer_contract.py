@@ -5,6 +5,7 @@ import json
 import math
 
 import pytest
+from regard.serve.engine.wire import HEAD, from_plain, packed, to_plain, unpacked
 from rich.console import Console
 
 from regard.answers import (
@@ -23,7 +24,6 @@ from regard.evaluation.metric import corpus_of
 from regard.explain import to_json
 from regard.registry import Choice
 from regard.results import DocumentPrediction, Prediction, TextPrediction
-from regard.serve.engine.wire import HEAD, from_plain, packed, to_plain, unpacked
 from regard.tasks import TASKS, task_class
 from regard.text.characters import CharactersRecipe
 

@@ -3,6 +3,7 @@
 import gzip
 
 import pytest
+from engines import sent
 from networks import build_translator
 from tasks import engine_of, translation_of
 
@@ -11,7 +12,6 @@ from regard.explain.translation_faults import FaultFinder, KeptFaultFinder
 from regard.predictor import Predictor
 from regard.registry import Choice
 from regard.results import Explanation, LexiconReport, TextPrediction, TranslationFault
-from regard.serve.engine.wire import from_plain, packed, to_plain, unpacked
 from regard.statistical.translations import Translations
 from regard.text import train_tokenizer
 
@@ -75,7 +75,7 @@ def test_json_and_the_pipe_carry_what_the_lexicon_says():
     ]
     assert told["details"]["usual"] == {"two": "zwei", "dogs": "hunde"}
     assert [fault["word"] for fault in told["details"]["faults"]] == ["drei"]
-    assert from_plain(unpacked(packed(to_plain(one))[8:])) == one
+    assert sent(one) == one
 
 
 @pytest.fixture

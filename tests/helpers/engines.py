@@ -3,17 +3,30 @@
 import asyncio
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from small_runs import SMALL, regard, write_texts
 
 from regard.results import Prediction
-from regard.serve.engine import Engine, Options
+from regard.serve.engine import Engine, Pair, Predict
+from regard.serve.engine.messages import (
+    HEAD,
+    Answers,
+    Batch,
+    Carried,
+    Count,
+    Counted,
+    Found,
+    Message,
+    Pieces,
+    Refused,
+    heard,
+    packed,
+)
 from regard.serve.engine.pipe import Gone
 
-PLAIN = Options()
 PATIENCE = 60.0  # seconds: only what never becomes true takes them
 
 Asked = asyncio.Future[list[Prediction]]
@@ -39,14 +52,25 @@ async def until(true: Callable[[], bool]) -> None:
             await asyncio.sleep(0.001)
 
 
-def asking(engine: Engine, *texts: str, seconds: float = 30.0, options: Options = PLAIN) -> Asked:
+def asking(engine: Engine, *texts: str, seconds: float = 30.0, **wanted: Any) -> Asked:
     """A request under way."""
-    return asyncio.ensure_future(engine.predict(list(texts), options, seconds=seconds))
+    return asyncio.ensure_future(engine.ask(Predict(texts, **wanted), seconds=seconds))
+
+
+def pairs_of(sources: Iterable[str], targets: Iterable[str]) -> tuple[Pair, ...]:
+    """Given targets, as questions have them."""
+    return tuple(map(Pair, sources, targets))
 
 
 async def texts_of(task: Asked) -> list[str]:
     """What a request is answered with."""
     return [one.text for one in await task]
+
+
+def sent(prediction: Prediction) -> Prediction:
+    """A prediction after its way from a model's process to the server."""
+    told = heard(packed(Answers(outcomes=[Found(Carried(prediction))]))[HEAD:])
+    return told.outcomes[0].prediction.prediction
 
 
 class Model:
@@ -60,8 +84,8 @@ class Model:
         self.gate.set()
         self.counted: list[str] = []
         self.asked: list[list[str]] = []  # the sources of each batch
-        self.messages: list[Mapping[str, Any]] = []
-        self.told: list[Mapping[str, Any]] = []  # what has no answer
+        self.messages: list[Batch] = []
+        self.told: list[Message] = []  # what has no answer
         self.dead = asyncio.Event()
         self.closed = False
         self.seconds = 0.01  # that it says a batch took
@@ -77,14 +101,15 @@ class Model:
         await self.dead.wait()
         raise Gone("killed")
 
-    def tell(self, message: Mapping[str, Any]) -> None:
+    def tell(self, message: Message) -> None:
         self.told.append(message)
 
-    async def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        if "count" in message:
-            self.counted += message["count"]
-            return {"counted": [size_of(text) for text in message["count"]]}
-        self.asked.append(list(message["sources"]))
+    async def ask(self, message: Count | Batch) -> Counted | Answers:
+        texts = [text if isinstance(text, str) else text.source for text in message.question.texts]
+        if isinstance(message, Count):
+            self.counted += texts
+            return Counted(outcomes=[size_of(text) for text in texts])
+        self.asked.append(texts)
         self.messages.append(message)
         waits = [asyncio.ensure_future(event.wait()) for event in (self.gate, self.dead)]
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -92,27 +117,24 @@ class Model:
             wait.cancel()
         if self.dead.is_set():
             raise Gone("killed")
-        sources, most = message["sources"], message["most"] or math.inf
-        answers = [
-            answer_of(text) if size_of(text).get("pieces", math.inf) <= most else size_of(text) for text in sources
-        ]
-        return {"answers": answers, "out_of_memory": 0, "seconds": self.seconds}
+        return Answers(outcomes=[answer_of(text, message.most or math.inf) for text in texts], seconds=self.seconds)
 
     async def close(self, patience: float = 0.0) -> None:
         self.closed = True
 
 
-def size_of(text: str) -> dict[str, Any]:
+def size_of(text: str) -> Pieces | Refused:
     """A text may say that it is too long."""
-    return {"long": [12, 9]} if text == "long" else {"pieces": len(text)}
+    return Refused("long", [12, 9]) if text == "long" else Pieces(len(text), {"source": [*text.encode()]})
 
 
-def answer_of(text: str) -> dict[str, Any]:
+def answer_of(text: str, most: float) -> Found | Refused:
     """Texts that tell their own fault have it."""
+    size = size_of(text)
+    if isinstance(size, Refused) or size.pieces > most:
+        return size if isinstance(size, Refused) else Refused("pieces", size.pieces)
     faults = {"memory": None, "failed": "ValueError"}
-    if text in faults:
-        return {text: faults[text]}
-    return {"prediction": Prediction(text, text.upper(), -1.0)}
+    return Refused(text, faults[text]) if text in faults else Found(Carried(Prediction(text, text.upper(), -1.0)))
 
 
 class Models(list[Model]):

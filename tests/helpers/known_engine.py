@@ -17,7 +17,7 @@ from regard.answers import LabelPrediction
 from regard.documents.glossary import Glossary, uses
 from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TermReport, TextPrediction
 from regard.serve.app import create_app
-from regard.serve.engine import Batched, Engines, Options, ServingError
+from regard.serve.engine import Alternatives, Batched, Engines, Explain, Predict, ServingError
 from regard.serve.server import Server, listening
 from regard.serve.service import Service
 from regard.serve.settings import Settings
@@ -33,15 +33,15 @@ class KnownEngine:
     """Says what stands in the table; of all else the words, each after the code of the target."""
 
     def __init__(self, source: str, target: str, name: str = "") -> None:
-        self.name, self.source, self.target = name or f"{source}-{target}", source, target
-        self.translates, self.given = True, ["source"]
+        self.name = name or f"{source}-{target}"
         self.info: dict[str, Any] = {"task": "translation", "predicted": "target", "answers": "text"}
         self.info |= {"parameters": 7, "attention": "dot", "sha256": "abc", "heads": 1, "methods": ["lrp", "saliency"]}
-        self.alphabet = frozenset[str]()
+        self.info |= {"languages": [source, target], "given": ["source"]}
+        self.cards = {"": self.info}
         self.ready, self.started, self.stopped = False, False, False
         self.queue_size, self.busy = 0, 0
         self.watchers: list[Callable[[Batched], None]] = []
-        self.asked: list[tuple[list[str], Options]] = []
+        self.asked: list[Predict | Explain | Alternatives] = []
         self.fault: ServingError | None = None  # raised in place of an answer
         self.held: asyncio.Event | None = None  # waited for before an answer
         self.hold = False  # for ever, where no event can be made
@@ -49,42 +49,30 @@ class KnownEngine:
         self.cancelled = 0
         self.next: KnownEngine | None = None  # that a reload puts in its place
 
-    def say(self, text: str) -> str:
-        known = KNOWN.get((self.source, self.target), {})
-        return known.get(text) or " ".join(f"{self.target}:{word}" for word in text.split())
+    def say(self, text: str, route: str = "") -> str:
+        source, target = self.cards[route]["languages"]
+        return KNOWN.get((source, target), {}).get(text) or " ".join(f"{target}:{word}" for word in text.split())
 
     async def start(self) -> None:
         self.ready = self.started = True
 
-    async def predict(self, texts: Sequence[str], options: Options, *, seconds: float) -> list[Prediction]:
-        await self._wait(list(texts), options)
-        return [self._predict(text, self.say(text), options) for text in texts]
+    async def ask(self, question: Predict | Explain | Alternatives, *, seconds: float) -> list[Prediction]:
+        await self._wait(question)
+        match question:
+            case Predict():
+                return [self._predict(text, self.say(text, question.route), question) for text in question.texts]
+            case Explain():
+                explained = Predict((), explain=True, maps=True)
+                return [self._predict(source, target, explained) for source, target in question.texts]
+            case Alternatives():
+                return [self._rewritten(*text, question) for text in question.texts]
 
-    async def explain(
-        self,
-        sources: Sequence[str],
-        targets: Sequence[str],
-        *,
-        by: str = "",
-        reasons: Sequence[str] = (),
-        steps: bool = False,
-        seconds: float,
-    ) -> list[Prediction]:
-        options = Options(explain=True, maps=True, by=by, reasons=tuple(reasons), steps=steps)
-        await self._wait(list(sources), options)
-        return [self._predict(source, target, options) for source, target in zip(sources, targets, strict=True)]
-
-    async def rewrite(self, source: str, target: str, word: int, count: int, *, seconds: float) -> Prediction:
-        options = Options(n_best=count, explain=True, word=word)
-        await self._wait([source], options)
-        before, after = target.split()[:word], target.split()[word:]
-        texts = [" ".join([*before, f"{after[0]}{number}", "on"]) for number in range(count)] if after else []
-        found = [self._predict(source, text, Options(explain=True)) for text in texts]
+    def _rewritten(self, source: str, target: str, question: Alternatives) -> Prediction:
+        before, after = target.split()[: question.word], target.split()[question.word :]
+        texts = [" ".join([*before, f"{after[0]}{number}", "on"]) for number in range(question.count)] if after else []
+        found = [self._predict(source, text, Predict((), explain=True)) for text in texts]
         others = [replace(one, log_probs=[-1.0] * len(one.text.split())) for one in found]
-        return replace(self._predict(source, target, Options()), alternatives=others)
-
-    def pairs(self) -> list["KnownEngine"]:
-        return [self]
+        return replace(self._predict(source, target, Predict(())), alternatives=others)
 
     def renewed(self) -> "KnownEngine | None":
         return self.next
@@ -92,8 +80,8 @@ class KnownEngine:
     async def stop(self) -> None:
         self.ready, self.stopped = False, True
 
-    async def _wait(self, texts: list[str], options: Options) -> None:
-        self.asked.append((texts, options))
+    async def _wait(self, question: Predict | Explain | Alternatives) -> None:
+        self.asked.append(question)
         await asyncio.sleep(self.seconds)
         if self.fault is not None:
             raise self.fault
@@ -104,13 +92,13 @@ class KnownEngine:
                 self.cancelled += 1
                 raise
         for watcher in self.watchers:
-            watcher(Batched(len(texts), 10, 0.1, 0.01, 0))
+            watcher(Batched(len(question.texts), 10, 0.1, 0.01, 0))
 
-    def _predict(self, source: str, text: str, options: Options) -> Prediction:
-        others = [Prediction(source, f"{text} {number}", -2.0 - number) for number in range(1, options.n_best)]
-        found = _diagonal(source.split(), text.split(), options) if options.explain or options.maps else None
+    def _predict(self, source: str, text: str, question: Predict) -> Prediction:
+        others = [Prediction(source, f"{text} {number}", -2.0 - number) for number in range(1, question.n_best)]
+        found = _diagonal(source.split(), text.split(), question) if question.explain or question.maps else None
         known = Prediction(source, text, -1.5, [-0.5, -1.0], alternatives=others, explanation=found)
-        return _with_terms(known, options.glossary) if options.glossary else known
+        return _with_terms(known, question.glossary) if question.glossary else known
 
 
 def _with_terms(known: Prediction, glossary: Sequence[str]) -> Prediction:
@@ -127,21 +115,24 @@ class KnownClassifier(KnownEngine):
 
     def __init__(self, name: str = "reviews", given: Sequence[str] = ("text",)) -> None:
         super().__init__("", "", name)
-        self.translates, self.given = False, list(given)
         self.info |= {"task": "classification", "predicted": "label", "answers": "label"}
+        self.info |= {"languages": [], "given": list(given)}
 
-    def _predict(self, source: str, text: str, options: Options) -> Prediction:
+    def say(self, text: str, route: str = "") -> str:
+        return ""
+
+    def _predict(self, source: str, text: str, question: Predict) -> Prediction:
         order = ["good", "bad"] if "fine" in source.split() else ["bad", "good"]
-        found = self._explained(source, order[0]) if options.explain else None
+        found = self._explained(source, order[0]) if question.explain else None
         chances = dict(zip(order, (0.75, 0.25), strict=True))
         return LabelPrediction(source, order[0], math.log(0.75), explanation=found, probabilities=chances)
 
     def _explained(self, source: str, label: str) -> Explanation:
-        texts = dict(zip(self.given, source.split("\t"), strict=True))
+        texts = dict(zip(self.info["given"], source.split("\t"), strict=True))
         columns = {name: [*(f" {word}" for word in text.split()), "</s>"] for name, text in texts.items()}
         rows = {name: [float(place == 0) for place in range(len(tokens))] for name, tokens in columns.items()}
         maps = [AttentionMap(f"pooling.{name}", "pooling", 0, [[row]], "", name) for name, row in rows.items()]
-        first = self.given[0]
+        first = self.info["given"][0]
         return of_label({**columns, "label": [label]}, maps, [ColumnLink(first, "label", [], [rows[first]])])
 
 
@@ -207,9 +198,9 @@ def _failed(error: BaseException) -> None:
     raise error
 
 
-def _diagonal(sources: list[str], targets: list[str], options: Options) -> Explanation:
+def _diagonal(sources: list[str], targets: list[str], question: Predict) -> Explanation:
     """Each word looks at the one in its own place."""
     rows = [[float(row == column) for column in range(len(sources))] for row in range(len(targets))]
     links = [(place, place) for place in range(min(len(sources), len(targets)))]
-    maps = [AttentionMap("decoder.layers.0.cross_attention", "cross", 0, [rows])] if options.maps else []
+    maps = [AttentionMap("decoder.layers.0.cross_attention", "cross", 0, [rows])] if question.maps else []
     return Explanation.of_text([f"▁{word}" for word in sources], [f"▁{word}" for word in targets], links, rows, maps)

@@ -1,6 +1,7 @@
 """Answers with the steps of their search: in Python, on a terminal, as JSON and over the pipe."""
 
 import pytest
+from engines import sent
 from networks import build_translator
 from rich.console import Console
 from tasks import engine_of, translation_of
@@ -13,7 +14,6 @@ from regard.explain import to_json
 from regard.predictor import Predictor
 from regard.registry import Choice
 from regard.results import SearchNode, SearchTree, TextPrediction
-from regard.serve.engine.wire import HEAD, from_plain, packed, to_plain, unpacked
 from regard.text import train_tokenizer
 
 TREE = SearchTree(
@@ -83,4 +83,4 @@ def test_json_and_the_pipe_carry_the_tree():
     told = to_json([one])["predictions"][0]["details"]["search"]
     assert (told["answer"], told["whole"], len(told["nodes"])) == (5, True, 6)
     assert told["nodes"][4] == {"parent": 1, "token": "▁dog", "log_prob": -2.0, "score": -3.0, "fate": "dropped"}
-    assert from_plain(unpacked(packed(to_plain(one))[HEAD:])) == one
+    assert sent(one) == one

@@ -19,7 +19,7 @@ from regard.runs import Run, train_run
 from regard.runs.adequacy import learn_translations
 from regard.runs.measurements import ALIGNMENT, CALIBRATION, GRADES
 from regard.runs.shortlist import learn_shortlist
-from regard.serve.engine.model_card import learnt_of
+from regard.serve.engine.model_card import card_of
 from regard.training.progress import Progress
 
 TEXTS = ["a dog runs", "two cats"]
@@ -50,7 +50,7 @@ def used(run: Path) -> None:
     predictor = load(run, ALL)
     predictor.predict(TEXTS)
     predictor.run.measurements.grades()
-    learnt_of(predictor.run, predictor.task)
+    card_of(predictor)
 
 
 def outcome(run: Path, monkeypatch: pytest.MonkeyPatch) -> str:

@@ -5,6 +5,7 @@ from shutil import copytree
 
 import pytest
 import torch
+from engines import pairs_of
 from small_runs import SMALL, regard, unsaid
 
 from regard.data.columns import TextColumn
@@ -23,7 +24,7 @@ from regard.runs.run import task_of
 from regard.runs.texts import training_batches
 from regard.runs.training_links import training_links
 from regard.serve.engine.answering import Answering
-from regard.serve.engine.options import Options
+from regard.serve.engine.questions import Explain, Predict
 
 TEXTS = {
     "en": ["a dog runs", "two cats", "he reads", "yes"],
@@ -150,16 +151,16 @@ def test_a_route_answers_and_explains_in_its_own_pieces(runs, tmp_path):
 
 
 def test_a_server_answers_in_the_pieces_of_a_language(runs):
-    first, info = Answering.load(runs["own-cs"], batch_tokens=8192)
+    first, cards = Answering.load(runs["own-cs"], batch_tokens=8192)
     run = RunFolder(runs["own-cs"])
     for route in ("de", "fr"):
-        answering, alone = first.along(route), load(run.path, [f"decoding.route={route}"])
-        done = answering.predict(["two cats"], Options(route=route))
+        alone = load(run.path, [f"decoding.route={route}"])
+        done = first.answer(Predict(["two cats"], route=route))
         assert done.found[0].text == alone.predict(["two cats"])[0].text
-        forced = answering.force(["two cats"], [TEXTS[route][1]])
+        forced = first.answer(Explain(pairs_of(["two cats"], [TEXTS[route][1]]), route=route))
         assert forced.found[0].score == pytest.approx(alone.score(["two cats"], [TEXTS[route][1]])[0].score)
         columns = Run.open(run, [f"decoding.route={route}"]).columns
-        assert info["routes"][route]["vocabulary"] == {name: len(column) for name, column in columns.items()}
+        assert cards[route]["vocabulary"] == {name: len(column) for name, column in columns.items()}
 
 
 @pytest.mark.parametrize("name", ["own", "one", "single", "joint"])

@@ -10,7 +10,7 @@ from regard.pieces import END
 from regard.predictor import load
 from regard.reports import evaluate
 from regard.serve.engine.answering import Answering
-from regard.serve.engine.options import Options
+from regard.serve.engine.questions import Predict
 
 GREEDY = "decoding.search={name: greedy, max_extra: 4}"
 LONG = "decoding.search={name: greedy, max_ratio: 2, max_extra: 10}"  # as drafts are
@@ -91,10 +91,10 @@ def test_figures_are_those_of_the_last_pass(folder, predictor):
 
 @pytest.mark.parametrize("route", ["", "pseudo"])
 def test_a_server_answers_and_explains_every_route(folder, route):
-    loaded, info = Answering.load(folder / "passes", batch_tokens=8192)
-    assert (info["target"], [*info["routes"]]) == ("de", ["pseudo"])
+    loaded, cards = Answering.load(folder / "passes", batch_tokens=8192)
+    assert (cards[""]["languages"][1], [*cards]) == ("de", ["", "pseudo"])
     answering = loaded.along(route)
-    (found,) = answering.predict(["a dog runs"], Options(explain=True, maps=True, route=route)).found.values()
+    (found,) = loaded.answer(Predict(["a dog runs"], explain=True, maps=True, route=route)).found.values()
     alone = load(folder / "passes", [f"decoding.route={route}"] if route else [])
     assert found == alone.predict(["a dog runs"], explain=True)[0]
     weights = sum(len(row) for each in found.explanation.maps for head in each.weights for row in head)

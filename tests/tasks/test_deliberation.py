@@ -7,6 +7,7 @@ from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
+from engines import pairs_of
 from serving import Process
 from small_runs import SMALL, regard, unsaid, write_texts
 
@@ -14,7 +15,9 @@ from regard.data.packing import adjacent
 from regard.errors import ConfigError, TooLongError
 from regard.predictor import Predictor, load
 from regard.reports import evaluate
-from regard.serve.engine.answering import Answering, Refused
+from regard.serve.engine.answering import Answering
+from regard.serve.engine.messages import Refused
+from regard.serve.engine.questions import Alternatives, Predict
 
 TALK = [("Ein Hund läuft.", "A dog runs."), ("Er bellt.", "It barks."), ("Zwei Katzen.", "Two cats."), ("Ja.", "Yes.")]
 LINES = [f"{talk}\t{source}\t{target}\n" for talk in range(4) for source, target in TALK]
@@ -159,9 +162,9 @@ def test_the_server_counts_sentences_of_a_window_one_by_one(folder):
     whole, longest = len(task.encode([task.given(line)])[0]["document"]), len(task.source.encode("Ein Hund läuft."))
     limit = "decoding.max_source={}".format
     taken, _ = Answering.load(folder / "second", batch_tokens=512, changes=[limit(longest + 1)])
-    assert taken.count([line]) == [whole] and whole > longest
+    assert taken.count(Predict([line]))[0].pieces == whole and whole > longest
     short, _ = Answering.load(folder / "second", batch_tokens=512, changes=[limit(longest)])
-    assert short.count([line]) == [Refused("long", [longest, longest - 1])]
+    assert short.count(Predict([line])) == [Refused("long", [longest, longest - 1])]
 
 
 def test_a_served_explanation_is_of_the_sentence_in_its_text(ask):
@@ -190,7 +193,10 @@ def test_other_words_are_those_of_the_sentence_in_its_text(ask, open_run):
     found = ask("v1/alternatives", **question, document=document)["alternatives"]
     assert found != ask("v1/alternatives", **question)["alternatives"]
     answering, _ = Answering.load(open_run, batch_tokens=512)
-    predictor, others = answering.predictor, answering.rewrite([line], ["It barks."], 0, 4).found[0].alternatives
+    predictor, others = (
+        answering.predictor,
+        answering.answer(Alternatives(pairs_of([line], ["It barks."]), word=0, count=4)).found[0].alternatives,
+    )
     assert [one["text"] for one in found] == [one.text for one in others]
     for one, ids in zip(others, predictor.answered(others), strict=True):
         (scored,) = predictor.task.force(predictor.model, predictor.task.batch([ids]))

@@ -9,12 +9,12 @@ from fastapi.responses import Response
 from regard.results import Prediction
 from regard.serve.api import models
 from regard.serve.api.access import admitted
-from regard.serve.api.answers import Wanted, asked_engine, asked_line, json_answer, written
+from regard.serve.api.answers import Wanted, asked_model, asked_pair_of_texts, json_answer, written
 from regard.serve.api.documented import asked
 from regard.serve.api.reading import JSON, read_values
-from regard.serve.engine import Options, Predicts
+from regard.serve.catalogue import Model
+from regard.serve.engine import Alternatives
 from regard.serve.in_thread import LARGE, in_thread
-from regard.serve.languages import inward, outward
 from regard.serve.service import Service
 from regard.serve.translating import Sentence
 
@@ -27,22 +27,19 @@ def router(service: Service) -> APIRouter:
     async def alternatives(request: Request) -> Response:
         """Other words in place of one of a translation, likeliest first; the rest is translated anew after each."""
         question = models.AlternativesQuestion.of(await admitted(service, request, read_values))
-        engine = asked_engine(service, question)
-        request.state.asked.pair = f"{inward(engine.source)}-{inward(engine.target)}"
-        request.state.asked.count([question.source_text], engine.name)
-        wanted = Wanted(service.settings.max_maps, Options(explain=True))
-        seconds = service.settings.request_timeout
-        texts = (asked_line(engine, question), question.target_text)
-        prediction = await engine.rewrite(*texts, question.word, question.count, seconds=seconds)
-        return await in_thread(LARGE, _answer, engine, prediction, question.word, wanted)
+        model = asked_model(service, question, request.state.asked)
+        texts = (asked_pair_of_texts(model, question),)
+        asked_for = Alternatives(texts, word=question.word, count=question.count)
+        wanted = Wanted(service.settings.max_maps, asked_for)
+        [prediction] = await model.ask(asked_for, seconds=service.settings.request_timeout)
+        return await in_thread(LARGE, _answer, model, prediction, question.word, wanted)
 
     return routes
 
 
-def _answer(engine: Predicts, prediction: Prediction, word: int, wanted: Wanted) -> Response:
-    codes = {"source": outward(inward(engine.source)), "target": outward(inward(engine.target))}
+def _answer(model: Model, prediction: Prediction, word: int, wanted: Wanted) -> Response:
     found = [_alternative(other, word) for other in prediction.alternatives if other.explanation is not None]
-    return json_answer({"model": engine.name, **codes, "alternatives": found}, wanted)
+    return json_answer({"model": model.name, **model.codes, "alternatives": found}, wanted)
 
 
 def _alternative(prediction: Prediction, word: int) -> dict[str, Any]:

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 from fastapi.responses import Response
 
 from regard.explain.page import to_json
+from regard.serve.access_log import Asked
 from regard.serve.api import models
 from regard.serve.api.checking import check_languages, check_sizes, missing
-from regard.serve.engine import Options, Predicts
+from regard.serve.catalogue import Model
+from regard.serve.engine import Pair, QuestionRow
 from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, inward, outward
 from regard.serve.service import Service
@@ -22,35 +24,39 @@ MAX_MAPPED = 1200  # bytes, as a measure of pieces in any script
 
 def asked_pair(
     service: Service, question: models.TranslateQuestion | models.ForcedQuestion
-) -> tuple[str, str, Predicts | None]:
+) -> tuple[str, str, Model | None]:
     """Source (maybe auto), target, and the model where one is named. Raises ApiError where they do not fit."""
-    source, target, engine = inward(question.source), inward(question.target), None
+    source, target, model = inward(question.source), inward(question.target), None
     if question.model is not None:
-        engine = named_engine(service, question.model)
-        if not engine.translates:
-            raise bad(f"{engine.name} translates nothing: POST /v1/predict asks it")
-        target = target or inward(engine.target)
-        if source not in {AUTO, inward(engine.source)} or target != inward(engine.target):
-            own = f"{outward(inward(engine.source))} into {outward(inward(engine.target))}"
-            raise bad(f"{engine.name} translates {own}, not {outward(source)} into {outward(target)}")
+        model = named_model(service, question.model)
+        if not model.languages:
+            raise bad(f"{model.name} translates nothing: POST /v1/predict asks it")
+        own_source, own_target = map(inward, model.languages)
+        target = target or own_target
+        if source not in {AUTO, own_source} or target != own_target:
+            own = f"{outward(own_source)} into {outward(own_target)}"
+            raise bad(f"{model.name} translates {own}, not {outward(source)} into {outward(target)}")
     if not target:
         raise missing("target")
     check_languages(service.catalogue, source, target)
     if source != AUTO:
         check_pair(service.catalogue, source, target)
-    return source, target, engine
+    return source, target, model
 
 
-def named_engine(service: Service, name: str) -> Predicts:
+def named_model(service: Service, name: str) -> Model:
     """The model of a name. Raises ApiError where there is none."""
-    engine = service.catalogue.named(name)
-    if engine is None:
+    model = service.catalogue.named(name)
+    if model is None:
         raise bad(f"{name[:40]} is no model here ({service.catalogue.hint(name)})")
-    return engine
+    return model
 
 
-def asked_engine(service: Service, question: models.ForcedQuestion) -> Predicts:
-    """Who is asked about a text and its translation, once all is checked. Raises ApiError."""
+def asked_model(service: Service, question: models.ForcedQuestion, asked: Asked) -> Model:
+    """The model that is asked about a text and its translation, noted in `asked`, once all is checked.
+
+    Raises ApiError.
+    """
     for name, text in (("source_text", question.source_text), ("target_text", question.target_text)):
         if not text.strip():
             raise missing(name)
@@ -59,20 +65,23 @@ def asked_engine(service: Service, question: models.ForcedQuestion) -> Predicts:
     if question.source == AUTO and question.model is None:
         raise missing("source")
     source, target, chosen = asked_pair(service, question)
-    engine = chosen or check_pair(service.catalogue, source, target)
-    if engine is None:
+    model = chosen or check_pair(service.catalogue, source, target)
+    if model is None:
         raise bad("Invalid request: source and target are one language, so there is nothing to look at")
-    return engine
+    asked.pair = model.pair
+    asked.count([question.source_text], model.name)
+    return model
 
 
-def asked_line(engine: Predicts, question: models.ForcedQuestion) -> str:
-    """The text as a model reads it: with the sentences around it, where it reads such."""
-    most = engine.info.get("read_together", 1)
+def asked_pair_of_texts(model: Model, question: models.ForcedQuestion) -> Pair:
+    """The text as a model reads it, with the sentences around it, where it reads such; and its translation."""
+    most = model.read_together
     if most == 1:
-        return question.source_text
+        return Pair(question.source_text, question.target_text)
     if question.document.count(TAB) >= most:
         raise bad(f"Invalid request: document has {question.document.count(TAB) + 1} sentences, and {most} are read")
-    return with_window(" ".join(question.source_text.split(TAB)), question.document)
+    line = with_window(" ".join(question.source_text.split(TAB)), question.document)
+    return Pair(line, question.target_text)
 
 
 def written(sentence: Sentence) -> dict[str, Any]:
@@ -93,20 +102,13 @@ class Wanted(NamedTuple):
     """An answer, as large as it may be."""
 
     limit: int  # bytes
-    options: Options
+    question: QuestionRow
 
     def check(self, size: int) -> None:
         """Raises ApiError for so many bytes, if they are too many, with what would make them fewer."""
         if size > self.limit:
             told = f"the answer has at least {size / MIB:.1f} MiB, more than the {self.limit / MIB:.1f} that are sent"
-            raise ApiError(413, f"{told}: ask for {self._less()}")
-
-    def _less(self) -> str:
-        if self.options.maps:
-            return "one sentence at a time, or without maps"
-        if self.options.explain:
-            return "less text at a time, or without explain"
-        return f"less text at a time{', or for fewer of the n_best' if self.options.n_best > 1 else ''}"
+            raise ApiError(413, f"{told}: ask for {self.question.less}")
 
 
 def least_size(found: Sequence[Translated], n_best: int) -> int:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from regard.documents.files.base import SENTENCES
 from regard.serve.api.models import MAX_N_BEST
-from regard.serve.engine import cost
+from regard.serve.engine import questions
 from regard.serve.service import Service
 
 
@@ -62,9 +62,9 @@ def router(service: Service) -> APIRouter:
             cost=settings.max_cost,
             glossary_terms=settings.max_terms,
             term_alternatives=settings.max_term_alternatives,
-            prefix_pieces=cost.MAX_PREFIX,
-            explained_pieces=cost.MAX_EXPLAINED,
-            methods=cost.MAX_METHODS,
+            prefix_pieces=questions.MAX_PREFIX,
+            explained_pieces=questions.MAX_EXPLAINED,
+            methods=questions.MAX_METHODS,
             waiting_texts=settings.max_queue,
             request_seconds=settings.request_timeout,
         )

@@ -10,7 +10,7 @@ from regard.serve.api.access import admitted
 from regard.serve.api.checking import MAX_TOLD, asked_texts, check_languages, check_libretranslate_sizes
 from regard.serve.api.documented import asked
 from regard.serve.api.libretranslate import DetectQuestion, LibreAnswer, TextQuestion
-from regard.serve.engine import Options
+from regard.serve.engine import Predict
 from regard.serve.errors import bad
 from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, outward
@@ -67,7 +67,7 @@ def _checked(service: Service, question: TextQuestion) -> Question:
     if source != AUTO:
         check_pair(service.catalogue, source, target)
     n_best = 1 if kind == "html" else question.alternatives + 1
-    return Question(texts, source, target, kind, Options(n_best=n_best))
+    return Question(texts, source, target, kind, Predict((), n_best=n_best))
 
 
 def _answer(found: list[Translated], question: TextQuestion) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """POST /v1/translate and GET /v1/models: scores, words, alternatives and what a model looked at."""
 
 import math
-from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
+from msgspec.structs import replace
 
 from regard.documents.document import nth
 from regard.serve.api import models
@@ -15,10 +15,11 @@ from regard.serve.api.checking import asked_texts, check_sizes
 from regard.serve.api.documented import asked, refusals
 from regard.serve.api.reading import JSON, read_values
 from regard.serve.api.translate import told
-from regard.serve.engine import Options, Predicts
+from regard.serve.catalogue import Model
+from regard.serve.engine import Predict
 from regard.serve.errors import bad
 from regard.serve.in_thread import LARGE, in_thread
-from regard.serve.languages import inward, outward
+from regard.serve.languages import outward
 from regard.serve.service import Service
 from regard.serve.translating import (
     SAMPLE,
@@ -45,7 +46,7 @@ def router(service: Service) -> APIRouter:
     async def all_models() -> Response:
         """The models that are served."""
         told = not service.settings.keys  # who has no key must not read texts that belong to somebody
-        return json_answer({"models": [_model(engine, told) for engine in service.catalogue.engines]})
+        return json_answer({"models": [_model(model, told) for model in service.catalogue.models]})
 
     @routes.post("/translate", response_model=models.TranslateAnswer, **asked(models.TranslateQuestion, JSON))
     async def translate_texts(request: Request) -> Response:
@@ -55,18 +56,19 @@ def router(service: Service) -> APIRouter:
         check_sizes(texts, service.settings)
         if question.maps:
             check_maps(*texts)
-        source, target, engine = asked_pair(service, question)
+        source, target, model = asked_pair(service, question)
         request.state.asked.pair = f"{source}-{target}"
         glossary = await service.glossaries.read(question.glossary, (source, target))
-        options = Options(question.n_best, question.explain or question.maps, question.maps)
+        explain = question.explain or question.maps
+        asked_for = Predict((), n_best=question.n_best, explain=explain, maps=question.maps)
         prefixes = _prefixes(question, len(texts))
-        whole = Question(texts, source, target, question.format, options, engine, prefixes)
-        wanted = Wanted(service.settings.max_maps, options)
+        whole = Question(texts, source, target, question.format, model=model, prefixes=prefixes)
+        wanted = Wanted(service.settings.max_maps, asked_for)
         found = await prepared(service, whole, request.state.asked)
-        wanted.check(least_size(found, options.n_best))
+        wanted.check(least_size(found, question.n_best))
         terms = await service.glossaries.lines_within(glossary, sentences_of(found))
-        await answered(service, found, replace(options, glossary=terms))
-        size = LARGE if options.explain else whole.size * options.n_best
+        await answered(service, found, replace(asked_for, glossary=terms))
+        size = LARGE if explain else whole.size * question.n_best
         seem = [_seems(service, one, text) for one, text in zip(found, texts, strict=True)]
         return await in_thread(size, _translated, found, seem, (source, target), wanted)
 
@@ -84,15 +86,14 @@ def _prefixes(question: models.TranslateQuestion, texts: int) -> list[str]:
     return prefixes
 
 
-def _model(engine: Predicts, told: bool) -> dict[str, Any]:
-    codes = {"source": outward(inward(engine.source)) or None, "target": outward(inward(engine.target)) or None}
-    examples = engine.info.get("examples", []) if told else []
-    info = {key: engine.info.get(key) for key in (*INFO, *LEARNT)}
+def _model(model: Model, told: bool) -> dict[str, Any]:
+    examples = model.card.get("examples", []) if told else []
+    info = {key: model.card.get(key) for key in (*INFO, *LEARNT)}
     return {
-        "name": engine.name,
-        **codes,
-        "ready": engine.ready,
-        "given": list(engine.given),
+        "name": model.name,
+        **model.codes,
+        "ready": model.engine.ready,
+        "given": list(model.given),
         **info,
         "examples": examples,
     }
@@ -101,8 +102,8 @@ def _model(engine: Predicts, told: bool) -> dict[str, Any]:
 def _translated(
     found: list[Translated], seem: list[Detected | None], pair: tuple[str, str], wanted: Wanted
 ) -> Response:
-    engines = {one.engine.name: one.engine for one in found if one.engine is not None}
-    names, sources = list(engines), {one.source for one in found}
+    names = list(dict.fromkeys(one.model.name for one in found if one.model is not None))
+    sources = {one.source for one in found}
     source = sources.pop() if len(sources) == 1 else pair[0]
     answer = {
         "model": names[0] if len(names) == 1 else None,
@@ -115,7 +116,7 @@ def _translated(
 
 def _seems(service: Service, one: Translated, text: str) -> Detected | None:
     """The target's language, where a text clearly is in it already, although another one was named."""
-    if one.detected is not None or one.engine is None:
+    if one.detected is not None or one.model is None:
         return None
     guess = detect(service, text[:SAMPLE])[0]
     return guess if guess.language == one.target and guess.confidence >= SURE else None
@@ -129,7 +130,7 @@ def _text(one: Translated, seems: Detected | None) -> dict[str, Any]:
         answer["detectedLanguage"] = told(one.detected)
     if seems is not None:
         answer["seems"] = told(seems)
-    answer["model"] = None if one.engine is None else one.engine.name
+    answer["model"] = None if one.model is None else one.model.name
     sentences: list[dict[str, Any]] = [written(sentence) for sentence in one.sentences]
     for number, column in enumerate(_in_place(one)):
         for sentence, translation in zip(sentences, column, strict=True):

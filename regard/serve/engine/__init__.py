@@ -3,6 +3,7 @@
 Only `worker`, `answering` and `model_info`, which a model's process runs, need torch.
 """
 
+from regard.serve.engine.capacity import Asks, Batched, Limits, cores
 from regard.serve.engine.engine import Engine
 from regard.serve.engine.engines import Engines, open_engines
 from regard.serve.engine.faults import (
@@ -16,19 +17,23 @@ from regard.serve.engine.faults import (
     TooLong,
     Unreadable,
 )
-from regard.serve.engine.options import Batched, Limits, Options, Predicts, cores
+from regard.serve.engine.questions import Alternatives, Explain, Pair, Predict, QuestionRow
 
 __all__ = [
+    "Alternatives",
+    "Asks",
     "Batched",
     "Busy",
     "Engine",
     "Engines",
+    "Explain",
     "Failed",
     "Limits",
     "NotReady",
-    "Options",
     "OutOfMemory",
-    "Predicts",
+    "Pair",
+    "Predict",
+    "QuestionRow",
     "ServingError",
     "TooCostly",
     "TooLate",

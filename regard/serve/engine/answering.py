@@ -3,7 +3,6 @@
 import copy
 import functools
 import logging
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,28 +18,19 @@ from regard.ops.memory import lacks_memory
 from regard.predictor import Predictor, load_routes
 from regard.registry import Choice
 from regard.results import Prediction
-from regard.serve.engine.cost import MAX_EXPLAINED, MAX_PREFIX, PIECE, cost
 from regard.serve.engine.looking import Looking
-from regard.serve.engine.model_info import info_of
-from regard.serve.engine.options import Options
+from regard.serve.engine.messages import Refused
+from regard.serve.engine.model_card import card_of
+from regard.serve.engine.questions import Kept, Pair, Predict, Question
 from regard.serve.engine.word_alternatives import TRIED, rewritten
 from regard.tasks.task import Ids
 from regard.text.clean import clean
 
-GLOSSARIES = 16  # of the last requests
-PLAIN = Options()
 KEPT = ("max_ratio", "max_extra", "min_length")  # settings that every search has
 
 _LOG = logging.getLogger("regard.serve")
 
 T = TypeVar("T")
-
-
-class Refused(NamedTuple):
-    """Why a text has no answer."""
-
-    kind: str  # "long", "costly", "pieces", "memory", "wrong" or "failed"
-    told: Any = None  # [pieces, limit], the arguments of TooCostly, pieces, nothing, or the reason
 
 
 class Answered(NamedTuple):
@@ -52,11 +42,11 @@ class Answered(NamedTuple):
     sizes: Sequence[int] = ()  # of the texts in pieces, their ends included, where they were counted
 
 
-class Kept(NamedTuple):
-    """What translations have to keep."""
+class Counted(NamedTuple):
+    """A text that was read: what it costs, and its pieces."""
 
-    glossary: Glossary | None
-    prefix: int  # pieces
+    pieces: int
+    ids: Ids
 
 
 class _GivenUp(Exception):
@@ -73,15 +63,19 @@ class Answering:
         self.routes: dict[str, Answering] = {}  # for further pairs of languages of the same model, by name
 
     @classmethod
-    def load(cls, run: Path, *, batch_tokens: int, changes: Sequence[str] = ()) -> "tuple[Answering, dict[str, Any]]":
-        """With what there is to tell of the model. Raises RegardError for a run that cannot be served."""
+    def load(
+        cls, run: Path, *, batch_tokens: int, changes: Sequence[str] = ()
+    ) -> "tuple[Answering, dict[str, dict[str, Any]]]":
+        """With what there is to tell of the model along each route, by name, the first one "".
+
+        Raises RegardError for a run that cannot be served.
+        """
         settings = [f"decoding.batch_tokens={batch_tokens}", *changes]
         predictors = load_routes(run, settings)
-        routes = {name: cls(one, one.run.experiment.decoding.search) for name, one in predictors.items()}
-        first = routes.pop("")
-        first.routes = routes
-        infos = {name: info_of(one.predictor) for name, one in routes.items()}
-        return first, {**info_of(first.predictor), "routes": infos}
+        along = {name: cls(one, one.run.experiment.decoding.search) for name, one in predictors.items()}
+        first = along[""]
+        first.routes = {name: one for name, one in along.items() if name}
+        return first, {name: card_of(one.predictor) for name, one in along.items()}
 
     def along(self, route: str) -> "Answering":
         """What answers for a further pair of languages; "": this one."""
@@ -95,163 +89,138 @@ class Answering:
         other.routes = {name: one.beside() for name, one in self.routes.items()}
         return other
 
-    def count(
-        self, sources: Sequence[str], targets: Sequence[str] | None = None, options: Options = PLAIN
-    ) -> list[int | Prediction | Refused]:
+    def answer(
+        self,
+        question: Question,
+        most: float | None = None,
+        unwanted: Unwanted = frozenset,
+        encoded: Sequence[Ids] | None = None,
+    ) -> Answered:
+        """The answers along the route of a question; where nobody has counted its texts, of those up to `most` pieces.
+
+        Texts that are `unwanted` meanwhile are given up. `encoded` are the texts in pieces, where they are known.
+        """
+        mine = self.along(question.route)
+        if most is None:
+            return question.run(mine, unwanted, encoded)
+        counted = mine.count(question)
+        sizes = [one.pieces if isinstance(one, Counted) else 0 for one in counted]
+        copied = {row: one for row, one in enumerate(counted) if isinstance(one, Prediction)}
+        refused = {row: one for row, one in enumerate(counted) if isinstance(one, Refused)}
+        refused |= {row: Refused("pieces", size) for row, size in enumerate(sizes) if size > most}
+        read = {row: one.ids for row, one in enumerate(counted) if isinstance(one, Counted) and row not in refused}
+        rows = [*read]
+        done = question.of(question.texts[row] for row in rows).run(mine, _among(rows, unwanted), [*read.values()])
+        copied |= {rows[row]: one for row, one in done.found.items()}
+        refused |= {rows[row]: one for row, one in done.refused.items()}
+        return Answered(copied, refused, done.out_of_memory, [size + 1 for size in sizes])
+
+    def count(self, question: Question) -> list[Counted | Prediction | Refused]:
         """What each text costs, in pieces; what has more than the model takes, or may be explained, is refused.
 
         What is only copied is answered, and nothing explains it: it was not read.
         """
         task = self.predictor.task
 
-        def read(rows: list[int]) -> list[int | Prediction | Refused]:
-            if targets is None:
-                examples = [task.given(clean(sources[row])) for row in rows]
-            else:
-                examples = [task.scored(clean(sources[row]), clean(targets[row])) for row in rows]
-            copied = [None if targets else task.unanswerable(one) for one in examples]
-            kept = self._kept(options)
-            rows_of_ids = zip(rows, copied, task.encode(examples), strict=True)
-            return [answer or self._cost(sources[row], ids, options, kept, targets) for row, answer, ids in rows_of_ids]
+        def encode(text: str) -> Sequence[int]:
+            return cast(TextColumn, task.vocabularies[task.last]).encode(text)
 
-        found, refused, _ = _one_by_one(list(range(len(sources))), read)
-        told: dict[int, int | Prediction | Refused] = {**found, **refused}
-        return [told[row] for row in range(len(sources))]
+        def read(rows: list[int]) -> list[Counted | Prediction | Refused]:
+            examples = [question.read(task, question.texts[row]) for row in rows]
+            copied = [question.copied(task, one) for one in examples]
+            kept = question.kept(encode)
+            encoded = task.encode([{name: clean(value) for name, value in one.items()} for one in examples])
+            texts = zip(rows, copied, encoded, strict=True)
+            return [answer or self._counted(question, row, ids, kept) for row, answer, ids in texts]
 
-    def _kept(self, options: Options) -> "Kept":
-        """What translations have to keep. Raises DataError for a prefix that is too long."""
-        glossary = _glossary_of(tuple(options.glossary))
-        if glossary is None and not options.prefix:
-            return Kept(None, 0)
-        column = cast(TextColumn, self.predictor.task.vocabularies[self.predictor.task.last])
-        prefix = len(column.encode(clean(options.prefix)))
-        if prefix > MAX_PREFIX:
-            raise DataError(
-                "target_prefix", f"{prefix:,} pieces are more than {MAX_PREFIX:,}", hint="give a shorter one"
-            )
-        return Kept(glossary, prefix)
+        found, refused, _ = _one_by_one(list(range(len(question.texts))), read)
+        told: dict[int, Counted | Prediction | Refused] = {**found, **refused}
+        return [told[row] for row in range(len(question.texts))]
 
-    def _cost(
-        self, source: str, ids: Ids, options: Options, kept: "Kept", targets: Sequence[str] | None
-    ) -> int | Refused:
-        task, most = self.predictor.task, self.predictor.max_source - 1
-        longest, lengths = task.longest(ids), [*map(len, ids.values())]
+    def _counted(self, question: Question, row: int, ids: Ids, kept: Kept) -> Counted | Refused:
+        lengths, most = [*map(len, ids.values())], self.predictor.max_source - 1
+        longest = self.predictor.task.longest(ids)
         if longest > most:
             return Refused("long", [longest, most])
-        if options.explain and targets is not None and sum(lengths) > MAX_EXPLAINED:
+        if sum(lengths) > question.most:
             hint = "explain one sentence at a time"
-            return Refused("costly", ["source and target have", sum(lengths), MAX_EXPLAINED, hint])
-        found = kept.glossary.found(source) if kept.glossary is not None else []
-        terms = [math.ceil(len(one.entry.targets[0].encode()) / PIECE) for one in found]
-        return cost(options, lengths, prefix=kept.prefix, terms=terms, given=targets is not None)
+            return Refused("costly", ["source and target have", sum(lengths), question.most, hint])
+        terms = [] if kept.glossary is None else kept.terms(question.texts[row])
+        return Counted(question.cost(lengths, prefix=kept.prefix, terms=terms), ids)
 
-    def predict(self, texts: Sequence[str], options: Options, unwanted: Unwanted = frozenset) -> Answered:
-        """What the search of the run finds; with n_best > 1 the rest of the n best as alternatives.
-
-        With terms or a prefix a beam search that keeps them.
-
-        Texts that are `unwanted` meanwhile are given up.
-        """
-        return Answered(*self._predicted(texts, list(range(len(texts))), options, unwanted))
-
-    def predict_short(
-        self, texts: Sequence[str], most: float, options: Options, unwanted: Unwanted = frozenset
+    def predict(
+        self,
+        question: Predict,
+        glossary: Glossary | None = None,
+        unwanted: Unwanted = frozenset,
+        encoded: Sequence[Ids] | None = None,
     ) -> Answered:
-        """As `predict`, of texts that nobody has counted: what has more than `most` pieces is refused."""
-        counted = self.count(texts, options=options)
-        sizes = [one if isinstance(one, int) else 0 for one in counted]
-        copied = {row: one for row, one in enumerate(counted) if isinstance(one, Prediction)}
-        refused = {row: one for row, one in enumerate(counted) if isinstance(one, Refused)}
-        refused |= {row: Refused("pieces", size) for row, size in enumerate(sizes) if size > most}
-        rows = [row for row in range(len(texts)) if row not in copied and row not in refused]
-        found, failed, short = self._predicted(texts, rows, options, unwanted)
-        return Answered(found | copied, failed | refused, short, [size + 1 for size in sizes])
-
-    def _predicted(
-        self, texts: Sequence[str], wanted: list[int], options: Options, unwanted: Unwanted
-    ) -> tuple[dict[int, Prediction], dict[int, Refused], int]:
-        """Those texts whose numbers are `wanted`."""
-        search, glossary = self._searches(options.n_best), _glossary_of(tuple(options.glossary))
+        """What the search of the run finds; with terms or a prefix a beam search that keeps them."""
+        search = self._searches(question.n_best)
 
         def ask(rows: list[int]) -> Sequence[Prediction]:
-            def left() -> set[int]:
-                gone = unwanted()
-                return {place for place, row in enumerate(rows) if row in gone} if gone else set()
-
+            left = _among(rows, unwanted)
             found = self.predictor.predict(
-                [texts[row] for row in rows],
+                [question.texts[row] for row in rows],
                 search=search.until(left),
                 glossary=glossary,
-                prefixes=[options.prefix] * len(rows) if options.prefix else None,
+                prefixes=[question.prefix] * len(rows) if question.prefix else None,
+                encoded=None if encoded is None else [encoded[row] for row in rows],
             )
-            if not (options.explain or options.maps):
+            if not (question.explain or question.maps):
                 return found
-            return self.looking.explained(found, maps=options.maps, unwanted=left)
+            return self.looking.explained(found, maps=question.maps, unwanted=left)
 
-        return _one_by_one(wanted, ask)
+        return Answered(*_one_by_one(list(range(len(question.texts))), ask))
 
-    def force(
+    def each(
         self,
-        sources: Sequence[str],
-        targets: Sequence[str],
-        options: Options = PLAIN,
+        texts: Sequence[Pair],
+        one: Callable[[Pair, Callable[[], bool]], Prediction],
         unwanted: Unwanted = frozenset,
     ) -> Answered:
-        """The given targets, scored and explained: by what they looked at, or by a method; by others beside that.
+        """The answers to texts that are worked on one after the other; `one` may ask whether its text is unwanted."""
 
-        `sources` are lines, as `predict` takes them. With `steps` each has the steps of a search of its source.
-        Between two passes through the model `unwanted` is asked; texts that are, then, have no further explanation.
+        def ask(rows: list[int]) -> list[Prediction]:
+            return [one(texts[row], functools.partial(_is_in, row, unwanted)) for row in rows]
+
+        return Answered(*_one_by_one(list(range(len(texts))), ask))
+
+    def explained(
+        self, text: Pair, is_unwanted: Callable[[], bool], *, by: str, reasons: Sequence[str], steps: bool
+    ) -> Prediction:
+        """A given target, scored and explained: by what it looked at, or by a method; by others beside that.
+
+        With `steps` it has the steps of a search of its source. Between two passes through the model `is_unwanted` is
+        called; what is, then, has no further explanation.
         """
-        if len(sources) != len(targets):
-            raise ValueError("a target for each source")
-        task = self.predictor.task
 
-        def one(row: int) -> Prediction:
-            def progress() -> None:
-                if row in unwanted():
-                    raise _GivenUp
+        def progress() -> None:
+            if is_unwanted():
+                raise _GivenUp
 
-            (scored,) = self.predictor.score([sources[row]], [targets[row]])
-            given = replace(scored, source=task.given(sources[row])[task.first])
-            try:
-                return self._explained(given, options, progress)
-            except _GivenUp:
-                return given
-
-        return Answered(*_one_by_one(list(range(len(sources))), lambda rows: [one(row) for row in rows]))
-
-    def _explained(self, given: Prediction, options: Options, progress: Callable[[], None]) -> Prediction:
-        """`progress` is called between two passes through the model."""
-
-        def unwanted() -> frozenset[int]:
+        def none_unwanted() -> frozenset[int]:
             progress()
             return frozenset()
 
-        if options.by:
-            found: Sequence[Prediction] = self.predictor.pictured([given], options.by, progress)
-        else:
-            found = self.looking.explained([given], maps=True, unwanted=unwanted)
-        (told,) = self.predictor.with_reasons(found, options.reasons, progress)
-        return self.predictor.with_search([told], unwanted)[0] if options.steps else told
+        (scored,) = self.predictor.score([text.source], [text.target])
+        given = replace(scored, source=self.predictor.task.given(text.source)[self.predictor.task.first])
+        try:
+            if by:
+                found: Sequence[Prediction] = self.predictor.pictured([given], by, progress)
+            else:
+                found = self.looking.explained([given], maps=True, unwanted=none_unwanted)
+            (told,) = self.predictor.with_reasons(found, reasons, progress)
+            return self.predictor.with_search([told], none_unwanted)[0] if steps else told
+        except _GivenUp:
+            return given
 
-    def rewrite(
-        self, sources: Sequence[str], targets: Sequence[str], word: int, count: int, unwanted: Unwanted = frozenset
-    ) -> Answered:
-        """The given targets, each with alternatives that have another word in place of one and are explained.
-
-        `sources` are lines, as `predict` takes them.
-        """
-        if len(sources) != len(targets):
-            raise ValueError("a target for each source")
-        search = SEARCHES.build(self.search)
+    def rewritten(self, text: Pair, is_unwanted: Callable[[], bool], *, word: int, count: int) -> Prediction:
+        """A given target with alternatives that have another word in place of one and are explained."""
         lines = frozenset(range(TRIED * count))
-
-        def one(row: int) -> Prediction:
-            mine = search.until(lambda: lines if row in unwanted() else frozenset())
-            found = rewritten(self.predictor, mine, sources[row], targets[row], word, count)
-            return replace(found, alternatives=self.looking.explained(found.alternatives, maps=False))
-
-        return Answered(*_one_by_one(list(range(len(sources))), lambda rows: [one(row) for row in rows]))
+        search = SEARCHES.build(self.search).until(lambda: lines if is_unwanted() else frozenset())
+        found = rewritten(self.predictor, search, text.source, text.target, word, count)
+        return replace(found, alternatives=self.looking.explained(found.alternatives, maps=False))
 
     def _search(self, n_best: int) -> Search:
         """The run's own. Where that finds one target alone, a beam as wide as there are targets wanted."""
@@ -264,10 +233,18 @@ class Answering:
         return SEARCHES.build(Choice(search.name, {**search.settings, "n_best": n_best}))
 
 
-@functools.lru_cache(GLOSSARIES)
-def _glossary_of(lines: tuple[str, ...]) -> Glossary | None:
-    """The terms of a request, whose batches have the same."""
-    return Glossary.of_lines(lines) if lines else None
+def _is_in(row: int, unwanted: Unwanted) -> bool:
+    return row in unwanted()
+
+
+def _among(rows: Sequence[int], unwanted: Unwanted) -> Callable[[], set[int]]:
+    """The places, among some rows, of those that are unwanted."""
+
+    def left() -> set[int]:
+        gone = unwanted()
+        return {place for place, row in enumerate(rows) if row in gone} if gone else set()
+
+    return left
 
 
 def _one_by_one(

@@ -1,21 +1,68 @@
-"""Requests → batches → a model's process → answers."""
+"""Requests → batches → a model's process → answers; how much goes into a batch follows how fast the model is."""
 
 import asyncio
 import math
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from regard.serve.engine.capacity import LANES, Batched, Limits, Watcher
 from regard.serve.engine.delivery import deliver
 from regard.serve.engine.faults import ServingError
-from regard.serve.engine.options import LANES, Batched, Limits, Watcher
-from regard.serve.engine.pace import Pace
+from regard.serve.engine.messages import Answers, Batch, Found, Leave, Said
 from regard.serve.engine.pipe import Pipe
+from regard.serve.engine.questions import QuestionRow
 from regard.serve.engine.waiting import Item, Request, Waiting
 
+LEAST = 64.0  # pieces of a batch: smaller ones cost more in calls than they gain in waiting
+HEED, QUICK_HEED = 0.2, 0.5  # how much the latest batch counts beside those before, in averages and in sizes
+LONGEST_WAIT = 60  # seconds
+KINDS = 64  # kinds of requests whose speed is remembered
 
-class Batch(NamedTuple):
-    """Texts that a model works on."""
+
+class Pace:
+    """Batches hold at most `max_batch_tokens`, and fewer where those would take longer than `max_batch_seconds`."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.speed = 1000.0  # pieces per second, as measured while it was warmed up
+        self.item_seconds = 0.0  # of a text, in batches of late
+        self._budgets: dict[QuestionRow, float] = {}
+
+    def warmed(self, speed: float) -> None:
+        """What the model's process has measured."""
+        self.speed = max(speed, 1.0)
+        self._budgets.clear()
+
+    def budget(self, kind: QuestionRow) -> float:
+        """Pieces, padding included, of a batch of this kind."""
+        quick = self.speed * self.limits.max_batch_seconds
+        return self._bounded(self._budgets.get(kind, quick / math.sqrt(kind.width)))
+
+    def note(self, kind: QuestionRow, items: int, size: int, seconds: float, *, full: bool) -> None:
+        """A batch of `size` pieces has taken so long; `full`: there was more to do than it had room for."""
+        each = seconds / items
+        self.item_seconds += (HEED if self.item_seconds else 1.0) * (each - self.item_seconds)
+        quick = seconds < self.limits.max_batch_seconds
+        if full or not quick:
+            before = self.budget(kind)
+            wanted = size * self.limits.max_batch_seconds / max(seconds, 1e-6)
+            if len(self._budgets) >= KINDS:
+                self._budgets.clear()
+            self._budgets[kind] = self._bounded(
+                before + QUICK_HEED * (min(max(wanted, before / 2), before * 2) - before)
+            )
+
+    def seconds_for(self, items: int) -> int:
+        """Whole seconds, at least one, until so many texts are answered."""
+        return min(max(math.ceil(items * self.item_seconds), 1), LONGEST_WAIT)
+
+    def _bounded(self, size: float) -> float:
+        return min(max(size, LEAST), self.limits.max_batch_tokens)
+
+
+class Working(NamedTuple):
+    """A batch that a model works on."""
 
     name: str
     items: list[Item]
@@ -30,7 +77,7 @@ class Batcher:
     def __init__(self, limits: Limits, watchers: Sequence[Watcher], lane: int) -> None:
         self.limits, self.watchers, self.lane = limits, watchers, lane
         self.pace = Pace(limits)
-        self._waiting, self._working = Waiting(), list[Batch]()
+        self._waiting, self._working = Waiting(), list[Working]()
         self._names = count()
         self._arrived = asyncio.Event()
         self._pipe: Pipe | None = None
@@ -52,12 +99,12 @@ class Batcher:
         self._arrived.set()
 
     def drop(self, request: Request) -> None:
-        """What of it still waits is not worked on, and what is worked on is given up."""
+        """Cancel a request: drop its waiting texts, give up those that are worked on."""
         self._waiting.drop(request)
         for name, items in self._working:
             left = [row for row, item in enumerate(items) if item.request is request]
             if left and self._pipe is not None:
-                self._pipe.tell({"leave": left, "batch": name})
+                self._pipe.tell(Leave(batch=name, rows=left))
 
     def fail(self, error: Callable[[], ServingError]) -> None:
         """Tells all who wait, the batches that are worked on included."""
@@ -106,35 +153,31 @@ class Batcher:
 
     async def _answer(self, pipe: Pipe, items: list[Item]) -> None:
         began, full = asyncio.get_running_loop().time(), bool(self._waiting)
-        batch = Batch(f"{self.lane}.{next(self._names)}", items)
+        batch = Working(f"{self.lane}.{next(self._names)}", items)
         self._working.append(batch)
-        said = await pipe.ask(_message(batch, self.lane))
+        said = await pipe.ask(self._message(batch))
         whole = not any(item.request.answer.done() for item in items)
         deliver(items, said)
         self._working.remove(batch)
         self._note(items, said, began, full=full, whole=whole)
 
-    def _note(self, items: list[Item], said: dict[str, Any], began: float, *, full: bool, whole: bool) -> None:
-        seconds = said.get("seconds", 0.0)
-        sizes = said.get("sizes") or [item.size for item in items]
-        if whole or seconds > self.limits.max_batch_seconds:  # what was given up early says nothing of its size
-            self.pace.note(items[0].request.kind, len(items), len(items) * max(sizes), seconds, full=full)
+    def _note(self, items: list[Item], said: Said, began: float, *, full: bool, whole: bool) -> None:
+        done = said if isinstance(said, Answers) else Answers(outcomes=[], seconds=getattr(said, "seconds", 0.0))
+        sizes = done.sizes or [item.size for item in items]
+        if whole or done.seconds > self.limits.max_batch_seconds:  # what was given up early says nothing of its size
+            self.pace.note(items[0].request.kind, len(items), len(items) * max(sizes), done.seconds, full=full)
         waited = sum(began - item.request.arrived for item in items) / len(items)
-        found = [one["prediction"] for one in said.get("answers") or () if "prediction" in one]
+        found = [one.prediction.prediction for one in done.outcomes if isinstance(one, Found)]
         sure = [one.confidence for one in found if one.confidence is not None]
         withheld = sum(one.withheld is not None for one in found)
-        told = Batched(len(items), sum(sizes), seconds, waited, said.get("out_of_memory", 0), sure, withheld)
+        told = Batched(len(items), sum(sizes), done.seconds, waited, done.out_of_memory, sure, withheld)
         for watcher in self.watchers:
             watcher(told)
 
-
-def _message(batch: Batch, lane: int) -> dict[str, Any]:
-    first = batch.items[0].request.texts
-    return {
-        "batch": batch.name,
-        "lane": lane,
-        "options": vars(first.options),
-        "sources": [item.source for item in batch.items],
-        "targets": None if first.targets is None else [item.target for item in batch.items],
-        "most": LANES[lane].pieces if any(item.request.guessed for item in batch.items) else None,
-    }
+    def _message(self, batch: Working) -> Batch:
+        items = batch.items
+        guessed = any(item.request.guessed for item in items)
+        encoded = None if guessed else [item.encoded for item in items]
+        question = items[0].request.kind.of(item.text for item in items)
+        most = LANES[self.lane].pieces if guessed else None
+        return Batch(name=batch.name, lane=self.lane, question=question, most=most, encoded=encoded)

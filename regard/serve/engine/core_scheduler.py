@@ -1,7 +1,7 @@
 """In the model's process: lanes of long and short texts share the cores by time, a step of a search each."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from threading import Condition
 from types import TracebackType
 from typing import Self
@@ -89,3 +89,21 @@ class CoreTime:
         seconds, self._since = now - self._since, now
         self.seconds += seconds
         return seconds
+
+
+class Work:
+    """How far a batch is, and which of its texts nobody waits for. A search calls it after every step."""
+
+    def __init__(self, core_time: CoreTime) -> None:
+        self.core_time, self.steps = core_time, 0
+        self._left = frozenset[int]()
+
+    def __call__(self) -> frozenset[int]:
+        """The texts that nobody waits for, after other lanes have had their turn."""
+        self.steps += 1
+        self.core_time.give_way()
+        return self._left
+
+    def leave(self, texts: Iterable[int]) -> None:
+        """Nobody waits for these any more. Called by the one thread that hears the server."""
+        self._left |= frozenset(texts)

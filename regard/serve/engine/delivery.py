@@ -1,56 +1,64 @@
 """What a model's process said of a batch → those who wait for it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from regard.results import Prediction
 from regard.serve.engine.faults import Failed, OutOfMemory, ServingError, TooCostly, TooLong, Unreadable
-from regard.serve.engine.waiting import Item, Texts
+from regard.serve.engine.messages import Answers, Counted, Found, Pieces, Refused, Said
+from regard.serve.engine.waiting import Item
 
 
 class Miscounted(Exception):
     """A text whose pieces were guessed has more than its lane takes."""
 
 
-def deliver(items: Sequence[Item], said: Mapping[str, Any]) -> None:
+def deliver(items: Sequence[Item], said: Said) -> None:
     """Each text its answer; a request is answered with its last text, or with the first fault."""
-    answers = said.get("answers") or [{"failed": said.get("fault", "no answer")}] * len(items)
-    for (request, number), answer in zip(items, answers, strict=True):
+    answers = said.outcomes if isinstance(said, Answers) else [_failure(said)] * len(items)
+    for item, answer in zip(items, answers, strict=True):
+        request = item.request
         if request.answer.done():  # nobody waits for it
             continue
-        if "prediction" not in answer:
-            request.answer.set_exception(_fault(request.texts.before + request.places[number], answer))
+        if isinstance(answer, Refused):
+            request.answer.set_exception(_fault(item.place, answer))
             continue
-        request.found[number] = answer["prediction"]
+        request.found[item.number] = answer.prediction.prediction
         if None not in request.found:
             request.answer.set_result(cast(list[Prediction], request.found))
 
 
-def counted(texts: Texts, said: Iterable[Mapping[str, Any]]) -> tuple[dict[int, int], dict[int, Prediction]]:
+def counted(said: Iterable[Said], before: int) -> tuple[dict[int, Pieces], dict[int, Prediction]]:
     """The pieces of texts, as a model's process has counted them, and the answers of those that are only copied.
 
-    Both by the places of the texts. Raises the fault of the first that has one.
+    Both by the places of the texts. Raises the fault of the first that has one; `before` it the caller gave so many.
     """
-    found = [answer for one in said for answer in one.get("counted") or [{"failed": one.get("fault", "no answer")}]]
-    sizes, answers = dict[int, int](), dict[int, Prediction]()
+    found = [one for some in said for one in (some.outcomes if isinstance(some, Counted) else [_failure(some)])]
+    sizes, answers = dict[int, Pieces](), dict[int, Prediction]()
     for place, one in enumerate(found):
-        if "pieces" in one:
-            sizes[place] = one["pieces"]
-        elif "prediction" in one:
-            answers[place] = one["prediction"]
-        else:
-            raise _fault(texts.before + place, one)
+        match one:
+            case Pieces():
+                sizes[place] = one
+            case Found():
+                answers[place] = one.prediction.prediction
+            case Refused():
+                raise _fault(before + place, one)
     return sizes, answers
 
 
-def _fault(index: int, answer: Mapping[str, Any]) -> ServingError | Miscounted:
-    if "pieces" in answer:
-        return Miscounted()
-    if "long" in answer:
-        pieces, limit = answer["long"]
-        return TooLong(index, pieces, limit)
-    if "costly" in answer:
-        return TooCostly(*answer["costly"])
-    if "wrong" in answer:
-        return Unreadable(index, answer["wrong"])
-    return OutOfMemory(index) if "memory" in answer else Failed(index, answer["failed"])
+def _failure(said: Said) -> Refused:
+    return Refused("failed", getattr(said, "reason", "no answer"))
+
+
+_FAULTS: Mapping[str, Callable[[int, Any], ServingError | Miscounted]] = {
+    "pieces": lambda index, told: Miscounted(),
+    "long": lambda index, told: TooLong(index, *told),
+    "costly": lambda index, told: TooCostly(*told),
+    "wrong": Unreadable,
+    "memory": lambda index, told: OutOfMemory(index),
+    "failed": Failed,
+}
+
+
+def _fault(index: int, refused: Refused) -> ServingError | Miscounted:
+    return _FAULTS[refused.kind](index, refused.told)

@@ -1,18 +1,18 @@
 """The queues of an engine, by the length of texts."""
 
 import asyncio
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from regard.results import Prediction
 from regard.serve.engine.batcher import Batcher
-from regard.serve.engine.cost import PIECE, cost
+from regard.serve.engine.capacity import LANES, Limits, Watcher
 from regard.serve.engine.faults import ServingError, TooLate
-from regard.serve.engine.options import LANES, Limits, Watcher
+from regard.serve.engine.messages import Pieces
 from regard.serve.engine.pipe import Pipe
-from regard.serve.engine.waiting import Request, Texts
+from regard.serve.engine.questions import QuestionRow
+from regard.serve.engine.waiting import Request
 
 
 class Lanes:
@@ -72,19 +72,27 @@ class Lanes:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def answer(
-        self, texts: Texts, sizes: Mapping[int, int], until: float, *, guessed: bool = False
+        self,
+        question: QuestionRow,
+        sizes: Mapping[int, Pieces],
+        until: float,
+        *,
+        before: int = 0,
+        guessed: bool = False,
     ) -> dict[int, Prediction]:
-        """The predictions of those texts whose pieces are given, by place. Whoever stops waiting is not worked for.
+        """The predictions of those texts whose pieces are given, by place. Work of a cancelled caller is dropped.
 
+        `before` them the caller gave so many others.
         Where the pieces are `guessed` the model's process counts. Raises Miscounted if a text belongs to another lane.
         """
         loop = asyncio.get_running_loop()
         waits = list[tuple[Batcher, Request]]()
         for batcher in self.batchers:
-            places = [place for place, size in sizes.items() if lane_of(size) == batcher.lane]
+            places = [place for place, size in sizes.items() if lane_of(size.pieces) == batcher.lane]
             if places:
                 pieces = [sizes[place] for place in places]
-                request = Request(texts, places, pieces, loop.create_future(), loop.time(), guessed=guessed)
+                answer, now = loop.create_future(), loop.time()
+                request = Request(question, places, pieces, answer, now, before=before, guessed=guessed)
                 waits.append((batcher, request))
                 batcher.put(request)
         timer = loop.call_at(until, _expire, [request for _, request in waits])
@@ -104,18 +112,6 @@ class Lanes:
 def lane_of(size: int) -> int:
     """Which of LANES is for a text that costs so many pieces."""
     return next(lane for lane, each in enumerate(LANES) if size <= each.pieces)
-
-
-def guessed(texts: Texts) -> int | None:
-    """About how many pieces a short text costs that comes alone; None for any other.
-
-    The model's process counts again: a text of more than the shortest lane takes comes back.
-    """
-    options = texts.options
-    if len(texts.sources) > 1 or texts.targets is not None or options.prefix or options.glossary:
-        return None
-    size = cost(options, [math.ceil(len(texts.sources[0].encode(errors="replace")) / PIECE)], given=False)
-    return size if size <= LANES[0].pieces else None
 
 
 def _expire(requests: Sequence[Request]) -> None:

@@ -1,4 +1,4 @@
-"""The server's end of a model's process."""
+"""The server's end of a model's process, which tells twice a second how far its batches are."""
 
 import asyncio
 from collections.abc import Mapping
@@ -9,16 +9,59 @@ from typing import Any
 
 from regard.errors import RegardError
 from regard.serve.engine import process as processes
-from regard.serve.engine.options import BEAT, Limits
-from regard.serve.engine.pulse import Pulse
-from regard.serve.engine.wire import HEAD, heard, packed
+from regard.serve.engine.capacity import BEAT, Limits
+from regard.serve.engine.messages import HEAD, Beat, Fault, Job, Loaded, Message, Said, Warm, Warmed, heard, packed
 
 PATIENCE = 2.0  # seconds that a process gets to end by itself
+LEAST_CPU = 0.01  # of a beat's time: a process that uses less is waiting for something
 LARGE = 100_000  # bytes of a message that is read in a thread of its own, so that nobody else waits meanwhile
 
 
 class Gone(Exception):  # as StopIteration, it tells of an end
     """The process has ended, or does not answer."""
+
+
+class Pulse:
+    """What was heard of a process. Time is counted in beats of our own: a server that stood still has missed none.
+
+    A batch may take as long as it likes while it comes on step by step. One whose steps are long shows by the time of
+    the processor that it is at work; one that shows neither for `idle_after` seconds hangs.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._missed = self._idle = 0  # beats in succession
+        self._still: dict[str, int] = {}  # beats for which a batch has made no step
+        self._steps: dict[str, int] = {}  # as of the last beat
+        self._cpu = 0.0
+        self._armed = False  # what loads tells nothing
+
+    def begin(self) -> None:
+        """The process has loaded its model: from now on it tells."""
+        self._armed = True
+
+    def hear(self, said: Beat) -> None:
+        """A sign of life."""
+        self._missed, self._armed = 0, True
+        steps, cpu = said.steps, said.cpu
+        same = {name for name, count in steps.items() if self._steps.get(name) == count}
+        self._still = {name: self._still.get(name, 0) + 1 for name in same}
+        waits = same and len(same) == len(steps) and cpu - self._cpu < LEAST_CPU * BEAT
+        self._idle = self._idle + 1 if waits else 0
+        self._steps, self._cpu = steps, cpu
+
+    def fault(self) -> str | None:
+        """Called once a beat: what is wrong with it."""
+        self._missed += self._armed
+        limits = self.limits
+        for beats, most, what in (
+            (self._missed - 1, limits.silent_after, "no sign of life"),
+            (self._idle, limits.idle_after, "a batch that neither goes on nor works"),
+            (max(self._still.values(), default=0), limits.stuck_after, "a batch that does not go on"),
+        ):
+            if beats * BEAT >= most:
+                return f"{what} for {most:g} seconds"
+        return None
 
 
 class Pipe:
@@ -29,13 +72,13 @@ class Pipe:
     ) -> None:
         self.process, self._reader, self._writer, self._pulse = process, reader, writer, Pulse(limits)
         self._end = "it ended"
-        self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._answers: dict[int, asyncio.Future[Said]] = {}
         self._numbers = count()
         self._reading = asyncio.create_task(self._read(), name=f"answers of process {process.pid}")
         self._watching = asyncio.create_task(self._watch(), name=f"pulse of process {process.pid}")
 
     @classmethod
-    async def open(cls, job: Mapping[str, Any], limits: Limits) -> "tuple[Pipe, dict[str, Any]]":
+    async def open(cls, job: Job, limits: Limits) -> "tuple[Pipe, Mapping[str, Mapping[str, Any]]]":
         """Starts a process, which loads the run → what it tells of the model. Raises RegardError if it cannot."""
         process, ours = await processes.start()
         pipe = cls(process, *await asyncio.open_connection(sock=ours), limits)
@@ -44,18 +87,18 @@ class Pipe:
                 found = await pipe.ask(job)
         except TimeoutError:
             await pipe.close(0.0)
-            raise RegardError(f"{job['run']}: was not loaded within {limits.load_within:g} seconds") from None
+            raise RegardError(f"{job.run}: was not loaded within {limits.load_within:g} seconds") from None
         except Gone:
             await pipe.close()
-            raise RegardError(f"{job['run']}: the process of the model ended with code {process.exitcode}") from None
+            raise RegardError(f"{job.run}: the process of the model ended with code {process.exitcode}") from None
         except asyncio.CancelledError:
             await pipe.close(0.0)
             raise
-        if "fault" in found:
+        if not isinstance(found, Loaded):
             await pipe.close()
-            raise RegardError(found["fault"])
+            raise RegardError(found.reason if isinstance(found, Fault) else "the model was not loaded")
         pipe._pulse.begin()
-        return pipe, found
+        return pipe, found.cards
 
     @property
     def alive(self) -> bool:
@@ -64,16 +107,17 @@ class Pipe:
 
     async def warm(self) -> float:
         """Lets the process do what it does only once → pieces per second. Raises Gone if it ends."""
-        return float((await self.ask({"warm": True}))["speed"])
+        said = await self.ask(Warm())
+        return said.speed if isinstance(said, Warmed) else 0.0
 
-    async def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Raises Gone if the process ends before it has answered."""
-        number = next(self._numbers)
+    async def ask(self, message: Message) -> Said:
+        """The answer to a message, by its number. Raises Gone if the process ends before it has answered."""
+        message.number = number = next(self._numbers)
         if self._reading.done():
             raise Gone(self._end)
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
         try:
-            self._writer.write(packed({**message, "number": number}))
+            self._writer.write(packed(message))
             await self._writer.drain()
             return await answer
         except ConnectionError as error:
@@ -81,7 +125,7 @@ class Pipe:
         finally:
             del self._answers[number]
 
-    def tell(self, message: Mapping[str, Any]) -> None:
+    def tell(self, message: Message) -> None:
         """What has no answer."""
         if not self._reading.done():
             self._writer.write(packed(message))
@@ -118,10 +162,10 @@ class Pipe:
                 size = int.from_bytes(await self._reader.readexactly(HEAD), "big")
                 body = await self._reader.readexactly(size)
                 said = heard(body) if size < LARGE else await asyncio.to_thread(heard, body)
-                if "steps" in said:
+                if isinstance(said, Beat):
                     self._pulse.hear(said)
                     continue
-                answer = self._answers.get(said["number"])
+                answer = self._answers.get(-1 if said.number is None else said.number)
                 if answer is not None and not answer.done():
                     answer.set_result(said)
         except (asyncio.IncompleteReadError, ConnectionError):

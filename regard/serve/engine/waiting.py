@@ -5,45 +5,34 @@ import heapq
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from regard.results import Prediction
-from regard.serve.engine.options import Options
+from regard.serve.engine.messages import Pieces
+from regard.serve.engine.questions import SHORT, QuestionRow
 
-SHORT = 40  # pieces: texts up to here are alike, whatever their lengths
-ALIKE = 3  # as are longer ones whose lengths differ by no more than this factor
-
-
-class Texts(NamedTuple):
-    """What one caller gives at a time."""
-
-    sources: Sequence[str]
-    targets: Sequence[str] | None  # None: to be translated
-    options: Options
-    before: int = 0  # texts of the same caller that came earlier
+ALIKE = 3  # texts above SHORT may share a batch whose lengths differ by no more than this factor
 
 
 @dataclass(eq=False)
 class Request:
-    """Those texts of one caller that wait together; the caller waits for all of them."""
+    """Texts of one caller's question that wait together; the caller waits for all of them."""
 
-    texts: Texts
-    places: Sequence[int]  # of those that wait here, among the texts
-    sizes: Sequence[int]  # what each costs, in pieces
+    question: QuestionRow
+    places: Sequence[int]  # of those that wait here, among the texts of the question
+    sizes: Sequence[Pieces]  # what each costs
     answer: "asyncio.Future[list[Prediction]]"
     arrived: float = 0.0  # seconds, as the event loop counts them
+    before: int = field(default=0, kw_only=True)  # texts of the same caller that came earlier
     guessed: bool = field(default=False, kw_only=True)  # whether nobody has counted the pieces yet
+    kind: QuestionRow = field(init=False)  # requests of one kind may share a batch
     found: list[Prediction | None] = field(init=False)
     waiting: "deque[int]" = field(init=False)  # numbers, among the places, of the texts that no batch has taken yet
 
     def __post_init__(self) -> None:
+        self.kind = self.question.of(())
         self.found = [None] * len(self.places)
         self.waiting = deque(range(len(self.places)))
-
-    @property
-    def kind(self) -> tuple[Options, bool]:
-        """Requests of one kind may share a batch."""
-        return self.texts.options, self.texts.targets is None
 
 
 class Item(NamedTuple):
@@ -55,18 +44,22 @@ class Item(NamedTuple):
     @property
     def size(self) -> int:
         """In pieces, its end included."""
-        return self.request.sizes[self.number] + 1
+        return self.request.sizes[self.number].pieces + 1
 
     @property
-    def source(self) -> str:
-        """What is to be translated."""
-        return self.request.texts.sources[self.request.places[self.number]]
+    def encoded(self) -> Any:
+        """Its pieces, where they have been counted."""
+        return self.request.sizes[self.number].encoded
 
     @property
-    def target(self) -> str | None:
-        """What is given as its translation."""
-        targets = self.request.texts.targets
-        return None if targets is None else targets[self.request.places[self.number]]
+    def place(self) -> int:
+        """Its place among all that its caller has given."""
+        return self.request.before + self.request.places[self.number]
+
+    @property
+    def text(self) -> Any:
+        """The text, as the question has it."""
+        return self.request.question.texts[self.request.places[self.number]]
 
 
 class Waiting:

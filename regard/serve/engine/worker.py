@@ -1,4 +1,4 @@
-"""The process of a model: messages come in and answers go out on a socket, as `wire` has them.
+"""The process of a model: messages come in and answers go out on a socket.
 
 Several batches at a time, a thread each: small products gain less from a second thread than a second batch does, and
 on a busy machine threads that wait for each other are many times slower. Long texts and short ones have threads of
@@ -12,14 +12,14 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 from queue import SimpleQueue
 from socket import socket
 from threading import Event, Lock, Thread
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import torch
 
@@ -27,11 +27,32 @@ from regard.decoding import Unwanted
 from regard.errors import RegardError
 from regard.ops.memory import release_memory
 from regard.results import Prediction, as_line
-from regard.serve.engine.answering import Answered, Answering, Refused, line_of
-from regard.serve.engine.core_scheduler import CoreScheduler, CoreTime
-from regard.serve.engine.options import BEAT, LANES, Options
-from regard.serve.engine.wire import HEAD, packed, to_plain, unpacked
-from regard.serve.engine.work import Work
+from regard.serve.engine.answering import Answering, Counted, line_of
+from regard.serve.engine.capacity import BEAT, LANES
+from regard.serve.engine.core_scheduler import CoreScheduler, CoreTime, Work
+from regard.serve.engine.messages import (
+    HEAD,
+    Answers,
+    Asked,
+    Batch,
+    Beat,
+    Carried,
+    Count,
+    Fault,
+    Found,
+    Job,
+    Leave,
+    Loaded,
+    Message,
+    Pieces,
+    Refused,
+    Warm,
+    Warmed,
+    packed,
+    unpacked,
+)
+from regard.serve.engine.messages import Counted as Counts
+from regard.serve.engine.questions import Predict
 
 SWITCH = 0.001  # seconds that a thread of Python goes on while others wait
 FAULT = 2  # exit code of a run that cannot be served
@@ -40,8 +61,7 @@ IDLE_BEATS = 10  # without a batch: then memory is given back
 
 _LOG = logging.getLogger("regard.serve")
 
-Message = dict[str, Any]
-Say = Callable[[Mapping[str, Any]], None]
+Say = Callable[[Message], None]
 
 
 def main(server: socket) -> int:
@@ -51,7 +71,7 @@ def main(server: socket) -> int:
     out, lock = server.makefile("wb"), Lock()
     os.dup2(2, 1)  # what a library prints belongs to the log, not on the server's stdout
 
-    def say(message: Mapping[str, Any]) -> None:
+    def say(message: Message) -> None:
         with lock:
             out.write(packed(message))
             out.flush()
@@ -68,21 +88,20 @@ def serve(given: BinaryIO, say: Say) -> int:
     _tell_of_compiling()
     sys.setswitchinterval(SWITCH)
     job = _next(given)
-    if job is None:
+    if not isinstance(job, Job):
         return 0
     try:
-        how = {name: job[name] for name in ("batch_tokens", "changes")}
-        answering, info = Answering.load(Path(job["run"]), **how)
+        answering, cards = Answering.load(Path(job.run), batch_tokens=job.batch_tokens, changes=job.changes)
     except RegardError as error:
-        say({"number": job["number"], "fault": str(error)})
+        say(Fault(number=job.number, reason=str(error)))
         return FAULT
     except OSError as error:
-        fault = f"{error.filename or job['run']}: {error.strerror or error}"
-        say({"number": job["number"], "fault": fault})
+        fault = f"{error.filename or job.run}: {error.strerror or error}"
+        say(Fault(number=job.number, reason=fault))
         return FAULT
     rehearse(answering)
-    say({**info, "number": job["number"]})
-    with Desk(answering, job["threads"], say) as desk:
+    say(Loaded(number=job.number, cards=cards))
+    with Desk(answering, job.threads, say) as desk:
         while (message := _next(given)) is not None:
             desk.hear(message)
     return 0
@@ -109,30 +128,39 @@ class Desk:
         self._ended.set()
         self._heart.join()
 
-    def hear(self, message: Message) -> None:
+    def hear(self, message: Asked | Fault) -> None:
         """Counts, notes who has left, or hands a batch to a thread."""
-        if "leave" in message:
-            if (work := self._works.get(message["batch"])) is not None:
-                work.leave(message["leave"])
-        elif "count" in message:
-            self.say({**count(self.answering, message), "number": message.get("number")})
-        else:
-            work = Work(CoreTime(self._scheduler, message.get("lane", 0)))
-            self._works[name := str(message.get("batch"))] = work
-            self._pool.submit(self._answer, name, work, message)
+        match message:
+            case Leave():
+                if (work := self._works.get(message.batch)) is not None:
+                    work.leave(message.rows)
+            case Count():
+                self._reply(message, count(self.answering, message))
+            case Batch() | Warm():
+                name, lane = (message.name, message.lane) if isinstance(message, Batch) else ("warm", 0)
+                self._works[name] = work = Work(CoreTime(self._scheduler, lane))
+                self._pool.submit(self._answer, name, work, message)
+            case _:
+                self._reply(message, Fault(reason="no message"))
 
-    def _answer(self, name: str, work: Work, message: Message) -> None:
+    def _reply(self, message: Message, reply: Message) -> None:
+        reply.number = message.number
+        self.say(reply)
+
+    def _answer(self, name: str, work: Work, message: Batch | Warm) -> None:
         answering = self._free.get()
+        told: Answers | Warmed | Fault
         try:
             with work.core_time:
                 told = answer(answering, message, work)
         except BaseException as error:  # whatever ends this thread, those who wait are told
             _LOG.exception("a thread of the model was ended")
-            told = {"fault": type(error).__name__}
+            told = Fault(reason=type(error).__name__)
         finally:
             self._free.put(answering)
             self._works.pop(name, None)
-        self.say({**told, "number": message.get("number"), "seconds": work.core_time.seconds})
+        told.seconds = work.core_time.seconds
+        self._reply(message, told)
 
     def _beat(self) -> None:
         """Until the end, or until the server is gone. What batches have left in memory is returned after a while."""
@@ -143,48 +171,40 @@ class Desk:
             if idle == IDLE_BEATS:
                 release_memory()
             try:
-                self.say({"steps": steps, "cpu": time.process_time()})
+                self.say(Beat(steps=steps, cpu=time.process_time()))
             except ConnectionError:
                 return
 
 
-def count(answering: Answering, message: Message) -> Message:
-    """A message → how many pieces each of its texts costs, or its answer where it is only copied."""
+def count(answering: Answering, message: Count) -> Counts | Fault:
+    """How many pieces each text of a question costs, or its answer where it is only copied."""
     try:
-        options = Options(**message.get("options", {}))
-        found = answering.along(options.route).count(message["count"], message["targets"], options)
+        found = answering.along(message.question.route).count(message.question)
     except Exception as error:
         _LOG.exception("texts could not be counted")
-        return {"fault": line_of(error)}
-    return {"counted": [_size(one) for one in found]}
+        return Fault(reason=line_of(error))
+    return Counts(outcomes=[_outcome(one) for one in found])
 
 
-def _size(found: int | Prediction | Refused) -> Message:
+def _outcome(found: Counted | Prediction | Refused) -> Pieces | Found | Refused:
     if isinstance(found, Refused):
-        return {found.kind: found.told}
-    return {"pieces": found} if isinstance(found, int) else {"prediction": to_plain(found)}
+        return found
+    return Pieces(*found) if isinstance(found, Counted) else Found(Carried(found))
 
 
-def answer(answering: Answering, message: Message, unwanted: Unwanted = frozenset) -> Message:
-    """A message → what is said to it. What is no request is told, and the process lives on."""
+def answer(answering: Answering, message: Batch | Warm, unwanted: Unwanted = frozenset) -> Answers | Warmed | Fault:
+    """The answer to a message. A fault is told, and the process lives on."""
     try:
-        if message.get("warm"):
-            return warm(answering)
-        sources, targets = message["sources"], message["targets"]
-        options = Options(**message["options"])
-        answering = answering.along(options.route)
-        if targets is None and (most := message.get("most")) is not None:
-            done = answering.predict_short(sources, most, options, unwanted)
-        elif targets is None:
-            done = answering.predict(sources, options, unwanted)
-        elif options.word is None:
-            done = answering.force(sources, targets, options, unwanted)
-        else:
-            done = answering.rewrite(sources, targets, options.word, options.n_best, unwanted)
+        if isinstance(message, Warm):
+            return Warmed(speed=warm(answering))
+        done = answering.answer(message.question, message.most, unwanted, message.encoded)
     except Exception as error:  # a fault in one request must not take the others' model away
         _LOG.exception("a batch could not be answered")
-        return {"fault": line_of(error)}
-    return _told(done)
+        return Fault(reason=line_of(error))
+    answers: dict[int, Found | Refused] = {row: Found(Carried(one)) for row, one in done.found.items()}
+    answers |= done.refused
+    outcomes = [answers[row] for row in sorted(answers)]
+    return Answers(outcomes=outcomes, sizes=list(done.sizes), out_of_memory=done.out_of_memory)
 
 
 def _tell_of_compiling() -> None:
@@ -199,41 +219,31 @@ def _tell_of_compiling() -> None:
 def rehearse(answering: Answering) -> None:
     """Ask once for all that takes compiled code of its own, which is compiled now and never inside a request."""
     task = answering.predictor.task
-    few = as_line(task.vocabularies[name].spread(1) for name in task.inputs)
-    answering.predict([few], Options())
+    few = (as_line(task.vocabularies[name].spread(1) for name in task.inputs),)
+    answering.answer(Predict(few))
     if task.answer.written:
-        answering.predict([few], Options(n_best=2))
-        answering.predict([few], Options(prefix=task.vocabularies[task.last].spread(1)))
+        answering.answer(Predict(few, n_best=2))
+        answering.answer(Predict(few, prefix=task.vocabularies[task.last].spread(1)))
 
 
-def warm(answering: Answering) -> dict[str, float]:
+def warm(answering: Answering) -> float:
     """First answers cost more than later ones: memory, kernels. → source pieces per second, at best."""
     task, speed, start = answering.predictor.task, 0.0, time.perf_counter()
     for count, pieces in product(WARM_TEXTS, WARM_PIECES):
-        texts = [as_line(task.vocabularies[name].spread(pieces) for name in task.inputs)] * count
-        size = sum(found for found in answering.count(texts) if isinstance(found, int))
+        question = Predict((as_line(task.vocabularies[name].spread(pieces) for name in task.inputs),) * count)
+        size = sum(found.pieces for found in answering.count(question) if isinstance(found, Counted))
         before = time.perf_counter()
         if before - start > WARM_SECONDS:
             break
-        answering.predict(texts, Options())
+        answering.answer(question)
         speed = max(speed, size / (time.perf_counter() - before))
     few = as_line(task.vocabularies[name].spread(1) for name in task.inputs)
-    answering.predict([few], Options(explain=True))
-    return {"speed": speed}
+    answering.answer(Predict((few,), explain=True))
+    return speed
 
 
-def _told(done: Answered) -> Message:
-    answers: dict[int, Message] = {row: {"prediction": to_plain(one)} for row, one in done.found.items()}
-    answers |= {row: {one.kind: one.told} for row, one in done.refused.items()}
-    return {
-        "answers": [answers[row] for row in sorted(answers)],
-        "sizes": done.sizes,
-        "out_of_memory": done.out_of_memory,
-    }
-
-
-def _next(given: BinaryIO) -> Message | None:
-    """The next message, None when there is none to come. One that cannot be read is as empty."""
+def _next(given: BinaryIO) -> Asked | Fault | None:
+    """The next message, None when there is none to come. In place of one that cannot be read comes a fault."""
     head = given.read(HEAD)
     if len(head) < HEAD:
         return None
@@ -243,5 +253,5 @@ def _next(given: BinaryIO) -> Message | None:
         return None
     try:
         return unpacked(body)
-    except (ValueError, RecursionError):
-        return {}
+    except ValueError:
+        return Fault(reason="no message")

@@ -1,8 +1,7 @@
 """What translations leave out: by known translations, by what words looked at; the warning, and a run's command."""
 
-import json
-
 import pytest
+from engines import sent
 from small_runs import PAIRS, SMALL, regard, unsaid, write_texts
 
 from regard.errors import CheckpointError
@@ -12,7 +11,6 @@ from regard.explain.page import to_json
 from regard.predictor import load
 from regard.registry import Choice
 from regard.results import DocumentPrediction, Explanation, TextPrediction
-from regard.serve.engine.wire import from_plain, to_plain
 from regard.statistical.translations import Translations
 
 COUNTS = {
@@ -93,7 +91,7 @@ def test_a_server_tells_them_too(folder):
     """Between its processes, and in the `details` of an answer under /v1."""
     given = TextPrediction("Two dogs", "Hunde", 0.0)
     [one] = checked([given], ADEQUACIES.build(Choice("lexicon"), folder), lambda some: some)
-    assert from_plain(json.loads(json.dumps(to_plain(one)))) == one
+    assert sent(one) == one
     [answer] = to_json([one])["predictions"]
     assert answer["details"]["warning"] == one.warning
     assert answer["details"]["uncovered"] == [{"word": "Two", "place": [0, 3]}]

@@ -65,13 +65,13 @@ def test_what_became_of_the_terms_of_a_file(client):
         {"source": "World", "targets": ["Erde"], "found": 1, "used": 0},
     ]
     assert found["warnings"] == ["World: lacks World"]
-    [*_, (_, options)] = client.app.service.engines["en-de"].asked
-    assert options.glossary == ("World\tErde", "Hello\tHallo|Servus")
+    [*_, question] = client.app.service.engines["en-de"].asked
+    assert question.glossary == ("World\tErde", "Hello\tHallo|Servus")
 
 
 def test_numbers_of_a_file_are_kept_and_invented_ones_told(client, monkeypatch):
     engine = client.app.service.engines["en-de"]
-    monkeypatch.setattr(engine, "say", lambda text: f"{text} x77")
+    monkeypatch.setattr(engine, "say", lambda text, route: f"{text} x77")
     found = ask(client, data="It is -5 °C\n".encode()).json()
     assert client.get(found["translatedFileUrl"]).text.startswith("It is -5 °C x77")
     assert len(found["warnings"]) == 1 and "'x77'" in found["warnings"][0]

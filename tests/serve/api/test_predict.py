@@ -5,7 +5,7 @@ from known_engine import KnownClassifier, pairs, served
 
 from regard.explain.page import to_json
 from regard.serve.api import models
-from regard.serve.engine import Busy, Options, TooLong, Unreadable
+from regard.serve.engine import Busy, Predict, TooLong, Unreadable
 from regard.serve.security.keys import Keys
 from regard.serve.settings import Settings
 
@@ -40,25 +40,25 @@ def test_labels_with_their_probabilities(client):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "options"),
+    ("wanted", "question"),
     [
-        ({}, Options(1)),
-        ({"explain": True}, Options(1, explain=True)),
-        ({"maps": True}, Options(1, explain=True, maps=True)),
+        ({}, Predict(("a fine film",))),
+        ({"explain": True}, Predict(("a fine film",), explain=True)),
+        ({"maps": True}, Predict(("a fine film",), explain=True, maps=True)),
     ],
 )
-def test_what_a_model_is_asked_for(client, engine, wanted, options):
+def test_what_a_model_is_asked_for(client, engine, wanted, question):
     found = ask(client, texts=["a fine film"], **wanted).json()["predictions"]
-    assert engine.asked == [(["a fine film"], options)]
-    assert found == to_json([engine._predict("a fine film", "", options)])["predictions"]
-    assert (found[0]["explanation"] is not None) is options.explain
+    assert engine.asked == [question]
+    assert found == to_json([engine._predict("a fine film", "", question)])["predictions"]
+    assert (found[0]["explanation"] is not None) is question.explain
 
 
 def test_several_texts_of_a_model_that_writes(client):
     writer = client.app.service.engines["en-de"]
     writer.asked.clear()
     assert ask(client, model="en-de", texts=["yes"], n_best=3).status_code == 200
-    assert writer.asked == [(["yes"], Options(3))]
+    assert writer.asked == [Predict(("yes",), n_best=3)]
 
 
 def test_examples_by_column(client):
@@ -66,7 +66,7 @@ def test_examples_by_column(client):
     entailment.asked.clear()
     example = {"second": "a\tcat", "first": "fine dog"}
     found = ask(client, model="entailment", examples=[example], explain=True).json()
-    assert entailment.asked == [(["fine dog\ta cat"], Options(1, explain=True))]
+    assert entailment.asked == [Predict(("fine dog\ta cat",), explain=True)]
     [one] = found["predictions"]
     assert one["explanation"]["columns"]["second"]["words"][1] == {"text": "cat", "pieces": [1]}
     assert [(each["queries"], each["keys"]) for each in one["explanation"]["maps"]] == [("", "first"), ("", "second")]

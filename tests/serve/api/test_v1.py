@@ -11,7 +11,7 @@ from known_engine import KnownEngine, pairs, served
 
 from regard.explain.page import to_json
 from regard.serve.api import models, v1
-from regard.serve.engine import Options
+from regard.serve.engine import Alternatives, Pair, Predict
 from regard.serve.security.keys import Keys
 from regard.serve.settings import Settings
 
@@ -71,26 +71,28 @@ def test_sentences_in_their_places(client):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "options"),
+    ("wanted", "question"),
     [
-        ({}, Options(1)),
-        ({"n_best": 3}, Options(3)),
-        ({"explain": True}, Options(1, explain=True)),
-        ({"maps": True, "n_best": 2}, Options(2, explain=True, maps=True)),
+        ({}, Predict(("Hello",))),
+        ({"n_best": 3}, Predict(("Hello",), n_best=3)),
+        ({"explain": True}, Predict(("Hello",), explain=True)),
+        ({"maps": True, "n_best": 2}, Predict(("Hello",), n_best=2, explain=True, maps=True)),
     ],
 )
-def test_what_the_engine_is_asked_for(client, engine, wanted, options):
+def test_what_the_engine_is_asked_for(client, engine, wanted, question):
     found = ask(client, q="Hello", source="en", target="de", **wanted).json()
-    assert engine.asked == [(["Hello"], options)]
+    assert engine.asked == [question]
     [sentence] = found["texts"][0]["sentences"]
-    assert [other["text"] for other in sentence["alternatives"]] == [f"Hallo {n}" for n in range(1, options.n_best)]
-    assert (sentence["explanation"] is not None) is options.explain
-    assert bool(sentence["explanation"] and sentence["explanation"]["maps"]) is options.maps
+    assert [other["text"] for other in sentence["alternatives"]] == [f"Hallo {n}" for n in range(1, question.n_best)]
+    assert (sentence["explanation"] is not None) is question.explain
+    assert bool(sentence["explanation"] and sentence["explanation"]["maps"]) is question.maps
 
 
 def test_it_is_written_as_the_page_reads_it(client, engine):
     [sentence] = ask(client, q="Hello World", source="en", target="de", maps=True).json()["texts"][0]["sentences"]
-    [prediction] = to_json([engine._predict("Hello World", "de:Hello de:World", Options(1, True, True))])["predictions"]
+    [prediction] = to_json(
+        [engine._predict("Hello World", "de:Hello de:World", Predict((), n_best=1, explain=True, maps=True))]
+    )["predictions"]
     assert sentence.pop("translation") == "de:Hello de:World"
     assert sentence == {"before": "", "after": "", **json.loads(json.dumps(prediction))}
 
@@ -165,14 +167,14 @@ def test_a_given_translation_is_explained_by_a_method(client):
 def test_methods_are_asked_for_once_each_beside_what_was_looked_at(client, engine):
     fields = {"source_text": "Hello World", "target_text": "Hallo Welt", "source": "en", "target": "de"}
     assert ask(client, "/v1/explain", **fields, reasons=["lrp", "saliency", "lrp"]).status_code == 200
-    assert (engine.asked[-1][1].by, engine.asked[-1][1].reasons) == ("", ("lrp", "saliency"))
+    assert (engine.asked[-1].by, engine.asked[-1].reasons) == ("", ("lrp", "saliency"))
 
 
 def test_steps_of_a_search_are_told_when_they_are_asked_for(client, engine):
     fields = {"source_text": "Hello World", "target_text": "Hallo Welt", "source": "en", "target": "de"}
     for steps in (True, False):
         assert ask(client, "/v1/explain", **fields, steps=steps).status_code == 200
-        assert engine.asked[-1][1].steps is steps
+        assert engine.asked[-1].steps is steps
 
 
 def test_as_a_page(client):
@@ -307,7 +309,7 @@ def test_models(client):
 def test_other_words_in_place_of_one(client, engine):
     fields = {"source_text": "Hello you there", "target_text": "Hallo du da", "source": "en", "target": "de"}
     found = ask(client, "/v1/alternatives", **fields, word=1, count=2).json()
-    assert engine.asked == [(["Hello you there"], Options(2, explain=True, word=1))]
+    assert engine.asked == [Alternatives((Pair("Hello you there", "Hallo du da"),), word=1, count=2)]
     assert (found["model"], found["source"], found["target"]) == ("en-de", "en", "de")
     assert [(one["word"], one["probability"]) for one in found["alternatives"]] == [("du0", 0.3679), ("du1", 0.3679)]
     first = found["alternatives"][0]
@@ -356,13 +358,14 @@ def test_terms_and_prefixes_go_to_the_engine(client, engine):
     found = ask(client, q="Hello. World!", source="en", target="de", glossary=terms, target_prefix="Ser").json()
     lines = ("Hello\tHallo|Servus",)
     assert engine.asked == [
-        (["Hello."], Options(glossary=lines, prefix="Ser")), (["World!"], Options(glossary=lines)),
-    ]  # fmt: skip
+        Predict(("Hello.",), glossary=lines, prefix="Ser"),
+        Predict(("World!",), glossary=lines),
+    ]
     assert [one["source"] for one in found["texts"][0]["sentences"]] == ["Hello.", "World!"]
     engine.asked.clear()
     texts = ["Hello", "World", "Good morning!"]
     found = ask(client, q=texts, source="en", target="de", target_prefix=["", "W", ""]).json()
-    assert engine.asked == [(["Hello", "Good morning!"], Options()), (["World"], Options(prefix="W"))]
+    assert engine.asked == [Predict(("Hello", "Good morning!")), Predict(("World",), prefix="W")]
     assert [one["translatedText"] for one in found["texts"]] == ["Hallo", "Welt", "Guten Morgen!"]
 
 

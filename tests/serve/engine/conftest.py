@@ -1,7 +1,7 @@
 """A tiny run, an event loop for a whole module, and a model that answers when a test lets it."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,12 @@ import pytest
 from engines import Model, Models, tiny_run_in, until
 
 from regard.serve.engine import Engine, Limits
+from regard.serve.engine.answering import Answering
+from regard.serve.engine.messages import Job
 from regard.serve.engine.pipe import Pipe
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
-INFO = {"source": "en", "target": "de", "pieces": 9, "translates": True, "given": ["source"]}
+CARD = {"languages": ["en", "de"], "pieces": 9, "answers": "text", "given": ["source"], "task": "translation"}
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +35,10 @@ def models(monkeypatch) -> Models:
     """Every model that an engine opens, in turn."""
     opened = Models()
 
-    async def opening(job: Mapping[str, Any], limits: Limits) -> tuple[Model, dict[str, Any]]:
+    async def opening(job: Job, limits: Limits) -> tuple[Model, dict[str, Any]]:
         await opened.door.wait()
         opened.append(Model())
-        return opened[-1], dict(INFO)
+        return opened[-1], {"": dict(CARD)}
 
     monkeypatch.setattr(Pipe, "open", opening)
     monkeypatch.setattr("regard.serve.engine.engine.FIRST_PAUSE", 0.0)
@@ -51,3 +53,10 @@ def engine(run: Run, models: Models) -> Iterator[Engine]:
     run(until(lambda: found.ready))
     yield found
     run(found.stop())
+
+
+@pytest.fixture
+def answering(tiny_run: Path) -> Answering:
+    """The run, loaded."""
+    found, _ = Answering.load(tiny_run, batch_tokens=8192)
+    return found

@@ -6,26 +6,34 @@ from functools import partial
 
 import pytest
 import torch
+from engines import pairs_of
 from small_runs import PAIRS
 
 from regard.attention import recording
-from regard.documents.glossary import Glossary
 from regard.errors import CheckpointError
 from regard.predictor import load
 from regard.registry import Choice
-from regard.serve.engine.answering import Answering, Refused
+from regard.serve.engine.answering import Answering
 from regard.serve.engine.lanes import lane_of
-from regard.serve.engine.options import Options
-from regard.serve.engine.wire import HEAD, from_plain, packed, unpacked
-from regard.serve.engine.worker import answer, count, serve, warm
+from regard.serve.engine.messages import (
+    HEAD,
+    Batch,
+    Beat,
+    Count,
+    Fault,
+    Found,
+    Job,
+    Pieces,
+    Refused,
+    Warm,
+    heard,
+    packed,
+    unpacked,
+)
+from regard.serve.engine.questions import Alternatives, Explain, Predict
+from regard.serve.engine.worker import answer, count, serve
 
 TEXTS = ["a dog runs", "", "two cats", "yes"]
-
-
-@pytest.fixture
-def answering(tiny_run):
-    found, _ = Answering.load(tiny_run, batch_tokens=8192)
-    return found
 
 
 def predictions(done):
@@ -34,13 +42,19 @@ def predictions(done):
     return [done.found[row] for row in sorted(done.found)]
 
 
+def pieces(counted):
+    """What each text costs; of others why there is no answer, or the answer."""
+    return [getattr(one, "pieces", one) for one in counted]
+
+
 def texts_of(done):
     return {row: one.text for row, one in done.found.items()}
 
 
 def test_what_is_told_of_a_model(tiny_run):
-    _, info = Answering.load(tiny_run, batch_tokens=8192)
-    assert (info["source"], info["target"], info["search"], info["pieces"]) == ("en", "de", "beam", 1023)
+    _, cards = Answering.load(tiny_run, batch_tokens=8192)
+    info = cards[""]
+    assert (info["languages"], info["search"], info["pieces"]) == (["en", "de"], "beam", 1023)
     assert info["layers"] == {"encoder": 1, "decoder": 1}
     assert (info["attention"], info["heads"], len(info["sha256"])) == ("scaled_dot", 4, 64)
     assert info["parameters"] == sum(one.numel() for one in load(tiny_run).model.parameters())
@@ -48,7 +62,7 @@ def test_what_is_told_of_a_model(tiny_run):
 
 def test_it_answers_as_the_predictor_does(tiny_run, answering):
     predictor = load(tiny_run)
-    done = answering.predict(TEXTS, Options(explain=True, maps=True))
+    done = answering.answer(Predict(TEXTS, explain=True, maps=True))
     assert predictions(done) == predictor.predict(TEXTS, explain=True)
     assert done.out_of_memory == 0
 
@@ -56,14 +70,14 @@ def test_it_answers_as_the_predictor_does(tiny_run, answering):
 def test_terms_that_a_search_cannot_keep_are_refused(tiny_run):
     """As a request that is wrong, not as a fault of the server."""
     answering, _ = Answering.load(tiny_run, batch_tokens=8192, changes=["decoding.search=sampling"])
-    done = answering.predict(["a dog runs"], Options(glossary=("dog\tHund",)))
+    done = answering.answer(Predict(["a dog runs"], glossary=("dog\tHund",)))
     assert done.refused == {0: Refused("wrong", "decoding.search: cannot keep terms and prefixes (--search beam)")}
 
 
 def test_maps_go_along_only_when_they_are_wanted(answering):
-    (plain,) = predictions(answering.predict(["yes"], Options()))
-    (told,) = predictions(answering.predict(["yes"], Options(explain=True)))
-    (whole,) = predictions(answering.predict(["yes"], Options(maps=True)))
+    (plain,) = predictions(answering.answer(Predict(["yes"])))
+    (told,) = predictions(answering.answer(Predict(["yes"], explain=True)))
+    (whole,) = predictions(answering.answer(Predict(["yes"], maps=True)))
     assert plain.explanation is None
     assert told.explanation.weights == whole.explanation.weights
     assert told.explanation.maps == []
@@ -72,7 +86,7 @@ def test_maps_go_along_only_when_they_are_wanted(answering):
 
 def test_maps_that_are_too_large_are_left_out(answering, monkeypatch):
     texts = ["yes", "a dog runs", "two cats"]
-    whole = predictions(answering.predict(texts, Options(maps=True)))
+    whole = predictions(answering.answer(Predict(texts, maps=True)))
     looking = answering.looking
     for one in whole:
         maps = sum(len(row) for each in one.explanation.maps for head in each.weights for row in head)
@@ -80,11 +94,11 @@ def test_maps_that_are_too_large_are_left_out(answering, monkeypatch):
     counts = [looking.weights(one) for one in whole]
     assert looking.heads == {("source", "source"): 4, ("target", "source"): 4, ("target", "target"): 4}
     monkeypatch.setattr("regard.serve.engine.looking.MOST_SHOWN", sorted(counts)[1])
-    shown = predictions(answering.predict(texts, Options(maps=True)))
+    shown = predictions(answering.answer(Predict(texts, maps=True)))
     assert [bool(one.explanation.maps) for one in shown] == [count <= sorted(counts)[1] for count in counts]
     assert [one.explanation.weights for one in shown] == [one.explanation.weights for one in whole]
     monkeypatch.setattr("regard.serve.engine.looking.MOST", sorted(counts)[1])
-    held = predictions(answering.predict(texts, Options(maps=True)))
+    held = predictions(answering.answer(Predict(texts, maps=True)))
     assert [one.explanation is not None for one in held] == [count <= sorted(counts)[1] for count in counts]
     assert [one.text for one in held] == [one.text for one in whole]
 
@@ -94,7 +108,7 @@ def test_several_answers_of_every_search(tiny_run, search):
     changes = [f"decoding.search={search}"] if search else []
     predictor = load(tiny_run, changes)
     choice = {"greedy": "greedy", "sampling": "sampling", None: "beam"}[search]
-    (found,) = predictions(Answering(predictor, Choice(choice)).predict(["a dog runs"], Options(n_best=3)))
+    (found,) = predictions(Answering(predictor, Choice(choice)).answer(Predict(["a dog runs"], n_best=3)))
     assert len(found.alternatives) == 2
     (alone,) = predictor.predict(["a dog runs"])
     assert alone.alternatives == []
@@ -102,7 +116,7 @@ def test_several_answers_of_every_search(tiny_run, search):
 
 def test_given_targets_are_scored_and_explained(tiny_run, answering):
     sources, targets = ["a dog runs", ""], ["ein Hund", ""]
-    answers = predictions(answering.force(sources, targets))
+    answers = predictions(answering.answer(Explain(pairs_of(sources, targets))))
     scored = load(tiny_run).score(sources, targets)
     assert [(one.source, one.text) for one in answers] == list(zip(sources, targets, strict=True))
     assert [one.score for one in answers] == [one.score for one in scored]
@@ -110,15 +124,15 @@ def test_given_targets_are_scored_and_explained(tiny_run, answering):
 
 
 def test_given_targets_are_explained_by_a_method(answering):
-    (found,) = predictions(answering.force(["a dog runs"], ["ein Hund"], Options(by="lrp")))
+    (found,) = predictions(answering.answer(Explain(pairs_of(["a dog runs"], ["ein Hund"]), by="lrp")))
     (wanted,) = answering.predictor.pictured(answering.predictor.score(["a dog runs"], ["ein Hund"]), "lrp")
     assert found.explanation == wanted.explanation
     assert found.explanation.by == "lrp"
 
 
 def test_given_targets_have_the_steps_of_a_search(answering):
-    (plain,) = predictions(answering.force(["a dog runs"], ["ein Hund"]))
-    (found,) = predictions(answering.force(["a dog runs"], ["ein Hund"], Options(steps=True)))
+    (plain,) = predictions(answering.answer(Explain(pairs_of(["a dog runs"], ["ein Hund"]))))
+    (found,) = predictions(answering.answer(Explain(pairs_of(["a dog runs"], ["ein Hund"]), steps=True)))
     assert plain.search is None
     assert replace(found, search=None) == plain
     (alone,) = answering.predictor.with_search([plain])
@@ -127,26 +141,33 @@ def test_given_targets_have_the_steps_of_a_search(answering):
 
 def test_an_explanation_goes_on_step_by_step_and_is_given_up(answering):
     """Between two passes through the model `unwanted` is asked; who has gone gets no more than the score."""
-    asked, options = [], Options(by="lrp", reasons=("saliency", "gradient_times_input"), steps=True)
+    asked, options = [], {"by": "lrp", "reasons": ("saliency", "gradient_times_input"), "steps": True}
     texts = ["a dog runs"], ["ein Hund"]
-    (whole,) = predictions(answering.force(*texts, options, lambda: asked.append(1) or frozenset()))
+    (whole,) = predictions(
+        answering.answer(Explain(pairs_of(*texts), **options), unwanted=lambda: asked.append(1) or frozenset())
+    )
     assert len(asked) >= 6
     assert {*whole.explanation.reasons} == {"saliency", "gradient_times_input"}
     for steps in (0, 2, 4):
         unwanted = [frozenset[int]()] * steps
-        (gone,) = predictions(answering.force(*texts, options, partial(next, iter(unwanted), frozenset({0}))))
+        (gone,) = predictions(
+            answering.answer(
+                Explain(pairs_of(*texts), **options), unwanted=partial(next, iter(unwanted), frozenset({0}))
+            )
+        )
         assert gone.explanation is None
         assert gone.log_probs == whole.log_probs
 
 
 def test_what_has_to_be_kept_and_explained_is_counted(answering):
-    plain, prefix, target = answering.count(["yes"])[0], "ein Hund", answering.predictor.task.target
-    assert answering.count(["yes"], options=Options(prefix=prefix)) == [plain + len(target.encode(prefix))]
-    (costly,) = answering.count(["yes"], options=Options(prefix=prefix * 600))
+    plain, prefix, target = answering.count(Predict(["yes"]))[0].pieces, "ein Hund", answering.predictor.task.target
+    assert pieces(answering.count(Predict(["yes"], prefix=prefix))) == [plain + len(target.encode(prefix))]
+    (costly,) = answering.count(Predict(["yes"], prefix=prefix * 600))
     assert (costly.kind, "target_prefix" in costly.told) == ("wrong", True)
-    explained = Options(explain=True, by="lrp")
-    assert answering.count(["yes"], ["ja"], explained) == [5 * (plain + len(target.encode("ja")))]
-    assert lane_of(answering.count(["a dog"], options=Options(glossary=("dog\t" + "Hund " * 40,)))[0]) > 0
+    assert pieces(answering.count(Explain(pairs_of(["yes"], ["ja"]), by="lrp"))) == [
+        5 * (plain + len(target.encode("ja")))
+    ]
+    assert lane_of(answering.count(Predict(["a dog"], glossary=("dog\t" + "Hund " * 40,)))[0].pieces) > 0
 
 
 def test_pieces_are_counted_by_the_tokenizer(answering):
@@ -155,12 +176,17 @@ def test_pieces_are_counted_by_the_tokenizer(answering):
     long = "yes " * 20
     count = len(source.encode(long))
     (copied,) = answering.predictor.predict(["汉" * 400])
-    assert answering.count(TEXTS) == [len(source.encode(text)) for text in TEXTS]
-    assert answering.count(["yes", ""], ["ein Hund", ""]) == [len(target.encode("ein Hund")), 0]
+    assert pieces(answering.count(Predict(TEXTS))) == [len(source.encode(text)) for text in TEXTS]
+    assert pieces(answering.count(Explain(pairs_of(["yes", ""], ["ein Hund", ""])))) == [
+        len(target.encode("ein Hund")),
+        0,
+    ]
     answering.predictor.max_source = 12
-    assert answering.count(["yes", long]) == [len(source.encode("yes")), Refused("long", [count, 11])]
-    assert answering.count(["yes"], [long]) == [Refused("long", [len(target.encode(long)), 11])]
-    assert answering.count(["汉" * 400]) == [copied]
+    assert pieces(answering.count(Predict(["yes", long]))) == [len(source.encode("yes")), Refused("long", [count, 11])]
+    assert pieces(answering.count(Explain(pairs_of(["yes"], [long])))) == [
+        Refused("long", [len(target.encode(long)), 11])
+    ]
+    assert pieces(answering.count(Predict(["汉" * 400]))) == [copied]
     assert copied.text == "汉" * 400
 
 
@@ -178,23 +204,23 @@ class Left:
 def test_what_nobody_waits_for_is_given_up(answering):
     """Text by text, in whichever halves of a batch they are; they are not explained either."""
     texts = ["a dog runs", "two cats", "he reads"]
-    whole = predictions(answering.predict(texts, Options(explain=True)))
+    whole = predictions(answering.answer(Predict(texts, explain=True)))
     left = Left(1, 1)
-    found = predictions(answering.predict(texts, Options(explain=True), left))
+    found = predictions(answering.answer(Predict(texts, explain=True), unwanted=left))
     assert left.asked > 2
     assert [found[place].text for place in (0, 2)] == [whole[place].text for place in (0, 2)]
     assert [one.explanation is None for one in found] == [False, True, False]
     assert len(found[1].log_probs) == 2 < len(whole[1].log_probs)
     asked = Left(0, 0, 1, 2)
-    answering.predict(texts, Options(), asked)
+    answering.answer(Predict(texts), unwanted=asked)
     assert asked.asked == 1
 
 
 def test_another_word_that_nobody_waits_for_is_given_up(answering):
     left = Left(0, 0)
-    answering.rewrite(["a dog runs"], ["ein Hund läuft"], 0, 3, left)
+    answering.answer(Alternatives(pairs_of(["a dog runs"], ["ein Hund läuft"]), word=0, count=3), unwanted=left)
     asked, left.after = left.asked, 10**6
-    answering.rewrite(["a dog runs"], ["ein Hund läuft"], 0, 3, left)
+    answering.answer(Alternatives(pairs_of(["a dog runs"], ["ein Hund läuft"]), word=0, count=3), unwanted=left)
     assert asked < left.asked - asked
 
 
@@ -209,7 +235,7 @@ def test_another_word_that_nobody_waits_for_is_given_up(answering):
 )
 def test_a_text_that_does_not_fit_into_memory_fails_alone(answering, monkeypatch, error):
     texts = [source for source, _ in PAIRS]
-    expected = texts_of(answering.predict(texts, Options()))
+    expected = texts_of(answering.answer(Predict(texts)))
     predict, failures = answering.predictor.predict, []
 
     def short(some, **options):
@@ -219,7 +245,7 @@ def test_a_text_that_does_not_fit_into_memory_fails_alone(answering, monkeypatch
         return predict(some, **options)
 
     monkeypatch.setattr(answering.predictor, "predict", short)
-    done = answering.predict(texts, Options())
+    done = answering.answer(Predict(texts))
     assert done.refused == {row: Refused("memory") for row, text in enumerate(texts) if text == "two cats"}
     assert done.out_of_memory == len(failures)
     assert texts_of(done) == {row: text for row, text in expected.items() if row not in done.refused}
@@ -227,7 +253,7 @@ def test_a_text_that_does_not_fit_into_memory_fails_alone(answering, monkeypatch
 
 def test_a_batch_that_is_too_large_is_split_until_it_fits(answering, monkeypatch):
     texts = [source for source, _ in PAIRS]
-    expected = texts_of(answering.predict(texts, Options()))
+    expected = texts_of(answering.answer(Predict(texts)))
     predict = answering.predictor.predict
 
     def short(some, **options):
@@ -236,7 +262,7 @@ def test_a_batch_that_is_too_large_is_split_until_it_fits(answering, monkeypatch
         return predict(some, **options)
 
     monkeypatch.setattr(answering.predictor, "predict", short)
-    done = answering.predict(texts, Options())
+    done = answering.answer(Predict(texts))
     assert (texts_of(done), done.out_of_memory) == (expected, 3)  # 12 → 6, 6 → 3, 3, 3, 3
 
 
@@ -245,7 +271,7 @@ def test_a_fault_of_the_model_tells_nothing_of_it(answering, monkeypatch):
         raise KeyError("a secret path")
 
     monkeypatch.setattr(answering.predictor, "predict", fault)
-    assert answering.predict(["yes"], Options()).refused == {0: Refused("failed", "KeyError")}
+    assert answering.answer(Predict(["yes"])).refused == {0: Refused("failed", "KeyError")}
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
@@ -254,7 +280,7 @@ def test_a_text_that_cannot_be_read_fails_alone(answering, monkeypatch, side, ca
     texts, given = ["yes", "two cats", "a dog runs"], ["ja", "zwei Katzen", "ein Hund"]
     bad = {"source": texts, "target": given}[side][1]
     tokenizer = getattr(answering.predictor.task, side)
-    wanted = predictions(answering.force([texts[0], texts[2]], [given[0], given[2]]))
+    wanted = predictions(answering.answer(Explain(pairs_of([texts[0], texts[2]], [given[0], given[2]]))))
     encode = tokenizer.encode_batch
 
     def fault(some):
@@ -263,12 +289,13 @@ def test_a_text_that_cannot_be_read_fails_alone(answering, monkeypatch, side, ca
         return encode(some)
 
     monkeypatch.setattr(tokenizer, "encode_batch", fault)
-    counts = count(answering, {"count": texts, "targets": given})
-    told = answer(answering, {"sources": texts, "targets": given, "options": {}})
-    assert [set(size) for size in counts["counted"]] == [{"pieces"}, {"failed"}, {"pieces"}]
-    first, second, third = told["answers"]
-    assert second == {"failed": "KeyError"}
-    assert [from_plain(one["prediction"]).score for one in (first, third)] == pytest.approx([w.score for w in wanted])
+    question = Explain(pairs_of(texts, given))
+    counts = count(answering, Count(question=question))
+    told = answer(answering, Batch(name="0", lane=0, question=question))
+    assert [type(size) for size in counts.outcomes] == [Pieces, Refused, Pieces]
+    first, second, third = told.outcomes
+    assert second == counts.outcomes[1] == Refused("failed", "KeyError")
+    assert [one.prediction.prediction.score for one in (first, third)] == pytest.approx([w.score for w in wanted])
     assert "secret" not in repr([told, counts])
     assert "/secret/path" in caplog.text
 
@@ -278,8 +305,8 @@ def test_a_fault_of_a_whole_batch_tells_nothing_of_it(answering, monkeypatch, ca
         raise KeyError("/secret/path")
 
     monkeypatch.setattr(answering, "predict", fault)
-    told = answer(answering, {"sources": ["yes"], "targets": None, "options": {}})
-    assert (told, "/secret/path" in caplog.text) == ({"fault": "KeyError"}, True)
+    told = answer(answering, Batch(name="0", lane=0, question=Predict(["yes"])))
+    assert (told, "/secret/path" in caplog.text) == (Fault(reason="KeyError"), True)
 
 
 def test_another_slot_has_the_same_weights_in_modules_of_its_own(answering):
@@ -287,96 +314,57 @@ def test_another_slot_has_the_same_weights_in_modules_of_its_own(answering):
     ours, theirs = (list(one.predictor.model.parameters()) for one in (answering, other))
     assert all(one is two for one, two in zip(ours, theirs, strict=True))
     with recording(answering.predictor.model) as records:
-        other.predict(["yes"], Options())
+        other.answer(Predict(["yes"]))
     assert records and not any(seen.answers for seen in records.values())
-    assert other.predict(TEXTS, Options()) == answering.predict(TEXTS, Options())
+    assert other.answer(Predict(TEXTS)) == answering.answer(Predict(TEXTS))
 
 
-BAD = [{}, {"sources": 1, "targets": None}, {"sources": ["a"], "targets": None, "options": {"no": 1}}, {"number": 3}]
-BAD += [{"sources": ["a"], "targets": ["b", "c"]}, {"sources": ["a", "b"], "targets": ["c"]}]
-
-
-@pytest.mark.parametrize("message", BAD)
-def test_what_is_no_request_is_told(answering, message):
-    assert set(answer(answering, message)) == {"fault"}
+@pytest.mark.parametrize("question", [Predict((1,)), Explain(("a",)), Predict(("a",), route="xx")])
+def test_what_is_no_question_is_told(answering, question):
+    """One that is none at all does not come over the wire."""
+    message = packed(Batch(name="0", lane=0, question=question))[HEAD:]
+    if question.route:
+        assert isinstance(answer(answering, unpacked(message)), Fault)
+    else:
+        with pytest.raises(ValueError):
+            unpacked(message)
 
 
 def test_a_lone_surrogate_and_a_null_are_texts(answering):
-    told = answer(answering, {"sources": ["\ud800", "\0", "a\u2028b"], "targets": None, "options": {}})
-    assert len([from_plain(one["prediction"]) for one in told["answers"]]) == 3
+    told = answer(answering, Batch(name="0", lane=0, question=Predict(["\ud800", "\0", "a\u2028b"])))
+    assert [type(one) for one in heard(packed(told)[HEAD:]).outcomes] == [Found] * 3
 
 
 def test_the_warm_up_tells_how_fast_it_is(answering):
-    assert warm(answering)["speed"] > 0
+    assert answer(answering, Warm()).speed > 0
 
 
 def test_a_conversation(tiny_run):
     """Loading, a request, bytes that are no message, an end in the middle of one."""
-    job = {"number": 0, "run": str(tiny_run), "threads": 2, "batch_tokens": 100, "changes": []}
-    request = {"number": 1, "sources": ["yes"], "targets": None, "options": {}}
+    job = Job(number=0, run=str(tiny_run), threads=2, batch_tokens=100)
+    request = Batch(number=1, name="0.0", lane=0, question=Predict(("yes",)))
     nonsense = (3).to_bytes(HEAD, "big") + b"\xff{]"
     given = io.BytesIO(packed(job) + nonsense + packed(request) + packed(request)[:-1])
-    heard = []
-    assert serve(given, heard.append) == 0
-    assert heard[0]["number"] == 0 and heard[0]["source"] == "en"
-    told = {one["number"]: one for one in heard[1:]}
-    assert "fault" in told[None]
-    assert from_plain(told[1]["answers"][0]["prediction"]) == load(tiny_run).predict(["yes"])[0]
+    said = []
+    assert serve(given, said.append) == 0
+    assert said[0].number == 0 and said[0].cards[""]["languages"] == ["en", "de"]
+    told = {one.number: one for one in said[1:] if not isinstance(one, Beat)}
+    assert isinstance(told[None], Fault)
+    assert told[1].outcomes[0].prediction.prediction == load(tiny_run).predict(["yes"])[0]
 
 
 def test_a_folder_that_is_no_run_is_told_in_one_line(tmp_path):
-    heard = []
-    job = {"number": 0, "run": str(tmp_path), "threads": 1, "batch_tokens": 100, "changes": []}
-    assert serve(io.BytesIO(packed(job)), heard.append) == 2
-    assert "is no run folder" in heard[0]["fault"]
+    said = []
+    job = Job(number=0, run=str(tmp_path), threads=1, batch_tokens=100)
+    assert serve(io.BytesIO(packed(job)), said.append) == 2
+    assert "is no run folder" in said[0].reason
     with pytest.raises(CheckpointError):
         Answering.load(tmp_path, batch_tokens=100)
-    assert unpacked(packed(heard[0])[HEAD:]) == heard[0]
+    assert heard(packed(said[0])[HEAD:]) == said[0]
 
 
 @pytest.mark.filterwarnings("ignore:decoding.precision")  # a processor may know no such products
 def test_a_server_may_multiply_in_eight_bits(tiny_run):
     answering, _ = Answering.load(tiny_run, batch_tokens=8192, changes=["decoding.precision=int8"])
     wanted = load(tiny_run, ["decoding.precision=int8"]).predict(["yes", "no"])
-    assert answering.predict(["yes", "no"], Options()).found == dict(enumerate(wanted))
-
-
-def test_terms_and_prefixes_are_kept_as_the_predictor_keeps_them(tiny_run, answering):
-    predictor, lines = load(tiny_run), ("dog\tHund", "cats\tKatzen")
-    done = answering.predict(TEXTS, Options(glossary=lines, prefix="ein"))
-    wanted = predictor.predict(TEXTS, glossary=Glossary.of_lines(lines), prefixes=["ein"] * len(TEXTS))
-    assert predictions(done) == wanted
-    assert all(one.text.startswith("ein") for one in wanted if one.source)
-    (said,) = answer(answering, {"sources": ["a dog"], "targets": None, "options": {"glossary": list(lines)}})[
-        "answers"
-    ]
-    assert from_plain(said["prediction"]) == predictor.predict(["a dog"], glossary=Glossary.of_lines(lines))[0]
-
-
-def test_short_texts_are_counted_by_who_answers_them(answering):
-    """What has more pieces comes back with their number, what is only copied with its answer; nobody else waits."""
-    long, copied = "yes " * 20, "汉" * 30
-    texts = ["a dog", long, copied, "yes"]
-    sizes = [len(answering.predictor.task.source.encode(text)) for text in texts]
-    done, plain = answering.predict_short(texts, 40, Options()), answering.predict(["a dog", "yes"], Options())
-    assert sizes[1] > 40
-    assert done.refused == {1: Refused("pieces", sizes[1])}
-    assert texts_of(done) == {0: plain.found[0].text, 2: copied, 3: plain.found[1].text}
-    assert [done.sizes[row] for row in (0, 1, 3)] == [sizes[row] + 1 for row in (0, 1, 3)]
-    answering.predictor.max_source = 12
-    assert answering.predict_short([long], 40, Options()).refused == {0: Refused("long", [sizes[1], 11])}
-
-
-def test_who_leaves_a_batch_of_short_texts_is_the_one_who_is_meant(answering):
-    """By the numbers that the server gave, whatever came back before the search."""
-    found = answering.predict_short(
-        ["yes " * 20, "a dog runs", "two cats"], 40, Options(), lambda: frozenset({2})
-    ).found
-    assert found[1] == answering.predict(["a dog runs"], Options()).found[0]
-    assert not found[2].finished
-
-
-def test_a_term_that_is_too_long_is_refused(answering):
-    done = answering.predict(["a dog"], Options(glossary=(f"dog\t{'Hund ' * 200}",)))
-    assert done.refused[0].kind == "wrong"
-    assert "more than a beam can place" in done.refused[0].told
+    assert answering.answer(Predict(["yes", "no"])).found == dict(enumerate(wanted))

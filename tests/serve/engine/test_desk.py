@@ -7,13 +7,13 @@ import pytest
 from regard.predictor import load
 from regard.registry import Choice
 from regard.serve.engine.answering import Answering
+from regard.serve.engine.messages import Batch, Beat, Fault
+from regard.serve.engine.questions import Predict
 from regard.serve.engine.worker import Desk
-
-PLAIN = {"n_best": 1, "explain": False, "maps": False, "word": None}
 
 
 def asked(name, text):
-    return {"batch": name, "number": name, "sources": [text], "targets": None, "options": PLAIN}
+    return Batch(name=str(name), number=name, lane=0, question=Predict((text,)))
 
 
 @pytest.mark.parametrize("ending", [SystemExit, KeyboardInterrupt, GeneratorExit, MemoryError])
@@ -22,21 +22,22 @@ def test_a_thread_that_is_ended_is_told_to_who_waits(tiny_run, monkeypatch, endi
     answering, said = Answering(load(tiny_run), Choice("greedy")), SimpleQueue()
     predict = Answering.predict
 
-    def killed(self, texts, *rest):
-        if "killed" in texts:
+    def killed(self, question, *rest):
+        if "killed" in question.texts:
             raise ending
-        return predict(self, texts, *rest)
+        return predict(self, question, *rest)
 
     monkeypatch.setattr(Answering, "predict", killed)
 
     def answers():
-        while "beat" not in (one := said.get(timeout=30)) and "steps" in one:
+        while isinstance(one := said.get(timeout=30), Beat):
             pass
         return one
 
     with Desk(answering, 1, said.put) as desk:
         for number in range(4):
             desk.hear(asked(number, "killed"))
-            assert {"fault", "number"} <= answers().keys()
+            told = answers()
+            assert (type(told), told.number) == (Fault, number)
         desk.hear(asked(9, "a dog runs"))
-        assert [one["prediction"]["source"] for one in answers()["answers"]] == ["a dog runs"]
+        assert [one.prediction.prediction.source for one in answers().outcomes] == ["a dog runs"]

@@ -4,9 +4,22 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from engines import PLAIN, asking, texts_of, until
+from engines import asking, pairs_of, texts_of, until
 
-from regard.serve.engine import Batched, Busy, Engine, Failed, Limits, NotReady, Options, OutOfMemory, TooLate, TooLong
+from regard.serve.engine import (
+    Batched,
+    Busy,
+    Engine,
+    Explain,
+    Failed,
+    Limits,
+    NotReady,
+    OutOfMemory,
+    Pair,
+    Predict,
+    TooLate,
+    TooLong,
+)
 
 
 async def busy(engine, model):
@@ -18,15 +31,15 @@ async def busy(engine, model):
 
 
 def test_answers_come_in_the_order_of_the_texts(engine, run):
-    found = run(engine.predict(["b", "a", "c"], PLAIN))
+    found = run(engine.ask(Predict(["b", "a", "c"])))
     assert [one.source for one in found] == ["b", "a", "c"]
     assert [one.text for one in found] == ["B", "A", "C"]
-    assert run(engine.predict([], PLAIN)) == []
+    assert run(engine.ask(Predict([]))) == []
 
 
 def test_what_it_tells_of_itself(engine):
-    assert (engine.name, engine.source, engine.target, engine.queue_size) == ("en-de", "en", "de", 0)
-    assert repr(engine) == "Engine(en-de, en-de, ready)"
+    assert (engine.name, engine.cards[""]["languages"], engine.queue_size) == ("en-de", ["en", "de"], 0)
+    assert repr(engine) == "Engine(en-de, ready)"
 
 
 def test_those_who_come_while_the_model_works_share_the_next_batch(engine, models, run):
@@ -61,15 +74,15 @@ def test_a_lone_request_waits_for_nobody_and_company_for_mates(engine, models, r
 def test_requests_of_other_options_have_batches_of_their_own(engine, models, run):
     async def case():
         first = await busy(engine, models[0])
-        others = [asking(engine, text, options=Options(n_best=n)) for text, n in (("a", 1), ("b", 2), ("c", 1))]
-        forced = asyncio.ensure_future(engine.explain(["d"], ["D"]))
+        others = [asking(engine, text, n_best=n) for text, n in (("a", 1), ("b", 2), ("c", 1))]
+        forced = asyncio.ensure_future(engine.ask(Explain(pairs_of(["d"], ["D"]))))
         await until(lambda: engine.queue_size == 4)
         models[0].gate.set()
         await asyncio.gather(first, forced, *others)
 
     run(case())
     assert models[0].asked == [["first"], ["a", "c"], ["b"], ["d"]]
-    assert [message["targets"] for message in models[0].messages] == [None, None, None, ["D"]]
+    assert models[0].messages[-1].question == Explain((Pair("d", "D"),))
 
 
 def test_a_queue_without_room_for_all_takes_none(engine, models, run):
@@ -78,7 +91,7 @@ def test_a_queue_without_room_for_all_takes_none(engine, models, run):
         seven = [asking(engine, text) for text in "abcdefg"]
         await until(lambda: engine.queue_size == 7)
         with pytest.raises(Busy) as caught:
-            await engine.predict(["h", "i"], PLAIN)
+            await engine.ask(Predict(["h", "i"]))
         last = asking(engine, "h")
         await until(lambda: engine.queue_size == 8)
         models[0].gate.set()
@@ -93,14 +106,14 @@ def test_a_queue_without_room_for_all_takes_none(engine, models, run):
 
 def test_when_to_ask_again_is_told_by_how_fast_it_goes(engine, models, run):
     async def case():
-        await engine.predict(["a"], PLAIN)
+        await engine.ask(Predict(["a"]))
         for _ in range(50):  # of late a text has taken a second
-            engine._lanes.batchers[0].pace.note((PLAIN, True), 1, 1, 1.0, full=False)
+            engine._lanes.batchers[0].pace.note(Predict(()), 1, 1, 1.0, full=False)
         first = await busy(engine, models[0])
         eight = [asking(engine, text) for text in "abcdefgh"]
         await until(lambda: engine.queue_size == 8)
         with pytest.raises(Busy) as caught:
-            await engine.predict(["i"], PLAIN)
+            await engine.ask(Predict(["i"]))
         models[0].gate.set()
         await asyncio.gather(first, *eight)
         return caught.value.retry_after
@@ -110,10 +123,10 @@ def test_when_to_ask_again_is_told_by_how_fast_it_goes(engine, models, run):
 
 def test_a_request_larger_than_the_queue_goes_portion_by_portion(engine, models, run):
     texts = [f"t{number}" for number in range(21)]
-    assert [one.text for one in run(engine.predict(texts, PLAIN))] == [text.upper() for text in texts]
+    assert [one.text for one in run(engine.ask(Predict(texts)))] == [text.upper() for text in texts]
     assert max(len(batch) for batch in models[0].asked) <= 2
     with pytest.raises(TooLong, match="text 12 has 12 pieces, this model takes 9") as caught:
-        run(engine.predict([*texts[:11], "long", *texts[11:]], PLAIN))
+        run(engine.ask(Predict([*texts[:11], "long", *texts[11:]])))
     assert caught.value.index == 11
 
 
@@ -128,7 +141,7 @@ def test_a_request_of_any_size_asks_for_no_more_than_a_portion_of_the_queue(engi
         taken = asking(engine, *(["x"] * size))
         await until(lambda: engine.queue_size == 8 or taken.done())
         with pytest.raises(Busy):
-            await engine.predict(["y"] * size, PLAIN)
+            await engine.ask(Predict(["y"] * size))
         models[0].gate.set()
         await asyncio.gather(first, *others)
         return await texts_of(taken)
@@ -142,7 +155,7 @@ def test_only_so_many_large_requests_are_taken(engine, models, run):
         large = [asking(engine, *"abcdefghijk") for _ in range(3)]
         await until(lambda: engine.in_flight + engine.queue_size == 6)
         with pytest.raises(Busy):
-            await engine.predict([*"abcdefghijk"], PLAIN)
+            await engine.ask(Predict([*"abcdefghijk"]))
         models[0].gate.set()
         await asyncio.gather(*large, asking(engine, "x"))
 
@@ -158,7 +171,7 @@ def test_who_waited_too_long_is_told_and_not_worked_for(engine, models, run):
         assert engine.queue_size == 0
         models[0].gate.set()
         await first
-        await engine.predict(["next"], PLAIN)
+        await engine.ask(Predict(["next"]))
 
     run(case())
     assert models[0].asked == [["first"], ["next"]]
@@ -224,7 +237,7 @@ def test_a_process_that_ends_is_started_again(engine, models, run):
             with pytest.raises(NotReady, match="model not ready, retry in 2 seconds"):
                 await task
         with pytest.raises(NotReady):
-            await engine.predict(["a"], PLAIN)
+            await engine.ask(Predict(["a"]))
         models.door.set()
         await until(lambda: engine.ready)
         return await texts_of(asking(engine, "again"))
@@ -249,7 +262,7 @@ def test_stopping_tells_who_waits(engine, models, run):
 def test_whoever_watches_is_told_of_every_batch(engine, models, run):
     seen: list[Batched] = []
     engine.watchers.append(seen.append)
-    run(engine.predict(["a", "b"], PLAIN))
+    run(engine.ask(Predict(["a", "b"])))
     ((items, tokens, seconds, waited, short, confidences, withheld),) = seen
     assert (items, tokens, seconds, short, confidences, withheld) == (
         2,

@@ -4,10 +4,11 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from engines import PLAIN, asking, texts_of, until
+from engines import asking, pairs_of, texts_of, until
 
-from regard.serve.engine import Busy, Failed, TooCostly, TooLate, TooLong
+from regard.serve.engine import Busy, Explain, Failed, Predict, TooCostly, TooLate, TooLong
 from regard.serve.engine.lanes import lane_of
+from regard.serve.engine.messages import Leave
 
 
 def test_the_lane_of_a_text_is_by_its_pieces():
@@ -16,9 +17,9 @@ def test_the_lane_of_a_text_is_by_its_pieces():
 
 def test_a_short_text_that_comes_alone_is_not_counted_first(engine, models, run):
     """Which would be a message more there and back."""
-    assert [one.text for one in run(engine.predict(["abc"], PLAIN))] == ["ABC"]
+    assert [one.text for one in run(engine.ask(Predict(["abc"])))] == ["ABC"]
     assert models[0].counted == []
-    assert [one.text for one in run(engine.predict(["abc", "d"], PLAIN))] == ["ABC", "D"]
+    assert [one.text for one in run(engine.ask(Predict(["abc", "d"])))] == ["ABC", "D"]
     assert models[0].counted == ["abc", "d"]
 
 
@@ -26,18 +27,18 @@ def test_a_short_text_that_comes_alone_is_not_counted_first(engine, models, run)
 def test_a_text_of_more_pieces_than_was_guessed_waits_with_those_of_its_length(engine, models, run, pieces):
     """Its batch among the short ones answers nothing; it is counted, and comes again."""
     text = "x" * pieces
-    assert [one.text for one in run(engine.predict([text], PLAIN))] == [text.upper()]
+    assert [one.text for one in run(engine.ask(Predict([text])))] == [text.upper()]
     assert models[0].counted == [text]
-    assert [message["lane"] for message in models[0].messages] == [0, 1]
-    assert [message["most"] for message in models[0].messages] == [40, None]
+    assert [message.lane for message in models[0].messages] == [0, 1]
+    assert [message.most for message in models[0].messages] == [40, None]
 
 
 def test_a_request_that_costs_too_much_is_refused_before_any_of_it_is_worked_on(engine, models, run):
     engine.limits = replace(engine.limits, max_cost=30)
     with pytest.raises(TooCostly, match="33 pieces"):
-        run(engine.predict(["x" * 10] * 3 + ["abc"], PLAIN))
+        run(engine.ask(Predict(["x" * 10] * 3 + ["abc"])))
     assert models[0].messages == []
-    assert len(run(engine.predict(["x" * 10] * 3, PLAIN))) == 3
+    assert len(run(engine.ask(Predict(["x" * 10] * 3)))) == 3
 
 
 def test_an_explanation_is_given_up_after_its_time(engine, models, run):
@@ -46,18 +47,18 @@ def test_an_explanation_is_given_up_after_its_time(engine, models, run):
     async def case():
         models[0].gate.clear()
         with pytest.raises(TooLate):
-            await engine.explain(["abc"], ["ABC"], seconds=0.05)
+            await engine.ask(Explain(pairs_of(["abc"], ["ABC"])), seconds=0.05)
         await until(lambda: models[0].told)
         models[0].gate.set()
 
     run(case())
-    assert models[0].told[0]["leave"] == [0]
+    assert models[0].told[0].rows == [0]
 
 
 def test_a_short_text_that_is_too_long_for_the_model_is_refused(engine, models, run):
     """By who works on it, since nobody has counted it before."""
     with pytest.raises(TooLong) as caught:
-        run(engine.predict(["long"], PLAIN))
+        run(engine.ask(Predict(["long"])))
     assert (caught.value.index, caught.value.pieces, caught.value.limit) == (0, 12, 9)
 
 
@@ -74,7 +75,7 @@ def test_the_model_is_told_who_has_left(engine, models, run):
         await asking(engine, "d", "e")
 
     run(case())
-    assert models[0].told == [{"leave": [0, 1], "batch": models[0].messages[0]["batch"]}]
+    assert models[0].told == [Leave(batch=models[0].messages[0].name, rows=[0, 1])]
 
 
 def test_a_text_too_many_leaves_the_others_of_its_request(engine, models, run):
@@ -124,7 +125,7 @@ def test_long_texts_have_batches_and_a_queue_of_their_own(engine, models, run):
         crowd = [asking(engine, long) for _ in range(4)]
         await until(lambda: engine.queue_size == 4)
         with pytest.raises(Busy):
-            await engine.predict([long], PLAIN)
+            await engine.ask(Predict([long]))
         short = [asking(engine, text) for text in "cdef"]
         await until(lambda: engine.queue_size == 8)
         models[0].gate.set()
@@ -132,7 +133,7 @@ def test_long_texts_have_batches_and_a_queue_of_their_own(engine, models, run):
         return await texts_of(whole)
 
     assert run(case()) == [long.upper(), "A"]
-    assert [message["lane"] for message in models[0].messages[:2]] == [0, 2]
+    assert [message.lane for message in models[0].messages[:2]] == [0, 2]
     assert models[0].asked[:2] == [["a"], [long]]
 
 
@@ -140,5 +141,5 @@ def test_the_place_of_a_text_that_is_at_fault_is_told(engine, models, run):
     """Among all that were given, in whichever queue it was."""
     for texts, place in ((["a", "x" * 200, "failed"], 2), (["x" * 200, "b", "long"], 2)):
         with pytest.raises((Failed, TooLong)) as caught:
-            run(engine.predict(texts, PLAIN))
+            run(engine.ask(Predict(texts)))
         assert caught.value.index == place

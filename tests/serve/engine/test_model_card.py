@@ -14,7 +14,7 @@ from regard.serve.engine.answering import Answering
 
 
 def info(run):
-    return Answering.load(run, batch_tokens=8192)[1]
+    return Answering.load(run, batch_tokens=8192)[1][""]
 
 
 def test_pairs_score_and_short_sentences_of_a_run(tiny_run):

@@ -2,10 +2,11 @@
 
 import pytest
 
-from regard.serve.engine.options import Limits, Options
-from regard.serve.engine.pace import LEAST, Pace
+from regard.serve.engine.batcher import LEAST, Pace
+from regard.serve.engine.capacity import Limits
+from regard.serve.engine.questions import Predict
 
-KIND = (Options(), True)
+KIND = Predict(())
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def pace():
 
 def test_the_first_batch_is_as_large_as_the_warm_up_says(pace):
     assert pace.budget(KIND) == 4000 * 0.5
-    assert pace.budget((Options(n_best=4), True)) == 1000
+    assert pace.budget(Predict((), n_best=4)) == 1000
 
 
 @pytest.mark.parametrize("speed", [500.0, 2000.0, 6000.0, 15_000.0])

@@ -8,12 +8,13 @@ import time
 from pathlib import Path
 
 import pytest
-from engines import sleeping, until
+from engines import pairs_of, sleeping, until
 
 from regard.errors import RegardError
 from regard.predictor import load
-from regard.serve.engine import Engine, Engines, Limits, NotReady, Options, TooLong, open_engines
-from regard.serve.engine.wire import heard
+from regard.serve.engine import Engine, Engines, Limits, NotReady, TooLong, open_engines
+from regard.serve.engine.messages import Answers, heard
+from regard.serve.engine.questions import Explain, Predict
 
 TEXTS = ["a dog runs", "", "two cats", "\ud800 \0", "yes"]
 
@@ -32,30 +33,30 @@ def real(run, tiny_run):
 
 def test_it_answers_as_the_predictor_does(real, run, tiny_run):
     predictor = load(tiny_run)
-    found = run(real.predict(TEXTS, Options(n_best=1, explain=True, maps=True)))
+    found = run(real.ask(Predict(TEXTS, n_best=1, explain=True, maps=True)))
     wanted = predictor.predict(TEXTS, explain=True)
     assert [one.text for one in found] == [one.text for one in wanted]
     for one, other in zip(found, wanted, strict=True):  # batches may differ, and with them the last bits
         assert one.score == pytest.approx(other.score, abs=1e-4)
         assert one.explanation.alignment == other.explanation.alignment
         assert [each.name for each in one.explanation.maps] == [each.name for each in other.explanation.maps]
-    given = run(real.explain(["yes"], ["ja"]))
+    given = run(real.ask(Explain(pairs_of(["yes"], ["ja"]))))
     assert [one.score for one in given] == [one.score for one in predictor.score(["yes"], ["ja"])]
-    assert {"lrp", "attention"} <= set(real.info["methods"])
-    (weighed,) = run(real.explain(["yes"], ["ja"], by="lrp"))
+    assert {"lrp", "attention"} <= set(real.cards[""]["methods"])
+    (weighed,) = run(real.ask(Explain(pairs_of(["yes"], ["ja"]), by="lrp")))
     assert weighed.explanation == predictor.pictured(predictor.score(["yes"], ["ja"]), "lrp")[0].explanation
-    assert (real.name, real.source, real.target) == ("tiny", "en", "de")
+    assert (real.name, real.cards[""]["languages"]) == ("tiny", ["en", "de"])
 
 
 def test_a_text_that_is_too_long_is_told(real, run):
     with pytest.raises(TooLong) as caught:
-        run(real.predict(["yes", "word " * 3000], Options()))
+        run(real.ask(Predict(["yes", "word " * 3000])))
     assert (caught.value.index, caught.value.limit) == (1, 1023)
 
 
 def test_many_at_once(real, run, tiny_run):
     async def case():
-        return await asyncio.gather(*(real.predict([text, text], Options()) for text in TEXTS * 10))
+        return await asyncio.gather(*(real.ask(Predict([text, text])) for text in TEXTS * 10))
 
     wanted = [one.text for one in load(tiny_run).predict(TEXTS)] * 10
     assert [[one.text for one in pair] for pair in run(case())] == [[text, text] for text in wanted]
@@ -65,7 +66,7 @@ def test_many_at_once(real, run, tiny_run):
 def test_signals_are_the_servers_business(real, run, number):
     pid = real.pid
     os.kill(pid, number)
-    assert len(run(real.predict(TEXTS, Options()))) == len(TEXTS)
+    assert len(run(real.ask(Predict(TEXTS)))) == len(TEXTS)
     assert real.pid == pid
 
 
@@ -73,14 +74,14 @@ def test_killed_it_is_started_again(real, run):
     pid = real.pid
 
     async def case():
-        waits = asyncio.ensure_future(real.predict(["a dog runs"] * 200, Options()))
+        waits = asyncio.ensure_future(real.ask(Predict(["a dog runs"] * 200)))
         await until(lambda: real.in_flight > 0)
         os.kill(pid, signal.SIGKILL)
         with pytest.raises(NotReady):
             await waits
         assert not real.ready  # who is told so need not ask to hear it again
         await until(lambda: real.ready)
-        return await real.predict(["yes"], Options())
+        return await real.ask(Predict(["yes"]))
 
     assert len(run(case())) == 1
     assert real.pid != pid
@@ -96,13 +97,13 @@ def test_a_process_that_stands_still_is_started_again(run, tiny_run):
         pid, began = engine.pid, time.monotonic()
         os.kill(pid, signal.SIGSTOP)
         with pytest.raises(NotReady):
-            await engine.predict(["a dog runs"], Options(), seconds=30.0)
+            await engine.ask(Predict(["a dog runs"]), seconds=30.0)
         seconds = time.monotonic() - began
         await until(lambda: not engine.ready)
         with pytest.raises(NotReady):
-            await engine.predict(["yes"], Options())
+            await engine.ask(Predict(["yes"]))
         await until(lambda: engine.ready)
-        found = await engine.predict(["yes"], Options())
+        found = await engine.ask(Predict(["yes"]))
         assert engine.pid != pid
         await engine.stop()
         return seconds, found
@@ -118,7 +119,7 @@ def test_what_everybody_has_left_is_given_up(real, run, monkeypatch):
 
     async def case():
         pid, began = real.pid, time.monotonic()
-        gone = asyncio.ensure_future(real.predict([text] * 20, Options(n_best=10)))
+        gone = asyncio.ensure_future(real.ask(Predict([text] * 20, n_best=10)))
         await until(lambda: real.in_flight > 0)
         gone.cancel()
         await asyncio.wait([gone])
@@ -129,15 +130,15 @@ def test_what_everybody_has_left_is_given_up(real, run, monkeypatch):
     pid, seconds = run(case())
     assert seconds < 10.0
     assert real.pid == pid
-    assert len(run(real.predict(["yes"], Options()))) == 1
+    assert len(run(real.ask(Predict(["yes"])))) == 1
 
 
 def test_short_texts_do_not_wait_for_long_ones(real, run):
     async def case():
-        long = asyncio.ensure_future(real.predict(["dog " * 250] * 8, Options(n_best=10)))
+        long = asyncio.ensure_future(real.ask(Predict(["dog " * 250] * 8, n_best=10)))
         await until(lambda: real.in_flight > 0)
         for _ in range(5):
-            await real.predict(["a dog runs"], Options())
+            await real.ask(Predict(["a dog runs"]))
         assert not long.done()
         long.cancel()
         await asyncio.wait([long])
@@ -180,16 +181,16 @@ def test_engines_are_found_by_name(tiny_run):
 
 def test_a_large_answer_is_read_beside_those_who_wait(real, run, monkeypatch):
     """In a thread of its own, with the same in it."""
-    options, threads = Options(maps=True), []
+    question, threads = Predict(("yes",), maps=True), []
 
     def hearing(body):
-        if b'"answers"' in body:
+        if isinstance(said := heard(body), Answers):
             threads.append(threading.current_thread())
-        return heard(body)
+        return said
 
-    small = run(real.predict(["yes"], options))
+    small = run(real.ask(question))
     monkeypatch.setattr("regard.serve.engine.pipe.heard", hearing)
-    assert run(real.predict(["yes"], options)) == small
+    assert run(real.ask(question)) == small
     monkeypatch.setattr("regard.serve.engine.pipe.LARGE", 10)
-    assert run(real.predict(["yes"], options)) == small
+    assert run(real.ask(question)) == small
     assert [thread is threading.main_thread() for thread in threads] == [True, False]

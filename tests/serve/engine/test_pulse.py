@@ -2,8 +2,9 @@
 
 import pytest
 
-from regard.serve.engine.options import BEAT, Limits
-from regard.serve.engine.pulse import Pulse
+from regard.serve.engine.capacity import BEAT, Limits
+from regard.serve.engine.messages import Beat
+from regard.serve.engine.pipe import Pulse
 
 LIMITS = Limits(silent_after=2.0, idle_after=5.0, stuck_after=20.0)
 
@@ -16,7 +17,7 @@ def beats(said, count, *, begun=False):
     for beat in range(count):
         heard = said(beat)
         if heard is not None:
-            pulse.hear(heard)
+            pulse.hear(Beat(**heard))
         if fault := pulse.fault():
             return fault, beat * BEAT
     return None

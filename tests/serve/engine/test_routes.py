@@ -5,16 +5,16 @@ import json
 from pathlib import Path
 
 import pytest
-from engines import PLAIN, asking
-from known_engine import KnownEngine, pairs, served
+from engines import asking, pairs_of
+from known_engine import KnownEngine, served
 from small_runs import SMALL, regard, write_texts
 
 from regard.errors import ConfigError
 from regard.predictor import load
-from regard.serve.catalogue import Catalogue, wanted
+from regard.serve.catalogue import Catalogue, models_of, wanted
 from regard.serve.engine.answering import Answering
-from regard.serve.engine.engine import EngineRoute
-from regard.serve.engine.options import Options
+from regard.serve.engine.messages import Batch, Fault
+from regard.serve.engine.questions import Explain, Predict
 from regard.serve.engine.worker import answer
 from regard.serve.settings import Settings
 
@@ -42,10 +42,10 @@ def loaded(folder):
 def test_each_route_answers_as_its_predictor(folder, loaded):
     answering, _ = loaded
     for route, change in (("", []), ("de-en", ["decoding.route=de-en"])):
-        one, found = answering.along(route), load(folder, change)
-        done = one.predict(TEXTS, Options(route=route))
+        found = load(folder, change)
+        done = answering.answer(Predict(TEXTS, route=route))
         assert [done.found[row].text for row in range(2)] == [each.text for each in found.predict(TEXTS)]
-        forced = one.force(TEXTS, ["ja", "yes"])
+        forced = answering.answer(Explain(pairs_of(TEXTS, ["ja", "yes"]), route=route))
         scores = [each.score for each in found.score(TEXTS, ["ja", "yes"])]
         assert [forced.found[row].score for row in range(2)] == pytest.approx(scores)
 
@@ -63,18 +63,17 @@ def test_routes_share_every_weight(loaded):
 
 def test_a_message_names_its_route(loaded):
     answering, _ = loaded
-    options = {"n_best": 1, "route": "de-en"}
-    told = answer(answering, {"sources": TEXTS, "targets": None, "options": options})
-    done = answering.along("de-en").predict(TEXTS, Options())
-    assert [one["prediction"]["text"] for one in told["answers"]] == [done.found[row].text for row in range(2)]
-    assert "fault" in answer(answering, {"sources": TEXTS, "targets": None, "options": {"route": "xx"}})
+    told = answer(answering, Batch(name="0", lane=0, question=Predict(TEXTS, route="de-en")))
+    done = answering.along("de-en").answer(Predict(TEXTS))
+    assert [one.prediction.prediction.text for one in told.outcomes] == [done.found[row].text for row in range(2)]
+    assert isinstance(answer(answering, Batch(name="0", lane=0, question=Predict(TEXTS, route="xx"))), Fault)
 
 
 def test_what_is_told_of_each_route(folder, loaded):
-    _, info = loaded
-    assert (info["source"], info["target"], list(info["routes"])) == ("en", "de", ["de-en"])
-    told = info["routes"]["de-en"]
-    assert (told["source"], told["target"], told["sha256"]) == ("de", "en", info["sha256"])
+    _, cards = loaded
+    info, told = cards[""], cards["de-en"]
+    assert (info["languages"], list(cards)) == (["en", "de"], ["", "de-en"])
+    assert (told["languages"], told["sha256"]) == (["de", "en"], info["sha256"])
     *_, line = (json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines() if "bleu-de" in line)
     assert (told["scores"]["chrf"], info["scores"]["chrf"]) == (round(line["chrf-de-en"], 1), round(line["chrf-de"], 1))
 
@@ -82,17 +81,16 @@ def test_what_is_told_of_each_route(folder, loaded):
 @pytest.fixture
 def both(engine):
     """Two pairs of one engine, whose process a test plays."""
-    told = {"source": "de", "target": "en", "given": ["source"], "alphabet": "ab", "task": "translation"}
-    engine.routes = {"back": told}
-    return engine.pairs()
+    engine.cards |= {"back": {**engine.cards[""], "languages": ["de", "en"], "alphabet": "ab"}}
+    return models_of(engine)
 
 
 def test_a_catalogue_has_every_pair_of_an_engine(engine, both):
     catalogue = Catalogue(both)
-    assert catalogue.engine("en", "de") is engine
-    other = catalogue.engine("de", "en")
-    assert isinstance(other, EngineRoute)
-    assert (other.name, other.alphabet, other.ready) == ("en-de:back", frozenset("ab"), True)
+    first, other = catalogue.model("en", "de"), catalogue.model("de", "en")
+    assert [first, other] == both
+    assert (first.engine, first.name, other.engine) == (engine, "en-de", engine)
+    assert (other.name, other.alphabet, other.route) == ("en-de:back", frozenset("ab"), "back")
     assert catalogue.named("en-de:back") is other
 
 
@@ -100,14 +98,19 @@ def test_requests_of_two_pairs_share_a_process_and_no_batch(engine, both, models
     async def case():
         models[0].gate.clear()
         first = asking(engine, "first")
-        others = [asking(engine, "a"), asyncio.ensure_future(both[1].predict(["b"], PLAIN)), asking(engine, "c")]
-        others.append(asyncio.ensure_future(both[1].explain(["d"], ["D"])))
+        others = [
+            asking(engine, "a"),
+            asyncio.ensure_future(both[1].ask(Predict(("b",)), seconds=9.0)),
+            asking(engine, "c"),
+        ]
+        others.append(asyncio.ensure_future(both[1].ask(Explain(pairs_of("d", "D")), seconds=9.0)))
         await asyncio.sleep(0.01)
         models[0].gate.set()
         await asyncio.gather(first, *others)
 
     run(case())
-    routes = {source: message["options"]["route"] for message in models[0].messages for source in message["sources"]}
+    batches = zip(models[0].asked, models[0].messages, strict=True)
+    routes = {source: message.question.route for sources, message in batches for source in sources}
     assert routes == {"first": "", "a": "", "b": "back", "c": "", "d": "back"}
     assert all(len({routes[text] for text in asked}) == 1 for asked in models[0].asked)
 
@@ -115,8 +118,9 @@ def test_requests_of_two_pairs_share_a_process_and_no_batch(engine, both, models
 class Several(KnownEngine):
     """English to German, with French and Czech from the same model."""
 
-    def pairs(self):
-        return [self, *pairs("en-fr", "en-cs")]
+    def __init__(self, source, target):
+        super().__init__(source, target)
+        self.cards |= {name: {**self.info, "languages": ["en", name]} for name in ("fr", "cs")}
 
 
 @pytest.mark.parametrize(

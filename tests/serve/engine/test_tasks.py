@@ -1,6 +1,7 @@
 """In the model's process: any task is asked as translators are, and nobody asks it which it is."""
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
@@ -9,10 +10,11 @@ from small_runs import regard
 
 from regard.answers import LabelPrediction
 from regard.predictor import load
-from regard.serve.engine.answering import Answering, Refused
+from regard.serve.engine.answering import Answering
 from regard.serve.engine.looking import Looking
-from regard.serve.engine.options import Options
-from regard.serve.engine.worker import answer, count, warm
+from regard.serve.engine.messages import HEAD, Batch, Count, Pieces, Refused, Warm, heard, packed, unpacked
+from regard.serve.engine.questions import Predict
+from regard.serve.engine.worker import answer, count
 from regard.tasks import TASKS
 
 TEXTS = ["a fine film", "", "dull, dull and dull"]
@@ -34,11 +36,11 @@ def answering(loaded):
 
 
 def test_what_is_told_of_a_classifier(loaded):
-    _, info = loaded
-    told = {key: info[key] for key in ("task", "given", "predicted", "answers", "translates", "source", "target")}
+    info = loaded[1][""]
+    told = {key: info[key] for key in ("task", "given", "predicted", "answers", "languages")}
     assert told == {
-        "task": "classification", "given": ["text"], "predicted": "label", "answers": "label", "translates": False,
-        "source": None, "target": None,
+        "task": "classification", "given": ["text"], "predicted": "label", "answers": "label",
+        "languages": [],
     }  # fmt: skip
     assert (info["encoder"], info["pooling"], info["layers"]) == ("transformer", "attention", {"encoder": 1})
     assert info["vocabulary"]["label"] == len(LABELS)
@@ -48,7 +50,7 @@ def test_what_is_told_of_a_classifier(loaded):
 
 
 def test_a_classifier_answers_as_the_predictor_does(run, answering):
-    done = answering.predict(TEXTS, Options(explain=True, maps=True))
+    done = answering.answer(Predict(TEXTS, explain=True, maps=True))
     found = [done.found[row] for row in range(len(TEXTS))]
     assert found == load(run).predict(TEXTS, explain=True)
     for one in found:
@@ -61,15 +63,15 @@ def test_a_classifier_answers_as_the_predictor_does(run, answering):
 def test_pieces_of_a_text_are_counted(answering, monkeypatch):
     column = answering.predictor.task.vocabularies["text"]
     sizes = [len(column.encode(text)) for text in TEXTS]
-    assert answering.count(TEXTS) == sizes
+    assert [one.pieces for one in answering.count(Predict(TEXTS))] == sizes
     monkeypatch.setattr(answering.predictor, "max_source", max(sizes))
-    assert answering.count(TEXTS)[-1] == Refused("long", [max(sizes), max(sizes) - 1])
+    assert answering.count(Predict(TEXTS))[-1] == Refused("long", [max(sizes), max(sizes) - 1])
 
 
 def test_the_words_stay_where_maps_are_left_out(answering):
     """The pooling's question is one: its map is as long as the text. What looks at itself grows with its square."""
-    (whole,) = answering.predict(TEXTS[:1], Options(explain=True, maps=True)).found.values()
-    (told,) = answering.predict(TEXTS[:1], Options(explain=True)).found.values()
+    (whole,) = answering.answer(Predict(TEXTS[:1], explain=True, maps=True)).found.values()
+    (told,) = answering.answer(Predict(TEXTS[:1], explain=True)).found.values()
     assert [(one.queries, one.keys) for one in whole.explanation.maps] == [("text", "text"), ("", "text")]
     assert told.explanation.maps == [whole.explanation.maps[1]]
     weights = answering.looking.weights(whole)
@@ -77,11 +79,11 @@ def test_the_words_stay_where_maps_are_left_out(answering):
 
 
 def test_messages_about_a_classifier(answering):
-    assert warm(answering)["speed"] > 0
-    told = count(answering, {"count": TEXTS[:1], "targets": None})
-    assert told == {"counted": [{"pieces": 3}]}
-    said = answer(answering, {"sources": TEXTS, "targets": None, "options": {}})
-    assert [one["prediction"]["kind"] for one in said["answers"]] == ["LabelPrediction"] * 3
+    assert answer(answering, Warm()).speed > 0
+    told = count(answering, Count(question=Predict(TEXTS[:1])))
+    assert [one.pieces for one in told.outcomes] == [3]
+    said = answer(answering, Batch(name="0", lane=0, question=Predict(TEXTS)))
+    assert [type(one.prediction.prediction) for one in said.outcomes] == [LabelPrediction] * 3
 
 
 GREEDY = "decoding.search={name: greedy, max_extra: 4}"
@@ -160,7 +162,7 @@ SERVED = {
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_any_task_is_loaded_warmed_and_asked(task, tmp_path):
+def test_any_task_is_loaded_warmed_and_asked(task, tmp_path, monkeypatch):
     served = SERVED[task]
     (tmp_path / "data").write_text(served.content)
     data = [f"data.{part}={served.reader.format(tmp_path / 'data')}" for part in ("train", "dev")]
@@ -173,16 +175,25 @@ def test_any_task_is_loaded_warmed_and_asked(task, tmp_path):
         words.append(f"init.run={tmp_path / 'first'}")
     done = regard("train", *words, "--run", tmp_path / "run", "--quiet")
     assert done.code == 0, done.said
-    answering, info = Answering.load(tmp_path / "run", batch_tokens=8192)
-    assert info["translates"] == bool(info["alphabet"]) == (task in ("deliberation", "translation", "phrases"))
-    assert warm(answering)["speed"] > 0
-    (found,) = answering.predict([served.asked], Options(explain=True, maps=True)).found.values()
+    answering, cards = Answering.load(tmp_path / "run", batch_tokens=8192)
+    translates = task in ("deliberation", "translation", "phrases")
+    assert bool(cards[""]["languages"]) == bool(cards[""]["alphabet"]) == translates
+    assert answer(answering, Warm()).speed > 0
+    (found,) = answering.answer(Predict([served.asked], explain=True, maps=True)).found.values()
     assert found == load(tmp_path / "run").predict([served.asked], explain=True)[0]
     assert answering.looking.weights(found) >= sum(
         len(row) for each in found.explanation.maps for head in each.weights for row in head
     )
+    question = Predict((served.asked,))
+    (counted,) = heard(packed(count(answering, Count(question=question)))[HEAD:]).outcomes
+    if isinstance(counted, Pieces):  # its pieces come back with the batch, and nobody encodes the text again
+        asked = unpacked(packed(Batch(name="0", lane=0, question=question, encoded=[counted.encoded]))[HEAD:])
+        monkeypatch.setattr(answering.predictor.task, "encode", None)
+        (told,) = answer(answering, asked).outcomes
+        assert told.prediction.prediction == replace(found, explanation=None)
+        monkeypatch.undo()
     if served.wrong is not None:
-        (refused,) = answering.count([served.wrong])
+        (refused,) = answering.count(Predict([served.wrong]))
         assert refused.kind == "wrong"
         assert refused.told.startswith(served.why)
 
@@ -199,10 +210,11 @@ def test_a_language_model_is_asked_too(tmp_path):
     words = ["task=language_model", "text.tokenizer=characters", *small, *steps, search]
     done = regard("train", config, "--run", tmp_path / "run", "--quiet", *words)
     assert done.code == 0, done.said
-    answering, info = Answering.load(tmp_path / "run", batch_tokens=8192)
-    assert (info["given"], info["predicted"], info["translates"]) == (["text"], "text", False)
-    (found,) = answering.predict(["a dog"], Options(explain=True, maps=True)).found.values()
+    answering, cards = Answering.load(tmp_path / "run", batch_tokens=8192)
+    info = cards[""]
+    assert (info["given"], info["predicted"], info["languages"]) == (["text"], "text", [])
+    (found,) = answering.answer(Predict(["a dog"], explain=True, maps=True)).found.values()
     shown = [row for each in found.explanation.maps for head in each.weights for row in head]
     assert answering.looking.weights(found) >= sum(map(len, shown)) > 0
     assert isinstance(answering.looking, Looking)
-    assert warm(answering)["speed"] > 0
+    assert answer(answering, Warm()).speed > 0

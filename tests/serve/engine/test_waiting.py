@@ -3,13 +3,13 @@
 import asyncio
 
 import pytest
+from engines import pairs_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.serve.engine.options import Options
-from regard.serve.engine.waiting import SHORT, Request, Texts, Waiting, alike
-
-PLAIN = Options()
+from regard.serve.engine.messages import Pieces
+from regard.serve.engine.questions import SHORT, Explain, Predict
+from regard.serve.engine.waiting import Request, Waiting, alike
 
 
 @pytest.fixture(scope="module")
@@ -19,10 +19,10 @@ def loop():
     loop.close()
 
 
-def request_of(loop, texts, options=PLAIN):
+def request_of(loop, texts, **wanted):
     """With its end each text has as many pieces as characters."""
-    sizes = [len(text) - 1 for text in texts]
-    return Request(Texts(texts, None, options), range(len(texts)), sizes, loop.create_future())
+    sizes = [Pieces(len(text) - 1) for text in texts]
+    return Request(Predict(texts, **wanted), range(len(texts)), sizes, loop.create_future())
 
 
 def waiting_of(loop, *requests):
@@ -33,7 +33,7 @@ def waiting_of(loop, *requests):
 
 
 def texts_of(items):
-    return [item.source for item in items]
+    return [item.text for item in items]
 
 
 def test_requests_take_turns(loop):
@@ -53,7 +53,7 @@ def test_no_more_texts_than_wanted(loop):
 def test_none_has_more_than_its_part_while_others_wait(loop):
     """Also those who cannot share the batch: it takes their time."""
     queue = waiting_of(loop, ["x" * 10] * 50, ["y" * 10], ["z" * 500])
-    queue.add(request_of(loop, ["w" * 10], Options(n_best=2)))
+    queue.add(request_of(loop, ["w" * 10], n_best=2))
     assert texts_of(queue.take(400)) == ["x" * 10, "y" * 10, *["x" * 10] * 9]
     queue = waiting_of(loop, ["x" * 10] * 50)
     assert len(queue.take(400)) == 40
@@ -91,11 +91,11 @@ def test_the_budget_counts_padding_and_one_text_always_goes(loop):
 
 def test_only_those_that_wait_here_are_taken(loop):
     """The other texts of a caller wait elsewhere."""
-    texts = Texts(["a", "bbbb", "c"], ["x", "y", "z"], PLAIN, before=10)
+    question = Explain(pairs_of(["a", "bbbb", "c"], ["x", "y", "z"]))
     queue = Waiting()
-    queue.add(Request(texts, [0, 2], [3, 4], loop.create_future()))
+    queue.add(Request(question, [0, 2], [Pieces(3), Pieces(4)], loop.create_future(), before=10))
     items = queue.take(100)
-    assert [(item.source, item.target, item.size) for item in items] == [("a", "x", 4), ("c", "z", 5)]
+    assert [(*item.text, item.size, item.place) for item in items] == [("a", "x", 4, 10), ("c", "z", 5, 12)]
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,14 @@
 """What goes over the pipe comes back the same."""
 
-import json
-
 import pytest
+from engines import sent
 from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.answers import LabelPrediction, SpanPrediction, TagsPrediction
 from regard.results import AttentionMap, ColumnLink, Explanation, TermReport, TermUse, TextPrediction, TokenRole, Tokens
-from regard.serve.engine.wire import HEAD, from_plain, heard, packed, to_plain, unpacked
+from regard.serve.engine.messages import HEAD, Answers, Carried, Count, Fault, Found, Refused, heard, packed, unpacked
+from regard.serve.engine.questions import Alternatives, Explain, Pair, Predict
 
 numbers = st.floats(allow_nan=False)
 texts = st.text(st.characters(), max_size=20)
@@ -50,31 +50,51 @@ spans = st.builds(SpanPrediction, texts, texts, numbers, start=st.integers(0, 9)
 
 @given(whole | labels | tags | spans)
 def test_a_prediction_comes_back_the_same(prediction):
-    assert from_plain(unpacked(packed(to_plain(prediction))[HEAD:])) == prediction
+    assert sent(prediction) == prediction
 
 
 def test_weights_cost_their_bytes_and_no_digits():
     """A third is eighteen digits; as bytes it is eight, a little more in text."""
     rows = [[1 / 3] * 100] * 100
     found = Explanation.of_text(["a"], ["b"], [], rows, [AttentionMap("cross", "cross", 0, [rows])])
-    assert len(packed(to_plain(TextPrediction("a", "b", 0.0, explanation=found)))) < 2 * 100 * 100 * 8 * 1.4
+    assert (
+        len(packed(Answers(outcomes=[Found(Carried(TextPrediction("a", "b", 0.0, explanation=found)))])))
+        < 2 * 100 * 100 * 8 * 1.4
+    )
 
 
 @given(plain)
 def test_what_a_process_says_is_heard_with_its_predictions(prediction):
-    said = {"answers": [{"prediction": to_plain(prediction)}, {"failed": "KeyError"}], "number": 3}
-    told = {"answers": [{"prediction": prediction}, {"failed": "KeyError"}], "number": 3}
-    assert heard(packed(said)[HEAD:]) == told
-    assert heard(packed({"fault": "KeyError"})[HEAD:]) == {"fault": "KeyError"}
+    said = Answers(number=3, outcomes=[Found(Carried(prediction)), Refused("failed", "KeyError")], sizes=[2, 1])
+    told = heard(packed(said)[HEAD:])
+    assert (told.number, told.sizes, told.outcomes[1]) == (3, [2, 1], Refused("failed", "KeyError"))
+    assert told.outcomes[0].prediction.prediction == prediction
+    assert heard(packed(Fault(reason="KeyError"))[HEAD:]) == Fault(reason="KeyError")
+
+
+pairs = st.lists(st.builds(Pair, texts, texts), max_size=2).map(tuple)
+lines = st.lists(texts, max_size=2).map(tuple)
+questions = (
+    st.builds(Predict, lines, texts, st.integers(1, 9), st.booleans(), st.booleans(), lines, texts)
+    | st.builds(Explain, pairs, texts, texts, lines, st.booleans())
+    | st.builds(Alternatives, pairs, texts, st.integers(0, 9), st.integers(1, 9))
+)
+
+
+@given(questions)
+def test_a_question_comes_back_the_same(question):
+    assert unpacked(packed(Count(question=question, number=1))[HEAD:]) == Count(question=question, number=1)
 
 
 def test_the_length_stands_before_the_body():
-    message = packed({"text": "\ud800ä"})
+    message = packed(Fault(reason="\ud800ä"))
     assert int.from_bytes(message[:HEAD], "big") == len(message) - HEAD
-    assert json.loads(message[HEAD:]) == {"text": "\ud800ä"}
+    assert heard(message[HEAD:]) == Fault(reason="\ud800ä")
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"1", b"\xff", b"null"])
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b"1", b"\xff", b"null", b"{}", b'{"type": "Job"}', packed(Fault(reason=""))[HEAD:]]
+)
 def test_what_is_no_message_is_a_value_error(body):
     with pytest.raises(ValueError):
         unpacked(body)

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from engines import pairs_of
 from torch.testing import assert_close
 from writers import drawn
 
@@ -17,6 +18,7 @@ from regard.records import EOS, Batch, Sequences
 from regard.registry import Choice
 from regard.serve.engine import word_alternatives
 from regard.serve.engine.answering import Answering
+from regard.serve.engine.questions import Alternatives, Explain
 from regard.serve.engine.word_alternatives import BeginningFeature, rewritten
 from regard.text import train_tokenizer
 
@@ -58,7 +60,7 @@ def test_the_rest_is_the_best_after_a_beginning():
 
 def test_alternatives_go_on_from_another_word(tiny_run, answering):
     source, target = "a dog runs", "ein Hund läuft"
-    done = answering.rewrite([source], [target], 1, 4)
+    done = answering.answer(Alternatives(pairs_of([source], [target]), word=1, count=4))
     others = done.found[0].alternatives
     assert 0 < len(others) <= 4
     column, words = answering.predictor.task.vocabularies["target"], []
@@ -84,12 +86,12 @@ def test_likely_words_come_first(tiny_run):
 
 
 def test_no_word_stands_behind_the_last_one(answering):
-    assert answering.rewrite(["yes"], ["ja"], 3, 4).found[0].alternatives == []
+    assert answering.answer(Alternatives(pairs_of(["yes"], ["ja"]), word=3, count=4)).found[0].alternatives == []
 
 
 def test_long_targets_are_refused(answering):
     answering.predictor.max_source = 4
-    assert answering.count(["yes"], ["ja " * 9])[0].kind == "long"
+    assert answering.count(Explain(pairs_of(["yes"], ["ja " * 9])))[0].kind == "long"
 
 
 def test_an_alternative_whose_words_are_parted_otherwise_has_no_such_word():

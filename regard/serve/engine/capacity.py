@@ -1,13 +1,14 @@
-"""What a request may ask for, what an engine may use, and what it tells of itself."""
+"""What an engine may use, the lanes of its texts, and what a server needs of it."""
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from regard.results import Prediction
+from regard.serve.engine.questions import SHORT, QuestionRow
 
 MOST_THREADS = 4  # of a model, unless more are asked for: they take turns with Python's lock
 BEAT = 0.5  # seconds between two signs of life of a model's process
@@ -23,23 +24,7 @@ class Lane(NamedTuple):
     queue: float  # how many times `max_queue` texts may wait
 
 
-LANES = (Lane(40, 4.0, 1.0, 1.0), Lane(120, 2.0, 4.0, 0.5), Lane(math.inf, 1.0, 8.0, 0.5))
-
-
-@dataclass(frozen=True)
-class Options:
-    """What is wanted of each text. Texts of equal options may share a batch."""
-
-    n_best: int = 1
-    explain: bool = False  # alignment and weights
-    maps: bool = False  # and all that every attention looked at
-    by: str = ""  # the method that weighs the words of a given target; "": what it looked at
-    reasons: tuple[str, ...] = ()  # methods whose weights of a given target are wanted beside that
-    steps: bool = False  # and what the search of each text held and dropped at each step
-    word: int | None = None  # of a given target: others in its place are wanted, n_best of them
-    glossary: tuple[str, ...] = ()  # lines of terms to keep
-    prefix: str = ""  # what answers begin with
-    route: str = ""  # the pair of languages, for a model of several; "": its first one
+LANES = (Lane(SHORT, 4.0, 1.0, 1.0), Lane(120, 2.0, 4.0, 0.5), Lane(math.inf, 1.0, 8.0, 0.5))
 
 
 @dataclass(frozen=True)
@@ -56,7 +41,7 @@ class Limits:
     max_batch_seconds: float = 0.5  # batches are as small as to take about so long, if the model's speed allows
     batch_wait: float = 0.005  # seconds that the first of a batch waits for others
     max_queue: int = 256  # texts that wait; of longer ones, which wait apart, half as many
-    max_cost: int = 1_000_000  # pieces of a request, as `cost` counts them
+    max_cost: int = 1_000_000  # pieces of a request, as questions count their cost
     silent_after: float = 10.0
     idle_after: float = 30.0
     stuck_after: float = 120.0
@@ -79,16 +64,15 @@ class Batched(NamedTuple):
 Watcher = Callable[[Batched], None]
 
 
-class Predicts(Protocol):
+class Asks(Protocol):
     """What a server needs of an engine."""
 
     name: str
-    source: str  # codes of the languages; "": unknown, or not between languages
-    target: str
-    translates: bool  # from one language into another
-    given: Sequence[str]  # columns that an answer is predicted from
-    info: dict[str, Any]
-    alphabet: frozenset[str]  # characters that it can read; empty: any
+
+    @property
+    def cards(self) -> Mapping[str, Mapping[str, Any]]:
+        """What there is to tell of its model along each route, once it is loaded; the first one is named ""."""
+        ...
 
     @property
     def ready(self) -> bool:
@@ -114,35 +98,11 @@ class Predicts(Protocol):
         """Loads the model."""
         ...
 
-    async def predict(self, texts: Sequence[str], options: Options, *, seconds: float) -> list[Prediction]:
-        """One prediction per text, in order."""
+    async def ask(self, question: QuestionRow, *, seconds: float) -> list[Prediction]:
+        """One prediction per text of the question, in order."""
         ...
 
-    async def explain(
-        self,
-        sources: Sequence[str],
-        targets: Sequence[str],
-        *,
-        by: str = "",
-        reasons: Sequence[str] = (),
-        steps: bool = False,
-        seconds: float,
-    ) -> list[Prediction]:
-        """The given targets as predictions, with what each looks at, or the words that speak for it by a method.
-
-        And by other methods beside that: `reasons`. With `steps` what a search of each source held and dropped.
-        """
-        ...
-
-    async def rewrite(self, source: str, target: str, word: int, count: int, *, seconds: float) -> Prediction:
-        """The given target; its alternatives have another word in place of one, and go on from there."""
-        ...
-
-    def pairs(self) -> "Sequence[Predicts]":
-        """Itself, and what its model translates besides: one for each further pair of languages."""
-        ...
-
-    def renewed(self) -> "Predicts | None":
+    def renewed(self) -> "Asks | None":
         """Return an engine to load in its place, not yet started; None where the run has not changed since."""
         ...
 
