@@ -6,7 +6,6 @@ from torch import Tensor
 
 from regard.attention import Role
 from regard.config import Doc
-from regard.errors import ConfigError
 from regard.objectives.attention_roles import column_mask, fitted
 from regard.objectives.penalties.penalty import Attentions, Penalty, Weight
 from regard.records import Batch
@@ -31,7 +30,7 @@ class DoublyStochasticPenalty(Penalty):
     def of_one(self, name: str, role: Role, weights: Tensor, batch: Batch) -> Tensor:
         """weights (rows, head, target, source) → (rows, source)."""
         if role.queries is None or role.keys is None or not role.crosses:
-            raise ConfigError("penalties.attentions", f"'{name}' looks at no source", "leave it out")
+            raise self.refused("attentions", f"'{name}' looks at no source", "leave it out")
         target, source = (column_mask(column, batch, len(weights)) for column in (role.queries, role.keys))
         source = fitted(source, weights.shape[-1], name)
         seen = (weights * target[:, None, :, None]).sum(dim=-2)

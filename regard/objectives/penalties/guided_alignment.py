@@ -9,7 +9,6 @@ from torch import Tensor
 from regard.attention import Records, Role, attentions_in
 from regard.config import Doc, PartOf
 from regard.config.bounds import AnyInt, Count
-from regard.errors import ConfigError
 from regard.models import Model
 from regard.objectives.attention_roles import fitted
 from regard.objectives.objective import Context, PairLinks
@@ -85,16 +84,16 @@ class GuidedAlignmentPenalty(Penalty):
         layer = (-2 if len(names) > 1 else -1) if self.layer is None else self.layer
         if not -len(names) <= layer < len(names):
             problem = f"there is no layer {layer} among {len(names)} that look at the source"
-            raise ConfigError("penalties.layer", problem, "count from 0, or from the top with -1, -2 …")
+            raise self.refused("layer", problem, "count from 0, or from the top with -1, -2 …")
         return names[layer]
 
     def of_one(self, name: str, role: Role, weights: Tensor, batch: Batch) -> Tensor:
         """weights (rows, head, target, source) → (rows, target), without the last place where `ahead`."""
         if not self.concerns(role):
-            raise ConfigError("penalties.attentions", f"'{name}' looks at no source of a translation", "leave it out")
+            raise self.refused("attentions", f"'{name}' looks at no source of a translation", "leave it out")
         if self.head >= weights.shape[1]:
             problem = f"there is no head {self.head} among {weights.shape[1]} of '{name}'"
-            raise ConfigError("penalties.head", problem, "count from 0")
+            raise self.refused("head", problem, "count from 0")
         looked, links = weights[:, self.head], self.links(batch).to(weights.device)
         links = fitted(links.repeat(len(weights) // max(1, len(links)), 1, 1), looked.shape[-1], name)
         if self.ahead:

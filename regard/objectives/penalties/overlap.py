@@ -7,7 +7,6 @@ from torch import Tensor
 
 from regard.attention import Role
 from regard.config import Doc
-from regard.errors import ConfigError
 from regard.objectives.attention_roles import query_mask
 from regard.objectives.penalties.penalty import Attentions, Penalty, Weight
 from regard.records import Batch
@@ -46,7 +45,7 @@ class OverlapPenalty(Penalty):
             return _overlap(weights)
         if weights.shape[1] == 1:
             problem = f"'{name}' has one head, which overlaps with no other"
-            raise ConfigError("penalties.between", problem, "num_heads of 2 at least, or between: hops")
+            raise self.refused("between", problem, "num_heads of 2 at least, or between: hops")
         apart = _overlap(weights.transpose(1, 2))
         words = query_mask(role, batch, len(weights), weights.shape[-2])
         return apart if words is None else apart * words

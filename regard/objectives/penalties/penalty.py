@@ -37,6 +37,10 @@ class Penalty(nn.Module, ABC):
             raise PartError("is empty", "leave it out, or name one, as decoders.*.cross", setting="attentions")
         self.weight, self.attentions = weight, attentions
 
+    def refused(self, setting: str, problem: str, hint: str) -> ConfigError:
+        """Return the fault of one of its settings, which shows when it meets a model."""
+        return PartError(problem, hint, setting=setting).inside("penalties")
+
     def bind(self, context: Context) -> None:
         """Take what it needs beside its settings, before the first batch."""
 
@@ -83,5 +87,5 @@ class Penalty(nn.Module, ABC):
             problem = f"no attention is called {' or '.join(self.attentions or ())}"
             problem = "no attention looks at a source" if self.attentions is None else problem
             hint = "there is: " + ", ".join(records) if records else "the model has none"
-            raise ConfigError("penalties.attentions", problem, hint)
+            raise self.refused("attentions", problem, hint)
         return found
