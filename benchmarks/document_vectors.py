@@ -21,9 +21,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 import regard
 from regard.data import READERS
+from regard.models.document_vectors import DocumentVectors
 from regard.registry import Choice
 from regard.runs.embeddings import read_embeddings
-from regard.tasks.document_vectors import DocumentEngine, DocumentVectorsTask
+from regard.tasks.document_vectors import DocumentVectorsTask
 
 DATA = Path(os.environ.get("REGARD_DATA", "."))
 PENALTIES = (1e-5, 1e-4, 1e-3, 1e-2)
@@ -41,11 +42,11 @@ def reviews(part: str, count: int) -> tuple[list[str], list[str], Tensor]:
 
 def inferred(predictor: regard.Predictor, texts: list[str]) -> Tensor:
     """Vectors (text, dim) by inference."""
-    task, engine = cast(DocumentVectorsTask, predictor.task), cast(DocumentEngine, predictor.engine)
+    task, model = cast(DocumentVectorsTask, predictor.task), cast(DocumentVectors, predictor.model)
     rows = list[Tensor]()
     for first in range(0, len(texts), CHUNK):
         with torch.inference_mode():
-            rows += engine.infer(task.text.encode_batch(texts[first : first + CHUNK]))
+            rows += task.inferred(model, task.text.encode_batch(texts[first : first + CHUNK]))
         print(f"{len(rows):,} of {len(texts):,} texts", flush=True)
     return torch.stack(rows)
 

@@ -2,7 +2,7 @@
 
 from regard.decoding.beam import BeamSearch
 from regard.decoding.constrained import ConstrainedBeamSearch
-from regard.decoding.engine import Engine, SearchEngine
+from regard.decoding.engine import Answering, Engine, SearchEngine
 from regard.decoding.features import FEATURES, Feature, Surroundings
 from regard.decoding.forced import forced
 from regard.decoding.greedy import GreedySearch
@@ -24,6 +24,7 @@ SEARCHES: Registry[Search] = Registry(
 __all__ = [
     "FEATURES",
     "SEARCHES",
+    "Answering",
     "BeamSearch",
     "ConstrainedBeamSearch",
     "Engine",

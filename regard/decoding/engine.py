@@ -7,7 +7,7 @@ from regard.decoding.features.feature import Feature
 from regard.decoding.search import Hypothesis, Search
 from regard.decoding.shares import with_shares
 from regard.decoding.shortlist import Shortlist, ShortlistedWriter
-from regard.models import Generator
+from regard.models import Generator, Model
 from regard.records import Batch
 
 
@@ -24,6 +24,9 @@ class Engine(Protocol):
 
     def answer(self, batch: Batch) -> list[list[Hypothesis]]:
         """Return the hypotheses of each example, best first, at least one."""
+
+
+Answering = Model | Engine  # a model that answers by itself, or what searches with one
 
 
 class SearchEngine:

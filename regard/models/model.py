@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -37,6 +37,8 @@ class WrittenColumn(NamedTuple):
 
 class Model(nn.Module, ABC):
     """A whole network. A row of MODELS is a function (columns, *, settings) → Model: its settings are the config's."""
+
+    width: ClassVar[int] = 1  # rows worked on at once for each example, where it answers without a search
 
     @abstractmethod
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:

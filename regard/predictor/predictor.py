@@ -10,7 +10,7 @@ import torch
 
 from regard.attention import is_recording
 from regard.data.columns import TextColumn
-from regard.decoding import BeamSearch, Engine, Feature, Search
+from regard.decoding import Answering, BeamSearch, Feature, Search
 from regard.documents.files import file_document
 from regard.documents.glossary import Glossary
 from regard.errors import DataError, RegardError, TooLongError
@@ -54,7 +54,7 @@ class Predictor(Explaining):
         self,
         model: Model,
         task: Task,
-        engine: Engine,
+        engine: Answering,
         *,
         run: Run | None = None,
         settings: DecodingSettings = _DEFAULTS,

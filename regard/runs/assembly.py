@@ -10,7 +10,7 @@ import torch
 
 from regard.data.columns import Columns
 from regard.data.packing import chunks
-from regard.decoding import FEATURES, SEARCHES, Engine, Feature, SearchEngine
+from regard.decoding import FEATURES, SEARCHES, Answering, Feature, SearchEngine
 from regard.decoding.features import Surroundings
 from regard.decoding.shortlist import SHORTLIST_FILE, Shortlist
 from regard.errors import ConfigError
@@ -84,7 +84,7 @@ def engine_of(
     task: Task,
     shortlist: Shortlist | None = None,
     features: Sequence[Feature] | None = None,
-) -> Engine:
+) -> Answering:
     """What answers with a model: the search of the settings and features, among the words of a shortlist.
 
     `features`: None: those of the settings that read no tables. Raises ConfigError for a shortlist where no search

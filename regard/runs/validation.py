@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
-from regard.decoding import Engine
+from regard.decoding import Answering
 from regard.models import Model
 from regard.tasks import Examples, Measure, Outcome, Task
 from regard.tasks.outcome import outcome_of
@@ -22,7 +22,7 @@ class Validation:
         self,
         model: Model,
         task: Task,
-        engine: Engine,
+        engine: Answering,
         examples: Examples,
         measures: Sequence[Measure],
         *,

@@ -8,8 +8,7 @@ import torch
 from regard.answers.numbers import NumbersAnswer, NumbersPrediction
 from regard.attention import fitting, recording
 from regard.data.columns.numbers import NumbersColumn, fixed
-from regard.decoding import Engine, Hypothesis, Search
-from regard.decoding.features import Feature
+from regard.decoding import Answering
 from regard.explain.alignment import align
 from regard.explain.alignment_view import MEMORY
 from regard.explain.maps import DIGITS, attention_maps, mean_of_questions
@@ -23,21 +22,6 @@ from regard.text.numbers import read_rows
 
 STEPS, SLOTS, MARKED = "steps", "slots", "read"  # steps and slots of a memory; what was read, with its mark
 MARK = "·"  # the step between what is read and what is written
-
-
-class NumberEngine:
-    """The one answer of a model."""
-
-    width = 1
-
-    def __init__(self, model: NumberModel) -> None:
-        self.model, self.max_source = model, model.max_source
-
-    def answer(self, batch: Batch) -> list[list[Hypothesis]]:
-        """Return what the model makes of each example, by fixed point."""
-        (numbers, mask), scores = self.model.answer(batch)
-        rows = zip(numbers.double().cpu().numpy(), mask.cpu().numpy(), scores.tolist(), strict=True)
-        return [[Hypothesis(fixed(answer[shown]), score, [score], True)] for answer, shown, score in rows]
 
 
 class AlgorithmicTask(Task):
@@ -58,10 +42,6 @@ class AlgorithmicTask(Task):
         "training": {"batch_sentences": 100, "batch_tokens": None},
     }
 
-    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
-        """Ask the model; there is nothing to search."""
-        return NumberEngine(cast(NumberModel, model))
-
     def given(self, text: str) -> Mapping[str, str]:
         """Return the rows that a text stands for. Raises DataError for a text that is none."""
         example = super().given(text)
@@ -77,12 +57,14 @@ class AlgorithmicTask(Task):
         """The loss of a row, in nats or squared error as the model has it."""
         return [LikelihoodMeasure("loss", "rows", unit="nats")]
 
-    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
-        """Return the model's answer to each example."""
-        answers, found = engine.answer(batch), list[Prediction]()
-        for text, (best, *_) in zip(self._texts(batch, GIVEN), answers, strict=True):
-            written = self._numbers(WANTED).decode(best.ids)
-            found.append(NumbersPrediction(text, written, best.score, numbers=read_rows(written).tolist()))
+    def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
+        """Return the model's answer to each example, by fixed point."""
+        (numbers, mask), scores = cast(NumberModel, model).answer(batch)
+        rows = zip(numbers.double().cpu().numpy(), mask.cpu().numpy(), scores.tolist(), strict=True)
+        found = list[Prediction]()
+        for text, (answer, shown, score) in zip(self._texts(batch, GIVEN), rows, strict=True):
+            written = self._numbers(WANTED).decode(fixed(answer[shown]))
+            found.append(NumbersPrediction(text, written, score, numbers=read_rows(written).tolist()))
         return found
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:

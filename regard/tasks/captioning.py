@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast
 from regard.attention import recording
 from regard.data.columns import Columns, TextColumn
 from regard.data.columns.numbers import NumbersColumn, fixed
-from regard.decoding import Engine, forced
+from regard.decoding import Answering, Engine, forced
 from regard.explain.alignment import align
 from regard.explain.maps import attention_maps
 from regard.models import Generator, Model
@@ -53,9 +53,9 @@ class CaptioningTask(Task):
         caption = self.caption.encode(prediction.text) if ids is None else ids
         return {"source": self.cells.encode(prediction.source), "target": caption}
 
-    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
+    def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """Return the best caption of each grid, the rest of the n best as its alternatives."""
-        pairs = zip(self._texts(batch), engine.answer(batch), strict=True)
+        pairs = zip(self._texts(batch), cast(Engine, model).answer(batch), strict=True)
         return [text_prediction(text, ranked, self.caption) for text, ranked in pairs]
 
     def force(self, model: Model, batch: Batch) -> list[Prediction]:

@@ -1,10 +1,11 @@
 """Document vectors: which documents are near to a text, and the vector of a text that was never seen."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.answers import NearestPrediction
@@ -17,8 +18,7 @@ from regard.data.document_windows import DOCUMENT, UNKNOWN, DocumentWindows, Tex
 from regard.data.ragged import Ragged
 from regard.data.streams import PlannedStream
 from regard.data.word_windows import CONTEXTS, TARGETS
-from regard.decoding import Engine, Hypothesis, Search
-from regard.decoding.features import Feature
+from regard.decoding import Answering
 from regard.evaluation.metric import Statistics
 from regard.explain.alignment import align
 from regard.models import Model
@@ -33,37 +33,6 @@ from regard.text.vector_table import VectorTable
 
 RAREST = 1e-300  # share of a word that was drawn; a small power of the counts makes tiny ones
 LONGEST = 2**31 - 1  # pieces of a document: any number, but without a text it is left out
-
-
-class DocumentEngine:
-    """The documents nearest to a text, by the vector that is inferred from it."""
-
-    width, max_source = 1, None
-
-    def __init__(self, model: DocumentVectors, names: Sequence[str], windows: Callable[[], TextWindows], rate: float):
-        """`windows` gives what draws the words of a text; `rate` is that of inference."""
-        self.model, self.names, self.windows, self.rate = model, list(names), windows, rate
-
-    def infer(self, texts: Iterable[Sequence[int]]) -> Iterator[Tensor]:
-        """Ids of texts → a vector (dim,) of each, 0 where no word is known."""
-        windows = self.windows()
-        for ids in texts:
-            yield self.model.inferred(windows.of(list(ids)), windows.passes, self.rate)
-
-    def answer(self, batch: Batch) -> list[list[Hypothesis]]:
-        """Return the nearest documents of each text, the nearest first."""
-        return [
-            [Hypothesis([int(one.word)], one.cosine, [one.cosine], True) for one in near] or [_none()]
-            for _, near in self.near(word_ids_of(batch))
-        ]
-
-    def near(self, texts: Iterable[Sequence[int]]) -> Iterator[tuple[Any, list[Any]]]:
-        """Ids of texts → the vector of each and its nearest documents, by number; none where no word is known."""
-        known = self.model.vectors().detach().float().cpu().numpy()
-        table = VectorTable([str(number) for number in range(len(known))], known)
-        for inferred in self.infer(texts):
-            vector = inferred.float().cpu().numpy()
-            yield vector, table.near(vector, NEIGHBOURS) if vector.any() else []
 
 
 class DocumentVectorsTask(WordVectorsTask):
@@ -101,10 +70,6 @@ class DocumentVectorsTask(WordVectorsTask):
         super().__init__(columns, window=window, negatives=negatives, noise_power=noise_power, frequent=frequent)
         self.documents = cast(DocumentColumn, columns[DOCUMENT])
         self.part, self.passes, self.rate = part, passes, rate
-
-    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
-        """Infer vectors and compare with all documents; there is nothing to search."""
-        return self._engine(model)
 
     def answered(self, prediction: Prediction) -> Ids:
         """Return the ids of the text, and the number of the nearest document; 0 where none is near."""
@@ -151,21 +116,22 @@ class DocumentVectorsTask(WordVectorsTask):
 
     def losses(self, model: Model, batches: Iterable[Batch], examples: Examples) -> Statistics:
         """Nats and words of each text, told by the vector that is inferred from it."""
-        found, engine = np.zeros((count_of(examples), 2)), self._engine(model)
+        found, documents = np.zeros((count_of(examples), 2)), cast(DocumentVectors, model)
         for batch in batches:
             lines, places = batch.lines.unique_consecutive(return_inverse=True)
             if len(lines):
-                vectors = torch.stack([*engine.infer(word_ids_of(batch))])
+                vectors = torch.stack([*self.inferred(documents, word_ids_of(batch))])
                 given = tuple(cast(Tensor, batch.columns[name]) for name in (CONTEXTS, TARGETS))
-                nats = engine.model.losses(vectors, (places.to(vectors.device), *given)).detach().double().cpu().numpy()
+                losses = documents.losses(vectors, (places.to(vectors.device), *given))
+                nats = losses.detach().double().cpu().numpy()
                 np.add.at(found, batch.lines.cpu().numpy(), np.stack([nats, np.ones_like(nats)], axis=1))
         return found
 
-    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
+    def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """Return the nearest documents of each text, and its vector; the score is the cosine of the first."""
         texts, found = word_ids_of(batch), list[Prediction]()
-        for ids, (vector, near) in zip(texts, cast(DocumentEngine, engine).near(texts), strict=True):
-            nearest = [(self.documents.labels[int(one.word)], one.cosine) for one in near]
+        for ids, (vector, near) in zip(texts, self._near(cast(DocumentVectors, model), texts), strict=True):
+            nearest = [(self.documents.labels[one], cosine) for one, cosine in near]
             names, score = as_line(name for name, _ in nearest), nearest[0][1] if nearest else 0.0
             source = self.text.decode(ids)
             found.append(NearestPrediction(source, names, score, nearest=nearest, vector=vector.tolist()))
@@ -175,17 +141,30 @@ class DocumentVectorsTask(WordVectorsTask):
         """Return how surely each of the nearest documents tells each word of a text: σ(u · v)."""
         texts, explanations, vectors = word_ids_of(batch), [], cast(DocumentVectors, model).vectors().detach()
         outputs = cast(DocumentVectors, model).outputs.table.detach()[:, : vectors.shape[1]]
-        for ids, (_, near) in zip(texts, self._engine(model).near(texts), strict=True):
-            others = [int(one.word) for one in near]
+        for ids, (_, near) in zip(texts, self._near(cast(DocumentVectors, model), texts), strict=True):
+            others = [one for one, _ in near]
             sure = (vectors[others] @ outputs[list(ids)].T).sigmoid().float().cpu().tolist()
             weights = [[*row, 0.0] for row in [*sure, [0.0] * len(ids)]]
             tokens = [*self.text.pieces(ids), END], [*(self.documents.labels[one] for one in others), END]
             explanations.append(Explanation.of_text(*tokens, align(weights), weights))
         return explanations
 
-    def _engine(self, model: Model) -> DocumentEngine:
-        documents = cast(DocumentVectors, model)
-        return DocumentEngine(documents, self.documents.labels, lambda: self._text_windows(documents), self.rate)
+    def inferred(self, model: DocumentVectors, texts: Iterable[Sequence[int]]) -> Iterator[Tensor]:
+        """Return a vector (dim,) of each text, given its ids; 0 where no word is known."""
+        windows = self._text_windows(model)
+        for ids in texts:
+            yield model.inferred(windows.of(list(ids)), windows.passes, self.rate)
+
+    def _near(
+        self, model: DocumentVectors, texts: Iterable[Sequence[int]]
+    ) -> Iterator[tuple[NDArray[np.float32], list[tuple[int, float]]]]:
+        """The vector of each text and its nearest documents, with their cosines; none where no word is known."""
+        known = model.vectors().detach().float().cpu().numpy()
+        table = VectorTable([str(number) for number in range(len(known))], known)
+        for one in self.inferred(model, texts):
+            vector = one.float().cpu().numpy()
+            near = table.near(vector, NEIGHBOURS) if vector.any() else []
+            yield vector, [(int(one.word), one.cosine) for one in near]
 
     def _text_windows(self, model: DocumentVectors) -> TextWindows:
         """Windows of new texts, negatives drawn as they were in training: as often as these were drawn there."""
@@ -193,7 +172,3 @@ class DocumentVectorsTask(WordVectorsTask):
         shares = drawn / drawn.max()
         counts = np.where(drawn > 0, np.maximum(shares ** (1 / (self.sampling.power or 1.0)), RAREST), 0.0)
         return TextWindows(self.passes, self.sampling, counts, route=self.route)
-
-
-def _none() -> Hypothesis:
-    return Hypothesis([], 0.0, [], True)

@@ -14,8 +14,7 @@ from regard.answers.label import LabelAnswer, LabelPrediction
 from regard.data.columns import TextColumn
 from regard.data.readers.label_table import label_layout
 from regard.data.readers.tables import Fields, TableLayout
-from regard.decoding import Engine, Hypothesis, Search
-from regard.decoding.features import Feature
+from regard.decoding import Answering
 from regard.explain.maps import apart, attention_maps, mean_of_questions
 from regard.models import LabelModel, Model
 from regard.pieces import END, SPECIALS, UNK
@@ -26,24 +25,6 @@ from regard.tasks.text_predictions import rows_of
 
 NOTHING = "the text is empty, so its label tells only which labels are common"
 UNREAD = "the model knows no word of the {name}, so the label rests on none"
-
-
-class ClassEngine:
-    """Every class of a model, ranked."""
-
-    width = 1
-
-    def __init__(self, model: LabelModel) -> None:
-        self.model, self.max_source = model, model.max_source
-
-    def answer(self, batch: Batch) -> list[list[Hypothesis]]:
-        """Return all classes of each example, the likeliest first."""
-        ranked = self.model.log_probs(batch).sort(dim=-1, descending=True, stable=True)
-        rows = zip(ranked.values.tolist(), ranked.indices.tolist(), strict=True)
-        return [
-            [Hypothesis([label], score, [score], True) for score, label in zip(scores, labels, strict=True)]
-            for scores, labels in rows
-        ]
 
 
 class LabelTask(Task, ABC):
@@ -63,20 +44,16 @@ class LabelTask(Task, ABC):
         """Return which field is the label and which are the texts, as the rows of a table tell."""
         return label_layout(path, kind, tuple(cls.columns), like)
 
-    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
-        """Rank the classes; there is nothing to search."""
-        return ClassEngine(cast(LabelModel, model))
-
-    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
+    def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """Return the likeliest label of each example, with the probability of every label."""
+        ranked = cast(LabelModel, model).log_probs(batch).sort(dim=-1, descending=True, stable=True)
+        answers = zip(ranked.values.tolist(), ranked.indices.tolist(), strict=True)
         found: list[Prediction] = []
-        for source, unread, ranked in zip(self._sources(batch), self._unread(batch), engine.answer(batch), strict=True):
-            labels = [self.vocabularies[self.last].decode(one.ids) for one in ranked]
-            probabilities = {label: float(np.exp(one.score)) for label, one in zip(labels, ranked, strict=True)}
+        for source, unread, (scores, ids) in zip(self._sources(batch), self._unread(batch), answers, strict=True):
+            labels = [self.vocabularies[self.last].decode([one]) for one in ids]
+            probabilities = {label: float(np.exp(score)) for label, score in zip(labels, scores, strict=True)}
             warning = UNREAD.format(name=unread) if unread else ""
-            found.append(
-                LabelPrediction(source, labels[0], ranked[0].score, probabilities=probabilities, warning=warning)
-            )
+            found.append(LabelPrediction(source, labels[0], scores[0], probabilities=probabilities, warning=warning))
         return found
 
     def items(self, batch: Batch, places: Sequence[int]) -> list[str]:

@@ -19,7 +19,7 @@ from regard.data.packing import chunks
 from regard.data.ragged import Ragged
 from regard.data.streams import PlannedStream
 from regard.data.windows import Windows
-from regard.decoding import Engine, Hypothesis, Search
+from regard.decoding import Answering, Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.errors import ConfigError, PartError
 from regard.evaluation.metric import Statistics
@@ -74,7 +74,7 @@ class LanguageModelTask(Task):
         self.text = cast(TextColumn, columns[TEXT])
         self.window, self.context = window, context
 
-    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
+    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Answering:
         """A search. Raises ConfigError for features that look at a source."""
         if any(feature.needs_weights for feature in features):
             raise ConfigError("decoding.features", "looks at a source, and a language model has none", "leave it out")
@@ -182,11 +182,11 @@ class LanguageModelTask(Task):
         bits = LikelihoodMeasure("bits_per_character", "characters", _counting(lambda line: len(line) + 1), "bits")
         return [*super().likelihoods(), by_word, bits]
 
-    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
+    def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """How each prompt goes on; prompts of one length are written on together."""
         found: list[list[Hypothesis]] = [[]] * len(batch.lines)
         for rows, some in _by_length(batch):
-            for row, ranked in zip(rows, engine.answer(some), strict=True):
+            for row, ranked in zip(rows, cast(Engine, model).answer(some), strict=True):
                 found[row] = ranked
         pairs = zip(self._prompts(batch), found, strict=True)
         return [text_prediction(text, ranked, self.text) for text, ranked in pairs]

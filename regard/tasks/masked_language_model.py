@@ -18,7 +18,7 @@ from regard.data.columns.masked_text import mask_of
 from regard.data.streams import PlannedStream
 from regard.data.transforms import Draws, Transformed
 from regard.data.transforms.masking import ANSWERS, STAGE, Masking, WordBorders
-from regard.decoding import Engine, Hypothesis, Search
+from regard.decoding import Answering, Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.errors import PartError
 from regard.explain.alignment_view import mean_of_heads
@@ -184,10 +184,10 @@ class MaskedLanguageModelTask(Task):
         """How well models know the masked pieces, by a draw that is always the same."""
         return cls.likelihoods()[::-1]
 
-    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
+    def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """Return each text with its holes filled, the next best fillings as alternatives."""
         texts = [self.text.decode(ids) for ids in rows_of(batch.sequences(TEXT))]
-        pairs = zip(texts, engine.answer(batch), strict=True)
+        pairs = zip(texts, cast(Engine, model).answer(batch), strict=True)
         return [text_prediction(text, ranked, self.text) for text, ranked in pairs]
 
     def items(self, batch: Batch, places: Sequence[int]) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 import torch
 
-from regard.decoding import Engine
+from regard.decoding import Answering
 from regard.errors import DataError
 from regard.evaluation.metric import Statistics
 from regard.models import Model
@@ -19,7 +19,7 @@ from regard.tasks.task import Task
 def outcome_of(
     task: Task,
     model: Model,
-    engine: Engine,
+    engine: Answering,
     examples: Examples,
     tokens: int,
     stop: Callable[[], None] = lambda: None,

@@ -12,8 +12,7 @@ from torch import Tensor
 from regard.answers.span import SpanAnswer, SpanPrediction
 from regard.attention import fitting, recording
 from regard.data.columns import TextColumn
-from regard.decoding import Engine, Hypothesis, Search
-from regard.decoding.features import Feature
+from regard.decoding import Answering
 from regard.errors import DataError
 from regard.explain.alignment_view import mean_of_heads
 from regard.explain.maps import POOLING, attention_maps
@@ -24,26 +23,6 @@ from regard.records import ANSWER, PASSAGE, QUESTION, Batch
 from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TokenRole, Tokens, as_line
 from regard.tasks.task import Task, Wording
 from regard.tasks.text_predictions import rows_of
-
-
-class SpanEngine:
-    """The likeliest answer of a model: that whose places in the passage have the largest sum of probabilities."""
-
-    width = 1
-
-    def __init__(self, model: SpanReader) -> None:
-        self.model, self.max_source = model, model.max_source
-
-    def answer(self, batch: Batch) -> list[list[Hypothesis]]:
-        """Return of each passage the likeliest place of the answer as ids: its first piece and the one behind it.
-
-        The score is that of the answer, wherever it stands. A passage of nothing has no place, and a score of 0.
-        """
-        places, passages = self.model.places(batch), rows_of(batch.sequences(PASSAGE))
-        return [
-            [_likeliest(first, last, ids[:-1], self.model.head.max_pieces)]
-            for first, last, ids in zip(places.first, places.last, passages, strict=True)
-        ]
 
 
 class ReadingTask(Task):
@@ -72,21 +51,21 @@ class ReadingTask(Task):
         "evaluation": {"metrics": ["exact_match", "word_f1"]},
     }
 
-    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
-        """Choose the likeliest answer; there is nothing to search."""
-        return SpanEngine(cast(SpanReader, model))
+    def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
+        """Return the likeliest answer to each question, and its place: that with the largest sum over its places.
 
-    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
-        """Return the answers with their places in the passage."""
-        found: list[Prediction] = []
+        The score is that of the answer, wherever it stands. A passage of nothing has no place, and a score of 0.
+        """
+        reader, found = cast(SpanReader, model), list[Prediction]()
+        places = reader.places(batch)
         questions = rows_of(batch.sequences(QUESTION))
         passages = rows_of(batch.sequences(PASSAGE))
-        for ids, question, (best,) in zip(passages, questions, engine.answer(batch), strict=True):
-            start, end = best.ids
+        for ids, question, first, last in zip(passages, questions, places.first, places.last, strict=True):
+            start, end, score = _likeliest(first, last, ids[:-1], reader.head.max_pieces)
             text, before = self._text.decode(ids[start:end]), self._text.decode(ids[:end])
             source = as_line([self._text.decode(ids[:-1]), self._text.decode(question[:-1])])
             place = len(before) - len(text)
-            found.append(SpanPrediction(source, text, best.score, start=place, end=place + len(text)))
+            found.append(SpanPrediction(source, text, score, start=place, end=place + len(text)))
         return found
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
@@ -139,13 +118,13 @@ class ReadingTask(Task):
         return cast(TextColumn, self.vocabularies[PASSAGE])
 
 
-def _likeliest(first: Tensor, last: Tensor, ids: Sequence[int], most: int) -> Hypothesis:
-    """Log-probabilities (n,) of both ends, and the pieces → the place of the likeliest answer of `most` pieces.
+def _likeliest(first: Tensor, last: Tensor, ids: Sequence[int], most: int) -> tuple[int, int, float]:
+    """Log-probabilities (n,) of both ends, and the pieces → place and score of the likeliest answer of `most` pieces.
 
     Stretches of the same pieces are known by a hash: a polynomial of the ids, modulo 2^64.
     """
     if not ids:
-        return Hypothesis([0, 0], 0.0, [0.0], True)
+        return 0, 0, 0.0
     pieces, count = torch.tensor(ids), len(ids)
     codes, scores, places = [], [], []
     code = torch.zeros(count, dtype=torch.long)
@@ -160,8 +139,7 @@ def _likeliest(first: Tensor, last: Tensor, ids: Sequence[int], most: int) -> Hy
     total = score.new_zeros(len(answers)).index_add(0, which, score.exp())
     best = int(total.argmax())
     start, end = place[int(score.where(which == best, -torch.inf).argmax())].tolist()
-    chance = min(math.log(float(total[best])), 0.0)
-    return Hypothesis([start, end], chance, [chance], True)
+    return start, end, min(math.log(float(total[best])), 0.0)
 
 
 _BASE = 6364136223846793005  # of the polynomial: odd and large, so that stretches of the same code are the same

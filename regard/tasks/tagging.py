@@ -11,8 +11,7 @@ from regard.attention import recording
 from regard.data.columns import WordsColumn
 from regard.data.readers.conll import conll_layout
 from regard.data.readers.tables import Fields, TableLayout
-from regard.decoding import Engine, Hypothesis, Search
-from regard.decoding.features import Feature
+from regard.decoding import Answering
 from regard.errors import DataError
 from regard.explain.alignment import merge
 from regard.explain.alignment_view import mean_of_heads
@@ -31,26 +30,6 @@ from regard.results import (
     WordRelevance,
 )
 from regard.tasks.task import Task, Wording
-
-
-class TagEngine:
-    """The likeliest tags of a model."""
-
-    width = 1
-
-    def __init__(self, model: Tagger) -> None:
-        self.model, self.max_source = model, model.max_source
-
-    def answer(self, batch: Batch) -> list[list[Hypothesis]]:
-        """Return the tags of each text, with the log-probability of each by itself; the score is of all together."""
-        found = self.model.tag(batch)
-        tags = [
-            Hypothesis((ids[mask] + PAD + 1).tolist(), score, log_probs[mask].tolist(), True)
-            for ids, log_probs, score, mask in zip(
-                found.tags, found.log_probs, found.scores.tolist(), found.mask, strict=True
-            )
-        ]
-        return [[one] for one in tags]
 
 
 class TaggingTask(Task):
@@ -75,22 +54,14 @@ class TaggingTask(Task):
         """Return which fields of CoNLL columns are the word and its tag."""
         return conll_layout(path, tuple(cls.columns), like)
 
-    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
-        """Choose the likeliest tags; there is nothing to search."""
-        return TagEngine(cast(Tagger, model))
-
-    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
-        """Return the tags of each text, with the probability of each."""
-        found: list[Prediction] = []
-        for words, (best,) in zip(self._texts(batch), engine.answer(batch), strict=True):
-            text = self.vocabularies[TAGS].decode(best.ids)
-            probabilities = [math.exp(one) for one in best.log_probs]
-            log_probs = list(best.log_probs)
-            found.append(
-                TagsPrediction(
-                    " ".join(words), text, best.score, log_probs, tags=text.split(), probabilities=probabilities
-                )
-            )
+    def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
+        """Return the likeliest tags of each text, with the probability of each; the score is of all together."""
+        tagged, found = cast(Tagger, model).tag(batch), list[Prediction]()
+        rows = zip(tagged.tags, tagged.log_probs, tagged.scores.tolist(), tagged.mask, strict=True)
+        for words, (ids, each, score, mask) in zip(self._texts(batch), rows, strict=True):
+            text, log_probs = self.vocabularies[TAGS].decode((ids[mask] + PAD + 1).tolist()), each[mask].tolist()
+            sure = [math.exp(one) for one in log_probs]
+            found.append(TagsPrediction(" ".join(words), text, score, log_probs, tags=text.split(), probabilities=sure))
         return found
 
     def items(self, batch: Batch, places: Sequence[int]) -> list[str]:

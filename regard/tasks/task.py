@@ -18,7 +18,7 @@ from regard.data.columns import Columns, TextColumn, of_language
 from regard.data.packing import chunks
 from regard.data.readers.tables import Fields, TableLayout
 from regard.data.streams import PlannedStream, Stream
-from regard.decoding import Engine, Search, SearchEngine
+from regard.decoding import Answering, Search, SearchEngine
 from regard.decoding.features import Feature
 from regard.documents.document import Document
 from regard.errors import ConfigError, DataError, nearest
@@ -95,16 +95,19 @@ class Task(ABC):
         return found
 
     @abstractmethod
-    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
-        """Return one prediction per example, in the batch's order."""
+    def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
+        """Return one prediction per example, in the batch's order.
+
+        Where texts are written, `model` is an engine: a search over a model, or another program.
+        """
 
     @abstractmethod
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return what each example of the batch, with its answer, looked at."""
 
-    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
-        """Return what answers batches with a model: a search, where the model writes."""
-        return SearchEngine(cast(Generator, model), search, features)
+    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Answering:
+        """Return what answers batches: a search over a model that writes, or the model itself."""
+        return SearchEngine(cast(Generator, model), search, features) if self.answer.written else model
 
     def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
         """Return what a model's losses are of in the only example of a batch, at these places, as shown to a person."""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, cast
 
 from regard.attention import recording
 from regard.data.columns import TextColumn, of_language
-from regard.decoding import Engine, forced
+from regard.decoding import Answering, Engine, forced
 from regard.documents.document import Document
 from regard.documents.plain_text import plain_document
 from regard.documents.unknown_words import copy_unknown_words
@@ -92,9 +92,9 @@ class TranslationTask(Task):
         target = self.target.encode(prediction.text) if ids is None else ids
         return {"source": self.source.encode(prediction.source), "target": target}
 
-    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
+    def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """The best hypothesis of each source, the rest of the n best as its alternatives."""
-        pairs = zip(self._texts(batch), engine.answer(batch), strict=True)
+        pairs = zip(self._texts(batch), cast(Engine, model).answer(batch), strict=True)
         return [text_prediction(text, ranked, self.target) for text, ranked in pairs]
 
     def force(self, model: Model, batch: Batch) -> list[Prediction]:

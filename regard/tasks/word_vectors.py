@@ -1,6 +1,6 @@
 """Word vectors: how well the words of a text tell each other, and which words are near."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, cast
 
@@ -15,8 +15,7 @@ from regard.data.columns import Columns, TextColumn
 from regard.data.ragged import Ragged
 from regard.data.streams import PlannedStream
 from regard.data.word_windows import TARGETS, Sampling, WordWindows
-from regard.decoding import Engine, Hypothesis, Search
-from regard.decoding.features import Feature
+from regard.decoding import Answering
 from regard.errors import DataError
 from regard.evaluation.metric import Statistics
 from regard.explain.alignment import align
@@ -37,29 +36,6 @@ SHOWN = 5  # words that are told
 WORDLESS = "there is no word in it, so nothing is near"
 UNREAD = "the model knows no word of the text, so nothing is near"
 FLOOR = 1.0  # added to the counts of words in a text to be judged by, so that there is always another word
-
-
-class NeighbourEngine:
-    """The words nearest to the mean of a text's words."""
-
-    width, max_source = 1, None
-
-    def __init__(self, model: WordVectors, ids: Sequence[int]) -> None:
-        """`ids` are those that stand for words."""
-        self.model, self.ids = model, list(ids)
-
-    def answer(self, batch: Batch) -> list[list[Hypothesis]]:
-        """Return the nearest words of each text, the nearest first; a text without known words is near to none."""
-        vectors = self.model.vectors().detach().float().cpu().numpy()
-        table, known = VectorTable([str(one) for one in self.ids], vectors[self.ids]), set(self.ids)
-        found: list[list[Hypothesis]] = []
-        for ids in word_ids_of(batch):
-            given = [one for one in ids if one in known]
-            mean = vectors[given].mean(axis=0) if given else np.zeros(vectors.shape[1], np.float32)
-            near = table.near(mean, NEIGHBOURS, without=[str(one) for one in given]) if given else []
-            one = [Hypothesis([int(one.word)], one.cosine, [one.cosine], True) for one in near]
-            found.append(one or [Hypothesis([], 0.0, [], True)])
-        return found
 
 
 class WordVectorsTask(Task):
@@ -102,10 +78,6 @@ class WordVectorsTask(Task):
         self.text = cast(TextColumn, columns[TEXT])
         self.sampling = Sampling(window, negatives, noise_power, frequent)
         self.worded = np.array([one not in SPECIALS and byte_of(one) is None for one in self._pieces()])
-
-    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
-        """Compare with all words; there is nothing to search."""
-        return NeighbourEngine(cast(WordVectors, model), np.flatnonzero(self.worded).tolist())
 
     def scored(self, source: str, target: str) -> Mapping[str, str]:
         """Return the text alone: its neighbours are no part of it."""
@@ -178,22 +150,33 @@ class WordVectorsTask(Task):
         """Nats of a word with its negatives."""
         return [LikelihoodMeasure("loss", "words", unit="nats")]
 
-    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
+    def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """Return the nearest words of each text; the score is the cosine of the first."""
         found = list[Prediction]()
-        for ids, ranked in zip(word_ids_of(batch), engine.answer(batch), strict=True):
-            near = " ".join(self._word(one.ids[0]) for one in ranked if one.ids)
-            found.append(TextPrediction(self.text.decode(ids), near, ranked[0].score))  # cosines: no log-probabilities
+        for ids, near in zip(word_ids_of(batch), self._nearest(cast(WordVectors, model), batch), strict=True):
+            words, score = " ".join(self._word(one) for one, _ in near), near[0][1] if near else 0.0
+            found.append(TextPrediction(self.text.decode(ids), words, score))  # cosines: no log-probabilities
+        return found
+
+    def _nearest(self, model: WordVectors, batch: Batch) -> list[list[tuple[int, float]]]:
+        """The words nearest to the mean of each text's words, with their cosines; none where no word is known."""
+        vectors, ids = model.vectors().detach().float().cpu().numpy(), np.flatnonzero(self.worded).tolist()
+        table, known, found = VectorTable([str(one) for one in ids], vectors[ids]), {*ids}, []
+        for text in word_ids_of(batch):
+            given = [one for one in text if one in known]
+            without = [str(one) for one in given]
+            near = table.near(vectors[given].mean(axis=0), NEIGHBOURS, without=without) if given else []
+            found.append([(int(one.word), one.cosine) for one in near])
         return found
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return how near each word of a text is to each of its nearest words, a cosine below 0 being 0."""
         vectors = cast(WordVectors, model).vectors().detach().float()
         directions = (vectors / vectors.norm(dim=1, keepdim=True).clamp(min=1e-12)).cpu().numpy()
-        ranked = self.engine(model, None).answer(batch)  # type: ignore[arg-type]  # no search is needed
+        ranked = self._nearest(cast(WordVectors, model), batch)
         explanations = []
         for ids, near in zip(word_ids_of(batch), ranked, strict=True):
-            others = [one.ids[0] for one in near if one.ids]
+            others = [one for one, _ in near]
             cosines = np.maximum(directions[others] @ directions[ids].T, 0.0)
             weights = [[*map(float, row), 0.0] for row in [*cosines, np.zeros(len(ids))]]
             tokens = [*self.text.pieces(ids), END], [*map(self._word, others), END]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from regard.data.columns import TextColumn
-from regard.decoding import SEARCHES, Engine
+from regard.decoding import SEARCHES, Answering
 from regard.evaluation.metric import Statistics
 from regard.models import Model
 from regard.predictor import Predictor
@@ -23,7 +23,7 @@ def language_model_of(tokenizer: Tokenizer, **settings: Any) -> LanguageModelTas
     return LanguageModelTask({"text": TextColumn(tokenizer)}, **settings)
 
 
-def engine_of(model: Model, task: Task, search: str | Choice = "greedy") -> Engine:
+def engine_of(model: Model, task: Task, search: str | Choice = "greedy") -> Answering:
     return task.engine(model, SEARCHES.build(Choice(search) if isinstance(search, str) else search))
 
 

@@ -38,7 +38,7 @@ def test_predictions_are_what_the_model_answers(name, examples):
     model, task = parts(name, examples, dim=5)
     (batch,) = task.held(examples, 1000)
     (numbers, mask), scores = model.answer(batch)
-    for row, found in enumerate(task.predict(task.engine(model, None), batch)):
+    for row, found in enumerate(task.predict(model, batch)):
         assert isinstance(found, NumbersPrediction)
         assert found.source in examples["given"]
         assert found.score == pytest.approx(float(scores[row]))

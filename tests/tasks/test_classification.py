@@ -52,7 +52,7 @@ def test_every_label_has_its_probability(parts):
     model, task = parts
     (batch,) = task.held(EXAMPLES, 1000)
     wanted = model.log_probs(batch).exp().detach()
-    for row, found in enumerate(task.predict(task.engine(model, None), batch)):
+    for row, found in enumerate(task.predict(model, batch)):
         assert found.probabilities == pytest.approx({"neg": float(wanted[row, 0]), "pos": float(wanted[row, 1])})
         assert found.text == max(found.probabilities, key=found.probabilities.get)
         assert found.score == pytest.approx(math.log(found.probabilities[found.text]))

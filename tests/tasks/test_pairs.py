@@ -51,7 +51,7 @@ def test_every_label_has_its_probability(parts):
     _, model, task = parts
     for batch in task.held(EXAMPLES, 1000):
         wanted = model.log_probs(batch).exp().detach()
-        for row, found in enumerate(task.predict(task.engine(model, None), batch)):
+        for row, found in enumerate(task.predict(model, batch)):
             assert found.probabilities == pytest.approx({"no": float(wanted[row, 0]), "yes": float(wanted[row, 1])})
             assert found.score == pytest.approx(math.log(found.probabilities[found.text]))
             assert found.source == "\t".join(ROWS[batch.lines[row]][:2])

@@ -53,7 +53,7 @@ def test_the_answer_has_the_largest_sum_over_its_places(parts):
     model, task = parts
     batch = task.batch(task.encode(examples()))
     first, last = model.places(batch)
-    found = task.predict(task.engine(model, None), batch)
+    found = task.predict(model, batch)
     column = task.vocabularies["passage"]
     for row, (passage, *_) in enumerate(ROWS):
         ids, chances = column.encode(passage), {}
@@ -74,7 +74,7 @@ def test_the_answer_has_the_largest_sum_over_its_places(parts):
 def test_places_are_those_of_the_passage_as_it_was_given(parts):
     model, task = parts
     example = {"passage": "  Mary   went home.\u00a0 Mary left. ", "question": "Who?"}
-    (found,) = task.predict(task.engine(model, None), task.batch(task.encode([example])))
+    (found,) = task.predict(model, task.batch(task.encode([example])))
     given = task.as_given(found, example)
     assert example["passage"][given.start : given.end] == given.text
     assert given.details().keys() >= {"start", "end"}
@@ -103,7 +103,7 @@ def test_the_place_of_an_answer_is_the_same_word_as_it_was_given(parts, passage,
 
 def test_a_passage_of_nothing_has_no_answer(parts):
     model, task = parts
-    (found,) = task.predict(task.engine(model, None), task.batch(task.encode([{"passage": "", "question": "Who?"}])))
+    (found,) = task.predict(model, task.batch(task.encode([{"passage": "", "question": "Who?"}])))
     assert (found.text, found.start, found.end) == ("", 0, 0)
 
 
@@ -196,15 +196,15 @@ def test_the_first_answer_that_stands_in_the_passage_is_learnt(parts):
 
 def test_the_nearest_of_several_answers_counts_and_one_not_there_is_wrong(parts):
     model, task = parts
-    answers = [one.text for one in task.predict(task.engine(model, None), task.batch(task.encode(examples())))]
+    answers = [one.text for one in task.predict(model, task.batch(task.encode(examples())))]
     golds = ["park\n" + answers[0], "sofa", answers[2]]
     rows = {name: [row[name] for row in examples()] for name in NAMES} | {"answer": golds}
-    outcome = outcome_of(task, model, task.engine(model, None), rows, 64)
+    outcome = outcome_of(task, model, model, rows, 64)
     (measure,) = task.measures([Choice("exact_match")])
     assert measure.statistics(outcome)[:, 0].tolist() == [1, 0, 1]
     assert outcome.losses[1].tolist() == [0, 0]  # no loss can be told of it
     alone = {name: [values[2]] for name, values in rows.items()}
-    assert outcome.losses[2] == pytest.approx(outcome_of(task, model, task.engine(model, None), alone, 64).losses[0])
+    assert outcome.losses[2] == pytest.approx(outcome_of(task, model, model, alone, 64).losses[0])
 
 
 @pytest.mark.filterwarnings("default:.*cannot answer")

@@ -49,7 +49,7 @@ def test_each_tag_has_its_probability(task, head):
     states, mask = model.states(batch.sequences(TEXT))
     marginals, best = model.head.marginals(states, mask).exp().detach(), model.head.best(states, mask)
     labels = task.vocabularies[TAGS].labels
-    for row, found in enumerate(task.predict(task.engine(model, None), batch)):
+    for row, found in enumerate(task.predict(model, batch)):
         text = TEXTS[batch.lines[row]]
         assert (found.source, found.text) == (text, " ".join(found.tags))
         assert found.tags == [labels[tag] for tag in best[row, : len(text.split())]]

@@ -88,9 +88,9 @@ def test_neighbours_are_those_of_the_mean():
         model.embedder.table.zero_()
         for word, vector in {"red": [1, 0], "green": [0, 2], "fall": [1, 1], "grow": [3, 0], "and": [-1, 0]}.items():
             model.embedder.table[ids[word], :2] = tensor(vector, dtype=torch.float64)
-    engine = task.engine(model, None)
+
     batch = task.batch(task.encode([{"text": "red green"}, {"text": "red"}, {"text": "unheard"}]))
-    both, one, none = task.predict(engine, batch)
+    both, one, none = task.predict(model, batch)
     assert both.text.split()[:2] == ["fall", "grow"] and both.score == pytest.approx(3 / 10**0.5, abs=1e-6)
     assert one.text.split()[:2] == ["grow", "fall"] and one.text.split()[-1] == "and"
     assert (none.text, none.score) == ("", 0.0)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.data.columns import TextColumn
-from regard.decoding import Hypothesis, Search
+from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.explain.tokens import words_of
 from regard.models import Generator
@@ -105,7 +105,7 @@ def _written(predictor: Predictor, search: Search, row: Ids, beginning: list[int
         if not rows:
             return []
         batch = task.batch([row] * len(rows)).to(model.device)
-        engine = task.engine(model, search, [*predictor.features, BeginningFeature(rows)])
+        engine = cast(Engine, task.engine(model, search, [*predictor.features, BeginningFeature(rows)]))
         found = [ranked[0] for ranked in engine.answer(batch)]
     # a feature may forbid what is forced, and then nothing is written as it should be
     return [one for one, wanted in zip(found, rows, strict=True) if one.ids[: len(wanted)] == wanted]
