@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, get_args
 from regard.errors import ConfigError, RegardError, nearest
 from regard.evaluation.alignments import Link
 from regard.explain.tokens import Word, is_end, words_of
+from regard.pieces import END
 from regard.results import Explanation
 
 Weights = Sequence[Sequence[float]]
@@ -77,6 +78,12 @@ def aligned_words(found: Explanation) -> WordAlignment:
     """Return the words of the two columns that an explanation links, and their links. Raises RegardError as above."""
     source, target = (found.column(name).texts for name in found.link[:2])
     return word_alignment(source, target, found.link.weights)
+
+
+def neighbours_explained(read: Sequence[str], near: Sequence[str], weights: Weights) -> Explanation:
+    """Return what tokens that were read say for each of their neighbours (neighbour, token); both texts get an end."""
+    whole = [[*row, 0.0] for row in [*weights, [0.0] * len(read)]]
+    return Explanation.of_text([*read, END], [*near, END], align(whole), whole)
 
 
 def merge(weights: Weights, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> list[list[float]]:

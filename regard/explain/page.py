@@ -109,43 +109,39 @@ def _flag(flag: Flag) -> dict[str, Any]:
 
 
 def _explanation(found: Explanation, source: str) -> dict[str, Any]:
-    texts = dict(zip(found.columns, source.split("\t"), strict=False))
-    columns, read = _columns(found), found.link.source
+    texts, read = found.given_texts(source), found.link.source
+    more = {
+        "columns": _columns(found, texts),
+        "by": found.by,
+        "sides": _sides(found),
+        "reasons": {name: {**_weighed(one), "sides": _sides(one)} for name, one in found.reasons.items()},
+        "offsets": found.offsets,
+    }
     return {
         "source_tokens": found.source_tokens,
         "target_tokens": found.target_tokens,
         "source_words": _words(found.column(read), texts.get(read, "")),
         "target_words": _words(Tokens(found.target_tokens)),
         "alignment": [list(pair) for pair in found.alignment],
-        "weights": _matrix(found.weights),
-        "shares": are_shares(found.weights),
-        "maps": [_map(each) for each in found.maps],
-        **({"columns": {name: _column(one, texts.get(name, "")) for name, one in columns.items()}} if columns else {}),
-        **({"by": found.by} if found.by else {}),
-        **({"sides": _sides(found)} if found.sides else {}),
-        **({"reasons": {name: _reason(one) for name, one in found.reasons.items()}} if found.reasons else {}),
-        **({"offsets": found.offsets} if found.offsets else {}),
+        **_weighed(found),
+        **{name: value for name, value in more.items() if value},
     }
 
 
-def _columns(found: Explanation) -> dict[str, Tokens]:
+def _columns(found: Explanation, texts: Mapping[str, str]) -> dict[str, Any]:
     """The columns that JSON tells; none of a translation, whose two columns have names of their own."""
-    shown = {name: one for name, one in found.columns.items() if one.role != TokenRole.ASIDE}
-    return {} if found.has_sides_alone else shown
-
-
-def _column(tokens: Tokens, text: str) -> dict[str, Any]:
-    return {"tokens": list(tokens.texts), "words": _words(tokens, text)}
-
-
-def _reason(found: Explanation) -> dict[str, Any]:
-    """What differs from method to method."""
+    shown = {} if found.has_sides_alone else found.columns
     return {
-        "weights": _matrix(found.weights),
-        "shares": are_shares(found.weights),
-        "maps": [_map(each) for each in found.maps],
-        "sides": _sides(found),
+        name: {"tokens": list(one.texts), "words": _words(one, texts.get(name, ""))}
+        for name, one in shown.items()
+        if one.role != TokenRole.ASIDE
     }
+
+
+def _weighed(found: Explanation) -> dict[str, Any]:
+    """What differs from method to method."""
+    weights = found.weights
+    return {"weights": _matrix(weights), "shares": are_shares(weights), "maps": [_map(each) for each in found.maps]}
 
 
 def _sides(found: Explanation) -> dict[str, list[float | int | None]]:

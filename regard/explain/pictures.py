@@ -54,7 +54,7 @@ def svg_of(found: Explanation, *, title: str = "Attention", source: str = "") ->
     map, one below the other. With the `source` of the prediction words are spelt as there, and those that the model
     does not know have a star. Raises RegardError for what looked at no words.
     """
-    looked, texts = token_weights(found), _texts(found, source)
+    looked, texts = token_weights(found), found.given_texts(source)
     drawings = [_looked(one, found.column(found.answer).texts[0], texts.get(one.column, "")) for one in looked]
     views = alignment_views(without_questions(found)) if looked else _views(found)
     maps = [_heat(seen, found, title, source) for seen in views]
@@ -124,14 +124,9 @@ def _views(found: Explanation) -> list[AlignmentView]:
     return views
 
 
-def _texts(found: Explanation, source: str) -> dict[str, str]:
-    """The given text of each column."""
-    return dict(zip(found.columns, source.split("\t"), strict=False)) if source else {}
-
-
 def _heat(seen: AlignmentView, found: Explanation, title: str = "", source: str = "") -> tuple[Heat, str]:
     """A map of words as the `source` has them, and its title: of several texts who looks at whom."""
-    words, texts = word_alignment(seen.columns, seen.rows, seen.weights), _texts(found, source)
+    words, texts = word_alignment(seen.columns, seen.rows, seen.weights), found.given_texts(source)
     columns, rows = (
         given_words(side, found.column(name).offsets, texts.get(name, ""))
         for name, side in ((seen.keys, words.source_words), (seen.queries, words.target_words))

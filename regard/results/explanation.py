@@ -115,6 +115,10 @@ class Explanation:
         """Return the tokens of a column; none of one that is not there, such as a learned question."""
         return self.columns.get(name, Tokens())
 
+    def given_texts(self, source: str) -> dict[str, str]:
+        """Return the text of each column that was given, of a source that has tabs between several."""
+        return dict(zip(self.columns, source.split("\t"), strict=False)) if source else {}
+
     def array(self, of: AttentionMap | None = None) -> LabelledArray:
         """Return the weights of a map as (head, query, key), by default the alignment as (target, source)."""
         from numpy import array

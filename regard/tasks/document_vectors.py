@@ -20,10 +20,9 @@ from regard.data.streams import PlannedStream
 from regard.data.word_windows import CONTEXTS, TARGETS
 from regard.decoding import Answering
 from regard.evaluation.metric import Statistics
-from regard.explain.alignment import align
+from regard.explain.alignment import neighbours_explained
 from regard.models import Model
 from regard.models.document_vectors import DocumentVectors
-from regard.pieces import END
 from regard.records import TEXT, Batch
 from regard.results import Explanation, Prediction, as_line
 from regard.tasks.examples import Examples, count_of
@@ -144,9 +143,8 @@ class DocumentVectorsTask(WordVectorsTask):
         for ids, (_, near) in zip(texts, self._near(cast(DocumentVectors, model), texts), strict=True):
             others = [one for one, _ in near]
             sure = (vectors[others] @ outputs[list(ids)].T).sigmoid().float().cpu().tolist()
-            weights = [[*row, 0.0] for row in [*sure, [0.0] * len(ids)]]
-            tokens = [*self.text.pieces(ids), END], [*(self.documents.labels[one] for one in others), END]
-            explanations.append(Explanation.of_text(*tokens, align(weights), weights))
+            labels = [self.documents.labels[one] for one in others]
+            explanations.append(neighbours_explained(self.text.pieces(ids), labels, sure))
         return explanations
 
     def inferred(self, model: DocumentVectors, texts: Iterable[Sequence[int]]) -> Iterator[Tensor]:

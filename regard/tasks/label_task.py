@@ -70,18 +70,28 @@ class LabelTask(Task, ABC):
         ids = {name: rows_of(batch.sequences(name)) for name in self.inputs}
         explanations = []
         for row, label in enumerate(labels):
-            columns = {
-                name: Tokens([*self._text(name).pieces(rows[row][:-1]), END], TokenRole.GIVEN)
-                for name, rows in ids.items()
-            }
-            for name, one in units.items():
-                columns[name] = Tokens(self._spelt(ids[self.first][row][:-1], one.of(row)), TokenRole.DERIVED)
-            columns[self.last] = Tokens([self.vocabularies[self.last].decode([label])], TokenRole.LABEL)
+            columns = self._columns(
+                {name: rows[row][:-1] for name, rows in ids.items()},
+                {name: one.of(row) for name, one in units.items()},
+                label,
+            )
             maps = attention_maps(records, row, {name: len(one.texts) for name, one in columns.items()}, pooled=True)
             mean = mean_of_questions(maps, self.first) if len(self.inputs) == 1 else []
             links = [ColumnLink(self.first, self.last, [], [mean])] if mean else []
             explanations.append(Explanation(columns, links, maps))
         return explanations
+
+    def _columns(
+        self, ids: Mapping[str, Sequence[int]], units: Mapping[str, Sequence[Sequence[int]]], label: int
+    ) -> dict[str, Tokens]:
+        """The pieces of each text, the units that a model makes of the first, and the label."""
+        texts = {name: [*self._text(name).pieces(some), END] for name, some in ids.items()}
+        spelt = {name: self._spelt(ids[self.first], some) for name, some in units.items()}
+        return {
+            **{name: Tokens(one, TokenRole.GIVEN) for name, one in texts.items()},
+            **{name: Tokens(one, TokenRole.DERIVED) for name, one in spelt.items()},
+            self.last: Tokens([self.vocabularies[self.last].decode([label])], TokenRole.LABEL),
+        }
 
     def _spelt(self, ids: Sequence[int], units: Sequence[Sequence[int]]) -> list[str]:
         """The text of each unit of the first column, of the places of its pieces; END for that of the end symbol."""

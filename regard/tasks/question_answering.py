@@ -9,9 +9,8 @@ from regard.attention import Recorded, recording
 from regard.explain.maps import attention_maps
 from regard.layers.by_sentence import SENTENCES
 from regard.models.memory_network import MemoryNetwork
-from regard.pieces import END
 from regard.records import ANSWER, PASSAGE, QUESTION, Batch
-from regard.results import ColumnLink, Explanation, TokenRole, Tokens
+from regard.results import ColumnLink, Explanation, Tokens
 from regard.tasks.label_task import LabelTask
 from regard.tasks.task import Wording
 from regard.tasks.text_predictions import rows_of
@@ -45,13 +44,8 @@ class QuestionAnsweringTask(LabelTask):
         sentences = network.sentences(batch)
         found = []
         for row, label in enumerate(labels):
-            story = self._text(PASSAGE)
-            columns = {
-                PASSAGE: Tokens([*story.pieces(stories[row][:-1]), END], TokenRole.GIVEN),
-                QUESTION: Tokens([*self._text(QUESTION).pieces(questions[row][:-1]), END], TokenRole.GIVEN),
-                SENTENCES: Tokens(self._spelt(stories[row][:-1], sentences.of(row)), TokenRole.DERIVED),
-                ANSWER: Tokens([self.vocabularies[ANSWER].decode([label])], TokenRole.LABEL),
-            }
+            texts = {PASSAGE: stories[row][:-1], QUESTION: questions[row][:-1]}
+            columns = self._columns(texts, {SENTENCES: sentences.of(row)}, label)
             maps = attention_maps(hops, row, {name: len(one.texts) for name, one in columns.items()}, pooled=True)
             columns[HOPS] = Tokens([one.name for one in maps])
             link = ColumnLink(SENTENCES, HOPS, [], [one.weights[0][0] for one in maps])

@@ -18,10 +18,10 @@ from regard.data.word_windows import TARGETS, Sampling, WordWindows
 from regard.decoding import Answering
 from regard.errors import DataError
 from regard.evaluation.metric import Statistics
-from regard.explain.alignment import align
+from regard.explain.alignment import neighbours_explained
 from regard.models import Model
 from regard.models.word_vectors import WordVectors
-from regard.pieces import END, SPECIALS, byte_of
+from regard.pieces import SPECIALS, byte_of
 from regard.records import TEXT, Batch
 from regard.registry import Choice
 from regard.results import Explanation, Prediction, TextPrediction
@@ -177,10 +177,8 @@ class WordVectorsTask(Task):
         explanations = []
         for ids, near in zip(word_ids_of(batch), ranked, strict=True):
             others = [one for one, _ in near]
-            cosines = np.maximum(directions[others] @ directions[ids].T, 0.0)
-            weights = [[*map(float, row), 0.0] for row in [*cosines, np.zeros(len(ids))]]
-            tokens = [*self.text.pieces(ids), END], [*map(self._word, others), END]
-            explanations.append(Explanation.of_text(*tokens, align(weights), weights))
+            cosines = np.maximum(directions[others] @ directions[ids].T, 0.0).tolist()
+            explanations.append(neighbours_explained(self.text.pieces(ids), [*map(self._word, others)], cosines))
         return explanations
 
     def _windows(
