@@ -23,7 +23,7 @@ from regard.arrays import Longs
 from regard.data.collate import ended
 from regard.data.corpus import Corpus
 from regard.data.examples import Codec
-from regard.data.packing import adjacent, bucketed, packed
+from regard.data.packing import adjacent, bucketed, packed_rows
 from regard.data.prefetch import prefetch
 from regard.data.ragged import Ragged
 from regard.data.streams import Place, Plan, PlannedStream, epoch_and_index, no_such_place
@@ -125,7 +125,7 @@ class Batches(PlannedStream):
         order, longest = bucketed(lengths, draws), np.maximum.reduce(lengths)
         if self._together is not None:
             order = adjacent(order, [self.corpus.text(self._together, line) for line in pool.lines.tolist()])
-        batches = list(packed(longest[order], order, tokens=self._tokens, sentences=self._sentences))
+        batches = list(packed_rows(longest[order], order, tokens=self._tokens, sentences=self._sentences))
         batches = [batches[number] for number in draws.permutation(len(batches))]
         return _Plan(pool, batches, drawn)
 

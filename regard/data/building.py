@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from regard.data.examples import Codec, Example
 from regard.data.readers.lines import C1
 from regard.data.readers.reader import Reader
-from regard.data.report import CONTROLS, SHOWN
+from regard.data.report import CONTROLS, LISTED
 from regard.text.clean import clean
 
 CHUNK, _CHARACTERS = 4096, 2**22  # examples and characters held at once
 SKIPPED, LINES = "skipped.tsv", "lines.bin"
 
-Progress = Callable[[int], None]  # told the number of examples read so far
+ReadingProgress = Callable[[int], None]  # told the number of examples read so far
 
 
 class _Fault(NamedTuple):
@@ -33,7 +33,7 @@ def build(
     reader: Reader,
     codecs: Mapping[str, Codec],
     max_tokens: int | None,
-    progress: Progress | None = None,
+    progress: ReadingProgress | None = None,
 ) -> dict[str, Any]:
     """Fills a folder; returns what its reader must know besides the files. Without a limit every example is kept."""
     with ExitStack() as stack:
@@ -124,7 +124,7 @@ class _Files:
 
     def _note(self, reason: str, line: int) -> None:
         first = self.first.setdefault(reason, [])
-        if len(first) < SHOWN:
+        if len(first) < LISTED:
             first.append(line)
 
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from regard.arrays import Longs
 from regard.data import sealed
-from regard.data.building import LINES, SKIPPED, Progress, build, ids_path, text_path
+from regard.data.building import LINES, SKIPPED, ReadingProgress, build, ids_path, text_path
 from regard.data.examples import Codec
 from regard.data.ragged import Ragged
 from regard.data.readers.lines import check, digest
 from regard.data.readers.reader import Reader
-from regard.data.report import Report
+from regard.data.report import CorpusReport
 from regard.errors import DataError
 from regard.text.clean import VERSION
 
@@ -51,7 +51,7 @@ class Corpus:
         cache: Path,
         *,
         max_tokens: int | None = MAX_TOKENS,
-        progress: Progress | None = None,
+        progress: ReadingProgress | None = None,
     ) -> "Corpus":
         """The corpus of a reader, out of `cache` if it is there and whole, else built there.
 
@@ -128,7 +128,7 @@ def _build(
     codecs: Mapping[str, Codec],
     max_tokens: int | None,
     before: Sequence[Stamp],
-    progress: Progress | None,
+    progress: ReadingProgress | None,
 ) -> None:
     """Puts a corpus in its place, unless the files are no longer those the place is named after."""
     try:
@@ -145,6 +145,6 @@ def _build(
         raise DataError(place.parent, f"the data cache cannot be written: {error.strerror or error}") from error
 
 
-def _report(folder: Path, content: Mapping[str, Any]) -> Report:
+def _report(folder: Path, content: Mapping[str, Any]) -> CorpusReport:
     first = {reason: tuple(lines) for reason, lines in content["first"].items()}
-    return Report(content["kept"], content["skipped"], first, folder / SKIPPED, content["controls"])
+    return CorpusReport(content["kept"], content["skipped"], first, folder / SKIPPED, content["controls"])

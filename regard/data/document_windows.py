@@ -12,8 +12,8 @@ from regard.data.ragged import Ragged
 from regard.data.word_windows import WordWindows
 from regard.records import Batch
 
-DOCUMENT = "document"  # (word,): the number of the document that a word stands in, -1 for one that is not known
-UNKNOWN = -1
+DOCUMENT_NUMBERS = "document"  # (word,): the number of the document that a word stands in, -1 for one that is not known
+UNKNOWN_DOCUMENT = -1
 ROOM = 2**16  # words of all passes over a text that are drawn at once
 
 
@@ -30,7 +30,7 @@ class DocumentWindows(WordWindows):
     def made(self, epoch: int, lines: Longs, ids: NDArray[Any], lengths: Longs) -> Batch:
         batch = super().made(epoch, lines, ids, lengths)
         documents = torch.from_numpy(self.documents[batch.lines.numpy()])
-        return batch._replace(columns={**batch.columns, DOCUMENT: documents})
+        return batch._replace(columns={**batch.columns, DOCUMENT_NUMBERS: documents})
 
 
 def parted(lines: Ragged, documents: Longs, most: int) -> tuple[Ragged, Longs]:
@@ -50,7 +50,9 @@ class TextWindows:
 
     def __init__(self, passes: int, *given: Any, **settings: Any) -> None:
         """What follows is what `DocumentWindows` is made with."""
-        self._windows = DocumentWindows(Ragged.of([], np.dtype(np.int64)), np.full(passes, UNKNOWN), *given, **settings)
+        self._windows = DocumentWindows(
+            Ragged.of([], np.dtype(np.int64)), np.full(passes, UNKNOWN_DOCUMENT), *given, **settings
+        )
         self.passes = passes
 
     def of(self, ids: list[int]) -> Iterator[Batch]:

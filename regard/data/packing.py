@@ -19,10 +19,10 @@ def chunks(lengths: ArrayLike, tokens: int) -> list[Longs]:
     """Positions of texts to be worked on together, the longest first; `lengths` as they are to be padded."""
     flat = np.asarray(lengths, np.int32)
     order = np.argsort(-flat, kind="stable")
-    return list(packed(flat[order], order, tokens=tokens))
+    return list(packed_rows(flat[order], order, tokens=tokens))
 
 
-def packed(lengths: Lengths, order: Longs, *, tokens: int | None, sentences: int | None = None) -> Iterator[Longs]:
+def packed_rows(lengths: Lengths, order: Longs, *, tokens: int | None, sentences: int | None = None) -> Iterator[Longs]:
     """Cuts `order` into runs within the budget; `lengths` in that order. What alone is over it forms a run alone."""
     start = 0
     while start < len(order):

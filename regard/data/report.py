@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from regard.data.readers.lines import C1_HINT
 
-SHOWN = 5  # line numbers named for each reason
+LISTED = 5  # line numbers named for each reason
 CONTROLS = "controls"
 REASONS = {
     "empty": "empty",
@@ -15,7 +15,7 @@ REASONS = {
 }
 
 
-class Report(NamedTuple):
+class CorpusReport(NamedTuple):
     """How many examples a corpus keeps, and which lines it skips."""
 
     kept: int

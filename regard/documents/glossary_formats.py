@@ -7,7 +7,7 @@ from io import BytesIO
 from typing import NamedTuple
 
 from regard.data.readers.lines import C1, C1_HINT
-from regard.data.readers.xml_units import language_of, xml_units
+from regard.data.readers.xml_units import element_language, xml_units
 from regard.errors import DataError
 
 FORMAT = "source TAB target, or source = target, or CSV; source TAB target|other target; a source alone is copied"
@@ -144,9 +144,9 @@ def _tbx_rows(text: str, name: str, languages: Pair) -> Iterator[Row]:
     for line, unit in xml_units(BytesIO(encoded), name, TBX_UNITS, "TBX"):
         terms = dict[str, list[str]]()
         for section in unit.iter():
-            if section.tag in ("langSet", "langSec") and language_of(section):
+            if section.tag in ("langSet", "langSec") and element_language(section):
                 found = (" ".join("".join(term.itertext()).split()) for term in section.iter("term"))
-                terms.setdefault(language_of(section), []).extend(filter(None, found))
+                terms.setdefault(element_language(section), []).extend(filter(None, found))
         concepts.append((line, terms))
     source, target = _tbx_pair([*dict.fromkeys(code for _, terms in concepts for code in terms)], name, languages)
     known = dict[str, Row]()  # a term of several concepts has the translations of all

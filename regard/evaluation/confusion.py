@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.evaluation.span_f1 import OUTSIDE, spans
+from regard.evaluation.span_f1 import OUTSIDE_LETTERS, spans
 
-NOTHING = ""  # in place of a label: nothing to be found, or nothing that was answered
+NO_LABEL = ""  # in place of a label: nothing to be found, or nothing that was answered
 _SPAN = re.compile(r"O|[BIESLU]-.+")  # a tag of IOB1, IOB2, IOBES or BILOU with a type, or of no span
 
 
@@ -36,7 +36,7 @@ class Confusion(NamedTuple):
         return [
             ClassFigures(label, _share(hits, answers), _share(hits, real), _share(2 * hits, answers + real), real)
             for label, hits, real, answers in rows
-            if label != NOTHING
+            if label != NO_LABEL
         ]
 
     def shares(self) -> list[list[float]]:
@@ -69,7 +69,7 @@ def tag_confusion(answers: Sequence[str], references: Sequence[str]) -> Confusio
     counts alike.
     """
     tags = {tag for reference in references for tag in reference.split()}
-    pair = _spans if tags - {OUTSIDE[0]} and all(map(_SPAN.fullmatch, tags)) else _words
+    pair = _spans if tags - {OUTSIDE_LETTERS[0]} and all(map(_SPAN.fullmatch, tags)) else _words
     pairs = [one for texts in zip(answers, references, strict=True) for one in pair(*map(str.split, texts))]
     return confusion_of([given for given, _ in pairs], [wanted for _, wanted in pairs])
 
@@ -81,9 +81,9 @@ def _share(part: int, whole: int) -> float | None:
 def _spans(given: Sequence[str], wanted: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The types of spans of the same words."""
     one, other = ({(span.start, span.end): span.type for span in spans(tags)} for tags in (given, wanted))
-    return ((one.get(place, NOTHING), other.get(place, NOTHING)) for place in {**one, **other})
+    return ((one.get(place, NO_LABEL), other.get(place, NO_LABEL)) for place in {**one, **other})
 
 
 def _words(given: Sequence[str], wanted: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The tags of the words of the reference."""
-    return ((given[place] if place < len(given) else NOTHING, tag) for place, tag in enumerate(wanted))
+    return ((given[place] if place < len(given) else NO_LABEL, tag) for place, tag in enumerate(wanted))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from regard.errors import ConfigError
 from regard.evaluation.metric import Measure, Metric, References, Score, Statistics, corpus_of
 
-SEED = 12345  # that of sacrebleu, so the resamples are the same
+RESAMPLING_SEED = 12345  # that of sacrebleu, so the resamples are the same
 RESAMPLES = 1000
 TAIL = 2.5  # per cent left out at each end of an interval
 
@@ -44,7 +44,7 @@ def compare(
     sources: Sequence[str] | None = None,
     *,
     resamples: int = RESAMPLES,
-    seed: int = SEED,
+    seed: int = RESAMPLING_SEED,
 ) -> SignificanceTest:
     """How surely the second system differs from the first.
 
@@ -65,7 +65,7 @@ def compare_statistics(
     signature: str,
     *,
     resamples: int = RESAMPLES,
-    seed: int = SEED,
+    seed: int = RESAMPLING_SEED,
 ) -> SignificanceTest:
     """`compare` for two systems whose statistics (sentence, statistic) are known."""
     statistics = np.stack([statistics_a, statistics_b])
@@ -77,7 +77,9 @@ def compare_statistics(
     return SignificanceTest(a, b, b.value - a.value, _interval(differences), two_sided(differences))
 
 
-def interval_of(measure: Measure, statistics: Statistics, *, resamples: int = RESAMPLES, seed: int = SEED) -> Interval:
+def interval_of(
+    measure: Measure, statistics: Statistics, *, resamples: int = RESAMPLES, seed: int = RESAMPLING_SEED
+) -> Interval:
     """Between which figures 95 % of the resampled test sets lie, given statistics (sentence, statistic)."""
     return _interval(resampled(measure, statistics[None], resamples=resamples, seed=seed)[:, 0])
 
@@ -89,7 +91,7 @@ def confidence_interval(
     sources: Sequence[str] | None = None,
     *,
     resamples: int = RESAMPLES,
-    seed: int = SEED,
+    seed: int = RESAMPLING_SEED,
 ) -> Interval:
     """Between which figures 95 % of the resampled test sets lie."""
     statistics = metric.statistics(corpus_of(hypotheses, references, sources))

@@ -8,7 +8,7 @@ import numpy as np
 from regard.config import Doc
 from regard.evaluation.metric import Corpus, Metric, Statistics
 
-OUTSIDE = "O."  # first letters of tags of no span
+OUTSIDE_LETTERS = "O."  # first letters of tags of no span
 NO_TYPE = "_"  # of a tag that is a letter alone
 _SAME = {"L": "E", "U": "S"}  # of BILOU and of IOBES
 
@@ -71,11 +71,11 @@ def spans(tags: Sequence[str]) -> Iterator[TaggedSpan]:
     for place, tag in enumerate([*tags, "O"]):
         letter, this = _SAME.get(tag[0], tag[0]), tag[1:].split("-", 1)[-1] or NO_TYPE
         if start is not None and (
-            before in "ES" or (before in "BI" and letter in "BSO") or (before not in OUTSIDE and this != kind)
+            before in "ES" or (before in "BI" and letter in "BSO") or (before not in OUTSIDE_LETTERS and this != kind)
         ):
             yield TaggedSpan(kind, start, place)
             start = None
-        if letter in "BS" or (letter in "EI" and before in "OES") or (letter not in OUTSIDE and this != kind):
+        if letter in "BS" or (letter in "EI" and before in "OES") or (letter not in OUTSIDE_LETTERS and this != kind):
             start = place
         before, kind = letter, this
 

@@ -34,7 +34,7 @@ from regard.experiment.ineffective import ineffective_settings, unused_metrics
 from regard.experiment.initial import continued, named_model, named_run, named_task, own_languages, task_of, with_text
 from regard.experiment.layouts import forgotten_label, is_told, read_alike, text_settings, with_layouts
 from regard.experiment.settings import Experiment
-from regard.experiment.sizes import LARGE, defaults_for, held_out_share, task_defaults
+from regard.experiment.sizes import LARGE_DATA, defaults_for, held_out_share, task_defaults
 from regard.experiment.time_plan import may_be_paced, may_be_planned, paced_defaults, planned_defaults
 from regard.experiment.upgrade import check_files, upgraded
 from regard.models import MODELS, AttentionSettings, Model
@@ -123,7 +123,7 @@ def count_examples(experiment: Experiment) -> int:
     """Examples to train on; counting ends at the largest number that makes a difference."""
     if experiment.data.train is None:
         raise ConfigError("data.train", "must be given")
-    return sum(1 for _ in islice(learnt_examples(experiment), LARGE))
+    return sum(1 for _ in islice(learnt_examples(experiment), LARGE_DATA))
 
 
 def learnt_examples(experiment: Experiment) -> Iterator[Example]:
@@ -191,7 +191,7 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
     defaults = lay(_sizes(given, said, pairs, say), task_defaults(task, settings))
     if given.init is not None and (teaching := correction_defaults(given.data)):
         defaults = lay(defaults, teaching)
-    elif pairs == LARGE or given.data.corpora:  # what is held out is a share of the training part alone, all of it
+    elif pairs == LARGE_DATA or given.data.corpora:  # what is held out is a share of the training part alone, all of it
         share = held_out_share(_count(given, "train"))
         defaults["data"] |= {"dev_share": share, "test_share": share}
     known = MODELS.settings(given.model.name)

@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 from regard.config import lay
 from regard.tasks import Task
 
-LARGE = 500_000  # pairs; there is no need to count further
+LARGE_DATA = 500_000  # pairs; there is no need to count further
 
 
 PIECES = 16  # of a sentence, to guess what is not counted
 _EPOCHS = 60  # of few pairs, at most
 
 
-class Size(NamedTuple):
+class DataSize(NamedTuple):
     """A network and a training for so much data."""
 
     pairs: int  # fewer than these
@@ -42,11 +42,11 @@ class Size(NamedTuple):
     learning_rate: float
 
 
-SIZES = (
-    Size(5_000, 2_000, 128, 2, 256, 4, 0.3, 1_024, 200, 5_000, 5e-3),
-    Size(20_000, 4_000, 128, 3, 256, 4, 0.3, 2_048, 400, 10_000, 5e-3),
-    Size(LARGE, 8_000, 256, 4, 512, 4, 0.3, 4_096, 1_000, 40_000, 2e-3),
-    Size(0, 32_000, 512, 6, 2_048, 8, 0.1, 8_192, 4_000, 200_000, 7e-4),
+DATA_SIZES = (
+    DataSize(5_000, 2_000, 128, 2, 256, 4, 0.3, 1_024, 200, 5_000, 5e-3),
+    DataSize(20_000, 4_000, 128, 3, 256, 4, 0.3, 2_048, 400, 10_000, 5e-3),
+    DataSize(LARGE_DATA, 8_000, 256, 4, 512, 4, 0.3, 4_096, 1_000, 40_000, 2e-3),
+    DataSize(0, 32_000, 512, 6, 2_048, 8, 0.1, 8_192, 4_000, 200_000, 7e-4),
 )
 
 
@@ -84,15 +84,15 @@ def held_out_share(pairs: int) -> float:
     return round(min(2_000, pairs / 20) / max(pairs, 1), 6)
 
 
-def size_for(pairs: int) -> Size:
+def size_for(pairs: int) -> DataSize:
     """Return the size of network for so many pairs, where time is no matter."""
-    return next((size for size in SIZES if pairs < size.pairs), SIZES[-1])
+    return next((size for size in DATA_SIZES if pairs < size.pairs), DATA_SIZES[-1])
 
 
-def settings_of_size(size: Size, pairs: int) -> dict[str, Any]:
+def settings_of_size(size: DataSize, pairs: int) -> dict[str, Any]:
     """Settings, as a file would say them, of a size."""
     epoch = pairs * PIECES // size.batch_tokens
-    limits = {"max_epochs": _EPOCHS} if pairs < SIZES[1].pairs else {}
+    limits = {"max_epochs": _EPOCHS} if pairs < DATA_SIZES[1].pairs else {}
     blocks = {"name": "transformer", "num_layers": size.num_layers, "feedforward_dim": size.feedforward_dim}
     attention = {"score": "scaled_dot", "num_heads": size.num_heads}
     return {

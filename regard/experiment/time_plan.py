@@ -12,7 +12,7 @@ from regard.data.columns import Columns, learn_columns
 from regard.data.readers import READERS
 from regard.errors import ConfigError, RegardError
 from regard.experiment.settings import Experiment
-from regard.experiment.sizes import LARGE, PIECES, SIZES, Size, settings_of_size, size_for
+from regard.experiment.sizes import DATA_SIZES, LARGE_DATA, PIECES, DataSize, settings_of_size, size_for
 from regard.models import MODELS, ROUTE
 from regard.records import UNK, Batch, Sequences
 from regard.registry import Choice
@@ -33,12 +33,12 @@ _Say = Callable[[str], None]
 class TimePlan(NamedTuple):
     """What fits into a time."""
 
-    size: Size
+    size: DataSize
     updates: int
     tokens_per_second: float  # of batches, padding counted
 
 
-class Pace(NamedTuple):
+class TrainingPace(NamedTuple):
     """How fast a model learns."""
 
     seconds: float  # of an update
@@ -115,7 +115,7 @@ def planned_defaults(experiment: Experiment, pairs: int, say: _Say) -> dict[str,
     say(f"measuring how fast this machine trains, to plan {minutes:g} minutes")
     plan = plan_for(pairs, minutes * 60, lambda size: measured_speed(experiment, size))
     size, epochs = plan.size, plan.updates * plan.size.batch_tokens / max(1, pairs * PIECES)
-    rounds = f" or {epochs:.1f} epochs" if pairs < LARGE else ""  # beyond, pairs are not counted
+    rounds = f" or {epochs:.1f} epochs" if pairs < LARGE_DATA else ""  # beyond, pairs are not counted
     say(
         f"planned: {size.num_layers} + {size.num_layers} layers of {size.dim}, {size.pieces:,} pieces, about "
         f"{plan.updates:,} updates{rounds} ({plan.tokens_per_second:,.0f} tokens/s)"
@@ -142,14 +142,14 @@ def paced_defaults(experiment: Experiment, examples: int, say: _Say) -> dict[str
     if pace is None:
         return {}
     updates = max(1, round(minutes * 60 * TRAINING / pace.seconds))
-    rounds = f" or {updates * pace.rows / examples:.1f} epochs" if examples < LARGE else ""
+    rounds = f" or {updates * pace.rows / examples:.1f} epochs" if examples < LARGE_DATA else ""
     say(f"planned: about {updates:,} updates{rounds} in {minutes:g} minutes ({1 / pace.seconds:,.1f} updates/s)")
     warmup = training.schedule.settings.get("warmup", 0)
     found: dict[str, Any] = {"validate_every": min(training.validate_every, max(10, updates // _VALIDATIONS))}
     return {"training": found | ({"schedule": {"warmup": planned_warmup(warmup, updates)}} if warmup else {})}
 
 
-def measured_pace(experiment: Experiment) -> "Pace | None":
+def measured_pace(experiment: Experiment) -> "TrainingPace | None":
     """Return how fast a model learns from the first examples of its data; None where it cannot, or is not to.
 
     What is wrong with settings or data is told by the rehearsal, and where the data are read.
@@ -170,7 +170,7 @@ def measured_pace(experiment: Experiment) -> "Pace | None":
     except (RegardError, RuntimeError, ValueError, TypeError, LookupError, NotImplementedError):
         return None
     seconds = (time.perf_counter() - start) / updates * experiment.training.accumulate
-    return Pace(seconds, len(batch.lines) * experiment.training.accumulate)
+    return TrainingPace(seconds, len(batch.lines) * experiment.training.accumulate)
 
 
 def _first_batch(experiment: Experiment) -> tuple[Batch, Columns]:
@@ -200,10 +200,10 @@ def _minutes(experiment: Experiment) -> float:
     return min(one for one in (training.max_minutes, cores) if one)
 
 
-def plan_for(pairs: int, seconds: float, speed_of: Callable[[Size], float]) -> TimePlan:
+def plan_for(pairs: int, seconds: float, speed_of: Callable[[DataSize], float]) -> TimePlan:
     """Return the largest network, not larger than the data ask for, that takes enough updates in a time."""
-    largest = SIZES.index(size_for(pairs))
-    for size in (*reversed(SIZES[1 : largest + 1]), SIZES[0]):
+    largest = DATA_SIZES.index(size_for(pairs))
+    for size in (*reversed(DATA_SIZES[1 : largest + 1]), DATA_SIZES[0]):
         speed = speed_of(size)
         updates = round(seconds * TRAINING * speed / size.batch_tokens)
         if updates >= MIN_UPDATES:
@@ -211,7 +211,7 @@ def plan_for(pairs: int, seconds: float, speed_of: Callable[[Size], float]) -> T
     return TimePlan(size, max(1, updates), speed)
 
 
-def measured_speed(experiment: Experiment, size: Size) -> float:
+def measured_speed(experiment: Experiment, size: DataSize) -> float:
     """Return the tokens of a batch, padding counted, that a network of a size learns from in a second."""
     known = MODELS.settings(experiment.model.name)
     sized = {name: value for name, value in settings_of_size(size, 0)["model"].items() if name in known}

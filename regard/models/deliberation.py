@@ -17,7 +17,7 @@ from regard.config import Before, Doc
 from regard.config.bounds import NotNegative
 from regard.data.collate import collate
 from regard.data.columns import Columns
-from regard.data.columns.sentences import sentences_of
+from regard.data.columns.sentences import sentences_in
 from regard.layers.gated_blocks import GatedBlocks
 from regard.models.model import ROUTE
 from regard.models.second_pass import (
@@ -76,7 +76,7 @@ class Deliberation(SecondPass):
 
     def longest_draft(self, ids: Mapping[str, Sequence[int]]) -> int:
         """Return the most places of the drafts of all sentences of an example's text."""
-        sentences = sentences_of([*ids[DOCUMENT]]) or [[*ids[SOURCE]]]
+        sentences = sentences_in([*ids[DOCUMENT]]) or [[*ids[SOURCE]]]
         return sum(longest_draft(len(one) + 1) for one in sentences)
 
     def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Encoded]:
@@ -125,7 +125,7 @@ class Deliberation(SecondPass):
         source = [tuple(line[mask].tolist()) for line, mask in zip(*batch.sequences(SOURCE), strict=True)]
         given = source if document is None else batch.sequences(DOCUMENT).items.tolist()
         for sentence, text in zip(source, given, strict=True):
-            found: list[DraftIds] = [(*one, EOS) for one in sentences_of([one for one in text if one != PAD])] or [
+            found: list[DraftIds] = [(*one, EOS) for one in sentences_in([one for one in text if one != PAD])] or [
                 sentence
             ]
             texts.append([known.setdefault(one, len(known)) for one in found])

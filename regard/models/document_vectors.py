@@ -17,7 +17,7 @@ from regard.aliases import known_as
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.data.columns import Columns
-from regard.data.document_windows import DOCUMENT
+from regard.data.document_windows import DOCUMENT_NUMBERS
 from regard.data.word_windows import CONTEXTS, TARGETS
 from regard.layers.embedders import Embedder
 from regard.layers.embedders.words import WordEmbedder
@@ -192,7 +192,7 @@ def pv_dbow(
     words: Annotated[bool, Doc("Learn vectors of words beside those of documents, by skip-gram.")] = False,
 ) -> DocumentVectors:
     """The vector of a document tells its words from drawn ones."""
-    return BagOfWords(len(columns[DOCUMENT]), len(columns[TEXT]), dim, words=words)
+    return BagOfWords(len(columns[DOCUMENT_NUMBERS]), len(columns[TEXT]), dim, words=words)
 
 
 @known_as("distributed_memory")
@@ -206,7 +206,7 @@ def pv_dm(
     reach: Annotated[Size, Doc("Words on either side that are concatenated.")] = 5,
 ) -> DocumentVectors:
     """The vectors of a document and of the words around a word together tell it from drawn ones."""
-    return cast(DocumentVectors, MERGES[merge](len(columns[DOCUMENT]), len(columns[TEXT]), dim, reach=reach))
+    return cast(DocumentVectors, MERGES[merge](len(columns[DOCUMENT_NUMBERS]), len(columns[TEXT]), dim, reach=reach))
 
 
 def _table(rows: int, dim: int) -> WordEmbedder:
@@ -216,7 +216,7 @@ def _table(rows: int, dim: int) -> WordEmbedder:
 
 
 def _given(batch: Batch) -> _Given:
-    documents, contexts, targets = (cast(Tensor, batch.columns[name]) for name in (DOCUMENT, CONTEXTS, TARGETS))
+    documents, contexts, targets = (cast(Tensor, batch.columns[name]) for name in (DOCUMENT_NUMBERS, CONTEXTS, TARGETS))
     return documents, contexts, targets
 
 

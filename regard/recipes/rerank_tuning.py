@@ -26,7 +26,7 @@ from regard.recipes.tuning import (
 from regard.results import TextPrediction
 from regard.runs import Run
 from regard.runs.folder import DECODING, TUNING
-from regard.statistical.mert import Candidates, bleu_values
+from regard.statistical.mert import CandidateStatistics, bleu_values
 
 _SHARE = 0.5  # of the spread of a text's scores that the other run has at first
 GAIN = 0.01  # BLEU that makes weights worth it
@@ -83,17 +83,17 @@ def tune_weights(
     return Tuning(bleu_of(before), bleu_of(after), lengths, {NETWORK: weight, WORDS: words}, path)
 
 
-def pooled(part: DevPart, rows: Sequence[Sequence[TextPrediction]], reranker: Reranker) -> Candidates:
+def pooled(part: DevPart, rows: Sequence[Sequence[TextPrediction]], reranker: Reranker) -> CandidateStatistics:
     """Return the candidates of each sentence with what is weighted, and BLEU's statistics."""
     values = reranker.values(rows)
     places = [place for place, some in enumerate(rows) for _ in some]
     statistics = iter(part.statistics(places, [one.text for some in rows for one in some]))
-    return Candidates.of(
+    return CandidateStatistics.of(
         [np.array(some, np.float64) for some in values], [np.stack([next(statistics) for _ in some]) for some in rows]
     )
 
 
-def best_weights(pool: Candidates, method: str, rounds: int, weight: float, say: Say) -> Floats:
+def best_weights(pool: CandidateStatistics, method: str, rounds: int, weight: float, say: Say) -> Floats:
     """Return the best weights (3,) of all rounds, those of the start, and of equal spreads among them."""
     spreads = np.stack([one[:, :2].std(axis=0) for one in pool.features]).mean(axis=0)
     equal = _SHARE / (1 - _SHARE) * float(spreads[0] / max(spreads[1], 1e-9))

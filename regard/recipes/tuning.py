@@ -39,13 +39,13 @@ from regard.statistical.bitext import Bitext
 from regard.statistical.hmm import Hmm
 from regard.statistical.kneser_ney import kneser_ney
 from regard.statistical.lexical_table import Lexicon
-from regard.statistical.mert import Candidates, Tuned, Values, bleu_values, minimise_errors, random_search
+from regard.statistical.mert import CandidateStatistics, Tuned, Values, bleu_values, minimise_errors, random_search
 from regard.statistical.phrase_scores import phrase_table
 from regard.statistical.phrase_table import PhraseEntry, PhraseTable
 from regard.statistical.symmetrisation import grow_diag_final_and
 from regard.tasks import Examples
 
-METHODS: Mapping[str, Callable[[Candidates, Floats, Values], Tuned]] = {
+METHODS: Mapping[str, Callable[[CandidateStatistics, Floats, Values], Tuned]] = {
     "mert": minimise_errors,
     "random": random_search,
 }
@@ -160,7 +160,7 @@ def _tuned(
     best: _Best,
     part: "DevPart",
     wide: Choice,
-    method: Callable[[Candidates, Floats, Values], Tuned],
+    method: Callable[[CandidateStatistics, Floats, Values], Tuned],
     rounds: int,
     clock: "_Clock",
 ) -> "_LogLinear":
@@ -349,10 +349,10 @@ class _Pool:
         self.size += len(fresh)
         return len(fresh)
 
-    def candidates(self) -> Candidates:
+    def candidates(self) -> CandidateStatistics:
         """All of them."""
         features, statistics = zip(*(zip(*some.values(), strict=True) for some in self.rows), strict=True)
-        return Candidates.of([np.stack(one) for one in features], [np.stack(one) for one in statistics])
+        return CandidateStatistics.of([np.stack(one) for one in features], [np.stack(one) for one in statistics])
 
 
 def dev_part(run: Run, lines: int) -> Examples:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from regard.evaluation import Interval, Score, SignificanceTest
-from regard.evaluation.confusion import NOTHING, Confusion
+from regard.evaluation.confusion import NO_LABEL, Confusion
 from regard.evaluation.metric import Statistics
 from regard.explain.pictures import svg
 from regard.reports.report import Report
@@ -153,7 +153,7 @@ def _matrix(found: Confusion) -> Table:
 
 
 def _names(found: Confusion) -> list[str]:
-    return [_NONE if label == NOTHING else label for label in found.labels]
+    return [_NONE if label == NO_LABEL else label for label in found.labels]
 
 
 def _short(label: str) -> str:

@@ -11,7 +11,7 @@ from regard.data import READERS, CheckedReader, Corpus, Reader
 from regard.data.columns import COLUMNS, Columns, learn_columns, learnt_things, own_name, save_columns
 from regard.data.columns.labels import LabelsColumn
 from regard.data.examples import Example
-from regard.data.report import SHOWN
+from regard.data.report import LISTED
 from regard.data.streams import MixedStream, PlannedStream
 from regard.data.transforms import transformed
 from regard.errors import ConfigError, DataError
@@ -140,7 +140,7 @@ def read_examples(
         if limit is not None and len(found) >= limit:
             break
     if unusable:
-        lines = ", ".join(map(str, unusable[:SHOWN])) + (" …" if len(unusable) > SHOWN else "")
+        lines = ", ".join(map(str, unusable[:LISTED])) + (" …" if len(unusable) > LISTED else "")
         say(f"{reader.names[0]}: {len(unusable):,} dev examples are empty on a side and left out (lines {lines})")
     return {column: [texts[column] for texts in found] for column in reader.columns} if found else None
 
@@ -175,7 +175,7 @@ def learn_run_columns(
     for name in learnt:
         column = columns[name]
         if rare := column.rare():
-            shown = ", ".join(f"'{value:.60}'" for value in rare[:SHOWN]) + (" …" if len(rare) > SHOWN else "")
+            shown = ", ".join(f"'{value:.60}'" for value in rare[:LISTED]) + (" …" if len(rare) > LISTED else "")
             say(f"{name}: one example alone of {shown}; of one, nothing can be learnt that can also be judged")
     save_columns(columns, learnt, folder.text, shared=experiment.text.shared)
     return columns
@@ -238,7 +238,7 @@ def training_batches(
         corpus = Corpus.open(checked, kind.vocabularies, cache, max_tokens=most)
         say(f"{reader.names[0]}: {corpus.report}")
         if checked.left_out:
-            lines = ", ".join(map(str, checked.left_out[:SHOWN])) + (" …" if len(checked.left_out) > SHOWN else "")
+            lines = ", ".join(map(str, checked.left_out[:LISTED])) + (" …" if len(checked.left_out) > LISTED else "")
             say(f"{len(checked.left_out):,} examples whose answer is not in the passage are left out (lines {lines})")
         if most is not None and (longer := corpus.report.too_long):
             say(f"{longer:,} of more than {most:,} pieces are left out; to learn from them {kind.length_hint(most)}")

@@ -21,7 +21,7 @@ Cells = NDArray[np.int32]  # (sentence, target, 1 + source): places of word pair
 Told = Callable[[float], None]  # after each iteration: log-likelihood before it, in nats
 
 
-class OneWay(NamedTuple):
+class Direction(NamedTuple):
     """A model of target words given source words, and what it has learnt."""
 
     model: AlignmentModel[Any]
@@ -50,7 +50,7 @@ def fit(
     warm_up: int = _WARM_UP,
     alpha: float = ALPHA,
     told: Told = lambda log_likelihood: None,
-) -> OneWay:
+) -> Direction:
     """Learn a model by `iterations` of EM, from a lexicon that `warm_up` iterations of IBM model 1 have learnt.
 
     `alpha`: see `Lexicon.with_counts`; the warm-up has none. Without it the log-likelihood of an iteration is no less
@@ -63,8 +63,8 @@ def fit(
 class BothWays(NamedTuple):
     """Models of target words given source words and of source words given target words."""
 
-    forward: OneWay
-    reverse: OneWay
+    forward: Direction
+    reverse: Direction
 
     def links(self, bitext: Bitext, symmetrise: Symmetrisation) -> list[list[Link]]:
         """Return one alignment (source, target) of each sentence pair, out of both models."""
@@ -102,15 +102,15 @@ def _learn(
     counts: tuple[int, int],
     alpha: float,
     told: Told,
-) -> list[OneWay]:
+) -> list[Direction]:
     """EM for one direction, or for two that agree: their blocks hold the same sentence pairs."""
     lexicons = [Lexicon.uniform(*side) for side in sides]
     cells = [[one.cells(block) for block in blocks] for one, (_, blocks) in zip(lexicons, sides, strict=True)]
-    fitted = [OneWay(Ibm1(), None, lexicon) for lexicon in lexicons]
+    fitted = [Direction(Ibm1(), None, lexicon) for lexicon in lexicons]
     stages: tuple[tuple[AlignmentModel[Any], bool, float], ...] = ((Ibm1(), False, 0.0), (model, True, alpha))
     for (stage, agree, prior), count in zip(stages, counts, strict=True):
         starts = [stage.start([_shape(cell) for cell in one]) for one in cells]
-        fitted = [OneWay(stage, start, one.lexicon) for start, one in zip(starts, fitted, strict=True)]
+        fitted = [Direction(stage, start, one.lexicon) for start, one in zip(starts, fitted, strict=True)]
         for _ in range(count):
             tallies = [_Tally(one) for one in fitted]
             for row in zip(*cells, strict=True):
@@ -136,7 +136,7 @@ def agreed(forward: Floats, reverse: Floats) -> list[Floats]:
 class _Tally:
     """The counts of one iteration, in one direction."""
 
-    def __init__(self, fitted: OneWay) -> None:
+    def __init__(self, fitted: Direction) -> None:
         self.fitted, self.log_likelihood = fitted, 0.0
         self._values = fitted.lexicon.values.clip(min=1e-100)  # nothing is divided by 0 where digits have run out
         self._counts, self._by_shape = np.zeros(len(self._values)), dict[Shape, Floats]()
@@ -162,11 +162,11 @@ class _Tally:
             self._counts += np.bincount(places, posteriors, minlength=len(self._counts))
         self._waiting, self._cells = [], 0
 
-    def maximise(self, alpha: float) -> OneWay:
+    def maximise(self, alpha: float) -> Direction:
         """The M step."""
         self._count()
         model, positions, lexicon = self.fitted
-        return OneWay(model, model.maximise(positions, self._by_shape), lexicon.with_counts(self._counts, alpha))
+        return Direction(model, model.maximise(positions, self._by_shape), lexicon.with_counts(self._counts, alpha))
 
 
 def _shape(cells: Cells) -> Shape:

@@ -14,7 +14,7 @@ import numpy as np
 
 from regard.data.readers.lines import read_lines
 from regard.errors import DataError
-from regard.statistical.ngram_model import BEGIN, EMPTY, END, UNKNOWN, NgramModel, Ngrams
+from regard.statistical.ngram_model import BEGIN, EMPTY_STATE, END_WORD, UNKNOWN_WORD, NgramModel, Ngrams
 
 TEN = math.log(10)
 _LOWEST = -100.0  # log10 of what a file gives no probability
@@ -35,7 +35,7 @@ def write_arpa(model: NgramModel, path: Path) -> None:
         if not word or word.split() != [word]:
             raise DataError(path, f"the word {word!r} cannot stand in an ARPA file", hint="leave out spaces in words")
     lines: list[list[str]] = [[] for _ in range(model.order)]
-    waiting = [(EMPTY, "")]
+    waiting = [(EMPTY_STATE, "")]
     while waiting:
         state, context = waiting.pop()
         length = int(model.lengths[state])
@@ -116,7 +116,7 @@ class _Reader:
         if found != count:
             raise self._fault(f"has {found:,} {length}-grams, and its counts say {count:,}", CUT)
         if length == 1:
-            for word in (UNKNOWN, BEGIN, END):
+            for word in (UNKNOWN_WORD, BEGIN, END_WORD):
                 if word not in self.words:
                     self._add([word], _LOWEST, 0.0)
         return line

@@ -10,7 +10,7 @@ from regard.config import Doc
 from regard.config.bounds import Count
 from regard.statistical.alignment_model import NULL_SHARE, AlignmentModel, Expected, NullShare, Shape
 
-STEPS = 10  # of the M step
+M_STEPS = 10  # of the M step
 
 
 class Hmm(AlignmentModel[Floats]):
@@ -82,7 +82,7 @@ class Hmm(AlignmentModel[Floats]):
             leaving.append(count.sum(axis=1))
         options, total = np.concatenate(possible), np.concatenate(leaving)
         weights = positions
-        for _ in range(STEPS):
+        for _ in range(M_STEPS):
             wanted = (total / (options @ weights)) @ options
             weights = np.divide(found, wanted, out=np.zeros(kinds), where=wanted > 0).clip(min=1e-12)
             weights /= weights.sum()

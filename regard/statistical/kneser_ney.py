@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from regard.arrays import Floats, Longs
 from regard.errors import DataError
-from regard.statistical.ngram_model import BEGIN, END, UNKNOWN, NgramModel, Ngrams
+from regard.statistical.ngram_model import BEGIN, END_WORD, UNKNOWN_WORD, NgramModel, Ngrams
 
 FALLBACK = 0.5, 1.0, 1.5  # discounts where there are too few n-grams to estimate any
 _NEVER = -99 * np.log(10)  # log-probability of <s>, which is not predicted, as ARPA files have it
@@ -32,7 +32,7 @@ class _Level(NamedTuple):
 
 def kneser_ney(sentences: Iterable[Sequence[str]], order: int) -> NgramModel:
     """Return the model of sentences, which are lists of words. Raises DataError where there are none."""
-    ids = {UNKNOWN: 0, BEGIN: 1, END: 2}
+    ids = {UNKNOWN_WORD: 0, BEGIN: 1, END_WORD: 2}
     flat, places = list[int](), list[int]()
     for sentence in sentences:
         flat += [1, *(ids.setdefault(word, len(ids)) for word in sentence), 2]

@@ -20,7 +20,7 @@ LEAST = 1e-4  # a gain that is worth a step
 BEYOND = 1.0  # how far behind the last bend weights are set
 
 
-class Candidates(NamedTuple):
+class CandidateStatistics(NamedTuple):
     """Translations of sentences, padded to equal numbers."""
 
     features: Floats  # (sentence, candidate, feature)
@@ -28,7 +28,7 @@ class Candidates(NamedTuple):
     mask: NDArray[np.bool_]  # (sentence, candidate), the first of each is there
 
     @classmethod
-    def of(cls, features: Sequence[Floats], statistics: Sequence[Floats]) -> "Candidates":
+    def of(cls, features: Sequence[Floats], statistics: Sequence[Floats]) -> "CandidateStatistics":
         """Those of each sentence: (candidate, feature) and (candidate, statistic), at least one."""
         most = max(map(len, features))
         mask = np.arange(most) < np.array([len(some) for some in features])[:, None]
@@ -53,7 +53,9 @@ class Tuned(NamedTuple):
     value: float
 
 
-def figures_along(candidates: Candidates, weights: Floats, direction: Floats, values: Values) -> tuple[Floats, Floats]:
+def figures_along(
+    candidates: CandidateStatistics, weights: Floats, direction: Floats, values: Values
+) -> tuple[Floats, Floats]:
     """Return the bends (bend,) along a line, rising, and the figure (bend + 1,) before, between and behind them."""
     heights = np.where(candidates.mask, candidates.features @ weights, -np.inf)
     slopes = candidates.features @ direction
@@ -82,7 +84,7 @@ def figures_along(candidates: Candidates, weights: Floats, direction: Floats, va
 
 
 def line_search(
-    candidates: Candidates, weights: Floats, direction: Floats, values: Values,
+    candidates: CandidateStatistics, weights: Floats, direction: Floats, values: Values,
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> Tuned:  # fmt: skip
     """Return the best weights along a line: the middle of the best stretch, of equals the one nearest to `weights`.
@@ -117,7 +119,13 @@ class Region(NamedTuple):
 
 
 def minimise_errors(
-    candidates: Candidates, weights: Floats, values: Values, *, restarts: int = 8, reach: float = 0.5, seed: int = 0
+    candidates: CandidateStatistics,
+    weights: Floats,
+    values: Values,
+    *,
+    restarts: int = 8,
+    reach: float = 0.5,
+    seed: int = 0,
 ) -> Tuned:
     """Return the best weights near those given that line searches along the axes find, also from drawn starts.
 
@@ -132,7 +140,13 @@ def minimise_errors(
 
 
 def random_search(
-    candidates: Candidates, weights: Floats, values: Values, *, draws: int = 500, reach: float = 0.5, seed: int = 0
+    candidates: CandidateStatistics,
+    weights: Floats,
+    values: Values,
+    *,
+    draws: int = 500,
+    reach: float = 0.5,
+    seed: int = 0,
 ) -> Tuned:
     """Return the best of `weights` and of so many drawn near them, the sizes summing to 1."""
     drawn = np.random.default_rng(seed).uniform(*Region.around(weights, reach), size=(draws, len(weights)))
@@ -153,7 +167,7 @@ def bleu_values(sums: Floats) -> Floats:
 
 
 def _climb(
-    candidates: Candidates, weights: Floats, values: Values, region: Region, draws: np.random.Generator
+    candidates: CandidateStatistics, weights: Floats, values: Values, region: Region, draws: np.random.Generator
 ) -> Tuned:
     """Line searches along each axis in turn, in an order that is drawn, until a round gains nothing."""
     best = Tuned(weights, float(values(candidates.chosen(weights)[None])[0]))

@@ -18,8 +18,8 @@ from regard.pieces import BOS, EOS, SPECIALS, UNK
 
 Ints = NDArray[np.int32]
 
-BEGIN, END, UNKNOWN = SPECIALS[BOS], SPECIALS[EOS], SPECIALS[UNK]  # ARPA files call them the same
-EMPTY = 0  # the state of no context
+BEGIN, END_WORD, UNKNOWN_WORD = SPECIALS[BOS], SPECIALS[EOS], SPECIALS[UNK]  # ARPA files call them the same
+EMPTY_STATE = 0  # the state of no context
 
 
 class Ngrams(NamedTuple):
@@ -54,7 +54,7 @@ class NgramModel:
         )
         self.log_probs, self.backoffs = (np.ascontiguousarray(one, np.float64) for one in (log_probs, backoffs))
         self.ids = {word: place for place, word in enumerate(self.words)}
-        self.end, self.unknown = self.ids[END], self.ids[UNKNOWN]
+        self.end, self.unknown = self.ids[END_WORD], self.ids[UNKNOWN_WORD]
         self.start = int(nexts[self.ids[BEGIN]])
 
     @classmethod
@@ -103,7 +103,7 @@ class NgramModel:
         """Return log p(word | state) in nats and the state behind it."""
         firsts, arcs, backoffs, lowers, log_probs, nexts = self._lists
         total = 0.0
-        while state != EMPTY:
+        while state != EMPTY_STATE:
             end = firsts[state + 1]
             place = bisect_left(arcs, word, firsts[state], end)
             if place < end and arcs[place] == word:

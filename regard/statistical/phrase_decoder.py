@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from regard.arrays import Floats
 from regard.data.ragged import Ragged
 from regard.statistical.compiled_stack_search import WIDEST
-from regard.statistical.ngram_model import BEGIN, EMPTY, END, UNKNOWN, NgramModel
-from regard.statistical.phrase_table import REORDERING, SCORES, Phrase, PhraseTable
+from regard.statistical.ngram_model import BEGIN, EMPTY_STATE, END_WORD, UNKNOWN_WORD, NgramModel
+from regard.statistical.phrase_table import REORDERING, TRANSLATION_SCORES, Phrase, PhraseTable
 from regard.statistical.reordering import DISCONTINUOUS, MONOTONE
 from regard.statistical.stack_search import (
-    Options,
+    PhraseOptions,
     Problem,
     orientation,
     outlooks,
@@ -25,8 +25,8 @@ from regard.statistical.stack_search import (
 )
 
 LANGUAGE, _WORDS, PHRASES, DISTANCE = "language model", "words", "phrases", "distance"
-FEATURES = (*SCORES, _WORDS, PHRASES, LANGUAGE, DISTANCE, *REORDERING)
-STATIC = len(SCORES) + 2  # features that a phrase pair has by itself
+PHRASE_FEATURES = (*TRANSLATION_SCORES, _WORDS, PHRASES, LANGUAGE, DISTANCE, *REORDERING)
+STATIC = len(TRANSLATION_SCORES) + 2  # features that a phrase pair has by itself
 # those of Moses before tuning: https://www2.statmt.org/moses/?n=FactoredTraining.Tuning
 WEIGHTS = (0.2, 0.2, 0.2, 0.2, 1.0, 0.2, 0.5, 0.3, *[0.3] * len(REORDERING))
 
@@ -86,7 +86,7 @@ class PhraseDecoder:
     ) -> None:
         self.table, self.language, self.limits = table, language, limits._replace(jump=min(limits.jump, WIDEST))
         self.weights = np.array(weights, np.float64)
-        self._weighted = language.weighted(float(self.weights[FEATURES.index(LANGUAGE)]))
+        self._weighted = language.weighted(float(self.weights[PHRASE_FEATURES.index(LANGUAGE)]))
         self._numbers = np.array([language.id(word) for word in table.words], np.int32)
         self._targets = Ragged(self._numbers[table.targets.data].astype(np.int32), table.targets.offsets)
         self._lengths = self._targets.lengths().astype(np.float64)
@@ -181,36 +181,36 @@ class PhraseDecoder:
         inside[known], estimates[known] = self._inside[rows[known]], self._estimates[rows[known]]
         reordering[known] = self._reordering[rows[known]]
         for place in np.flatnonzero(~known).tolist():
-            inside[place] = self.weights[len(SCORES) : STATIC] @ np.array([len(boxes[place].target), 1.0])
+            inside[place] = self.weights[len(TRANSLATION_SCORES) : STATIC] @ np.array([len(boxes[place].target), 1.0])
             estimates[place] = inside[place] + self._unfluent(boxes[place].target)
         _, groups = np.unique(reordering[:, 3:], axis=0, return_inverse=True)
         words = [self._words(box, language) for box in boxes]
-        options = Options(
+        options = PhraseOptions(
             starts, ends, Ragged.of(words, np.dtype(np.int32)), inside, reordering[:, :3], reordering[:, 3:],
             groups.reshape(-1).astype(np.int32),
         )  # fmt: skip
-        jumps = -np.arange(self.limits.jump + 1) * self.weights[FEATURES.index(DISTANCE)]
+        jumps = -np.arange(self.limits.jump + 1) * self.weights[PHRASE_FEATURES.index(DISTANCE)]
         outlook = outlooks(length, starts, ends, estimates)
         return Problem(length, options, outlook, jumps, language, size=self.limits.size, pops=self.limits.pops)
 
     def features(self, translation: Translation, length: int) -> Floats:
         """Return the values (feature,) whose weighted sum is the score of a translation of `length` source words."""
-        values, state, last, before = np.zeros(len(FEATURES)), self.language.start, (0, 0), -1
+        values, state, last, before = np.zeros(len(PHRASE_FEATURES)), self.language.start, (0, 0), -1
         reordering = values[-len(REORDERING) :]
         for box in translation.boxes:
             values[:STATIC] += self._static(np.array([box.row]))[0] if box.row >= 0 else 0.0
-            values[FEATURES.index(_WORDS)] += 0 if box.row >= 0 else len(box.target)
-            values[FEATURES.index(PHRASES)] += box.row < 0
+            values[PHRASE_FEATURES.index(_WORDS)] += 0 if box.row >= 0 else len(box.target)
+            values[PHRASE_FEATURES.index(PHRASES)] += box.row < 0
             side = orientation(box.start, box.end, last)
             self._reorder(reordering, box.row, side)
             self._reorder(reordering, before, side + 3)
-            values[FEATURES.index(DISTANCE)] -= abs(box.start - last[1])
+            values[PHRASE_FEATURES.index(DISTANCE)] -= abs(box.start - last[1])
             for word in box.target:
                 value, state = self.language.step(state, self.language.id(word))
-                values[FEATURES.index(LANGUAGE)] += value
+                values[PHRASE_FEATURES.index(LANGUAGE)] += value
             last, before = (box.start, box.end), box.row
         self._reorder(reordering, before, 3 + (MONOTONE if last[1] == length else DISCONTINUOUS))
-        values[FEATURES.index(LANGUAGE)] += self.language.step(state, self.language.end)[0]
+        values[PHRASE_FEATURES.index(LANGUAGE)] += self.language.step(state, self.language.end)[0]
         return values
 
     def _reorder(self, values: Floats, row: int, place: int) -> None:
@@ -226,7 +226,7 @@ class PhraseDecoder:
     def _fluency(self) -> Floats:
         """(row,) what the language model would say of each target, without what stands before it."""
         totals, offsets = np.zeros(len(self.table)), self._targets.offsets
-        rows, states = np.arange(len(self.table)), np.full(len(self.table), EMPTY, np.int64)
+        rows, states = np.arange(len(self.table)), np.full(len(self.table), EMPTY_STATE, np.int64)
         place = 0
         while len(rows := rows[self._lengths[rows] > place]):
             values, after = self._weighted.steps(states[rows], self._targets.data[offsets[rows] + place].astype(int))
@@ -236,7 +236,7 @@ class PhraseDecoder:
 
     def _unfluent(self, words: Phrase) -> float:
         """The same of one target."""
-        total, state = 0.0, EMPTY
+        total, state = 0.0, EMPTY_STATE
         for word in words:
             value, state = self._weighted.step(state, self.language.id(word))
             total += value
@@ -254,15 +254,15 @@ class PhraseDecoder:
 
 def fixed_text(words: Sequence[str]) -> NgramModel:
     """Return a language model that knows one text: any other word than the next one costs a fortune."""
-    known = list(dict.fromkeys([UNKNOWN, BEGIN, END, *words]))
+    known = list(dict.fromkeys([UNKNOWN_WORD, BEGIN, END_WORD, *words]))
     ids, places = {word: place for place, word in enumerate(known)}, len(words) + 1
     firsts = [0, *range(len(known), len(known) + places + 1)]
-    nexts = [EMPTY] * len(known) + [*range(2, places + 1), EMPTY]
+    nexts = [EMPTY_STATE] * len(known) + [*range(2, places + 1), EMPTY_STATE]
     nexts[ids[BEGIN]] = 1
     return NgramModel(
         known,
         np.array(firsts),
-        arcs=np.array([*range(len(known)), *(ids[word] for word in [*words, END])], np.int32),
+        arcs=np.array([*range(len(known)), *(ids[word] for word in [*words, END_WORD])], np.int32),
         log_probs=np.zeros(len(nexts)),
         nexts=np.array(nexts, np.int32),
         backoffs=np.array([0.0] + [FORTUNE] * places),

@@ -68,7 +68,7 @@ def extract_phrases(bitext: Bitext, linked: Linked, max_length: int = MAX_LENGTH
     return Occurrences(*(np.concatenate(side) for side in zip(*found, strict=True))) if found else _NONE
 
 
-def windows(sentences: Ragged, length: int) -> NDArray[np.bool_]:
+def phrase_spans(sentences: Ragged, length: int) -> NDArray[np.bool_]:
     """(word): whether so many words from here on are in one sentence."""
     ends = np.repeat(sentences.offsets[1:], sentences.lengths())
     fits: NDArray[np.bool_] = np.arange(len(ends)) + length <= ends
@@ -83,7 +83,7 @@ def _reach(here: Longs, there: Longs, sentences: Ragged, max_length: int) -> tup
     np.maximum.at(last, here, there)
     firsts, lasts = [first], [last]
     for length in range(2, max_length + 1):
-        fits = windows(sentences, length)
+        fits = phrase_spans(sentences, length)
         more = np.minimum(np.arange(count) + length - 1, max(count - 1, 0))
         firsts.append(np.where(fits, np.minimum(firsts[-1], first[more]), np.iinfo(np.int64).max))
         lasts.append(np.where(fits, np.maximum(lasts[-1], last[more]), -1))

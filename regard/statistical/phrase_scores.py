@@ -13,7 +13,7 @@ from regard.data.ragged import Ragged
 from regard.evaluation.alignments import Link
 from regard.statistical.bitext import Bitext
 from regard.statistical.lexical_table import Lexicon
-from regard.statistical.phrase_extraction import MAX_LENGTH, Linked, Occurrences, extract_phrases, windows
+from regard.statistical.phrase_extraction import MAX_LENGTH, Linked, Occurrences, extract_phrases, phrase_spans
 from regard.statistical.phrase_table import PhraseTable
 from regard.statistical.reordering import reordering_scores
 
@@ -86,7 +86,7 @@ def _phrases(sentences: Ragged, words: int, starts: Longs, lengths: Longs) -> _P
     ids, firsts, sizes = np.zeros(len(starts), np.int64), [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     prefix = np.zeros(len(sentences.data), np.int64)
     for length in range(1, int(lengths.max(initial=0)) + 1):
-        places = np.flatnonzero(windows(sentences, length))
+        places = np.flatnonzero(phrase_spans(sentences, length))
         keys = prefix[places] * words + sentences.data[places + length - 1]
         prefix[places] = np.unique(keys, return_inverse=True)[1]
         here = np.flatnonzero(lengths == length)

@@ -24,7 +24,7 @@ from regard.statistical.bitext import split_words
 Phrase = tuple[str, ...]
 _Scores = tuple[float, ...]
 
-SCORES = ("p(source|target)", "lexical p(source|target)", "p(target|source)", "lexical p(target|source)")
+TRANSLATION_SCORES = ("p(source|target)", "lexical p(source|target)", "p(target|source)", "lexical p(target|source)")
 REORDERING = tuple(f"{one}, {side}" for side in ("previous", "next") for one in ("monotone", "swap", "discontinuous"))
 LOWEST = -100.0  # log of a probability that is written as 0
 MOST_WORDS = 1000  # of a phrase that is read
@@ -74,7 +74,7 @@ class PhraseTable:
             links.append(tuple(place for link in entry.links for place in link))
             scores.append(entry.scores)
             reordering.append(entry.reordering)
-        known = np.array(scores, np.float32).reshape(len(phrases), len(SCORES))
+        known = np.array(scores, np.float32).reshape(len(phrases), len(TRANSLATION_SCORES))
         order = np.lexsort((-known[:, 2], np.array(phrases, np.int64)))
         firsts = np.concatenate([[0], np.cumsum(np.bincount(phrases, minlength=len(places)))]).astype(np.int64)
         return cls(
@@ -146,7 +146,7 @@ class PhraseTable:
                     raise DataError(reordering, f"has no line '{source} ||| {target}'", hint=f"{path} has it")
                 written, wording = _phrase(path, number, source), _phrase(path, number, target)
                 ours = _links(path, number, links, (len(written), len(wording)))
-                logs = _logs(path, number, scores, len(SCORES))
+                logs = _logs(path, number, scores, len(TRANSLATION_SCORES))
                 yield written, PhraseEntry(wording, logs, ours, found.get((source, target), ()))
 
         return cls.of(pairs())

@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from regard.arrays import Floats
-from regard.statistical.mert import Candidates, Tuned, Values
+from regard.statistical.mert import CandidateStatistics, Tuned, Values
 from regard.statistical.phrase_decoder import PhraseDecoder
 from regard.statistical.phrase_table import Phrase
 
 _Judge = Callable[[Sequence[int], Sequence[Phrase]], Floats]  # sentences, a translation of each → (row, statistic)
-SearchWeights = Callable[[Candidates, Floats, Values], Tuned]
+SearchWeights = Callable[[CandidateStatistics, Floats, Values], Tuned]
 
 
 class Round(NamedTuple):
@@ -45,10 +45,10 @@ class _Pool:
         total: Floats = np.sum([self.statistics[place][words] for place, words in enumerate(best)], axis=0)
         return total
 
-    def candidates(self) -> Candidates:
+    def candidates(self) -> CandidateStatistics:
         """All of them."""
         rows = ([np.stack([*one.values()]) for one in kind] for kind in (self.features, self.statistics))
-        return Candidates.of(*rows)
+        return CandidateStatistics.of(*rows)
 
 
 def tuned(

@@ -20,7 +20,7 @@ from regard.statistical.ngram_model import Ints, NgramModel
 from regard.statistical.reordering import DISCONTINUOUS, MONOTONE, SWAP
 
 
-class Options(NamedTuple):
+class PhraseOptions(NamedTuple):
     """The translations of all stretches of a sentence, by start and end, the best of a stretch first."""
 
     starts: Ints  # (option,) first source word
@@ -36,7 +36,7 @@ class Problem(NamedTuple):
     """A sentence to be translated. Only sums of the numbers here are taken: what is weighted is weighted before."""
 
     length: int
-    options: Options
+    options: PhraseOptions
     outlook: Floats  # (length + 1, length + 1): of a stretch the best score that can be hoped for
     penalties: Floats  # by the distance of a jump; as many as are allowed
     language: NgramModel  # with weighted logarithms

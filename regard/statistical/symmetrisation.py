@@ -15,7 +15,7 @@ def forward(links: Links, reverse_links: Links) -> list[Link]:
     return sorted(links)
 
 
-def reverse(links: Links, reverse_links: Links) -> list[Link]:
+def reversed_links(links: Links, reverse_links: Links) -> list[Link]:
     """Return the links of the model of the source given the target: each source word has one at most."""
     return sorted(reverse_links)
 
@@ -80,7 +80,7 @@ def _add(grown: set[Link], links: Links, wanted: Callable[[tuple[bool, bool]], b
 
 SYMMETRISATIONS: Mapping[str, Symmetrisation] = {
     "forward": forward,
-    "reverse": reverse,
+    "reverse": reversed_links,
     "intersection": intersection,
     "union": union,
     "grow-diag": grow_diag,

@@ -14,7 +14,7 @@ from regard.registry import Choice
 from regard.results import Prediction, TextPrediction
 from regard.tasks.task import Ids, Wording
 from regard.tasks.translation import TranslationTask
-from regard.text.windows import TAB, with_window
+from regard.text.windows import SENTENCE_TAB, with_window
 
 
 class DeliberationTask(TranslationTask):
@@ -45,7 +45,7 @@ class DeliberationTask(TranslationTask):
 
     def given(self, text: str) -> Mapping[str, str]:
         """Return a sentence and its text, which is the sentence alone where the line has no other."""
-        source, _, document = text.partition(TAB)
+        source, _, document = text.partition(SENTENCE_TAB)
         return {SOURCE: source, DOCUMENT: document or source}
 
     def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:

@@ -14,7 +14,7 @@ from regard.config.bounds import Fraction, Positive, Share, Size
 from regard.data import Corpus, Reader
 from regard.data.columns import Columns
 from regard.data.columns.document import DocumentColumn
-from regard.data.document_windows import DOCUMENT, UNKNOWN, DocumentWindows, TextWindows, parted
+from regard.data.document_windows import DOCUMENT_NUMBERS, UNKNOWN_DOCUMENT, DocumentWindows, TextWindows, parted
 from regard.data.ragged import Ragged
 from regard.data.streams import PlannedStream
 from regard.data.word_windows import CONTEXTS, TARGETS
@@ -40,7 +40,7 @@ class DocumentVectorsTask(WordVectorsTask):
     What is judged, and asked, gets a vector that is inferred from its words, all else frozen.
     """
 
-    columns: ClassVar[Mapping[str, str]] = {TEXT: "text", DOCUMENT: "document"}
+    columns: ClassVar[Mapping[str, str]] = {TEXT: "text", DOCUMENT_NUMBERS: "document"}
     model = "pv_dbow"
     contract: ClassVar[Any] = DocumentVectors
     wording = Wording("documents", "words of the document", "find documents")
@@ -67,14 +67,14 @@ class DocumentVectorsTask(WordVectorsTask):
         rate: Annotated[Positive, Doc("Largest step of a number of a vector that is inferred; it falls to 0.")] = 0.05,
     ) -> None:
         super().__init__(columns, window=window, negatives=negatives, noise_power=noise_power, frequent=frequent)
-        self.documents = cast(DocumentColumn, columns[DOCUMENT])
+        self.documents = cast(DocumentColumn, columns[DOCUMENT_NUMBERS])
         self.part, self.passes, self.rate = part, passes, rate
 
     def answered(self, prediction: Prediction) -> Ids:
         """Return the ids of the text, and the number of the nearest document; 0 where none is near."""
         nearest = cast(NearestPrediction, prediction).nearest
         document = self.documents.encode(nearest[0][0]) if nearest else [0]
-        return {TEXT: self.text.encode(prediction.source), DOCUMENT: document}
+        return {TEXT: self.text.encode(prediction.source), DOCUMENT_NUMBERS: document}
 
     def max_length(self, limit: int) -> int | None:
         """Documents of any length."""
@@ -100,7 +100,7 @@ class DocumentVectorsTask(WordVectorsTask):
     ) -> PlannedStream:
         """Words with their documents, those of about so many words of text at once. Raises DataError for one word."""
         lines, counts = self.counted_lines(corpus)
-        parts, documents = parted(lines, np.asarray(corpus.pieces(DOCUMENT).data, np.int64), self.part)
+        parts, documents = parted(lines, np.asarray(corpus.pieces(DOCUMENT_NUMBERS).data, np.int64), self.part)
         most = min(tokens or 8192, LONGEST if sentences is None else sentences * 2 * self.sampling.window)
         return DocumentWindows(
             parts, documents, self.sampling, counts, route=self.route, tokens=most, seed=seed, place=corpus.folder
@@ -110,7 +110,7 @@ class DocumentVectorsTask(WordVectorsTask):
         """Every text once, all its words. Negatives are drawn by the counts of these texts."""
         lines = Ragged.of(self.text.encode_batch(examples[TEXT]), np.dtype(np.int64))
         counts = self._counts(lines) + np.where(self.worded, FLOOR, 0.0)
-        documents, every = np.full(count_of(examples), UNKNOWN), self.sampling._replace(frequent=0.0)
+        documents, every = np.full(count_of(examples), UNKNOWN_DOCUMENT), self.sampling._replace(frequent=0.0)
         return DocumentWindows(lines, documents, every, counts, route=self.route, tokens=tokens).all()
 
     def losses(self, model: Model, batches: Iterable[Batch], examples: Examples) -> Statistics:

@@ -9,9 +9,9 @@ from regard.errors import DataError
 
 Numbers = NDArray[np.float64]
 
-DIGITS = 6  # behind the point; what is finer is rounded
-LARGEST = 1000  # of a number, whatever its sign
-FORM = "numbers with spaces between them, rows with semicolons: 0.31 1; -0.5 0"
+WRITTEN_DIGITS = 6  # behind the point; what is finer is rounded
+LARGEST_NUMBER = 1000  # of a number, whatever its sign
+ROW_FORM = "numbers with spaces between them, rows with semicolons: 0.31 1; -0.5 0"
 
 
 def read_rows(text: str) -> Numbers:
@@ -19,19 +19,21 @@ def read_rows(text: str) -> Numbers:
     widths = [len(row.split()) for row in text.split(";")]
     if not min(widths):
         problem = f"row {widths.index(0) + 1} has no numbers" if max(widths) else "there are no numbers"
-        raise DataError("numbers", problem, hint=FORM)
+        raise DataError("numbers", problem, hint=ROW_FORM)
     if min(widths) != max(widths):
         row = next(place for place, width in enumerate(widths) if width != widths[0])
-        raise DataError("numbers", f"row {row + 1} has {widths[row]} numbers, the first has {widths[0]}", hint=FORM)
+        raise DataError("numbers", f"row {row + 1} has {widths[row]} numbers, the first has {widths[0]}", hint=ROW_FORM)
     words = text.replace(";", " ").split()
     try:
         numbers = np.array([float(word) for word in words])
     except ValueError:
         strange = next(word for word in words if not _is_number(word))
-        raise DataError("numbers", f"'{strange:.60}' is no number", hint=FORM) from None
-    if not bool((np.abs(numbers) <= LARGEST).all()):  # nor one that is not a number
-        strange = words[int(np.argmin(np.abs(numbers) <= LARGEST))]
-        raise DataError("numbers", f"'{strange:.60}' is out of bounds", hint=f"from -{LARGEST} to {LARGEST}")
+        raise DataError("numbers", f"'{strange:.60}' is no number", hint=ROW_FORM) from None
+    if not bool((np.abs(numbers) <= LARGEST_NUMBER).all()):  # nor one that is not a number
+        strange = words[int(np.argmin(np.abs(numbers) <= LARGEST_NUMBER))]
+        raise DataError(
+            "numbers", f"'{strange:.60}' is out of bounds", hint=f"from -{LARGEST_NUMBER} to {LARGEST_NUMBER}"
+        )
     return numbers.reshape(len(widths), widths[0])
 
 
@@ -49,7 +51,7 @@ def write_rows(rows: Iterable[Iterable[float]]) -> str:
 
 
 def _written(number: float) -> str:
-    text = f"{number:.{DIGITS}f}".rstrip("0").rstrip(".")
+    text = f"{number:.{WRITTEN_DIGITS}f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
 

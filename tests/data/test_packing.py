@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.data.collate import collate
-from regard.data.packing import chunks, packed
+from regard.data.packing import chunks, packed_rows
 
 
 @given(st.lists(st.integers(1, 60), max_size=80), st.integers(1, 200))
@@ -26,7 +26,7 @@ def test_packing_equals_adding_one_by_one(lengths, tokens, sentences):
         fits = len(grown) * max(lengths[one] for one in grown) <= tokens and len(grown) <= sentences
         wanted[-1:] = [grown] if fits else [wanted[-1], [place]]
     order = np.arange(len(lengths))
-    found = packed(np.array(lengths, np.int32), order, tokens=tokens, sentences=sentences)
+    found = packed_rows(np.array(lengths, np.int32), order, tokens=tokens, sentences=sentences)
     assert [rows.tolist() for rows in found] == wanted
 
 

@@ -16,7 +16,7 @@ from regard.evaluation.bleu import Bleu
 from regard.evaluation.chrf import Chrf
 from regard.evaluation.exact_match import ExactMatch
 from regard.evaluation.metric import corpus_of
-from regard.evaluation.significance import RESAMPLES, SEED, resampled
+from regard.evaluation.significance import RESAMPLES, RESAMPLING_SEED, resampled
 from regard.registry import Choice
 
 WORDS = ["the", "a", "cat", "dog", "house", "river", "sees", "finds", "small", "green", "old", "and", "or", "with"]
@@ -35,7 +35,7 @@ def texts():
 
 @pytest.mark.parametrize(("ours", "theirs"), [(Bleu(tokenize="13a"), BLEU()), (Chrf(), CHRF())])
 def test_resamples_equal_those_of_sacrebleu(texts, ours, theirs, monkeypatch):
-    monkeypatch.setenv("SACREBLEU_SEED", str(SEED))
+    monkeypatch.setenv("SACREBLEU_SEED", str(RESAMPLING_SEED))
     references, a, b = (column[:200] for column in texts)
     test = PairedTest([("a", a), ("b", b)], {"it": theirs}, [references], test_type="bs", n_samples=RESAMPLES)
     result = next(column for name, column in test()[1].items() if name != "System")[1]  # of the second system
@@ -43,7 +43,7 @@ def test_resamples_equal_those_of_sacrebleu(texts, ours, theirs, monkeypatch):
     assert comparison.b.value == pytest.approx(result.score, abs=1e-9)
 
     both = np.stack([ours.statistics(corpus_of(column, references)) for column in (a, b)])
-    figures = resampled(ours, both, resamples=RESAMPLES, seed=SEED)
+    figures = resampled(ours, both, resamples=RESAMPLES, seed=RESAMPLING_SEED)
     assert figures[:, 1].mean() == pytest.approx(result.mean, abs=1e-4)  # sacrebleu sums in single precision
     changes = np.abs(figures[:, 1] - figures[:, 0])  # sacrebleu's test, on our figures
     beyond = np.sum(changes - changes.mean() > abs(comparison.difference))

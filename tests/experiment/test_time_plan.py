@@ -3,7 +3,7 @@
 import pytest
 
 from regard.experiment import read_experiment, time_plan
-from regard.experiment.sizes import SIZES, defaults_for
+from regard.experiment.sizes import DATA_SIZES, defaults_for
 
 SECONDS = 240.0
 
@@ -75,7 +75,7 @@ def test_without_a_time_of_this_machine_nothing_is_planned(files, monkeypatch, c
 )
 def test_what_a_person_decides_is_left_and_paced(files, monkeypatch, changes):
     monkeypatch.setattr(time_plan, "measured_speed", pytest.fail)
-    monkeypatch.setattr(time_plan, "measured_pace", lambda experiment: time_plan.Pace(1.02, 15))
+    monkeypatch.setattr(time_plan, "measured_pace", lambda experiment: time_plan.TrainingPace(1.02, 15))
     told = []
     usual = read_experiment(None, [*files, *changes])
     experiment = read_experiment(None, [*files, *changes, "training.max_minutes=4"], say=told.append)
@@ -150,7 +150,7 @@ def test_tokens_of_a_batch_take_the_place_of_sentences(tmp_path):
 def test_the_speed_of_this_machine_is_measured(files, monkeypatch):
     monkeypatch.setattr(time_plan, "SECONDS", 0.2)
     experiment = read_experiment(None, files)
-    assert 100 < time_plan.measured_speed(experiment, SIZES[0]) < 10**7
+    assert 100 < time_plan.measured_speed(experiment, DATA_SIZES[0]) < 10**7
 
 
 @pytest.mark.parametrize(("pairs", "every", "epochs"), [(3_000, 50, 60), (19_999, 156, 60), (114_000, 445, None)])

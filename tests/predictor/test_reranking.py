@@ -10,7 +10,7 @@ from regard.errors import TooLongError
 from regard.predictor.reranking import Reranker
 from regard.recipes.rerank_tuning import best_weights
 from regard.results import Prediction, TextPrediction
-from regard.statistical.mert import Candidates, bleu_values
+from regard.statistical.mert import CandidateStatistics, bleu_values
 
 TEXTS = ["ein Hund", "der kleine Hund", "Hund", "Hunde bellen laut"]
 
@@ -67,7 +67,7 @@ def test_weights_are_never_worse_on_the_dev_part_than_the_first_ones(method):
     features = [draws.normal(size=(6, 3)) for _ in range(12)]
     matches = [draws.integers(1, 5, size=(6, 4)).astype(float) for _ in range(12)]
     statistics = [np.concatenate([np.full((6, 2), 6.0), one, np.full((6, 4), 6.0)], axis=1) for one in matches]
-    pool = Candidates.of(features, statistics)
+    pool = CandidateStatistics.of(features, statistics)
 
     def value(weights):
         return bleu_values(pool.chosen(np.array(weights))[None])[0]

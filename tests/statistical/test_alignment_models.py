@@ -7,7 +7,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from regard.statistical.aligner import OneWay, fit, fit_both
+from regard.statistical.aligner import Direction, fit, fit_both
 from regard.statistical.bitext import NULL, Bitext
 from regard.statistical.diagonal import Diagonal
 from regard.statistical.hmm import Hmm
@@ -228,7 +228,7 @@ def test_a_text_without_words_is_no_fault(model):
 
 def test_an_unknown_word_goes_where_its_position_says():
     lexicon = Lexicon.uniform(bitext(), bitext().blocks())
-    links = OneWay(Diagonal(null_share=0.01), 8.0, lexicon).links(bitext([("u v w", "x y z")]))
+    links = Direction(Diagonal(null_share=0.01), 8.0, lexicon).links(bitext([("u v w", "x y z")]))
     assert links == [[(0, 0), (1, 1), (2, 2)]]
 
 

@@ -7,7 +7,7 @@ from regard.evaluation import METRICS
 from regard.evaluation.metric import corpus_of
 from regard.registry import Choice
 from regard.statistical.mert import (
-    Candidates,
+    CandidateStatistics,
     bleu_values,
     figures_along,
     line_search,
@@ -20,7 +20,7 @@ def drawn_candidates(seed, sentences=12, features=3):
     """Random features, and statistics whose first entry is the gain of a candidate."""
     draws = np.random.default_rng(seed)
     sizes = draws.integers(1, 9, sentences)
-    return Candidates.of([draws.normal(size=(size, features)) for size in sizes],
+    return CandidateStatistics.of([draws.normal(size=(size, features)) for size in sizes],
                          [draws.normal(size=(size, 2)) for size in sizes])  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def test_a_line_is_searched_within_its_bounds():
 def test_a_line_by_hand():
     """One sentence: scores γ, 1 and 3 - γ, so the third wins left of 1.5 and the first right of it."""
     features = np.array([[0.0, 1.0], [1.0, 0.0], [3.0, -1.0]])
-    candidates = Candidates.of([features], [np.array([[10.0], [50.0], [20.0]])])
+    candidates = CandidateStatistics.of([features], [np.array([[10.0], [50.0], [20.0]])])
     bends, figures = figures_along(candidates, np.array([1.0, 0.0]), np.array([0.0, 1.0]), gains)
     assert (bends.tolist(), figures.tolist()) == ([1.5], [20.0, 10.0])
     best = line_search(candidates, np.array([1.0, 0.0]), np.array([0.0, 1.0]), gains)
@@ -77,7 +77,7 @@ def test_a_line_by_hand():
 
 
 def test_without_a_bend_weights_stay():
-    candidates = Candidates.of([np.ones((1, 2))], [np.array([[3.0]])])
+    candidates = CandidateStatistics.of([np.ones((1, 2))], [np.array([[3.0]])])
     found = line_search(candidates, np.array([1.0, 2.0]), np.array([0.0, 1.0]), gains)
     assert (found.weights.tolist(), found.value) == ([1.0, 2.0], 3.0)
 

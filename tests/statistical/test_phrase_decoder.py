@@ -12,7 +12,7 @@ from regard.ops.kernels.library import library
 from regard.ops.plain import plain
 from regard.statistical import stack_search
 from regard.statistical.kneser_ney import kneser_ney
-from regard.statistical.phrase_decoder import FEATURES, Box, PhraseDecoder, RequiredPhrase, SearchLimits, copies
+from regard.statistical.phrase_decoder import PHRASE_FEATURES, Box, PhraseDecoder, RequiredPhrase, SearchLimits, copies
 from regard.statistical.phrase_table import PhraseEntry, PhraseTable
 
 SOURCES, TARGETS = "abcd", "wxyz"
@@ -35,7 +35,7 @@ def drawn_decoder(seed, limits=WIDE, *, reordering=True):
         (source, PhraseEntry(target, scores, (), sides)) for (source, target), (scores, sides) in pairs.items()
     )
     language = kneser_ney([[draws.choice(TARGETS) for _ in range(5)] for _ in range(20)], 3)
-    weights = [draws.uniform(0, 1) for _ in FEATURES]
+    weights = [draws.uniform(0, 1) for _ in PHRASE_FEATURES]
     return PhraseDecoder(table, language, weights, limits), [draws.choice(SOURCES) for _ in range(4)]
 
 
@@ -50,7 +50,7 @@ def orientations(chosen, length):
 
 def scored(decoder, chosen, length):
     """The score of a derivation by the definition of each feature."""
-    weights = dict(zip(FEATURES, decoder.weights, strict=True))
+    weights = dict(zip(PHRASE_FEATURES, decoder.weights, strict=True))
     words = [word for *_, entry in chosen for word in entry.target]
     total = weights["language model"] * decoder.language.log_prob(words)
     total += weights["words"] * len(words) + weights["phrases"] * len(chosen)
@@ -225,7 +225,7 @@ def test_phrases_that_give_a_text_are_found():
                     found = decoder.explain(sentence, one.words)
             assert found.words == one.words
             alike = [other for other in decoder.translate(sentence, 10**4) if other.words == one.words]
-            weights = np.where(np.array(FEATURES) == "language model", 0, decoder.weights)
+            weights = np.where(np.array(PHRASE_FEATURES) == "language model", 0, decoder.weights)
             best = max(decoder.features(other, 4) @ weights for other in alike)
             assert found.score >= best - 1e-9
 

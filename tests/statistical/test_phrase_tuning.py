@@ -7,7 +7,7 @@ import numpy as np
 
 from regard.statistical.kneser_ney import kneser_ney
 from regard.statistical.mert import minimise_errors
-from regard.statistical.phrase_decoder import FEATURES, WEIGHTS, PhraseDecoder
+from regard.statistical.phrase_decoder import PHRASE_FEATURES, WEIGHTS, PhraseDecoder
 from regard.statistical.phrase_table import PhraseEntry, PhraseTable
 from regard.statistical.phrase_tuning import tuned
 
@@ -46,7 +46,10 @@ def test_weights_are_found_that_translate_all_words_right():
     values = [one.value for one in rounds]
     assert values[0] == 0 and max(values) == 4
     assert rounds[values.index(4)].decoder is found
-    assert found.weights[FEATURES.index("p(source|target)")] > found.weights[FEATURES.index("language model")]
+    assert (
+        found.weights[PHRASE_FEATURES.index("p(source|target)")]
+        > found.weights[PHRASE_FEATURES.index("language model")]
+    )
 
 
 def test_it_ends_where_nothing_new_is_found():

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import regard
 from regard.cli.app import app
 from regard.data.columns import learn_columns
-from regard.data.document_windows import DOCUMENT, parted
+from regard.data.document_windows import DOCUMENT_NUMBERS, parted
 from regard.data.examples import Example
 from regard.data.ragged import Ragged
 from regard.data.word_windows import CONTEXTS, TARGETS, HashedDraws
@@ -50,7 +50,7 @@ def built(row):
 def batch_of(task):
     """Every text with its document."""
     (batch,) = task.held({"text": TEXTS, "document": ["", "", ""]}, 1000)
-    return batch._replace(columns={**batch.columns, DOCUMENT: batch.lines})
+    return batch._replace(columns={**batch.columns, DOCUMENT_NUMBERS: batch.lines})
 
 
 def by_hand(row, model, batch):
@@ -58,7 +58,7 @@ def by_hand(row, model, batch):
     documents, outputs = (one.table.detach().numpy() for one in (model.document_embedder, model.outputs))
     words = model.text_embedder.table.detach().numpy() if hasattr(model, "text_embedder") else None
     losses, of_documents, of_outputs = [], np.zeros_like(documents), np.zeros_like(outputs)
-    given = (batch.columns[name].tolist() for name in (DOCUMENT, CONTEXTS, TARGETS))
+    given = (batch.columns[name].tolist() for name in (DOCUMENT_NUMBERS, CONTEXTS, TARGETS))
     for document, near, told in zip(*given, strict=True):
         v, there = documents[document], [one for one in near if one >= 0]
         if row == "mean":

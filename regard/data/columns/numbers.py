@@ -14,11 +14,11 @@ from regard.data.columns.column import Column
 from regard.errors import CheckpointError, DataError
 from regard.records import Sequences
 from regard.registry import Choice
-from regard.text.numbers import DIGITS, FORM, LARGEST, read_rows, write_rows
+from regard.text.numbers import LARGEST_NUMBER, ROW_FORM, WRITTEN_DIGITS, read_rows, write_rows
 
 SHAPE = "numbers.json"
-SCALE = 10**DIGITS  # ids to the unit
-ZERO = LARGEST * SCALE  # the id of 0
+SCALE = 10**WRITTEN_DIGITS  # ids to the unit
+ZERO = LARGEST_NUMBER * SCALE  # the id of 0
 
 
 class NumbersColumn(Column):
@@ -51,7 +51,7 @@ class NumbersColumn(Column):
             if wide != width:
                 raise _other_width(wide, width, number)
         if not longest:
-            raise DataError("numbers", "there are none to learn from", hint=FORM)
+            raise DataError("numbers", "there are none to learn from", hint=ROW_FORM)
         return cls(width, longest, bits=bits)
 
     @classmethod
@@ -109,10 +109,10 @@ class NumbersColumn(Column):
 
 def fixed(numbers: NDArray[np.float64]) -> list[int]:
     """Return numbers, of any shape, as ids; what is out of bounds, or no number, becomes the nearest bound or 0."""
-    bounded = np.clip(np.nan_to_num(numbers.astype(np.float64)), -LARGEST, LARGEST)
+    bounded = np.clip(np.nan_to_num(numbers.astype(np.float64)), -LARGEST_NUMBER, LARGEST_NUMBER)
     ids: list[int] = (np.rint(bounded * SCALE).astype(np.int64) + ZERO).ravel().tolist()
     return ids
 
 
 def _other_width(found: int, width: int, number: int | None = None) -> DataError:
-    return DataError("numbers", f"rows of {found} numbers, and all rows have {width}", line=number, hint=FORM)
+    return DataError("numbers", f"rows of {found} numbers, and all rows have {width}", line=number, hint=ROW_FORM)

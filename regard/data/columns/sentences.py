@@ -7,7 +7,7 @@ from regard.data.columns.text import TextColumn
 from regard.pieces import EOS
 from regard.text import Tokenizer
 from regard.text.offsets import Place
-from regard.text.windows import TAB
+from regard.text.windows import SENTENCE_TAB
 
 
 class SentencesColumn(TextColumn):
@@ -33,7 +33,7 @@ class SentencesColumn(TextColumn):
         return self.encode_batch([value])[0]
 
     def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
-        texts = [[one for one in value.split(TAB) if one.strip()] for value in values]
+        texts = [[one for one in value.split(SENTENCE_TAB) if one.strip()] for value in values]
         known = list(dict.fromkeys(one for some in texts for one in some))
         ids = dict(zip(known, self.tokenizer.encode_batch(known), strict=True))
         return [[one for text in some for one in (*ids[text], EOS)][:-1] for some in texts]
@@ -44,7 +44,7 @@ class SentencesColumn(TextColumn):
 
     def longest(self, ids: Sequence[int]) -> int:
         """Return the ids of the longest sentence: each is read by itself."""
-        return max(map(len, sentences_of(ids)), default=0)
+        return max(map(len, sentences_in(ids)), default=0)
 
     def offsets(self, value: str) -> list[Place]:
         """Return none: nothing tells them."""
@@ -52,10 +52,10 @@ class SentencesColumn(TextColumn):
 
     def decode(self, ids: Sequence[int]) -> str:
         """Join pieces, with a tab between sentences."""
-        return TAB.join(map(self.tokenizer.decode, sentences_of(ids)))
+        return SENTENCE_TAB.join(map(self.tokenizer.decode, sentences_in(ids)))
 
 
-def sentences_of(ids: Sequence[int]) -> list[list[int]]:
+def sentences_in(ids: Sequence[int]) -> list[list[int]]:
     """Return the ids of each sentence, without end symbols; one that has no ids is left out."""
     ends = [place for place, one in enumerate(ids) if one == EOS]
     bounds = [*pairwise([-1, *ends, len(ids)])]

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from regard.config import Doc
-from regard.data.readers.synthetic import ExampleCount, Length, LengthRange, Seed, Shortest, SyntheticReader
+from regard.data.readers.synthetic import DrawSeed, ExampleCount, Length, LengthRange, ShortestLength, SyntheticReader
 from regard.text.numbers import write_rows
 
 _STEPS = 10_000  # to the unit: values have four digits, so that texts stay short
@@ -25,9 +25,9 @@ class AddingReader(SyntheticReader):
         *,
         operation: Annotated[Literal["add", "multiply"], Doc("What is made of both values.")] = "add",
         length: Length = 100,
-        shortest: Shortest = None,
+        shortest: ShortestLength = None,
         examples: ExampleCount = 10_000,
-        seed: Seed = 1,
+        seed: DrawSeed = 1,
     ) -> None:
         self._adds, self._lengths = operation == "add", LengthRange(length, shortest, least=MARKERS)
         made = "sums" if self._adds else "products"

@@ -9,7 +9,7 @@ from typing import IO, Annotated, Literal, cast
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.data.examples import Example
-from regard.data.readers.lines import lines_in, read_lines, told
+from regard.data.readers.lines import lines_in, read_lines, reading_faults
 from regard.data.readers.reader import FileReader, GroupedReader
 from regard.errors import DataError, PartError
 
@@ -51,7 +51,7 @@ class BabiReader(FileReader, GroupedReader):
         if not path.name.endswith(ARCHIVES):
             yield from self._examples(path, read_lines(path))
             return
-        with told(path):
+        with reading_faults(path):
             if not path.stat().st_size:
                 raise DataError(path, "the file is empty")
             try:

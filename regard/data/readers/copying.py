@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.data.readers.synthetic import ExampleCount, Length, LengthRange, Seed, Shortest, SyntheticReader
+from regard.data.readers.synthetic import DrawSeed, ExampleCount, Length, LengthRange, ShortestLength, SyntheticReader
 from regard.text.numbers import write_rows
 
 
@@ -19,9 +19,9 @@ class CopyingReader(SyntheticReader):
         *,
         width: Annotated[Size, Doc("Bits of a row.")] = 8,
         length: Length = 20,
-        shortest: Shortest = 1,
+        shortest: ShortestLength = 1,
         examples: ExampleCount = 10_000,
-        seed: Seed = 1,
+        seed: DrawSeed = 1,
     ) -> None:
         self._width, self._lengths = width, LengthRange(length, shortest)
         super().__init__(columns, 2, f"copying {self._lengths} rows of {width} bits", examples, seed)

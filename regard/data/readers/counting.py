@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.data.readers.synthetic import ExampleCount, LengthRange, Seed, SyntheticReader
+from regard.data.readers.synthetic import DrawSeed, ExampleCount, LengthRange, SyntheticReader
 
 
 class CountingReader(SyntheticReader):
@@ -19,7 +19,7 @@ class CountingReader(SyntheticReader):
         length: Annotated[Size, Doc("Most times that a line says a.")] = 19,
         shortest: Annotated[Size | None, Doc("Fewest times that a line says a; null: all lines are alike.")] = 1,
         examples: ExampleCount = 10_000,
-        seed: Seed = 1,
+        seed: DrawSeed = 1,
     ) -> None:
         self._lengths = LengthRange(length, shortest)
         super().__init__(columns, 1, f"counting {self._lengths}", examples, seed)

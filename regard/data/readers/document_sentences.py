@@ -12,7 +12,7 @@ from regard.data.readers.reader import FileName, GroupedReader
 from regard.data.readers.tables import FieldNumbers
 from regard.data.readers.tsv import TsvReader
 from regard.errors import PartError
-from regard.text.windows import TAB
+from regard.text.windows import SENTENCE_TAB
 
 WindowSize = Annotated[Size, Doc("Sentences of a document that are read together; 1: each by itself.")]
 
@@ -67,5 +67,5 @@ class DocumentSentencesReader(WindowReader):
         return f"windows of {self._window} sentences of {self._lines.key()}"
 
     def shaped(self, window: Sequence[Example]) -> Iterator[Example]:
-        around = TAB.join(one.texts[self.columns[0]] for one in window)
+        around = SENTENCE_TAB.join(one.texts[self.columns[0]] for one in window)
         return (one._replace(texts={**one.texts, self._document: around}) for one in window)

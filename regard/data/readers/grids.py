@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.data.readers.synthetic import ExampleCount, Seed, SyntheticReader
+from regard.data.readers.synthetic import DrawSeed, ExampleCount, SyntheticReader
 from regard.errors import PartError
 from regard.text.numbers import write_rows
 
@@ -30,7 +30,7 @@ class GridsReader(SyntheticReader):
         size: Annotated[Size, Doc("Rows of a grid, and as many columns.")] = 4,
         marked: Annotated[Size, Doc("Cells that are marked.")] = 3,
         examples: ExampleCount = 10_000,
-        seed: Seed = 1,
+        seed: DrawSeed = 1,
     ) -> None:
         if marked > size * size:
             raise PartError(f"is {marked}, and a grid has {size * size} cells", "fewer", setting="marked")

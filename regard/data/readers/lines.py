@@ -28,7 +28,7 @@ def read_lines(path: Path) -> Generator[str, None, None]:
 
     Other characters that end lines elsewhere (U+2028, U+0085, form feed) are part of the text.
     """
-    with told(path), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+    with reading_faults(path), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         yield from lines_in(file, path)
 
 
@@ -47,7 +47,7 @@ def lines_in(file: IO[bytes] | gzip.GzipFile, path: Path) -> Generator[str, None
 
 def digest(path: Path) -> bytes:
     """SHA-256 of a file's bytes, as they lie on disk."""
-    with told(path), path.open("rb") as file:
+    with reading_faults(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
 
@@ -62,7 +62,7 @@ def check(path: Path) -> None:
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def reading_faults(path: Path) -> Iterator[None]:
     """Faults of reading as DataErrors."""
     try:
         check(path)

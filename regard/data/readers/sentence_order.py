@@ -13,7 +13,7 @@ from regard.data.readers.reader import FileName
 from regard.data.readers.tables import FieldNumbers
 from regard.data.readers.tsv import TsvReader
 from regard.errors import PartError
-from regard.text.windows import TAB
+from regard.text.windows import SENTENCE_TAB
 
 NAME, SENTENCE = "document", "sentence"  # columns of the file
 ORIGINAL, SHUFFLED = "original", "shuffled"
@@ -58,7 +58,7 @@ class SentenceOrderReader(WindowReader):
 
 def reordered(sentences: Sequence[str]) -> list[str]:
     """Return sentences, not all of them equal, in another order, drawn by themselves alone."""
-    digest = hashlib.blake2b(TAB.join(sentences).encode(), digest_size=8).digest()
+    digest = hashlib.blake2b(SENTENCE_TAB.join(sentences).encode(), digest_size=8).digest()
     draws = np.random.default_rng(int.from_bytes(digest, "little"))
     while (found := [sentences[place] for place in draws.permutation(len(sentences))]) == [*sentences]:
         pass

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.data.examples import Example
-from regard.data.readers.lines import encoding_hint, told
+from regard.data.readers.lines import encoding_hint, reading_faults
 from regard.data.readers.reader import FileName, FileReader
 from regard.errors import DataError, PartError
 from regard.results import BETWEEN_ANSWERS
@@ -57,7 +57,7 @@ class SquadReader(FileReader):
 
 
 def _content(path: Path) -> Mapping[str, Any]:
-    with told(path), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+    with reading_faults(path), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         data = file.read(_LARGEST + 1)
     if len(data) > _LARGEST:
         problem = f"more than {_LARGEST >> 20} MiB of JSON in one piece"

@@ -13,9 +13,9 @@ from regard.data.readers.reader import Reader
 from regard.errors import PartError
 
 ExampleCount = Annotated[Size, Doc("How many examples are made.")]
-Seed = Annotated[Count, Doc("Number that all draws come from: another one makes other examples.")]
+DrawSeed = Annotated[Count, Doc("Number that all draws come from: another one makes other examples.")]
 Length = Annotated[Size, Doc("Rows of the longest example.")]
-Shortest = Annotated[Size | None, Doc("Rows of the shortest example; null: all are of one length.")]
+ShortestLength = Annotated[Size | None, Doc("Rows of the shortest example; null: all are of one length.")]
 
 
 class SyntheticReader(Reader):

@@ -11,7 +11,7 @@ from regard.config import Doc
 from regard.data.examples import Example
 from regard.data.readers.lines import check
 from regard.data.readers.reader import FileName, FileReader
-from regard.data.readers.xml_units import language_of, xml_units
+from regard.data.readers.xml_units import element_language, xml_units
 from regard.errors import DataError, PartError
 
 _CODES = ("bpt", "ept", "ph", "it", "ut")  # markup of the text's own format
@@ -73,7 +73,10 @@ def _variants(unit: Element) -> Iterator[tuple[str, str]]:
     """Language and text of each variant; markup inside of a segment is left out."""
     for variant in unit.iter("tuv"):
         segment = variant.find("seg")
-        yield language_of(variant), "" if segment is None else LINE_ENDS.sub(" ", "".join(_words(segment))).strip(" ")
+        yield (
+            element_language(variant),
+            "" if segment is None else LINE_ENDS.sub(" ", "".join(_words(segment))).strip(" "),
+        )
 
 
 def _words(element: Element) -> Iterator[str]:

@@ -44,7 +44,7 @@ def xml_units(file: IO[bytes], path: Path | str, names: Collection[str], what: s
         raise DataError(path, f"cannot be read: {error.strerror or error}") from error
 
 
-def language_of(element: Element) -> str:
+def element_language(element: Element) -> str:
     """Return the language that an element names, in lower case, or ""."""
     return next((element.get(name, "").lower() for name in _LANGUAGES if element.get(name)), "")
 

@@ -18,7 +18,7 @@ from regard.decoding.features.tables import SPACE, learnt_file, spelled_pieces, 
 from regard.errors import DataError
 from regard.records import BOS, Batch, Step
 from regard.statistical.arpa import read_arpa
-from regard.statistical.ngram_model import EMPTY, NgramModel
+from regard.statistical.ngram_model import EMPTY_STATE, NgramModel
 
 NGRAM_FILE = "language.arpa.gz"  # in the folder of what was learnt
 LEAST_KNOWN = 0.5  # share of a model's words that are pieces of the vocabulary
@@ -99,13 +99,13 @@ class PieceNgrams:
         """
         model, distinct, rows = self.model, *np.unique(states, return_inverse=True)
         levels, here, totals = list[tuple[Longs, Floats]](), distinct, np.zeros(len(distinct))
-        while (here != EMPTY).any():
+        while (here != EMPTY_STATE).any():
             levels.append((here, totals))
-            totals = totals + np.where(here == EMPTY, 0.0, model.backoffs[here])
-            here = np.where(here == EMPTY, EMPTY, model.lowers[here])
+            totals = totals + np.where(here == EMPTY_STATE, 0.0, model.backoffs[here])
+            here = np.where(here == EMPTY_STATE, EMPTY_STATE, model.lowers[here])
         found = model.log_probs[self._kept] + totals[:, None]  # the arcs of state 0 are all words in order
         for contexts, added in reversed(levels):
-            sizes = np.where(contexts == EMPTY, 0, model.firsts[contexts + 1] - model.firsts[contexts])
+            sizes = np.where(contexts == EMPTY_STATE, 0, model.firsts[contexts + 1] - model.firsts[contexts])
             owners = np.repeat(np.arange(len(contexts)), sizes)
             arcs = np.arange(sizes.sum()) + np.repeat(model.firsts[contexts] - np.cumsum(sizes) + sizes, sizes)
             places = self._places[model.arcs[arcs]]

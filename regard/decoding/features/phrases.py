@@ -15,10 +15,10 @@ from regard.decoding.features.feature import Feature, Surroundings
 from regard.decoding.features.tables import Spelling, learnt_file, source_column, target_column
 from regard.errors import DataError
 from regard.records import BOS, EOS, Batch, Step
-from regard.statistical.phrase_table import SCORES, PhraseTable
+from regard.statistical.phrase_table import TRANSLATION_SCORES, PhraseTable
 
 PHRASES_FILE = "phrases.txt.gz"  # in the folder of what was learnt
-_DIRECT = SCORES.index("p(target|source)")
+_DIRECT = TRANSLATION_SCORES.index("p(target|source)")
 
 _Ids = tuple[int, ...]
 Continuations = dict[_Ids, dict[int, float]]  # pieces written before → a piece that ends a phrase, and its score

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.evaluation import Interval
-from regard.evaluation.significance import RESAMPLES, SEED, TAIL, resampled, two_sided
+from regard.evaluation.significance import RESAMPLES, RESAMPLING_SEED, TAIL, resampled, two_sided
 from regard.tasks import Measure
 
 _Table = NDArray[np.float64]  # (sentence, statistic) of one run
@@ -47,7 +47,7 @@ def figures(
     *,
     folds: bool = False,
     resamples: int = RESAMPLES,
-    seed: int = SEED,
+    seed: int = RESAMPLING_SEED,
 ) -> dict[str, Figure]:
     """system → its figure; `tables` hold the statistics of every run of it.
 
@@ -81,7 +81,7 @@ def gains(
     others: Sequence[int],
     *,
     resamples: int = RESAMPLES,
-    seed: int = SEED,
+    seed: int = RESAMPLING_SEED,
 ) -> dict[str, Difference]:
     """system → how much further it is from the baseline on some sentences than on the others.
 

@@ -17,7 +17,7 @@ from regard.serve.languages import AUTO, inward, outward
 from regard.serve.service import Service
 from regard.serve.settings import MIB
 from regard.serve.translating import Sentence, Translated, check_pair, sentences_of
-from regard.text.windows import TAB, with_window
+from regard.text.windows import SENTENCE_TAB, with_window
 
 MAX_MAPPED = 1200  # bytes, as a measure of pieces in any script
 
@@ -78,9 +78,11 @@ def asked_pair_of_texts(model: Model, question: models.ForcedQuestion) -> Pair:
     most = model.read_together
     if most == 1:
         return Pair(question.source_text, question.target_text)
-    if question.document.count(TAB) >= most:
-        raise bad(f"Invalid request: document has {question.document.count(TAB) + 1} sentences, and {most} are read")
-    line = with_window(" ".join(question.source_text.split(TAB)), question.document)
+    if question.document.count(SENTENCE_TAB) >= most:
+        raise bad(
+            f"Invalid request: document has {question.document.count(SENTENCE_TAB) + 1} sentences, and {most} are read"
+        )
+    line = with_window(" ".join(question.source_text.split(SENTENCE_TAB)), question.document)
     return Pair(line, question.target_text)
 
 

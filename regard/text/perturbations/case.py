@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from regard.config import Doc
-from regard.text.perturbations.perturbation import ChangedShare, Seed, Vectors, WordPerturbation
+from regard.text.perturbations.perturbation import ChangedShare, ChangeSeed, Vectors, WordPerturbation
 
 
 class CasePerturbation(WordPerturbation):
@@ -17,7 +17,7 @@ class CasePerturbation(WordPerturbation):
         *,
         share: ChangedShare = 0.1,
         to: Annotated[Literal["upper", "lower", "title", "swapped"], Doc("The case that words get.")] = "upper",
-        seed: Seed = 1,
+        seed: ChangeSeed = 1,
     ) -> None:
         super().__init__(share, seed)
         self.change = {"upper": str.upper, "lower": str.lower, "title": str.capitalize, "swapped": str.swapcase}[to]

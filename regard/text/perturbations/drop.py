@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.text.perturbations.perturbation import ChangedShare, Numbers, Perturbation, Seed, Vectors
+from regard.text.perturbations.perturbation import ChangedShare, ChangeSeed, Numbers, Perturbation, Vectors
 
 
 class DropPerturbation(Perturbation):
@@ -13,7 +13,7 @@ class DropPerturbation(Perturbation):
 
     aliases = "deletion, omission"
 
-    def __init__(self, vectors: Vectors, *, share: ChangedShare = 0.1, seed: Seed = 1) -> None:
+    def __init__(self, vectors: Vectors, *, share: ChangedShare = 0.1, seed: ChangeSeed = 1) -> None:
         super().__init__(share, seed)
 
     def __call__(self, text: str, line: int) -> str:

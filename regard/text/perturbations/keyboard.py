@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Annotated, Literal
 
 from regard.config import Doc
-from regard.text.perturbations.perturbation import ChangedShare, Seed, Vectors, WordPerturbation, cased_as
+from regard.text.perturbations.perturbation import ChangedShare, ChangeSeed, Vectors, WordPerturbation, cased_as
 
 LAYOUTS = {
     "qwerty": ("qwertyuiop", "asdfghjkl", "zxcvbnm"),
@@ -29,7 +29,7 @@ class KeyboardPerturbation(WordPerturbation):
         layout: Annotated[
             Literal["qwerty", "qwertz", "azerty"], Doc("Which letters are beside each other.")
         ] = "qwerty",
-        seed: Seed = 1,
+        seed: ChangeSeed = 1,
     ) -> None:
         super().__init__(share, seed)
         self.beside = neighbours(LAYOUTS[layout])

@@ -19,7 +19,7 @@ Vectors = Callable[[], VectorTable]  # of the words that may stand in a text; as
 Numbers = NDArray[np.float64]
 
 ChangedShare = Annotated[Share, Doc("Share of the words that are changed, each by chance.")]
-Seed = Annotated[Count, Doc("Number that the changes are drawn from.")]
+ChangeSeed = Annotated[Count, Doc("Number that the changes are drawn from.")]
 DRAWS = 3  # numbers in [0, 1) for each word: whether, where and how it is changed
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.text.perturbations.perturbation import ChangedShare, Seed, Vectors, WordPerturbation, cased_as
+from regard.text.perturbations.perturbation import ChangedShare, ChangeSeed, Vectors, WordPerturbation, cased_as
 
 
 class SynonymPerturbation(WordPerturbation):
@@ -22,7 +22,7 @@ class SynonymPerturbation(WordPerturbation):
         *,
         share: ChangedShare = 0.1,
         count: Annotated[Size, Doc("Nearest words that one is drawn from.")] = 3,
-        seed: Seed = 1,
+        seed: ChangeSeed = 1,
     ) -> None:
         super().__init__(share, seed)
         self.table, self.count = vectors(), count

@@ -1,6 +1,6 @@
 """Slips of the pen: letters that are exchanged, left out or doubled."""
 
-from regard.text.perturbations.perturbation import ChangedShare, Seed, Vectors, WordPerturbation
+from regard.text.perturbations.perturbation import ChangedShare, ChangeSeed, Vectors, WordPerturbation
 
 
 class TypoPerturbation(WordPerturbation):
@@ -11,7 +11,7 @@ class TypoPerturbation(WordPerturbation):
 
     aliases = "misspelling, spelling"
 
-    def __init__(self, vectors: Vectors, *, share: ChangedShare = 0.1, seed: Seed = 1) -> None:
+    def __init__(self, vectors: Vectors, *, share: ChangedShare = 0.1, seed: ChangeSeed = 1) -> None:
         super().__init__(share, seed)
 
     def of_word(self, word: str, where: float, how: float) -> str:

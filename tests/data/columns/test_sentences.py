@@ -1,7 +1,7 @@
 """Sentences of a text: the pieces of each, an end symbol behind each."""
 
 from regard.data.columns import TextColumn
-from regard.data.columns.sentences import SentencesColumn, sentences_of
+from regard.data.columns.sentences import SentencesColumn, sentences_in
 from regard.pieces import EOS
 from regard.registry import Choice
 from regard.text import train_tokenizer
@@ -26,7 +26,7 @@ def test_what_has_no_text_is_no_sentence():
 
 def test_decoding_gives_the_sentences_back():
     assert COLUMN.decode([*COLUMN.encode("ab\tc"), EOS]) == "ab\tc"
-    assert sentences_of([EOS, 4, EOS, EOS, 5, 6]) == [[4], [5, 6]]
+    assert sentences_in([EOS, 4, EOS, EOS, 5, 6]) == [[4], [5, 6]]
 
 
 def test_its_vocabulary_is_that_of_the_source():

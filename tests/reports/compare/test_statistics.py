@@ -8,7 +8,7 @@ import pytest
 from tasks import statistics_of
 
 from regard.evaluation import METRICS, compare, confidence_interval
-from regard.evaluation.significance import SEED
+from regard.evaluation.significance import RESAMPLING_SEED
 from regard.registry import Choice
 from regard.reports.compare.statistics import figures, spread
 from regard.tasks import TranslationTask
@@ -49,11 +49,13 @@ def test_with_several_seeds_it_is_what_plain_loops_find():
     runs = {"a": [written(0.5, 1), written(0.6, 2)], "b": [written(0.3, seed) for seed in (3, 4, 5)]}
     tables = {name: [table(lines) for lines in several] for name, several in runs.items()}
     resamples, count = 60, len(REFERENCES)
-    sentences = np.random.default_rng(SEED)
+    sentences = np.random.default_rng(RESAMPLING_SEED)
     lines = [sentences.choice(count, size=count, replace=True) for _ in range(resamples)]
     means = {}
     for number, (name, several) in enumerate(tables.items()):
-        seeds = np.random.default_rng(SEED + 1 + number).integers(len(several), size=(resamples, len(several)))
+        seeds = np.random.default_rng(RESAMPLING_SEED + 1 + number).integers(
+            len(several), size=(resamples, len(several))
+        )
         means[name] = [
             sum(BLEU.value(sum(several[one][line] for line in drawn)) for one in chosen) / len(several)
             for drawn, chosen in zip(lines, seeds.tolist(), strict=True)
@@ -106,9 +108,9 @@ def test_with_folds_sentences_are_drawn_fold_by_fold_and_folds_for_all_alike():
     }
     drawn = []
     for fold, count in enumerate(counts):
-        sentences = np.random.default_rng(SEED + fold)
+        sentences = np.random.default_rng(RESAMPLING_SEED + fold)
         drawn.append([sentences.choice(count, size=count, replace=True) for _ in range(resamples)])
-    folds = np.random.default_rng(SEED + 1).integers(len(counts), size=(resamples, len(counts)))
+    folds = np.random.default_rng(RESAMPLING_SEED + 1).integers(len(counts), size=(resamples, len(counts)))
     means = {name: [] for name in tables}
     for resample, chosen in enumerate(folds.tolist()):
         for name, several in tables.items():
