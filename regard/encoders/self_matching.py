@@ -41,6 +41,7 @@ class SelfMatchingEncoder(Encoder):
         self.dim, self.dropout = self.layer.dim, Dropout(dropout)
 
     def forward(self, source: Sequences) -> Encoded:
+        """vectors (batch, source, input_dim) → states (batch, source, dim)."""
         vectors = source.items.masked_fill(~source.mask.unsqueeze(-1), 0.0)
         seen = self.attention(vectors, self.attention.remember(vectors, mask=source.mask)).context
         joined = torch.cat([vectors, seen], dim=-1)

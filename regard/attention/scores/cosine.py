@@ -48,6 +48,7 @@ class CosineScore(Score):
         return unit(keys)
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
+        """(..., query, dim) and prepared keys → scores (..., query, key)."""
         ours, theirs = self.inner(queries, prepared, past)
         return ours @ theirs.transpose(-2, -1)
 

@@ -22,6 +22,7 @@ class DotScore(Score):
         need_equal(query_dim, key_dim)
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
+        """(..., query, dim) and keys (..., key, dim) → scores (..., query, key)."""
         return queries @ prepared.transpose(-2, -1)
 
     def inner(self, queries: Tensor, prepared: Tensor, past: Any) -> tuple[Tensor, Tensor]:

@@ -36,6 +36,7 @@ class EuclideanScore(Score):
         self.scale = 2.0 * math.sqrt(query_dim) if scale is None else scale
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
+        """(..., query, dim) and keys (..., key, dim) → scores (..., query, key)."""
         ours, theirs = self.inner(queries, prepared, past)
         return ours @ theirs.transpose(-2, -1)
 

@@ -27,6 +27,7 @@ class InverseDistanceScore(Score):
         need_equal(query_dim, key_dim)
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
+        """(..., query, dim) and keys (..., key, dim) → scores (..., query, key)."""
         ours, theirs = (some.to(wide(some.dtype)) for some in (queries, prepared))
         distances = torch.cdist(ours, theirs, compute_mode="donot_use_mm_for_euclid_dist")
         return (1.0 / (1.0 + distances)).to(queries.dtype)

@@ -28,6 +28,7 @@ class LocationScore(Score):
         self.places = nn.Linear(query_dim, max_length, bias=False)
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
+        """(..., query, query_dim) and keys → scores (..., query, key)."""
         ours, rows = self.inner(queries, prepared, past)
         return ours @ rows.transpose(-2, -1)
 

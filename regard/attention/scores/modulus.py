@@ -28,4 +28,5 @@ class ModulusScore(Score):
         self.scale = 1.0 / math.sqrt(query_dim) if scaled else 1.0
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
+        """(..., query, dim) and keys (..., key, dim) → scores (..., query, key)."""
         return ((queries.conj() * self.scale) @ prepared.transpose(-2, -1)).abs()

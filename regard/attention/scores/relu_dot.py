@@ -38,6 +38,7 @@ class ReluDotScore(Score):
         return torch.relu(self.shared(keys))
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
+        """(..., query, dim) and prepared keys → scores (..., query, key)."""
         ours, theirs = self.inner(queries, prepared, past)
         return ours @ theirs.transpose(-2, -1)
 

@@ -48,6 +48,7 @@ class RotaryScore(Score):
         return past + attended.context.shape[-2]
 
     def forward(self, queries: Tensor, prepared: Tensor, past: int) -> Tensor:
+        """(..., query, dim) and keys (..., key, dim) → scores (..., query, key)."""
         turned, keys = self.inner(queries, prepared, past)
         return turned @ keys.transpose(-2, -1)
 

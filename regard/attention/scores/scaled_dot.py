@@ -23,6 +23,7 @@ class ScaledDotScore(Score):
         self.scale = self.dot_scale = 1.0 / math.sqrt(query_dim)
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
+        """(..., query, dim) and keys (..., key, dim) → scores (..., query, key)."""
         return (queries * self.scale) @ prepared.transpose(-2, -1)
 
     def inner(self, queries: Tensor, prepared: Tensor, past: Any) -> tuple[Tensor, Tensor]:

@@ -23,4 +23,5 @@ class UniformScore(Score):
         return keys.new_zeros(*keys.shape[:-1], 1)
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
+        """(..., query, query_dim) and prepared keys → zeros (..., query, key)."""
         return queries.new_zeros(*queries.shape[:-1], 1) @ prepared.transpose(-2, -1)

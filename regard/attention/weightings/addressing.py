@@ -39,6 +39,7 @@ class AddressingWeighting(Weighting):
         return at_first(memory, queries.dtype)
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """scores (..., 1, key) → weights of the same shape."""
         if not scores.shape[-1]:
             return scores, {}
         exact = wide(scores.dtype)

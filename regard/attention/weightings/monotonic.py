@@ -52,6 +52,7 @@ class MonotonicWeighting(Weighting):
         return at_first(memory, queries.dtype)
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """scores (..., 1, key) → weights of the same shape."""
         scores = scores + self.offset
         if self.training and self.noise:
             scores = scores + self.noise * torch.randn_like(scores)

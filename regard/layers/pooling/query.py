@@ -38,6 +38,7 @@ class QueryPooling(Pooling):
         self.attention = query_socket(SCORES.build(score, dim, dim, place="score"))
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
+        """states (batch, n, dim), query (batch, dim) → (batch, dim)."""
         asked = self.own(states, mask) if query is None else query
         return read_by(self.attention, asked.unsqueeze(1), states, states, mask)
 

@@ -41,6 +41,7 @@ class SlicedPooling(Pooling):
         self.layers = module_list(RECURRENT.build(cell, width, self.out_dim, place="cell") for width in widths)
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
+        """states (batch, n, dim), mask (batch, n) → (batch, out_dim)."""
         if not states.numel():
             return states.new_zeros(len(states), self.out_dim)
         pieces, shown = self._pieces(states, mask)

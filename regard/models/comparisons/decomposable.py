@@ -67,6 +67,7 @@ class DecomposableComparison(Comparison):
         self.out_dim = hidden_dim
 
     def forward(self, first: Sequences, second: Sequences) -> Tensor:
+        """States (batch, n, dim) and (batch, m, dim) → (batch, hidden_dim)."""
         first, second = self._beside_own(first, second)
         beta, alpha = self.attend(first.items, second.items, first.mask, second.mask)
         sums = [

@@ -22,5 +22,6 @@ class AlignedFusion(Fusion):
         self.dim = self.layer.dim
 
     def forward(self, passage: Sequences, question: Sequences, vector: Tensor) -> Tensor:
+        """Words (batch, n, word_dim) and (batch, m, word_dim) → (batch, n, dim)."""
         joined: Tensor = self.layer(passage.items, question.items, question.mask)
         return joined

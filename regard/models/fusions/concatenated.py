@@ -18,5 +18,6 @@ class ConcatenatedFusion(Fusion):
         self.dim = word_dim + vector_dim
 
     def forward(self, passage: Sequences, question: Sequences, vector: Tensor) -> Tensor:
+        """Words (batch, n, word_dim) and the question (batch, vector_dim) → (batch, n, dim)."""
         beside = vector.unsqueeze(1).expand(-1, passage.items.shape[1], -1)
         return torch.cat([passage.items, beside], dim=-1)

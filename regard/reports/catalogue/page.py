@@ -216,11 +216,17 @@ def _facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, 
         yield "settings", ", ".join(code(setting(*one)) for one in row["settings"].items())
     for method in SHAPED.get(kind, ()):
         if method in vars(part):
-            yield "shapes", code(formula(vars(part)[method]).rstrip("."))
+            yield "shapes", code(_shapes(part, method))
     if kind in MECHANISMS:
         yield from _attention_facts(kind, name, row)
     if row["paper"]:
         yield "paper", f"<{row['paper']}>"
+
+
+def _shapes(part: Any, method: str) -> str:
+    """The first line on a method, of the part itself or of the contract that it keeps."""
+    own = (vars(base)[method] for base in part.__mro__ if method in vars(base))
+    return next((said for one in own if (said := formula(one).rstrip("."))), "")
 
 
 def _attention_facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
