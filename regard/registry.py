@@ -43,6 +43,7 @@ class Registry(Generic[T]):
         self.advice: Callable[[str], str] | None = None  # on names of other tables; set where all tables are known
         self._parts = dict(parts)
         self._models: dict[str, type[Settings]] = {}
+        self._groups: dict[str, dict[str, tuple[type[SharedSettings], frozenset[str]]]] = {}  # of settings of a row
 
     def fill(self, parts: Mapping[str, Callable[..., T]]) -> None:
         """The rows of a table that was declared without any, since some of its parts are made of its parts."""
@@ -130,12 +131,13 @@ class Registry(Generic[T]):
 
     def _grouped(self, name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments of a part: its settings, those of each group as one value."""
-        rest, groups = dict(settings), dict[str, Any]()
-        for parameter, (annotation, _) in self._parameters(name).items():
-            if shared := _shared(annotation):
-                own = [field for field in declared(shared) if field in rest]
-                groups[parameter] = shared(**{field: rest.pop(field) for field in own})
-        return {**rest, **groups}
+        if name not in self._groups:
+            shared = {key: _shared(annotation) for key, (annotation, _) in self._parameters(name).items()}
+            self._groups[name] = {key: (kind, frozenset(declared(kind))) for key, kind in shared.items() if kind}
+        arguments = dict(settings)
+        for key, (kind, fields) in self._groups[name].items():
+            arguments[key] = kind(**{field: arguments.pop(field) for field in fields & arguments.keys()})
+        return arguments
 
     def _parameters(self, name: str) -> dict[str, tuple[Any, Any]]:
         """Its keyword-only parameters: the annotation and the default of each."""
