@@ -1,6 +1,6 @@
 """The application: a FastAPI of all parts."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 
@@ -22,6 +22,7 @@ from regard.serve.api import (
     translate,
     v1,
 )
+from regard.serve.api.documented import paths_that_need_models
 from regard.serve.middleware import Bounded, Framed, Guarded
 from regard.serve.service import Service
 
@@ -31,7 +32,8 @@ ABOUT = "Trained runs: the API of LibreTranslate, and under /v1 every model's an
 def create_app(service: Service) -> ASGIApp:
     """The ASGI application; it loads the engines when it starts and ends them when it stops."""
     # around the API, not in it: a request that is refused must cost next to nothing, or a crowd stops the server
-    app: ASGIApp = Guarded(Bounded(_api(service), service), service)
+    api, modelled = _api(service)
+    app: ASGIApp = Guarded(Bounded(api, service), service, modelled)
     if service.settings.cors_origins:
         app = CORSMiddleware(
             app,
@@ -40,11 +42,11 @@ def create_app(service: Service) -> ASGIApp:
             allow_headers=["Content-Type", "Authorization", "X-Request-Id"],
             expose_headers=["Retry-After", "X-Request-Id", "X-Total-Time"],
         )
-    return Framed(app, service)
+    return Framed(app, service, modelled)
 
 
-def _api(service: Service) -> FastAPI:
-    """Every route."""
+def _api(service: Service) -> tuple[FastAPI, Collection[str]]:
+    """Every route, and the paths of those that need a model."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -77,7 +79,7 @@ def _api(service: Service) -> FastAPI:
     if prefix and settings.web_ui:
         pages.add_entrance(app, prefix)
     pages.mount_files(app, prefix, web_ui=settings.web_ui)
-    return app
+    return app, paths_that_need_models(routers, prefix)
 
 
 def _spec(app: FastAPI) -> Callable[[], dict[str, object]]:

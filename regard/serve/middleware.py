@@ -5,6 +5,7 @@ import logging
 import re
 import secrets
 import time
+from collections.abc import Collection
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -17,14 +18,6 @@ from regard.serve.service import Service
 from regard.serve.settings import KIB
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-ASKING = (
-    "/translate",
-    "/translate_file",
-    "/v1/translate",
-    "/v1/predict",
-    "/v1/explain",
-    "/v1/alternatives",
-)  # what a model is needed for
 OPEN_WHILE_DRAINING = ("/health", "/healthz", "/readyz", "/metrics")
 FORM_ROOM = 64 * KIB  # what stands around a file in a form
 DISCARD_SECONDS = 5.0  # that a client may go on sending what nobody reads, so that it sees the answer
@@ -34,10 +27,13 @@ _LOG = logging.getLogger("regard.serve")
 
 
 class Framed:
-    """The outermost: every answer has its headers, every request is counted, and no fault is shown to a client."""
+    """The outermost: every answer has its headers, every request is counted, and no fault is shown to a client.
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self.app, self.service = app, service
+    `modelled` are the paths of endpoints that need a model, which are known by name even where a request was refused.
+    """
+
+    def __init__(self, app: ASGIApp, service: Service, modelled: Collection[str]) -> None:
+        self.app, self.service, self.modelled = app, service, modelled
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -74,7 +70,7 @@ class Framed:
                 if status == GONE:
                     await answer(ApiError(500, "Internal server error"))(scope, receive, sending)
             finally:
-                route = _route(scope, self.service.settings.url_prefix)
+                route = self._route(scope)
                 seconds = time.perf_counter() - began
                 metrics.answered(route, status, asked, seconds)
                 if (log := self.service.access_log) is not None:
@@ -82,6 +78,12 @@ class Framed:
                     head = {"request_id": own["X-Request-Id"], "client": client, "key": asked.key or None}
                     request = {"method": scope["method"], "route": route, "status": status, **size}
                     log.write({**head, **request, "seconds": round(seconds, 4), **_question(asked)})
+
+    def _route(self, scope: Scope) -> str:
+        """The path as the app has it, never as the client wrote it; "other" for what came no further than the door."""
+        known: str = scope["path"] if scope["path"] in self.modelled else "other"
+        path: str = getattr(scope.get("route"), "path", known)
+        return path
 
     def _headers(self, scope: Scope) -> dict[str, str]:
         given = Headers(scope=scope).get("x-request-id", "")
@@ -96,10 +98,10 @@ class Framed:
 
 
 class Guarded:
-    """Turns away what does not belong here before anything of it is read."""
+    """Turns away what does not belong here before it is read, and what needs a model while none has room."""
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self.app, self.service = app, service
+    def __init__(self, app: ASGIApp, service: Service, modelled: Collection[str]) -> None:
+        self.app, self.service, self.modelled = app, service, modelled
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         fault = self._fault(scope) if scope["type"] == "http" else None
@@ -120,7 +122,7 @@ class Guarded:
         path = scope["path"].removeprefix(service.settings.url_prefix)
         if service.draining and path not in OPEN_WHILE_DRAINING:
             return ending()
-        if scope["method"] == "POST" and path in ASKING and (seconds := service.busy):
+        if scope["method"] == "POST" and scope["path"] in self.modelled and (seconds := service.busy):
             return of_engine(Busy(seconds))  # here it costs a fraction of what it costs once the request is read
         return None
 
@@ -247,13 +249,6 @@ async def _while_there(app: ASGIApp, scope: Scope, body: bytes, receive: Receive
         work.cancel()
         leaving.cancel()
         await asyncio.gather(work, leaving, return_exceptions=True)
-
-
-def _route(scope: Scope, prefix: str) -> str:
-    """The path as the app has it, never as the client wrote it."""
-    path = scope["path"].removeprefix(prefix)
-    known = f"{prefix}{path}" if path in ASKING else "other"  # of what came no further than to the door
-    return getattr(scope.get("route"), "path", known)
 
 
 def _question(asked: Asked) -> dict[str, str | int | None]:

@@ -10,7 +10,7 @@ from regard.results import Prediction
 from regard.serve.api import models
 from regard.serve.api.access import admitted
 from regard.serve.api.answers import Wanted, asked_model, asked_pair_of_texts, json_answer, written
-from regard.serve.api.documented import asked
+from regard.serve.api.documented import asked, needs_model
 from regard.serve.api.reading import JSON, read_values
 from regard.serve.catalogue import Model
 from regard.serve.engine import Alternatives
@@ -24,6 +24,7 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["Regard"])
 
     @routes.post("/alternatives", response_model=models.AlternativesAnswer, **asked(models.AlternativesQuestion, JSON))
+    @needs_model
     async def alternatives(request: Request) -> Response:
         """Other words in place of one of a translation, likeliest first; the rest is translated anew after each."""
         question = models.AlternativesQuestion.of(await admitted(service, request, read_values))

@@ -1,17 +1,36 @@
 """What the OpenAPI document says of bodies that are read by hand, and of refusals."""
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
+from fastapi import APIRouter
 from fastapi.responses import Response
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from regard.serve.api.reading import FORM, JSON, MULTIPART
+
+MARK = "needs_model"  # of endpoints
+
+T = TypeVar("T", bound=Callable[..., Any])
 
 
 def asked(model: type[BaseModel], *kinds: str) -> dict[str, Any]:
     """Arguments of a route whose body is checked by a model: the kinds of body, any if none are named; the refusals."""
     content = {kind: {"schema": _schema(model, kind)} for kind in kinds or (JSON, FORM, MULTIPART)}
     return {"responses": refusals(), "openapi_extra": {"requestBody": {"required": True, "content": content}}}
+
+
+def needs_model(endpoint: T) -> T:
+    """Mark an endpoint that a model answers: while no model has room for more it is refused before it is read."""
+    setattr(endpoint, MARK, True)
+    return endpoint
+
+
+def paths_that_need_models(routers: Iterable[APIRouter], prefix: str) -> frozenset[str]:
+    """The paths of endpoints that are marked so."""
+    routes = (one for router in routers for one in router.routes if isinstance(one, APIRoute))
+    return frozenset(f"{prefix}{one.path}" for one in routes if hasattr(one.endpoint, MARK))
 
 
 def _schema(model: type[BaseModel], kind: str) -> dict[str, Any]:

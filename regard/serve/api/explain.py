@@ -9,7 +9,7 @@ from regard.results import Prediction
 from regard.serve.api import models
 from regard.serve.api.access import admitted
 from regard.serve.api.answers import Wanted, asked_model, asked_pair_of_texts, json_answer, written
-from regard.serve.api.documented import asked
+from regard.serve.api.documented import asked, needs_model
 from regard.serve.api.reading import JSON, read_values
 from regard.serve.catalogue import Model
 from regard.serve.engine import Explain
@@ -27,6 +27,7 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["Regard"])
 
     @routes.post("/explain", response_model=models.ExplainAnswer, **asked(models.ExplainQuestion, JSON))
+    @needs_model
     async def explain(request: Request) -> Response:
         """Score a given translation, and tell what the model looks at as it writes it, or which words speak for it."""
         question = models.ExplainQuestion.of(await admitted(service, request, read_values))

@@ -11,7 +11,7 @@ from regard.documents.files import SUFFIXES, FileError
 from regard.documents.size_budget import TooLarge
 from regard.serve.api.access import admitted
 from regard.serve.api.checking import check_languages
-from regard.serve.api.documented import DOWNLOAD, asked
+from regard.serve.api.documented import DOWNLOAD, asked, needs_model
 from regard.serve.api.libretranslate import FileAnswer, FileQuestion
 from regard.serve.api.reading import MULTIPART
 from regard.serve.downloads import NAME
@@ -32,6 +32,7 @@ def router(service: Service) -> APIRouter:
         response_model_exclude_unset=True,
         **asked(FileQuestion, MULTIPART),
     )
+    @needs_model
     async def translate_whole_file(request: Request) -> dict[str, Any]:
         """Translate a file; the answer says where the translation is, and what became of numbers and terms."""
         values = await admitted(service, request)

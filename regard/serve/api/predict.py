@@ -12,7 +12,7 @@ from regard.serve.api import models
 from regard.serve.api.access import admitted
 from regard.serve.api.answers import Wanted, check_maps, json_answer, named_model
 from regard.serve.api.checking import MAX_TOLD, check_sizes, missing
-from regard.serve.api.documented import asked
+from regard.serve.api.documented import asked, needs_model
 from regard.serve.api.reading import JSON, read_values
 from regard.serve.catalogue import Model
 from regard.serve.engine import OutOfMemory, Predict, Unreadable
@@ -26,6 +26,7 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["Regard"])
 
     @routes.post("/predict", response_model=models.PredictAnswer, **asked(models.PredictQuestion, JSON))
+    @needs_model
     async def predict(request: Request) -> Response:
         """Ask any model: a label with probabilities, a tag for each word, a place in a text, or a text."""
         question = models.PredictQuestion.of(await admitted(service, request, read_values))

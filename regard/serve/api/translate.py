@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse
 from regard.serve.api import models
 from regard.serve.api.access import admitted
 from regard.serve.api.checking import MAX_TOLD, asked_texts, check_languages, check_libretranslate_sizes
-from regard.serve.api.documented import asked
+from regard.serve.api.documented import asked, needs_model
 from regard.serve.api.libretranslate import DetectQuestion, LibreAnswer, TextQuestion
 from regard.serve.engine import Predict
 from regard.serve.errors import bad
@@ -27,6 +27,7 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(tags=["LibreTranslate"])
 
     @routes.post("/translate", response_model=LibreAnswer, **asked(TextQuestion))
+    @needs_model
     async def translate_texts(request: Request) -> JSONResponse:
         """Translate a text, or a list of them."""
         question = TextQuestion.of(await admitted(service, request))

@@ -12,7 +12,7 @@ from regard.serve.api import models
 from regard.serve.api.access import admitted
 from regard.serve.api.answers import Wanted, asked_pair, check_maps, json_answer, least_size, written
 from regard.serve.api.checking import asked_texts, check_sizes
-from regard.serve.api.documented import asked, refusals
+from regard.serve.api.documented import asked, needs_model, refusals
 from regard.serve.api.reading import JSON, read_values
 from regard.serve.api.translate import told
 from regard.serve.catalogue import Model
@@ -34,8 +34,6 @@ from regard.serve.translating import (
 )
 
 SCORE_DIGITS = 3
-INFO = ("task", "predicted", "answers", "parameters", "attention", "layers", "heads", "vocabulary", "sha256")
-LEARNT = ("pairs", "bleu", "scores", "demo", "methods", "grades", "calibration")
 
 
 def router(service: Service) -> APIRouter:
@@ -49,6 +47,7 @@ def router(service: Service) -> APIRouter:
         return json_answer({"models": [_model(model, told) for model in service.catalogue.models]})
 
     @routes.post("/translate", response_model=models.TranslateAnswer, **asked(models.TranslateQuestion, JSON))
+    @needs_model
     async def translate_texts(request: Request) -> Response:
         """Translate, and tell scores, n best, words and what the model looked at."""
         question = models.TranslateQuestion.of(await admitted(service, request, read_values))
@@ -87,16 +86,9 @@ def _prefixes(question: models.TranslateQuestion, texts: int) -> list[str]:
 
 
 def _model(model: Model, told: bool) -> dict[str, Any]:
-    examples = model.card.get("examples", []) if told else []
-    info = {key: model.card.get(key) for key in (*INFO, *LEARNT)}
-    return {
-        "name": model.name,
-        **model.codes,
-        "ready": model.engine.ready,
-        "given": list(model.given),
-        **info,
-        "examples": examples,
-    }
+    card = {name: model.card.get(name) for name in models.ModelAnswer.model_fields}
+    own = {"name": model.name, **model.codes, "ready": model.engine.ready, "given": list(model.given)}
+    return {**card, **own, "examples": model.card.get("examples", []) if told else []}
 
 
 def _translated(
