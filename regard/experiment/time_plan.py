@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import torch
 
 from regard.config import lay
-from regard.data.columns import Columns, learn_columns
+from regard.data.columns import Columns, learn_columns, longest_read
 from regard.data.readers import READERS
 from regard.errors import ConfigError, RegardError
 from regard.experiment.settings import Experiment
@@ -186,7 +186,7 @@ def _first_batch(experiment: Experiment) -> tuple[Batch, Columns]:
     rows = task.encode(texts)
     limit = experiment.training.batch_sentences or len(rows)
     if experiment.training.batch_tokens:
-        length = sum(map(task.longest, rows)) / len(rows)
+        length = sum(longest_read(task.vocabularies, row) for row in rows) / len(rows)
         limit = min(limit, int(experiment.training.batch_tokens / length))
     values = {name: [one[name] for one in texts[: max(1, limit)]] for name in names}
     (batch, *_) = task.held(values, tokens=10**9)

@@ -137,7 +137,7 @@ class Explaining(ABC):
         """The same predictions, each with what words are worth to the states of a layer as its explanation."""
         found = zip(predictions, self.weighed_states(predictions, by, layer), strict=True)
         task = self.task
-        return [replace(one, explanation=task.located(task.pictured(states), one.source)) for one, states in found]
+        return [replace(one, explanation=_located(task, task.pictured(states), one.source)) for one, states in found]
 
     def with_reasons(
         self, predictions: Sequence[Prediction], methods: Iterable[str | Choice], progress: Progress = no_progress
@@ -194,7 +194,19 @@ class Explaining(ABC):
 
     def _with(self, prediction: Prediction, found: Explanation) -> Prediction:
         shown = found if prediction.finished else without_end(found)
-        return replace(prediction, explanation=self.task.located(shown, prediction.source))
+        return replace(prediction, explanation=_located(self.task, shown, prediction.source))
+
+
+def _located(task: Task, found: Explanation, source: str) -> Explanation:
+    """Return an explanation with the place of each token in the text that was given, where its column tells it."""
+    if found.has_sides_alone:
+        return found
+    columns = dict(found.columns)
+    for name, value in task.given(source).items():
+        if places := task.vocabularies[name].offsets(value):
+            offsets = [*(None if place is None else [*place] for place in places), None]  # the end has no place
+            columns[name] = found.column(name)._replace(offsets=offsets)
+    return replace(found, columns=columns)
 
 
 def _with_reason(prediction: Prediction, method: str, reason: Explanation | None) -> Prediction:

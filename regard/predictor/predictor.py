@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import torch
 
 from regard.attention import is_recording
-from regard.data.columns import TextColumn
+from regard.data.columns import TextColumn, longest_read
 from regard.decoding import Answering, BeamSearch, Feature, Search
 from regard.documents.files import file_document
 from regard.documents.glossary import Glossary
@@ -36,6 +36,7 @@ from regard.tasks.examples import as_rows
 from regard.tasks.outcome import outcome_of
 from regard.tasks.task import Ids
 from regard.text.clean import clean
+from regard.text.windows import with_windows
 
 X = TypeVar("X", str, str | Mapping[str, str])
 
@@ -195,7 +196,10 @@ class Predictor(Explaining):
             raise TypeError("translate takes texts; predict takes examples by column")
         documents = [self.task.document(text, self.languages[0]) for text in read]
         pairs = zip(read, documents, strict=True)
-        asked = [[text] if document is None else self.task.lines(document.texts) for text, document in pairs]
+        asked = [
+            [text] if document is None else with_windows(document.texts, self.task.read_together)
+            for text, document in pairs
+        ]
         begins = None if prefixes is None else prefixes_of_sentences(prefixes, asked)
         flat = [one for some in asked for one in some]
         with naming_documents(asked):
@@ -219,7 +223,9 @@ class Predictor(Explaining):
         if self.task.document("", self.languages[0]) is None:
             raise DataError("file", "this model translates no files", hint="give it texts")
         document = file_document(data, suffix, language=self.languages[0])
-        found: list[Prediction] = self.predict(self.task.lines(document.texts), search=search, glossary=glossary)
+        found: list[Prediction] = self.predict(
+            with_windows(document.texts, self.task.read_together), search=search, glossary=glossary
+        )
         if document.explain:
             found = list(self.linked(found))
         found = document.checked(found)
@@ -270,7 +276,7 @@ class Predictor(Explaining):
         self._check(examples)
         rows = self.task.encode([{name: clean(value) for name, value in one.items()} for one in examples])
         for line, row in zip(lines or range(1, len(rows) + 1), rows, strict=True):
-            size = self.task.longest(row)
+            size = longest_read(self.task.vocabularies, row)
             if size >= self.max_source:
                 hint = "split the text into sentences"
                 if self.max_source != self.model.max_source:

@@ -278,10 +278,10 @@ def _parts(experiment: Experiment) -> tuple[Reader, Reader, Reader]:
     reader, (dev, test, folds), task = _reader(experiment, "train"), held_out(experiment), experiment.task_class
     if folds is not None:
         count, seed = folds
-        reader, judged = task.folded(reader, count, experiment.data.fold, seed)
-        rest, held, _ = task.apart(reader, dev, 0.0) if dev else (reader, reader, reader)
+        reader, judged = task.split.folded(reader, count, experiment.data.fold, seed)
+        rest, held, _ = task.split.apart(reader, dev, 0.0) if dev else (reader, reader, reader)
         return rest, held, judged
-    return task.apart(reader, dev, test) if dev or test else (reader, reader, reader)
+    return task.split.apart(reader, dev, test) if dev or test else (reader, reader, reader)
 
 
 def _reader(experiment: Experiment, part: str) -> Reader:

@@ -23,6 +23,7 @@ from regard.ops.timings import timings
 from regard.runs.folder import RunFolder, choose_device
 from regard.runs.stages import Built, Prepared, Started, Validated, built, prepared, started, validated
 from regard.runs.teaching import CHOICE, Teaching
+from regard.tasks.task import usage_of
 from regard.training.checkpoint import step_folder
 from regard.training.interrupt import Interrupted
 from regard.training.progress import Progress
@@ -174,7 +175,7 @@ def _tell(report: Report, ready: Prepared, judged: Validated) -> None:
     elif report.rising:
         minutes = max(2, round(report.seconds / 60 * 3))  # in all, what has passed included
         progress.say(f"the last score is the best one; go on with: {command}{limits} training.max_minutes={minutes}")
-    progress.say(experiment.task_class.usage(quote(str(folder))))
+    progress.say(usage_of(experiment.task_class, quote(str(folder))))
 
 
 LIMITS = ("max_updates", "max_epochs", "max_core_minutes")  # which a longer time must not meet

@@ -12,7 +12,7 @@ from regard.models import Deliberation
 from regard.records import DOCUMENT, SOURCE, TARGET
 from regard.registry import Choice
 from regard.results import Prediction, TextPrediction
-from regard.tasks.task import Ids, Wording
+from regard.tasks.task import Ids
 from regard.tasks.translation import TranslationTask
 from regard.text.windows import SENTENCE_TAB, with_window
 
@@ -28,7 +28,6 @@ class DeliberationTask(TranslationTask):
     model = "deliberation"
     contract: ClassVar[Any] = Deliberation
     weighed, together = (SOURCE, TARGET), DOCUMENT  # a draft is what it is
-    wording = Wording("sentences", "words of the source", "decode sentences")
 
     def __init__(self, columns: Columns, *, window: WindowSize = 4) -> None:
         source = cast(TextColumn, columns[SOURCE])

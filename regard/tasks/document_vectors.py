@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.answers import NearestPrediction
 from regard.config import Doc
 from regard.config.bounds import Fraction, Positive, Share, Size
-from regard.data import Corpus, Reader
+from regard.data import Corpus
 from regard.data.columns import Columns
 from regard.data.columns.document import DocumentColumn
 from regard.data.document_windows import DOCUMENT_NUMBERS, UNKNOWN_DOCUMENT, DocumentWindows, TextWindows, parted
@@ -26,6 +26,7 @@ from regard.models.document_vectors import DocumentVectors
 from regard.records import TEXT, Batch
 from regard.results import Explanation, Prediction, as_line
 from regard.tasks.examples import Examples, count_of
+from regard.tasks.split import LearntSplit
 from regard.tasks.task import Ids, Wording
 from regard.tasks.word_vectors import FLOOR, NEIGHBOURS, WordVectorsTask, word_ids_of
 from regard.text.vector_table import VectorTable
@@ -43,7 +44,13 @@ class DocumentVectorsTask(WordVectorsTask):
     columns: ClassVar[Mapping[str, str]] = {TEXT: "text", DOCUMENT_NUMBERS: "document"}
     model = "pv_dbow"
     contract: ClassVar[Any] = DocumentVectors
-    wording = Wording("documents", "words of the document", "find documents")
+    wording = Wording(
+        "documents",
+        "words of the document",
+        "find documents",
+        use="find documents that are near with: regard predict {run} < FILE, a line being a text",
+    )
+    split = LearntSplit()
     defaults: ClassVar[Mapping[str, Any]] = {
         **WordVectorsTask.defaults,
         "training": {**WordVectorsTask.defaults["training"], "learning_rate": 0.02},
@@ -83,17 +90,6 @@ class DocumentVectorsTask(WordVectorsTask):
     def check(self, texts: Mapping[str, str]) -> None:
         """Raise DataError for a text that has no ids; documents that are judged need not be known."""
         self.vocabularies[TEXT].check(texts[TEXT])
-
-    @classmethod
-    def apart(cls, reader: Reader, dev: float, test: float) -> tuple[Reader, Reader, Reader]:
-        """Return all documents to be learnt from, so that each has a vector, and the shares that are judged as well."""
-        _, judged, tested = super().apart(reader, dev, test)
-        return reader, judged, tested
-
-    @classmethod
-    def usage(cls, run: str) -> str:
-        """Ask for the documents near to a text."""
-        return f"find documents that are near with: regard predict {run} < FILE, a line being a text"
 
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int

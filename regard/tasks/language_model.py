@@ -12,7 +12,7 @@ from regard.answers.text import ContinuationAnswer
 from regard.attention import recording
 from regard.config import Doc
 from regard.config.bounds import Count, Size
-from regard.data import Corpus, Reader, Stretch
+from regard.data import Corpus
 from regard.data.collate import collate
 from regard.data.columns import Columns, TextColumn
 from regard.data.packing import chunks
@@ -32,6 +32,7 @@ from regard.registry import Choice
 from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, TokenRole, Tokens, WordRelevance
 from regard.tasks.examples import Examples
 from regard.tasks.measures import LikelihoodMeasure, Measure
+from regard.tasks.split import TextSplit
 from regard.tasks.task import Ids, Task, Wording
 from regard.tasks.text_predictions import text_prediction
 from regard.text.clean import clean
@@ -50,7 +51,13 @@ class LanguageModelTask(Task):
     model = "language_model"
     answer = ContinuationAnswer()
     metric = "perplexity"
-    wording = Wording("lines", "words of the line", "read lines")
+    wording = Wording(
+        "lines",
+        "words of the line",
+        "read lines",
+        use="write on with: regard predict {run} < FILE, a line being how a text begins",
+    )
+    split = TextSplit()
     defaults: ClassVar[Mapping[str, Any]] = {
         "objective": {"name": "likelihood", "label_smoothing": 0.0},
         "decoding": {"search": {"name": "sampling", "max_extra": 100}},
@@ -120,23 +127,6 @@ class LanguageModelTask(Task):
     def length_hint(self, limit: int) -> str:
         """Return that windows have no limit."""
         return f"{super().length_hint(limit)}, or read all lines as one text: task.window={limit}"
-
-    @classmethod
-    def usage(cls, run: str) -> str:
-        """Go on with texts."""
-        return f"write on with: regard predict {run} < FILE, a line being how a text begins"
-
-    @classmethod
-    def apart(cls, reader: Reader, dev: float, test: float) -> tuple[Reader, Reader, Reader]:
-        """The last lines are held out, those of the test part at the very end: lines follow on each other."""
-        borders = 1 - dev - test, 1 - test
-        return Stretch(reader, 0.0, borders[0]), Stretch(reader, *borders), Stretch(reader, borders[1], 1.0)
-
-    @classmethod
-    def folded(cls, reader: Reader, folds: int, fold: int, seed: int) -> tuple[Reader, Reader]:
-        """There are none: lines follow on each other."""
-        problem = "cuts examples that stand alone, and the lines of a text follow on each other"
-        raise ConfigError("data.folds", problem, "data.test_share=0.1")
 
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int

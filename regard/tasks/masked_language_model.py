@@ -12,7 +12,7 @@ from regard.answers.text import FillingAnswer
 from regard.attention import recording
 from regard.config import Doc
 from regard.config.bounds import Share, Size
-from regard.data import Corpus, Reader, Stretch
+from regard.data import Corpus
 from regard.data.columns import Columns, TextColumn
 from regard.data.columns.masked_text import mask_of
 from regard.data.streams import PlannedStream
@@ -39,10 +39,12 @@ from regard.results import (
 )
 from regard.tasks.examples import Examples
 from regard.tasks.measures import Measure
+from regard.tasks.split import LastLinesSplit
 from regard.tasks.task import Ids, Task, Wording
 from regard.tasks.text_predictions import rows_of, text_prediction
 from regard.text.words import stands_alone
 
+USE = f'fill masks with: echo "a text with a {MASK_PIECE} in it" | regard predict {{run}}'
 NOTHING = f"there is no {MASK_PIECE} in it, so nothing is filled in"
 FIRST_BYTES = {0x20, *range(0xE3, 0xEA)}  # a space; first ones in UTF-8 of U+3000 to U+9FFF: kana and ideographs
 FIXED = Draws(0, STAGE, 0)  # of what is judged, in every run the same
@@ -79,7 +81,8 @@ class MaskedLanguageModelTask(Task):
     contract = MaskedLanguageModel
     answer = FillingAnswer()
     metric = "perplexity"
-    wording = Wording("lines", "words of the line", "fill masks")
+    wording = Wording("lines", "words of the line", "fill masks", use=USE)
+    split = LastLinesSplit()
     defaults: ClassVar[Mapping[str, Any]] = {
         "model": {"position": "learned", "encoder": {"feedforward": "gelu"}, "dropout": 0.1},
         "objective": {"name": "likelihood", "label_smoothing": 0.0},
@@ -167,17 +170,6 @@ class MaskedLanguageModelTask(Task):
     def length_hint(self, limit: int) -> str:
         """Return that lines may also be cut."""
         return f"{super().length_hint(limit)}, or read their beginnings: task.max_pieces={limit}"
-
-    @classmethod
-    def usage(cls, run: str) -> str:
-        """Fill masks."""
-        return f'fill masks with: echo "a text with a {MASK_PIECE} in it" | regard predict {run}'
-
-    @classmethod
-    def apart(cls, reader: Reader, dev: float, test: float) -> tuple[Reader, Reader, Reader]:
-        """The last lines are held out, those of the test part at the very end: lines follow on each other."""
-        borders = 1 - dev - test, 1 - test
-        return Stretch(reader, 0.0, borders[0]), Stretch(reader, *borders), Stretch(reader, borders[1], 1.0)
 
     @classmethod
     def measures(cls, choices: Iterable[Choice]) -> list[Measure]:

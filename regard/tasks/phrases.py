@@ -26,7 +26,6 @@ from regard.statistical.phrase_table import Phrase
 from regard.statistical.phrase_tuning import Round, SearchWeights, tuned
 from regard.tasks.examples import Examples
 from regard.tasks.measures import Measure
-from regard.tasks.task import Wording
 from regard.tasks.text_predictions import rows_of
 from regard.tasks.translation import TranslationTask
 
@@ -77,7 +76,6 @@ class PhrasesTask(TranslationTask):
 
     model = "phrase_based"
     contract: ClassVar[Any] = PhraseBased
-    wording = Wording("sentences", "words of the source", "decode sentences")
     defaults: ClassVar[dict[str, Any]] = {
         "objective": "counted",
         "text": {"tokenizer": {"name": "words", "size": 500_000}, "shared": True},

@@ -3,7 +3,6 @@
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
@@ -12,7 +11,7 @@ import torch
 
 from regard.answers import Answer
 from regard.answers.text import TextAnswer
-from regard.data import Corpus, Fold, Part, Reader
+from regard.data import Corpus
 from regard.data.batches import Batches
 from regard.data.columns import Columns, TextColumn, of_language
 from regard.data.packing import chunks
@@ -33,7 +32,7 @@ from regard.registry import Choice
 from regard.results import AttentionMap, Explanation, Prediction, TokenRole, Tokens, WordRelevance
 from regard.tasks.examples import Examples, as_rows, count_of
 from regard.tasks.measures import LikelihoodMeasure, Measure, TextMeasure
-from regard.text.windows import with_windows
+from regard.tasks.split import ScatteredSplit
 
 Ids = Mapping[str, Sequence[int]]  # of one example, by column
 
@@ -44,6 +43,7 @@ class Wording(NamedTuple):
     examples: str = "examples"
     length: str = "words of the text"  # what a table by length goes by
     speed: str = "answer examples"  # of a finished model, without the unit of time
+    use: str = "predict with: regard predict {run} < FILE{line}"  # of a finished model: the command
 
 
 class Task(ABC):
@@ -69,6 +69,7 @@ class Task(ABC):
     read_together: int = 1  # sentences of a text that an answer to one of them depends on
     translated: ClassVar[str | None] = None  # the column of texts in one language whose answers are in another
     wording: ClassVar[Wording] = Wording()
+    split: ClassVar[ScatteredSplit] = ScatteredSplit()
 
     def __init__(self, columns: Columns) -> None:
         self.learnt = columns  # with those that languages have of their own
@@ -141,10 +142,6 @@ class Task(ABC):
         encoded = [self.vocabularies[name].encode_batch([one[name] for one in examples]) for name in names]
         return [dict(zip(names, ids, strict=True)) for ids in zip(*encoded, strict=True)]
 
-    def longest(self, ids: Ids) -> int:
-        """Return how many ids of an example a model reads as one sequence, at most."""
-        return max(self.vocabularies[name].longest(row) for name, row in ids.items())
-
     def batch(self, rows: Sequence[Ids]) -> Batch:
         """Return encoded examples as a batch; `lines` count from 0."""
         names = [name for name in self.columns if rows and name in rows[0]]
@@ -199,18 +196,6 @@ class Task(ABC):
         """Return a prediction with its source as the example has it, where columns do not keep all of a text."""
         return prediction
 
-    def located(self, found: Explanation, source: str) -> Explanation:
-        """Return an explanation with the place of each token in the text that was given, where its column tells it."""
-        if found.has_sides_alone:
-            return found
-        places = {name: self.vocabularies[name].offsets(value) for name, value in self.given(source).items()}
-        columns = {
-            name: found.column(name)._replace(offsets=[*map(_listed, row), None])  # the end has no place
-            for name, row in places.items()
-            if row
-        }
-        return replace(found, columns={**found.columns, **columns})
-
     def safeguarded(self, prediction: Prediction) -> Prediction:
         """Return an answer without what a model may go astray with."""
         return prediction
@@ -222,10 +207,6 @@ class Task(ABC):
     def document(self, text: str, language: str | None) -> Document | None:
         """Return a text split into what is answered one by one; None: it is answered as a whole."""
         return None
-
-    def lines(self, sentences: Sequence[str]) -> list[str]:
-        """Return what is asked for each sentence of a text: itself, and those that are read with it."""
-        return with_windows(sentences, self.read_together)
 
     # what is learnt from
 
@@ -277,18 +258,6 @@ class Task(ABC):
         """Return how lines above `max_length` could be learnt from, given its setting."""
         return f"raise data.max_length, which is {limit:,}"
 
-    @classmethod
-    def apart(cls, reader: Reader, dev: float, test: float) -> tuple[Reader, Reader, Reader]:
-        """Return what of a reader is learnt from, and what is held out as dev and test parts of about these shares."""
-        rest = Part(reader, dev + test, held_out=False)
-        return rest, Part(reader, dev, held_out=True), Part(reader, test, start=dev, held_out=True)
-
-    @classmethod
-    def folded(cls, reader: Reader, folds: int, fold: int, seed: int) -> tuple[Reader, Reader]:
-        """Return all folds of a reader but one, and that one: see `Fold`. Raises ConfigError where it has no folds."""
-        rest, held = (Fold(reader, folds, fold, seed, held_out=held_out) for held_out in (False, True))
-        return rest, held
-
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
     ) -> PlannedStream:
@@ -311,15 +280,6 @@ class Task(ABC):
     def counted(self) -> tuple[str, ...]:
         """The columns whose tokens speeds are told in: what is read where answers are of few kinds, else answers."""
         return self.inputs if self.answer.counts_given else (self.last,)
-
-    # use
-
-    @classmethod
-    def usage(cls, run: str) -> str:
-        """Return what is done with a trained model, and by which command; `run` is its folder."""
-        given = [*cls.columns][:-1]
-        several = f", a line being {', a tab, '.join(given)}" if len(given) > 1 else ""
-        return f"predict with: regard predict {run} < FILE{several}"
 
     # figures
 
@@ -365,11 +325,14 @@ class Task(ABC):
         return found
 
 
+def usage_of(task: type[Task], run: str) -> str:
+    """Return what is done with a trained model, and by which command; `run` is its folder."""
+    given = [*task.columns][:-1]
+    several = f", a line being {', a tab, '.join(given)}" if len(given) > 1 else ""
+    return task.wording.use.format(run=run, line=several)
+
+
 def ends(columns: Iterable[str]) -> tuple[str, str]:
     """Return the first and the last name."""
     names = list(columns)
     return names[0], names[-1]
-
-
-def _listed(place: tuple[int, int] | None) -> list[int] | None:
-    return None if place is None else list(place)

@@ -38,7 +38,9 @@ class TranslationTask(Task):
     validates = ("bleu", "chrf")
     translated = "source"
     starts: ClassVar[Mapping[str, Any]] = {"taken": {"deliberation": ("attention", "head", "tied")}}
-    wording = Wording("sentences", "words of the source", "decode sentences")
+    wording = Wording(
+        "sentences", "words of the source", "decode sentences", use="translate with: regard translate {run} < FILE"
+    )
 
     @property
     def source(self) -> TextColumn:
@@ -49,11 +51,6 @@ class TranslationTask(Task):
     def target(self) -> TextColumn:
         """What cuts their translations."""
         return cast(TextColumn, self.vocabularies[self.last])
-
-    @classmethod
-    def usage(cls, run: str) -> str:
-        """Translate."""
-        return f"translate with: regard translate {run} < FILE"
 
     def unasked(self, example: Mapping[str, str]) -> Prediction | None:
         """Nothing is translated by nothing."""

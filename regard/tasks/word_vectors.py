@@ -49,7 +49,12 @@ class WordVectorsTask(Task):
     contract: ClassVar[Any] = WordVectors
     metric = "loss"
     answer = NeighboursAnswer()
-    wording = Wording("lines", "words of the line", "find neighbours")
+    wording = Wording(
+        "lines",
+        "words of the line",
+        "find neighbours",
+        use="find words that are near with: regard embeddings {run} nearest WORD",
+    )
     defaults: ClassVar[Mapping[str, Any]] = {
         "objective": {"name": "likelihood", "label_smoothing": 0.0},
         "text": {"tokenizer": {"name": "uncased_words", "min_count": 5, "signs": False}},
@@ -134,11 +139,6 @@ class WordVectorsTask(Task):
             nats = model.nll(batch).detach().double().squeeze(-1).cpu().numpy()
             np.add.at(found, batch.lines.cpu().numpy(), np.stack([nats, np.ones_like(nats)], axis=1))
         return found
-
-    @classmethod
-    def usage(cls, run: str) -> str:
-        """Ask for neighbours."""
-        return f"find words that are near with: regard embeddings {run} nearest WORD"
 
     @classmethod
     def measures(cls, choices: Iterable[Choice]) -> list[Measure]:

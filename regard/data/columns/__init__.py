@@ -103,6 +103,11 @@ def of_language(columns: Columns, language: str | None) -> dict[str, Column]:
     return {name: columns.get(own_name(name, language or ""), one) for name, one in columns.items() if not is_own(name)}
 
 
+def longest_read(columns: Columns, ids: Mapping[str, Sequence[int]]) -> int:
+    """Return how many ids of an example a model reads as one sequence, at most."""
+    return max(columns[name].longest(row) for name, row in ids.items())
+
+
 def check_one_vocabulary(columns: Columns, what: str) -> None:
     """Raise ConfigError where languages have vocabularies of their own, which `what` cannot tell apart."""
     if own := [name.partition("-")[2] for name in columns if is_own(name)]:
@@ -153,5 +158,5 @@ def _folder(kind: str, name: str, shared: bool) -> str:
 
 
 __all__ = ["COLUMNS", "Column", "Columns", "TextColumn", "WordsColumn", "check_one_vocabulary", "closed_columns",
-           "example_values", "is_own", "learn_columns", "learnt_things", "load_columns", "of_language", "own_name",
-           "save_columns", "small_columns", "vocabulary_folders"]  # fmt: skip
+           "example_values", "is_own", "learn_columns", "learnt_things", "load_columns", "longest_read",
+           "of_language", "own_name", "save_columns", "small_columns", "vocabulary_folders"]  # fmt: skip

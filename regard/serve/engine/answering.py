@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import torch
 
-from regard.data.columns import TextColumn
+from regard.data.columns import TextColumn, longest_read
 from regard.decoding import SEARCHES, Search, Unwanted
 from regard.documents.glossary import Glossary
 from regard.errors import ConfigError, DataError, RegardError
@@ -139,7 +139,7 @@ class Answering:
 
     def _counted(self, question: Question, row: int, ids: Ids, kept: Kept) -> Counted | Refused:
         lengths, most = [*map(len, ids.values())], self.predictor.max_source - 1
-        longest = self.predictor.task.longest(ids)
+        longest = longest_read(self.predictor.task.vocabularies, ids)
         if longest > most:
             return Refused("long", [longest, most])
         if sum(lengths) > question.most:
