@@ -1,5 +1,7 @@
 """Sentences whose translations were written by hand."""
 
+import re
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -102,3 +104,27 @@ TEXTS = Path(__file__).with_name("by_hand.tsv").read_text("utf-8").splitlines()
 @pytest.mark.parametrize(("sentence", "texts"), list(zip(SENTENCES, TEXTS, strict=True)), ids=TEXTS)
 def test_by_hand(sentence, texts):
     assert [say(sentence) for say in map(language, ("english", "german", "chinese"))] == texts.split("\t")
+
+
+@pytest.mark.parametrize("name", ["english", "german", "chinese"])
+def test_rules_name_what_there_is(name):
+    """A part that is misspelt would be said as nothing."""
+    lines = (files("regard.data.toy") / f"{name}.txt").read_text("utf-8").splitlines()
+    lines = [line for line in lines if line and not line.startswith("#")]
+    rules = {re.match(r"\w+", line)[0] for line in lines}
+    given = set(re.findall(r" (\w+)=", " ".join(re.findall(r"\{[^}]* [^}]*\}", "\n".join(lines)))))
+    fields = {field for sentence in SENTENCES for one in derivations(sentence) for field in vars(one)}
+    columns = {column for table in WORDS for column in vars(table[0])}
+    for line in lines:
+        conditions, _, template = line.partition(": ")
+        parts = re.findall(r"\{([\w.]+)", template) + re.findall(r"[ !]([\w.]+)(?==|$| )", conditions)
+        for first, *path in (part.split(".") for part in parts if part not in ("if", "by")):
+            assert first in rules | given | fields, line
+            assert set(path) <= columns | fields, line
+
+
+def derivations(tree):
+    if isinstance(tree, trees.Derivation):
+        yield tree
+        for part in vars(tree).values():
+            yield from derivations(part)
