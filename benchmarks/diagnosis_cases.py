@@ -21,7 +21,7 @@ from typing import NamedTuple
 import regard
 from regard.explain import svg
 from regard.explain.alignment import word_alignment
-from regard.explain.diagnosis import repeated
+from regard.explain.diagnosis import repeated_words
 from regard.results import WordRelevance
 from regard.text.words import cut_words
 
@@ -108,7 +108,7 @@ def read_of(found: WordRelevance) -> Read:
 def said_again(text: str) -> list[int]:
     """Return the places of words that stand shortly before, too; UNKs are none."""
     words = [piece.strip() for piece in cut_words(text)]
-    return [flag.word for flag in repeated(words) if flag.value <= NEAR and words[flag.word] != MARK]
+    return [flag.word for flag in repeated_words(words) if flag.value <= NEAR and words[flag.word] != MARK]
 
 
 def places_of(read: Read) -> tuple[list[int], list[int]]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.data.readers.lines import read_lines
-from regard.explain.adequacy.lexicon import FILE
+from regard.explain.adequacy.lexicon import TRANSLATIONS_FILE
 from regard.explain.diagnosis import NUMBERS
 from regard.explain.translation_faults import FaultFinder
 from regard.results import TranslationFault
@@ -205,7 +205,7 @@ def main() -> None:
     parser.add_argument("source", type=Path)
     parser.add_argument("target", type=Path)
     given = parser.parse_args()
-    finder = FaultFinder(Translations.read(given.run / FILE))
+    finder = FaultFinder(Translations.read(given.run / TRANSLATIONS_FILE))
     sources, targets = [*read_lines(given.source)], [*read_lines(given.target)]
     found = rates(finder, planted(sources, targets))
     left = planted_alone("untranslated", sources, targets)

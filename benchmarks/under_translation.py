@@ -27,7 +27,7 @@ from regard.evaluation.bleu import Bleu
 from regard.evaluation.chrf import Chrf
 from regard.evaluation.significance import compare, compare_statistics, confidence_interval
 from regard.explain.adequacy import ADEQUACIES
-from regard.explain.adequacy.lexicon import FILE, folded_words
+from regard.explain.adequacy.lexicon import TRANSLATIONS_FILE, folded_words
 from regard.results import Prediction, TextPrediction
 from regard.runs.adequacy import AMBIGUOUS
 from regard.statistical import ALIGNERS
@@ -229,7 +229,7 @@ def main() -> None:
     """Prints both parts."""
     equal_length = EQUAL in sys.argv
     run, *others = (Path(one) for one in sys.argv[1:] if one != EQUAL)
-    translations, predictor = Translations.read(run / FILE), loaded(run, equal_length=equal_length)
+    translations, predictor = Translations.read(run / TRANSLATIONS_FILE), loaded(run, equal_length=equal_length)
     models = fit_both(Bitext.of(pairs_of(lines("train.en.gz"), lines("train.de.gz"))), ALIGNERS.build(Choice("hmm")))
     sources, given = lines("test2016.en.gz"), lines("test2016.de.gz")
     found = {"references": given, str(run): [one.text for one in predictor.predict(sources)]}

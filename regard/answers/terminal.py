@@ -8,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from regard.answers import answer_of
-from regard.explain.alignment import Weights, aligned_words, merge, word_alignment
+from regard.explain.alignment import Weights, aligned_words, merge_weights, word_alignment
 from regard.explain.alignment_view import AlignmentView, alignment_views
 from regard.explain.diagnosis import word_places
 from regard.explain.scale import SHADES, amount, are_shares, largest, legend, scaled, shade
@@ -58,7 +58,7 @@ def _maps(seen: AlignmentView) -> list[RenderableType]:
     """A line for each word that is written, and a heat map where it fits."""
     sources, targets, weights, _ = word_alignment(seen.columns, seen.rows, seen.weights)
     columns, rows = (told_apart([word.text for word in words]) for words in (sources, targets))
-    ends = merge(seen.weights, [word.pieces for word in targets], _end(seen.columns))
+    ends = merge_weights(seen.weights, [word.pieces for word in targets], _end(seen.columns))
     whole = [[*row, *end] for row, end in zip(weights, ends, strict=True)]
     parts: list[RenderableType] = [Text(seen.about, "dim")] if seen.about else []
     parts.append(_lines([*columns, END], rows, whole, shares=are_shares(seen.weights)))

@@ -33,7 +33,7 @@ def adequacy_command(run: TranslatorRun, *, ambiguous: Ambiguous = 0, pseudo: Ps
 
     regard predict runs/en-de decoding.adequacy=lexicon < news.en
     """
-    from regard.explain.adequacy.lexicon import FILE
+    from regard.explain.adequacy.lexicon import TRANSLATIONS_FILE
     from regard.runs import Run as Opened
     from regard.runs.adequacy import learn_translations
 
@@ -41,7 +41,7 @@ def adequacy_command(run: TranslatorRun, *, ambiguous: Ambiguous = 0, pseudo: Ps
     found = learn_translations(Opened.open(run), pseudo=pseudo, say=say)
     for word in found.translations.ambiguous(1.0)[:ambiguous]:
         print(f"{word}\t{found.translations.count(word)}\t{found.translations.entropy(word):.2f}")
-    print(f"wrote {run / FILE}: {len(found.translations.counts):,} words of {found.pairs:,} pairs")
+    print(f"wrote {run / TRANSLATIONS_FILE}: {len(found.translations.counts):,} words of {found.pairs:,} pairs")
     if not math.isnan(found.told):
         print(f"false alarms: {found.told:.1%} of the words of the dev sources, which people did translate")
     if pseudo is not None:

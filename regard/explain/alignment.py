@@ -70,7 +70,7 @@ def word_alignment(
         )
     sources = [word for word in words_of(source_tokens) if not is_end(source_tokens, word.pieces[0])]
     targets = [word for word in words_of(target_tokens) if not is_end(target_tokens, word.pieces[0])]
-    merged = merge(weights, [word.pieces for word in targets], [word.pieces for word in sources])
+    merged = merge_weights(weights, [word.pieces for word in targets], [word.pieces for word in sources])
     return WordAlignment(sources, targets, merged, align(merged, method=method, threshold=threshold))
 
 
@@ -86,7 +86,9 @@ def neighbours_explained(read: Sequence[str], near: Sequence[str], weights: Weig
     return Explanation.of_text([*read, END], [*near, END], align(whole), whole)
 
 
-def merge(weights: Weights, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> list[list[float]]:
+def merge_weights(
+    weights: Weights, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]
+) -> list[list[float]]:
     """Mean over the rows of a group, sum over its columns."""
     return [
         [sum(weights[row][column] for row in group for column in others) / len(group) for others in columns]

@@ -7,7 +7,7 @@ from regard.results import AttentionMap, Explanation
 
 MEMORY = "memory"  # the kind of a map of a head's steps over the slots of a memory
 START = "<s>"  # what a decoder reads before the first word
-OWN = "the last layer's attention to the words before, mean of its heads (--html, --json: every layer and head)"
+OWN_WORDS = "the last layer's attention to the words before, mean of its heads (--html, --json: every layer and head)"
 VISITED = 0.05  # the least weight of a slot that a head counts as being at
 
 
@@ -43,7 +43,7 @@ def alignment_views(found: Explanation) -> list[AlignmentView]:
     written = found.column(found.answer).texts
     if not own or not written:
         return []
-    return [AlignmentView([START, *written[:-1]], written, mean_of_heads(own[-1]), OWN)]
+    return [AlignmentView([START, *written[:-1]], written, mean_of_heads(own[-1]), OWN_WORDS)]
 
 
 def mean_of_heads(each: AttentionMap) -> list[list[float]]:

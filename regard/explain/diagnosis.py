@@ -65,7 +65,7 @@ def _explained(found: Explanation, log_probs: Sequence[float]) -> tuple[list[Fla
     sources, targets, weights, _ = word_alignment(read, written, told)
     source, target = [word.text for word in sources], [word.text for word in targets]
     looked = weights if found.link.weights else []
-    flags = [*untranslated(source, target, looked), *repeated(target, looked)]
+    flags = [*untranslated(source, target, looked), *repeated_words(target, looked)]
     flags += [*unknown(targets), *other_numbers(source, target)]
     if looked and bounded(found.link.weights):  # little is little only where it is known how much there can be
         flags += unattended(source, looked)
@@ -124,7 +124,7 @@ def _with_sources(flags: Sequence[Flag], found: Explanation, usual: Mapping[str,
     return [sourced(flag) for flag in flags if not copied_by_people(flag)]
 
 
-def repeated(target: Sequence[str], weights: Weights = ()) -> list[Flag]:
+def repeated_words(target: Sequence[str], weights: Weights = ()) -> list[Flag]:
     """Words that stand among the last three already; with weights only where both looked at a same source word."""
     flags = []
     for word, text in enumerate(target):

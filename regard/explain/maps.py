@@ -12,7 +12,7 @@ from regard.attention import EACH, Attended, Recorded, Records
 from regard.results import AttentionMap, Explanation
 
 POOLING = "pooling"  # the kind of a map whose question was learned, and is of no column
-DIGITS = 4  # of a weight on a page: a 64 by 64 map of 8 heads stays under 300 kB
+MAP_DIGITS = 4  # of a weight on a page: a 64 by 64 map of 8 heads stays under 300 kB
 
 
 def attention_maps(
@@ -36,7 +36,7 @@ def attention_maps(
             continue
         kind = "cross" if role.crosses else "decoder" if role.keys == [*lengths][-1] else "encoder"
         kind = POOLING if learned else kind
-        shown = weights[:, :queries, :keys].float().round(decimals=DIGITS)
+        shown = weights[:, :queries, :keys].float().round(decimals=MAP_DIGITS)
         if role.reversed:
             shown = shown.flip(-2, -1)
         layer = counts.setdefault(kind, 0)

@@ -14,7 +14,7 @@ from regard.explain.scale import are_shares
 from regard.explain.tokens import given_words, visible_line, words_of
 from regard.results import AttentionMap, Explanation, Prediction, TokenRole, Tokens
 
-FORMAT = 1
+_FORMAT = 1
 _DIGITS, _DETAILED = 3, 6  # of a weight; of a probability
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
@@ -47,7 +47,7 @@ def to_json(
     for name, others in (beside or {}).items():
         for one, other in zip(told, others, strict=True):
             one.setdefault("beside", {})[name] = _prediction(other)
-    return {"format": FORMAT, "predictions": told, **({"model": model} if model else {})}
+    return {"format": _FORMAT, "predictions": told, **({"model": model} if model else {})}
 
 
 def page(data: Mapping[str, Any], *, title: str = "Regard", language: str | None = None) -> str:

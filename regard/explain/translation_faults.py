@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from regard.data.manifest import verify_file
 from regard.errors import CheckpointError
-from regard.explain.adequacy.lexicon import CERTAIN, FILE, LEAST, folded_words
-from regard.explain.diagnosis import number_of, repeated, unmatched_numbers
+from regard.explain.adequacy.lexicon import SEEN_LEAST, TRANSLATIONS_FILE, USUAL_SHARE, folded_words
+from regard.explain.diagnosis import number_of, repeated_words, unmatched_numbers
 from regard.results import LexiconReport, Place, TranslationFault
 from regard.statistical.translations import DROPPED, Translations
 
@@ -61,7 +61,7 @@ class _Pair:
         return [
             word
             for word in self.source
-            if self.counts.is_usual(word.text, certain=CERTAIN, least=LEAST)
+            if self.counts.is_usual(word.text, certain=USUAL_SHARE, least=SEEN_LEAST)
             and not number_of(word.text)
             and not self.covers(word)
         ]
@@ -74,7 +74,7 @@ class _Pair:
             for word in self.target
             if word.is_lettered
             and not number_of(word.text)
-            and _total(self.counts.origins.get(word.text, {})) >= LEAST
+            and _total(self.counts.origins.get(word.text, {})) >= SEEN_LEAST
             and word.text not in self.read
             and not self.originates(word)
         ]
@@ -108,7 +108,7 @@ def _names(pair: _Pair) -> Iterator[TranslationFault]:
             word.written[0].isupper()
             and word.is_lettered
             and not any(one.startswith(word.text[: max(STEM, len(word.text) - 2)]) for one in pair.written)
-            and counts.get(DROPPED, 0) <= (1 - CERTAIN) * _total(counts)
+            and counts.get(DROPPED, 0) <= (1 - USUAL_SHARE) * _total(counts)
             and not pair.covers(word, 1)
         ):
             yield pair.suspect("name", word, other=word.written)
@@ -119,7 +119,7 @@ def _repeated(pair: _Pair) -> Iterator[TranslationFault]:
     texts, reads = [word.text for word in pair.target], Counter(word.text for word in pair.source)
     origins, total = pair.counts.origins, pair.counts.written_total
     places = list[int]()
-    for flag in repeated(texts):
+    for flag in repeated_words(texts):
         text = texts[flag.word]
         common = _total(origins.get(text, {})) > _COMMON * total
         twice = any(reads[origin] > 1 for origin in pair.counts.usual_origins(text))
@@ -145,7 +145,7 @@ def _beyond_source(known: Translations, texts: Sequence[str], reads: Mapping[str
         accounted = sum(reads[origin] for origin in known.usual_origins(text) | {text})
         usual = max(counts, key=counts.__getitem__, default="")
         rare = known.count(usual) <= EVERYWHERE * known.read_total
-        if _total(counts) >= LEAST and narrow and rare and seen[text] > max(accounted, 1):
+        if _total(counts) >= SEEN_LEAST and narrow and rare and seen[text] > max(accounted, 1):
             yield place
 
 
@@ -165,7 +165,7 @@ def _untranslated(pair: _Pair) -> Iterator[TranslationFault]:
     """Words that stand in the source as they are, though these were always translated by another word."""
     for word in pair.target:
         counts = pair.counts.counts.get(word.text, {})
-        judged = _total(counts) - counts.get(DROPPED, 0) >= LEAST and word.text not in pair.counts.origins
+        judged = _total(counts) - counts.get(DROPPED, 0) >= SEEN_LEAST and word.text not in pair.counts.origins
         if word.is_lettered and word.text in pair.read and judged:
             yield pair.suspect("untranslated", word, side="target")
 
@@ -222,8 +222,8 @@ def fault_finder_of(run: Path) -> KeptFaultFinder | None:
     Counts that are damaged are warned of and not used.
     """
     try:
-        verify_file(run / FILE, f"make it again: regard adequacy {quote(str(run))}")
+        verify_file(run / TRANSLATIONS_FILE, f"make it again: regard adequacy {quote(str(run))}")
     except CheckpointError as error:
         warnings.warn(f"{error}; it is not used", stacklevel=2)
         return None
-    return KeptFaultFinder(run / FILE) if (run / FILE).exists() else None
+    return KeptFaultFinder(run / TRANSLATIONS_FILE) if (run / TRANSLATIONS_FILE).exists() else None

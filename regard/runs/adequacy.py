@@ -10,7 +10,7 @@ from regard.data.manifest import place_file
 from regard.errors import ConfigError
 from regard.evaluation.alignments import Link
 from regard.explain.adequacy import ADEQUACIES
-from regard.explain.adequacy.lexicon import FILE, LexiconAdequacy, folded_words
+from regard.explain.adequacy.lexicon import TRANSLATIONS_FILE, LexiconAdequacy, folded_words
 from regard.results import Prediction, as_line
 from regard.runs.assembly import check_translates
 from regard.runs.run import Run
@@ -58,9 +58,9 @@ def learn_translations(
     translations = Translations.of(texts, links)
     if pseudo is not None:
         _write_pseudo(pseudo, pairs, links, {*translations.ambiguous(AMBIGUOUS)})
-    new = staged(run.path / FILE)
+    new = staged(run.path / TRANSLATIONS_FILE)
     translations.write(new)
-    place_file(new, run.path / FILE)
+    place_file(new, run.path / TRANSLATIONS_FILE)
     given = dev_examples(experiment, run.task(), say)
     if given is None:
         return Learnt(translations, len(pairs), float("nan"))

@@ -11,7 +11,7 @@ from regard.data.columns.numbers import NumbersColumn, fixed
 from regard.decoding import Answering
 from regard.explain.alignment import align
 from regard.explain.alignment_view import MEMORY
-from regard.explain.maps import DIGITS, attention_maps, mean_of_questions
+from regard.explain.maps import MAP_DIGITS, attention_maps, mean_of_questions
 from regard.models import Model
 from regard.models.number_model import GIVEN, WANTED, HeadTrace, NumberModel
 from regard.records import Batch, Sequences
@@ -110,7 +110,7 @@ def _memory_maps(traces: Sequence[HeadTrace], row: int, steps: int) -> list[Atte
     """A map for each head, (step, slot)."""
     counts, maps = {True: 0, False: 0}, []
     for one in traces:
-        weights = one.weights[row, :steps].float().round(decimals=DIGITS).tolist()
+        weights = one.weights[row, :steps].float().round(decimals=MAP_DIGITS).tolist()
         name = f"{'write' if one.writes else 'read'}_head.{counts[one.writes]}"
         maps.append(AttentionMap(name, MEMORY, counts[one.writes], [weights], STEPS, SLOTS))
         counts[one.writes] += 1
@@ -128,4 +128,4 @@ def _origins(traces: Sequence[HeadTrace], row: int, read: int, written: int) -> 
         for writes in (True, False)
     )
     shares: list[list[float]] = (reading[read : read + written] @ writing[:read].T).tolist()
-    return [[round(share, DIGITS) for share in line] for line in shares]
+    return [[round(share, MAP_DIGITS) for share in line] for line in shares]

@@ -13,7 +13,7 @@ from regard.data.readers.conll import conll_layout
 from regard.data.readers.tables import Fields, TableLayout
 from regard.decoding import Answering
 from regard.errors import DataError
-from regard.explain.alignment import merge
+from regard.explain.alignment import merge_weights
 from regard.explain.alignment_view import mean_of_heads
 from regard.explain.maps import attention_maps
 from regard.models import Model
@@ -121,4 +121,6 @@ def _of_words(found: AttentionMap, pieces: Sequence[int]) -> AttentionMap:
         return found
     ends = [sum(pieces[: place + 1]) for place in range(len(pieces))]
     groups = [list(range(end - count, end)) for count, end in zip(pieces, ends, strict=True)]
-    return replace(found, weights=[merge(head, groups, groups) for head in found.weights], queries=TEXT, keys=TEXT)
+    return replace(
+        found, weights=[merge_weights(head, groups, groups) for head in found.weights], queries=TEXT, keys=TEXT
+    )

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from regard.errors import ConfigError, RegardError
 from regard.explain import align, format_pharaoh, parse_pharaoh, word_alignment
-from regard.explain.alignment import merge
+from regard.explain.alignment import merge_weights
 
 WEIGHTS = [  # three targets, three sources; the second and third look at source 2 most
     [0.7, 0.2, 0.1],
@@ -69,7 +69,7 @@ def test_rows_of_different_length_are_told():
 
 
 def test_merging_averages_over_rows_and_sums_over_columns():
-    assert merge([[0.25, 0.25, 0.5], [0.75, 0.25, 0.0]], [[0, 1]], [[0, 1], [2]]) == [[0.75, 0.25]]
+    assert merge_weights([[0.25, 0.25, 0.5], [0.75, 0.25, 0.0]], [[0, 1]], [[0, 1], [2]]) == [[0.75, 0.25]]
 
 
 def test_pieces_become_words_and_end_symbols_go():

@@ -12,7 +12,7 @@ from tasks import language_model_of
 from regard.answers import show
 from regard.errors import RegardError
 from regard.explain import by_words, svg
-from regard.explain.alignment_view import OWN, START, alignment_view
+from regard.explain.alignment_view import OWN_WORDS, START, alignment_view
 from regard.explain.maps import without_end
 from regard.registry import Choice
 from regard.results import AttentionMap, Explanation, Prediction, TokenRole, Tokens
@@ -32,14 +32,14 @@ def told(found: Explanation) -> str:
 
 def test_the_last_layer_is_averaged_over_its_heads():
     seen = alignment_view(OWNED)
-    assert (seen.columns, seen.rows, seen.about) == ([START, "▁the"], ["▁the", "</s>"], OWN)
+    assert (seen.columns, seen.rows, seen.about) == ([START, "▁the"], ["▁the", "</s>"], OWN_WORDS)
     assert seen.weights == [[1.0, 0.0], [pytest.approx(0.4), pytest.approx(0.6)]]
 
 
 def test_a_terminal_shows_it_and_says_where_the_rest_is():
     lines = told(OWNED).splitlines()
-    assert lines[2:4] == [OWN, f"  the ← {START} 100%"]
-    assert "--html" in OWN and "--json" in OWN
+    assert lines[2:4] == [OWN_WORDS, f"  the ← {START} 100%"]
+    assert "--html" in OWN_WORDS and "--json" in OWN_WORDS
 
 
 def test_an_alignment_comes_before_it():

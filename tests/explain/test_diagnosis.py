@@ -6,30 +6,30 @@ from dataclasses import replace
 import pytest
 
 from regard.explain import Flag, diagnose
-from regard.explain.diagnosis import other_numbers, repeated, unattended, unsure, untranslated
+from regard.explain.diagnosis import other_numbers, repeated_words, unattended, unsure, untranslated
 from regard.results import ColumnLink, Explanation, Prediction, TokenRole, Tokens
 
 
 def test_a_word_said_again_is_told_with_its_distance():
-    assert repeated(["the", "the", "old", "man", "old"]) == [
+    assert repeated_words(["the", "the", "old", "man", "old"]) == [
         Flag("repeated", "target", 1, 1.0),
         Flag("repeated", "target", 4, 2.0),
     ]
 
 
 def test_a_word_said_again_far_away_is_well():
-    assert repeated(["so", "a", "b", "c", "so"]) == []
+    assert repeated_words(["so", "a", "b", "c", "so"]) == []
 
 
 def test_signs_may_come_again():
-    assert repeated([",", ",", "7", "7"]) == []
+    assert repeated_words([",", ",", "7", "7"]) == []
 
 
 def test_a_word_said_again_about_something_else_is_well():
     apart = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     together = [[0.6, 0.4, 0.0], [0.0, 0.5, 0.5]]
-    assert repeated(["very", "very"], apart) == []
-    assert [flag.word for flag in repeated(["very", "very"], together)] == [1]
+    assert repeated_words(["very", "very"], apart) == []
+    assert [flag.word for flag in repeated_words(["very", "very"], together)] == [1]
 
 
 def test_a_copied_word_is_a_question():

@@ -14,8 +14,8 @@ from regard.results import Place, Prediction
 from regard.statistical.translations import Translations
 from regard.text.words import cut_words
 
-FILE = "translations.tsv.gz"  # in a run's folder
-CERTAIN, LEAST = 0.9, 5  # share of occurrences, occurrences
+TRANSLATIONS_FILE = "translations.tsv.gz"  # in a run's folder
+USUAL_SHARE, SEEN_LEAST = 0.9, 5  # share of occurrences, occurrences
 
 
 class LexiconAdequacy(Adequacy):
@@ -31,8 +31,8 @@ class LexiconAdequacy(Adequacy):
         *,
         certain: Annotated[
             Share, Doc("Share of a word's occurrences with a usual translation that has it judged.")
-        ] = CERTAIN,
-        least: Annotated[Count, Doc("Occurrences of a word in training that have it judged.")] = LEAST,
+        ] = USUAL_SHARE,
+        least: Annotated[Count, Doc("Occurrences of a word in training that have it judged.")] = SEEN_LEAST,
     ) -> None:
         self.translations, self.certain, self.least = kept_translations(folder), certain, least
 
@@ -49,7 +49,7 @@ class LexiconAdequacy(Adequacy):
 
 def kept_translations(run: Path) -> Translations:
     """Return what `regard adequacy RUN` counted. Raises CheckpointError where it has not, or the file is damaged."""
-    path, again = run / FILE, f"regard adequacy {quote(str(run))}"
+    path, again = run / TRANSLATIONS_FILE, f"regard adequacy {quote(str(run))}"
     if not path.exists():
         raise CheckpointError(path, "is missing", f"learn it from the training texts: {again}")
     verify_file(path, f"make it again: {again}")

@@ -19,7 +19,7 @@ from regard.errors import CheckpointError, ConfigError, DataError
 from regard.evaluation import GoldAlignment, alignment_error_rate, read_gold
 from regard.evaluation.tokenization import words
 from regard.explain import align
-from regard.explain.alignment import merge
+from regard.explain.alignment import merge_weights
 from regard.explain.tokens import is_end
 from regard.pieces import byte_of
 from regard.predictor import Predictor, load
@@ -294,7 +294,7 @@ def error_rate(predictor: Predictor, gold: Gold) -> float | None:
         if found is None or not found.link.weights:
             return None
         columns, rows = (space_groups(found.column(name).texts) for name in found.link[:2])
-        links.append(align(merge(found.link.weights, rows, columns)))
+        links.append(align(merge_weights(found.link.weights, rows, columns)))
     return 100 * alignment_error_rate(links, [one.sure for one in gold.links], [one.possible for one in gold.links])
 
 

@@ -6,7 +6,7 @@ from small_runs import PAIRS, SMALL, regard, unsaid, write_texts
 
 from regard.errors import CheckpointError
 from regard.explain.adequacy import ADEQUACIES, checked
-from regard.explain.adequacy.lexicon import FILE, folded_words
+from regard.explain.adequacy.lexicon import TRANSLATIONS_FILE, folded_words
 from regard.explain.page import to_json
 from regard.predictor import load
 from regard.registry import Choice
@@ -26,7 +26,7 @@ COUNTS = {
 
 @pytest.fixture
 def folder(tmp_path):
-    Translations(COUNTS).write(tmp_path / FILE)
+    Translations(COUNTS).write(tmp_path / TRANSLATIONS_FILE)
     return tmp_path
 
 
@@ -111,7 +111,7 @@ def test_a_run_learns_from_its_own_pairs(run):
     assert regard("adequacy", run, "--ambiguous", 3, "--pseudo", run.parent / "pseudo.tsv").code == 0
     lines = (run.parent / "pseudo.tsv").read_text("utf-8").splitlines()
     assert set(lines) <= {f"{source}\t{target}" for source, target in PAIRS}  # no word is frequent enough to change
-    counts = Translations.read(run / FILE).counts
+    counts = Translations.read(run / TRANSLATIONS_FILE).counts
     assert {"dog", "yes"} <= set(counts) <= {"a", "dog", "runs", "two", "cats", "he", "reads", "yes"}
     predictor = load(run, ["decoding.adequacy={name: lexicon, least: 1}"])
     [one] = predictor.predict(["yes and dog"])  # a model of two updates translates nothing
