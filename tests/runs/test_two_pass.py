@@ -60,12 +60,12 @@ def test_answers_and_drafts_are_asked_by_route(folder, predictor):
     (draft,) = alone.predict(["a dog runs"], explain=True, safeguards=False)
     (found,) = predictor.predict(["a dog runs"], explain=True, safeguards=False)
     shown = found.explanation
-    assert shown.columns["draft"][:-1] == [one for one in draft.explanation.target_tokens if one != END]
-    assert shown.columns["draft"][-1] == END
+    assert shown.columns["draft"].texts[:-1] == [one for one in draft.explanation.target_tokens if one != END]
+    assert shown.columns["draft"].texts[-1] == END
     (look,) = [one for one in shown.maps if one.keys == "draft"]
     assert (look.kind, look.queries) == ("cross", "target")
     for head in look.weights:
-        assert [len(row) for row in head] == [len(shown.columns["draft"])] * len(shown.target_tokens)
+        assert [len(row) for row in head] == [len(shown.columns["draft"].texts)] * len(shown.target_tokens)
         assert all(math.isclose(sum(row), 1.0, abs_tol=1e-2) for row in head)
     assert shown.source_tokens[-1] == END and [len(row) for row in shown.weights]
 
@@ -73,7 +73,7 @@ def test_answers_and_drafts_are_asked_by_route(folder, predictor):
 def test_drafts_look_at_no_draft(folder):
     predictor = load(folder / "passes", ["decoding.route=pseudo"])
     (found,) = predictor.predict(["a dog runs"], explain=True)
-    assert not found.explanation.columns
+    assert found.explanation.columns.keys() == {"source", "target"}
     assert all(one.keys != "draft" for one in found.explanation.maps)
     with recording(predictor.model) as records:
         predictor.predict(["a dog runs"])
@@ -123,5 +123,7 @@ def test_drafts_have_the_pieces_of_their_own_vocabulary(folder, tmp_path):
     assert whole.task.learnt["target-pseudo"].key() != whole.task.learnt["target"].key()
     (draft,) = drafts.predict(["a dog runs"], explain=True, safeguards=False)
     (found,) = whole.predict(["a dog runs"], explain=True, safeguards=False)
-    assert found.explanation.columns["draft"][:-1] == [one for one in draft.explanation.target_tokens if one != END]
+    assert found.explanation.columns["draft"].texts[:-1] == [
+        one for one in draft.explanation.target_tokens if one != END
+    ]
     assert {len(row) for row in found.explanation.weights} == {len(found.explanation.source_tokens)}  # links no draft
