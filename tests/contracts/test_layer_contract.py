@@ -42,6 +42,7 @@ def block(norm: str, below: FeedForward | None = None, instead: Layer | None = N
 
 MAKERS = {
     **{name: lambda name=name: recurrent(name) for name in RECURRENT},
+    "rnn-relu": lambda: recurrent("rnn", nonlinearity="relu"),
     "gru-reset-before": lambda: recurrent("gru", reset_after=False),
     "lstmn-capped": lambda: recurrent("lstmn", tape=2),
     "sru-1-tanh": lambda: recurrent("sru", version=1, activation="tanh", highway_bias=-1.0),
@@ -149,3 +150,45 @@ def test_a_padded_step_keeps_the_state_and_writes_zeros(name, inputs):
     nothing, after = layer(inputs, torch.zeros_like(MASK), past)
     assert bool((nothing == 0).all())
     assert_close(after, past, rtol=0, atol=0)
+
+
+def test_gradients_are_those_of_finite_differences(layer):
+    """Also those that flow through the past, from rows that end in the first piece and from one that is empty."""
+    mask = torch.arange(4) < torch.tensor([[4], [1], [0]])
+
+    def run(inputs: Tensor) -> Tensor:
+        first, past = layer(inputs[:, :2], mask[:, :2])
+        return torch.cat([first, layer(inputs[:, 2:], mask[:, 2:], past)[0]], dim=1)[mask]
+
+    assert torch.autograd.gradcheck(run, torch.randn(3, 4, DIM, dtype=torch.float64, requires_grad=True))
+
+
+def test_single_precision_stays_near(layer, inputs):
+    exact = layer(inputs, MASK)[0][MASK]
+    near = layer.float()(inputs.float(), MASK)[0][MASK]
+    assert near.dtype == torch.float32
+    assert_close(near.double(), exact, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_an_empty_row_leaves_no_gradient_in_the_weights(name, inputs):
+    layer = build(name)
+    inputs.requires_grad_()
+    past = tuple(one.detach() for one in layer.begun(torch.randn(len(LENGTHS), DIM, dtype=torch.float64)))
+    outputs, end = layer(inputs, torch.zeros_like(MASK), past)
+    learning = [*layer.parameters(), inputs]
+    (outputs.sum() + sum(one.sum() for one in end) + sum(0 * one.sum() for one in learning)).backward()
+    assert all(bool((one.grad == 0).all()) for one in learning)
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_no_steps_and_no_rows(name, inputs):
+    layer = build(name)
+    _, past = layer(inputs, MASK)
+    for some in (None, MASK[:, :0]):
+        outputs, end = layer(inputs[:, :0], some, past)
+        assert outputs.shape == (len(LENGTHS), 0, DIM)
+        assert_close(end, past, rtol=0, atol=0)
+    for some in (None, MASK[:0]):
+        outputs, end = layer(inputs[:0], some)
+        assert outputs.shape == (0, LENGTH, DIM) and end[0].shape == (0, DIM)

@@ -157,12 +157,6 @@ def test_two_of_width_one_are_the_feed_forward_network(assert_agrees):
     assert_agrees("B22", by_torch, network(inputs)[0])
 
 
-def test_gradients_are_those_of_finite_differences():
-    layer = Convolution(2, 2, kernel=2, dilation=2, std=1.0).double()
-    past, inputs = random(1, 2, 2).requires_grad_(), random(1, 4, 2).requires_grad_()
-    assert torch.autograd.gradcheck(lambda one, before: layer(one, None, before)[0], (inputs, past))
-
-
 @pytest.mark.parametrize(("setting", "value"), [("kernel", 0), ("dilations", (1, 0))])
 def test_no_empty_kernel(setting, value):
     with pytest.raises(ConfigError, match=rf"model\.decoder\.{setting}.*: must be at least 1, not 0"):

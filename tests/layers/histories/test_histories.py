@@ -58,11 +58,6 @@ def test_what_is_kept_of_the_words_never_grows():
         assert sizes[0] == sizes[1]
 
 
-def test_gradients_are_those_of_finite_differences():
-    layer, mask = AverageAttention(DIM, HIDDEN).double(), torch.arange(LENGTH) < torch.tensor([[6], [2], [0]])
-    assert torch.autograd.gradcheck(lambda some: layer(some, mask)[0], random(3, LENGTH, DIM).requires_grad_())
-
-
 def test_a_decoder_with_a_history_builds_no_attention_to_itself():
     def cross(query_dim: int, key_dim: int) -> Attention:
         return build_attention(AttentionSettings(num_heads=2), query_dim, key_dim)

@@ -102,36 +102,6 @@ def test_equals_torch_with_the_same_weights(name, torchs, begun, assert_agrees):
         assert_agrees(entry, mine, oracle[0], tolerance=1e-12)
 
 
-def test_gradients_are_those_of_finite_differences(layer, mask):
-    inputs = random(4, LENGTH, INPUT).requires_grad_()
-    past = tuple(random(4, DIM).requires_grad_() for _ in layer.nothing(inputs))
-
-    def run(some: Tensor, *begun: Tensor) -> tuple[Tensor, ...]:
-        outputs, end = layer(some, mask, begun)
-        return outputs, *end
-
-    assert torch.autograd.gradcheck(run, (inputs, *past))
-
-
-def test_an_empty_row_leaves_no_gradient_in_the_weights(layer):
-    inputs = random(2, LENGTH, INPUT).requires_grad_()
-    outputs, end = layer(
-        inputs, torch.zeros(2, LENGTH, dtype=torch.bool), (random(2, DIM),) * len(layer.nothing(inputs))
-    )
-    (outputs.sum() + sum(one.sum() for one in end) + 0 * inputs.sum()).backward()
-    assert all(p.grad is None or bool((p.grad == 0).all()) for p in (*layer.parameters(), inputs))
-
-
-def test_no_steps_and_no_rows(layer, mask):
-    past = tuple(random(4, DIM) for _ in layer.nothing(random(4, 0, INPUT)))
-    for some in (None, mask[:, :0]):
-        outputs, end = layer(random(4, 0, INPUT), some, past)
-        assert outputs.shape == (4, 0, DIM) and all(a is b for a, b in zip(end, past, strict=True))
-    for some in (None, mask[:0]):
-        outputs, end = layer(random(0, LENGTH, INPUT), some)
-        assert outputs.shape == (0, LENGTH, DIM) and end[0].shape == (0, DIM)
-
-
 def test_recurrent_weights_begin_orthogonal_gate_by_gate_and_biases_zero():
     for maker in MAKERS.values():
         network = maker().double().network

@@ -92,12 +92,6 @@ def test_a_tape_of_one_state_is_an_lstm(assert_agrees):
     assert_agrees("D16", layer(inputs, None, layer.begun(begun))[0], wanted)
 
 
-@pytest.mark.parametrize("tape", [None, 2])
-def test_gradients_are_those_of_finite_differences(tape):
-    layer = make(tape)
-    assert torch.autograd.gradcheck(lambda some: layer(some, MASK)[0], random(4, LENGTH, INPUT).requires_grad_())
-
-
 def test_a_capped_tape_stays_short_and_another_grows():
     inputs = random(2, LENGTH, INPUT)
     assert [make(tape)(inputs, None)[1][2].shape[1] for tape in (None, 3)] == [LENGTH, 3]
