@@ -13,7 +13,7 @@ from regard.config import Doc
 from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
 from regard.decoding.features.feature import Feature
 from regard.decoding.phrases import Array
-from regard.decoding.search import SURE_END, WIDEST_BEAM, Guided, Hypothesis, Likeliest, Search
+from regard.decoding.search import WIDEST_BEAM, Guided, Hypothesis, Likeliest, Search
 from regard.decoding.trace import Considered, SearchTrace
 from regard.ops.kernels.search import Rules
 from regard.records import EOS, Batch, Writer
@@ -179,8 +179,7 @@ class _Beams:
         ids = self.ids.reshape(-1, longest)[ended, : self.length - 1].tolist()
         found = zip(places.tolist(), ids, scores[places, beams].tolist(), log_probs.tolist(), strict=True)
         for place, written, score, each in found:
-            own = each[-1] >= SURE_END or self.length < self.limits[place]
-            self._note(place, Hypothesis(written, score, each, bool(own)))
+            self._note(place, Hypothesis.ended(written, score, each, int(self.limits[place])))
 
     def _note(self, place: int, hypothesis: Hypothesis) -> None:
         known = self.finished[int(self.sentences[place])]

@@ -10,7 +10,7 @@ from torch import Tensor
 from regard.decoding.beam import NO_SCORE, BeamSearch
 from regard.decoding.features.feature import Feature
 from regard.decoding.phrases import Array, PhraseTracker, Requirement, Requirements
-from regard.decoding.search import SURE_END, WIDEST_BEAM, Guided, Hypothesis, Search
+from regard.decoding.search import WIDEST_BEAM, Guided, Hypothesis, Search
 from regard.ops.kernels.search import Required, Rules
 from regard.ops.topk import top
 from regard.records import EOS, Batch, Writer
@@ -197,8 +197,8 @@ class _Beams:
         for one, row, score in zip(ended.tolist(), rows.tolist(), scores.tolist(), strict=True):
             example = int(self.progress.examples[row])
             each = [*self.log_probs[row, : self.length - 1].tolist(), float(choices.log_probs[one])]
-            own = bool(each[-1] >= SURE_END or self.length < self.limits[example])
-            self.finished[example].append(Hypothesis(self.ids[row, : self.length - 1].tolist(), score, each, own))
+            ids, limit = self.ids[row, : self.length - 1].tolist(), int(self.limits[example])
+            self.finished[example].append(Hypothesis.ended(ids, score, each, limit))
 
     def _give_up(self, examples: Array, length: int) -> None:
         """An example that none of the hypotheses has ended of is answered by the one that has most, unfinished."""

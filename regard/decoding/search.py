@@ -40,6 +40,11 @@ class Hypothesis(NamedTuple):
     finished: bool  # False: the length limit cut it off, so that its end, if it has one, was forced
     shares: Mapping[str, float] = MappingProxyType({})  # what the model and features add to the score; {}: untold
 
+    @classmethod
+    def ended(cls, ids: list[int], score: float, log_probs: list[float], limit: int) -> "Hypothesis":
+        """Return one with EOS at its end; at the limit an unlikely end is not the model's own."""
+        return cls(ids, score, log_probs, len(log_probs) < limit or log_probs[-1] >= SURE_END)
+
     @property
     def has_end(self) -> bool:
         """Whether EOS stands behind the ids, chosen or forced."""
