@@ -17,6 +17,7 @@ from regard.runs import Run
 from regard.runs.assembly import engine_of
 from regard.runs.texts import test_examples, training_readers
 from regard.runs.validation import Validation
+from regard.tasks.task import measure_of
 from regard.text import Tokenizer
 
 LINES = 10_000  # of a training part, cut into pieces at once
@@ -57,7 +58,7 @@ def main() -> None:
             lines.clear()
     train += counted(tokenizer, lines)
     alone = perplexity(train, counted(tokenizer, texts[column]), len(tokenizer))
-    learnt = task.measure("perplexity")
+    learnt = measure_of(task, "perplexity")
     engine, tokens = engine_of(experiment.decoding, model, task), experiment.decoding.batch_tokens
     learnt = Validation(model, task, engine, texts, [learnt], batch_tokens=tokens)(lambda: False)
     print(f"{options.run}: perplexity {learnt['perplexity']:.1f} of {len(texts[column]):,} lines")

@@ -39,6 +39,7 @@ from regard.experiment.time_plan import may_be_paced, may_be_planned, paced_defa
 from regard.experiment.upgrade import check_files, upgraded
 from regard.models import MODELS, AttentionSettings, Model
 from regard.tasks import TASKS, task_class
+from regard.tasks.task import measure_of
 
 _EXAMPLE = "{source: train.en, target: train.fr}"
 LIMITS = ("max_updates", "max_epochs", "max_minutes", "max_core_minutes")  # who sets one of them wants no other
@@ -269,7 +270,7 @@ def _impossible(experiment: Experiment, settings: Mapping[str, Any]) -> Iterator
     """What is right by itself and wrong together."""
     task, training = experiment.task_class, settings.get("training", {})
     try:
-        task.measure(training.get("metric", task.metric))
+        measure_of(task, training.get("metric", task.metric))
     except ConfigError as error:
         yield from error.faults
     if "metrics" in settings.get("evaluation", {}):

@@ -38,6 +38,7 @@ from regard.runs.texts import dev_examples, learn_run_columns, training_batches
 from regard.runs.training_links import training_links
 from regard.runs.validation import Validation, Validations
 from regard.tasks import Examples, Measure, Task
+from regard.tasks.task import measure_of
 from regard.training.progress import Progress
 from regard.training.world import World
 
@@ -180,7 +181,7 @@ def validated(ready: Prepared, made: Built, begun: Started) -> Validated:
     ready.say(f"{count / 1e6:.1f} M parameters on {world.device}{several}, run {folder}")
     links = partial(training_links, experiment, folder, ready.columns, ready.say)
     objective = objective_of(experiment, model, task, links).to(world.device)
-    higher = corrected is not None or task.measure(experiment.training.metric).higher_is_better is True
+    higher = corrected is not None or measure_of(task, experiment.training.metric).higher_is_better is True
     halvings = ready.rehearsal.halvings(world.device) if ready.new else 0
     return Validated(objective, validation, higher, is_whole(model, made.taken), halvings)
 
@@ -222,6 +223,6 @@ def _validation(
 
 def _measures(experiment: Experiment, task: Task) -> list[Measure]:
     """The measures of each validation, with what steers; TER would take longer than all the rest."""
-    measures = [*task.likelihoods(), *(task.measure(key) for key in task.validates)]
-    steering = task.measure(experiment.training.metric)
+    measures = [*task.likelihoods(), *(measure_of(task, key) for key in task.validates)]
+    steering = measure_of(task, experiment.training.metric)
     return measures if steering.key in (one.key for one in measures) else [*measures, steering]

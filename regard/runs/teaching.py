@@ -14,6 +14,7 @@ from regard.runs.folder import RunFolder
 from regard.runs.texts import read_examples, training_readers
 from regard.runs.validation import Validation, Validations
 from regard.tasks import Examples, Task
+from regard.tasks.task import measure_of
 from regard.training.progress import METRICS_FILE
 
 CHOICE, CORRECTED = "choice", "corrected"  # keys of scores: what steers, and per cent of the corrections
@@ -51,9 +52,9 @@ class Teaching:
         folder: RunFolder,
     ) -> None:
         engine, tokens = task.engine(model, GreedySearch()), experiment.decoding.batch_tokens
-        match = [task.measure(MATCH)]
+        match = [measure_of(task, MATCH)]
         self.dev, self.metric = dev, experiment.training.metric
-        self.sign = 1 if task.measure(self.metric).higher_is_better else -1
+        self.sign = 1 if measure_of(task, self.metric).higher_is_better else -1
         self.corrected = Validation(model, task, engine, corrections, match, batch_tokens=tokens)
         self.count = len(next(iter(corrections.values())))
         self.start = scores_of(folder).get(0, {}).get(self.metric) if folder.started else None

@@ -17,7 +17,9 @@ class ClassificationTask(LabelTask):
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "text", LABEL: "label"}
     model = "classifier"
-    wording = Wording("texts", "words of the text", "classify texts")
+    wording = Wording(
+        "texts", "words of the text", "classify texts", longer="read a part of each: task.max_pieces={limit}"
+    )
     defaults: ClassVar[Mapping[str, Any]] = {
         **LabelTask.defaults,
         "text": {"tokenizer": {"name": "uncased_words", "size": 20_000}},
@@ -69,7 +71,3 @@ class ClassificationTask(LabelTask):
     def max_length(self, limit: int) -> int:
         """Any number where long texts are cut."""
         return limit if self.max_pieces is None else sys.maxsize
-
-    def length_hint(self, limit: int) -> str:
-        """Return that texts may also be cut."""
-        return f"{super().length_hint(limit)}, or read a part of each: task.max_pieces={limit}"

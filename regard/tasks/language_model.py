@@ -56,6 +56,7 @@ class LanguageModelTask(Task):
         "words of the line",
         "read lines",
         use="write on with: regard predict {run} < FILE, a line being how a text begins",
+        longer="read all lines as one text: task.window={limit}",
     )
     split = TextSplit()
     defaults: ClassVar[Mapping[str, Any]] = {
@@ -123,10 +124,6 @@ class LanguageModelTask(Task):
     def max_length(self, limit: int) -> int | None:
         """Windows are cut out of lines of any length."""
         return None if self.window is not None else limit
-
-    def length_hint(self, limit: int) -> str:
-        """Return that windows have no limit."""
-        return f"{super().length_hint(limit)}, or read all lines as one text: task.window={limit}"
 
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int

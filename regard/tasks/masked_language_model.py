@@ -81,7 +81,7 @@ class MaskedLanguageModelTask(Task):
     contract = MaskedLanguageModel
     answer = FillingAnswer()
     metric = "perplexity"
-    wording = Wording("lines", "words of the line", "fill masks", use=USE)
+    wording = Wording("lines", "words of the line", "fill masks", USE, "read their beginnings: task.max_pieces={limit}")
     split = LastLinesSplit()
     defaults: ClassVar[Mapping[str, Any]] = {
         "model": {"position": "learned", "encoder": {"feedforward": "gelu"}, "dropout": 0.1},
@@ -166,10 +166,6 @@ class MaskedLanguageModelTask(Task):
     def max_length(self, limit: int) -> int | None:
         """Any number where long lines are cut."""
         return limit if self.max_pieces is None else None
-
-    def length_hint(self, limit: int) -> str:
-        """Return that lines may also be cut."""
-        return f"{super().length_hint(limit)}, or read their beginnings: task.max_pieces={limit}"
 
     @classmethod
     def measures(cls, choices: Iterable[Choice]) -> list[Measure]:

@@ -44,6 +44,7 @@ class Wording(NamedTuple):
     length: str = "words of the text"  # what a table by length goes by
     speed: str = "answer examples"  # of a finished model, without the unit of time
     use: str = "predict with: regard predict {run} < FILE{line}"  # of a finished model: the command
+    longer: str = ""  # how else examples above data.max_length, `limit`, can be learnt from
 
 
 class Task(ABC):
@@ -254,10 +255,6 @@ class Task(ABC):
         """Return the most ids of an example that is learnt from, given the setting; None: any number."""
         return limit
 
-    def length_hint(self, limit: int) -> str:
-        """Return how lines above `max_length` could be learnt from, given its setting."""
-        return f"raise data.max_length, which is {limit:,}"
-
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
     ) -> PlannedStream:
@@ -302,19 +299,6 @@ class Task(ABC):
         """Return the measures of how well a model knows the given examples, which every validation tells."""
         return [LikelihoodMeasure("loss", unit="nats"), LikelihoodMeasure("perplexity")]
 
-    @classmethod
-    def measure(cls, key: str) -> Measure:
-        """Return the measure of a key, to steer by. Raises ConfigError for one that is not there, or cannot choose."""
-        chosen = [Choice(name) for name in cls.answer.metrics() if name == key]
-        known = {one.key: one for one in [*cls.likelihoods(), *cls.measures(chosen)]}
-        if key not in known:
-            raise ConfigError("training.metric", f"there is no '{key}'", nearest(key, [*known, *cls.answer.metrics()]))
-        measure = known[key]
-        if measure.higher_is_better is None:
-            problem = f"'{key}' cannot choose: neither more nor less of it is better"
-            raise ConfigError("training.metric", problem, cls.metric)
-        return measure
-
     def losses(self, model: Model, batches: Iterable[Batch], examples: Examples) -> Statistics:
         """Return (example, 2): nats of each, and the items they are a sum over; `batches` are those of `held`."""
         found = np.zeros((count_of(examples), 2))
@@ -323,6 +307,19 @@ class Task(ABC):
             counts = model.counted(batch).flatten(1).sum(dim=-1)
             found[batch.lines.cpu().numpy()] = torch.stack([nats, counts], dim=-1).cpu().numpy()
         return found
+
+
+def measure_of(task: type[Task] | Task, key: str) -> Measure:
+    """Return the measure of a key, to steer by. Raises ConfigError for one that is not there, or cannot choose."""
+    chosen = [Choice(name) for name in task.answer.metrics() if name == key]
+    known = {one.key: one for one in [*task.likelihoods(), *task.measures(chosen)]}
+    if key not in known:
+        raise ConfigError("training.metric", f"there is no '{key}'", nearest(key, [*known, *task.answer.metrics()]))
+    measure = known[key]
+    if measure.higher_is_better is None:
+        problem = f"'{key}' cannot choose: neither more nor less of it is better"
+        raise ConfigError("training.metric", problem, task.metric)
+    return measure
 
 
 def usage_of(task: type[Task], run: str) -> str:

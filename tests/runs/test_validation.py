@@ -11,6 +11,7 @@ from regard.evaluation import METRICS
 from regard.models import AttentionSettings
 from regard.registry import Choice
 from regard.runs.validation import Validation
+from regard.tasks.task import measure_of
 from regard.text import train_tokenizer
 
 PAIRS = {"source": ["a dog", "two old cats", "yes"], "target": ["ein Hund", "zwei alte Katzen", "ja"]}
@@ -30,7 +31,7 @@ def model_and_task():
 def test_figures_do_not_depend_on_the_batches(model_and_task, batch_tokens):
     model, task = model_and_task
     names, engine = ("bleu", "chrf", "perplexity", "loss"), engine_of(model, task)
-    measures = [task.measure(name) for name in names]
+    measures = [measure_of(task, name) for name in names]
     validation = Validation(model, task, engine, PAIRS, measures, batch_tokens=batch_tokens)
     found = validation(lambda: False)
     total = count = 0.0
@@ -58,7 +59,7 @@ def test_it_stops_between_two_batches(model_and_task):
 
 def test_two_answers_are_said_where_a_measure_asks_for_them(model_and_task):
     model, task = model_and_task
-    for measures, count in (([task.measure("bleu")], 2), (task.likelihoods(), 0)):
+    for measures, count in (([measure_of(task, "bleu")], 2), (task.likelihoods(), 0)):
         said = []
         engine = engine_of(model, task)
         Validation(model, task, engine, PAIRS, measures, batch_tokens=1000, say=said.append)(lambda: False)
@@ -69,6 +70,8 @@ def test_an_answer_is_said_with_all_that_it_is_made_from(model_and_task, monkeyp
     model, task = model_and_task
     engine, said, examples = engine_of(model, task), [], {"passage": ["A man met us.", "It rains.", "No."], **PAIRS}
     monkeypatch.setattr(task, "inputs", ("passage", "source"))
-    Validation(model, task, engine, examples, [task.measure("bleu")], batch_tokens=1000, say=said.append)(lambda: False)
+    Validation(model, task, engine, examples, [measure_of(task, "bleu")], batch_tokens=1000, say=said.append)(
+        lambda: False
+    )
     given = [[line.strip() for line in one.splitlines()[:-1]] for one in said]
     assert given == [["A man met us.", "a dog"], ["It rains.", "two old cats"]]

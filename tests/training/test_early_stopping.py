@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from regard.evaluation import METRICS
 from regard.tasks import LanguageModelTask, TranslationTask
+from regard.tasks.task import measure_of
 from regard.training.early_stopping import EarlyStopping
 
 LOSSES = [one.key for one in LanguageModelTask.likelihoods()]
@@ -18,7 +19,7 @@ SCORES = st.lists(st.integers(0, 5).map(float) | st.just(math.nan), max_size=12)
 
 def stopping(metric, keep, patience):
     task = LanguageModelTask if metric in LOSSES else TranslationTask
-    return EarlyStopping(metric, keep, patience, higher_is_better=task.measure(metric).higher_is_better)
+    return EarlyStopping(metric, keep, patience, higher_is_better=measure_of(task, metric).higher_is_better)
 
 
 def told(best, *scores):
