@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from regard.data.readers.lines import encoding_hint
 from regard.documents.glossary_formats import FORMAT, Pair, glossary_rows
-from regard.documents.words import in_word, word_spans
+from regard.documents.text_spans import in_word, word_spans
 from regard.errors import DataError
 from regard.results import TermUse
 from regard.text.clean import clean

@@ -13,7 +13,7 @@ from regard.documents.rendering import Style
 from regard.documents.segments import Segment
 from regard.documents.sentences import LIMIT
 from regard.documents.size_budget import SizeBudget
-from regard.documents.words import TextSpan
+from regard.documents.text_spans import TextSpan
 
 
 def _names(text: str) -> frozenset[str]:

@@ -8,7 +8,7 @@ from regard.documents.placeholders import placeholders
 from regard.documents.segments import Segment, SplitText, make_passage, protected_spans, trim_signs
 from regard.documents.sentences import sentences
 from regard.documents.size_budget import SizeBudget
-from regard.documents.words import TextSpan, has_letters
+from regard.documents.text_spans import TextSpan, has_letters
 
 Untranslated = Callable[[TextSpan, Sequence[Mark]], str]  # (span, its marks) → as it was written
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 from regard.documents.placeholders import placeholders
-from regard.documents.words import TextSpan, in_word
+from regard.documents.text_spans import TextSpan, in_word
 from regard.results import Prediction
 from regard.scripts import UNSPACED
 

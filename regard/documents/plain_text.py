@@ -6,7 +6,7 @@ from regard.documents.rendering import Style
 from regard.documents.segments import Segment, SplitText, make_passage, protected_spans, trim_signs
 from regard.documents.sentences import LIMIT, sentences
 from regard.documents.size_budget import SizeBudget
-from regard.documents.words import TextSpan
+from regard.documents.text_spans import TextSpan
 
 
 def plain_document(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from regard.documents.numerals import readable_form
 from regard.documents.passages import Mark, Passage, ProtectedSpan, build_tree
 from regard.documents.placeholders import SIGN, Placeholder
-from regard.documents.words import TextSpan, has_letters
+from regard.documents.text_spans import TextSpan, has_letters
 
 STOPS = ".,;:!?…)]。，；：！？、"  # no space before these
 _LEADING = re.compile(  # dialogue dashes, list bullets, emoji

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import sentencex
 
-from regard.documents.words import TextSpan, unspaced
+from regard.documents.text_spans import TextSpan, unspaced
 
 LIMIT = 400  # characters of a sentence; a model's own limit counts pieces, of which a word has one to three
 _LINE = re.compile(r"[^\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from regard.documents.document import Document
 from regard.documents.passages import Passage, ProtectedSpan
 from regard.documents.segments import STOPS
-from regard.documents.words import TextSpan, has_letters
+from regard.documents.text_spans import TextSpan, has_letters
 from regard.scripts import UNSPACED
 
 _WORD = re.compile(f"[{UNSPACED}]+|[^\\s{UNSPACED}]+")

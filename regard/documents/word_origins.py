@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from regard.documents.words import TextSpan
+from regard.documents.text_spans import TextSpan
 from regard.pieces import byte_of
 from regard.results import Prediction
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import fsum
 
 from regard.decoding import Search
-from regard.documents.words import word_spans
+from regard.documents.text_spans import word_spans
 from regard.errors import TooLongError
 from regard.results import Prediction, TextPrediction
 

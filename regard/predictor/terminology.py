@@ -15,7 +15,7 @@ from regard.decoding import BeamSearch, ConstrainedBeamSearch, Requirement, Requ
 from regard.decoding.phrases import Phrase, Term
 from regard.documents.glossary import Glossary, Occurrence, uses
 from regard.documents.sentences import sentences
-from regard.documents.words import in_word, unspaced, word_spans
+from regard.documents.text_spans import in_word, unspaced, word_spans
 from regard.errors import DataError
 from regard.pieces import BOS, EOS, SPECIALS, byte_of
 from regard.results import Prediction, TermReport

@@ -11,8 +11,9 @@ from docx.oxml.ns import qn
 from hostile import all_translated, shouted
 from processor_time import within
 
-from regard.documents.files import SUFFIXES, FileError, archive, base, file_document
-from regard.documents.files.line_wrapping import wrap_lines
+from regard.documents.files import SUFFIXES, FileError, base, file_document
+from regard.documents.files.docx import ENTRIES
+from regard.documents.files.srt import wrap_lines
 from regard.documents.size_budget import TooLarge
 from regard.errors import RegardError
 from regard.results import Prediction
@@ -292,7 +293,7 @@ def understated(data: bytes) -> bytes:
 BOMBS = {
     "zeros": packed({"word/document.xml": b"\0" * (60 << 20)}),
     "too large": packed({f"word/{number}.xml": b"\0" * (9 << 20) for number in range(8)}),
-    "many parts": packed({f"word/{number}.xml": b"" for number in range(archive.ENTRIES + 1)}),
+    "many parts": packed({f"word/{number}.xml": b"" for number in range(ENTRIES + 1)}),
     "leads out": packed({"../../etc/passwd": b"x"}),
     "absolute": packed({"/etc/passwd": b"x"}),
     "entities": packed({"word/document.xml": b'<!DOCTYPE a [<!ENTITY b "bbbb">]><a>&b;</a>'}),

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from regard.documents.glossary import Entry, Glossary, uses
-from regard.documents.words import word_spans
+from regard.documents.text_spans import word_spans
 from regard.errors import DataError
 
 

@@ -8,7 +8,7 @@ from tasks import engine_of, translation_of
 
 from regard.decoding import SEARCHES, BeamSearch
 from regard.documents.glossary import Glossary
-from regard.documents.words import word_spans
+from regard.documents.text_spans import word_spans
 from regard.errors import ConfigError, DataError
 from regard.experiment import DecodingSettings
 from regard.models import AttentionSettings

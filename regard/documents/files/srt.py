@@ -9,13 +9,13 @@ from pysubs2.formats.subrip import SubripFormat
 
 from regard.documents.document import Document
 from regard.documents.files.base import FileDocument, FileError, decode_text, file_budget, join_documents, rebuild_each
-from regard.documents.files.line_wrapping import wrap_lines
 from regard.documents.marked_text import split_text
 from regard.documents.passages import Mark, MarkKind
+from regard.documents.placeholders import placeholders
 from regard.documents.rendering import Style
 from regard.documents.sentences import LIMIT
 from regard.documents.size_budget import SizeBudget, TooLarge
-from regard.documents.words import TextSpan
+from regard.documents.text_spans import TextSpan, in_word
 from regard.results import Prediction
 
 _TIMES = "-->"
@@ -25,6 +25,8 @@ _TAIL = "\ufdd1"  # starts the text after the times: the position on the screen
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*+\n){2,}+")
 _TAG = re.compile(r"<(/?)([a-zA-Z]\w{0,20}+)[^<>\n]{0,200}+>|\{[^{}\n]{0,200}+\}")
 _SPEAKER = re.compile(r"\n(?=[ \t]*+(?:[-–—]|<i>[-–—]))")  # a line that starts with a dash has another speaker
+_INLINE = re.compile(r"<[^<>]{0,240}+>|\{[^{}]{0,240}+\}")
+_MOST = 12  # lines
 
 
 def srt_file(data: bytes, language: str | None) -> FileDocument:
@@ -94,3 +96,44 @@ def _document(spoken: str, language: str | None, budget: SizeBudget) -> Document
 
     found = split_text(text, marks, as_written, language=language, limit=LIMIT, budget=budget)
     return Document(*found, Style(str, sources.__getitem__))
+
+
+def wrap_lines(text: str, lines: int) -> str:
+    """Return `text` in at most `lines` lines, broken at spaces or in unspaced scripts, not in tags and numerals."""
+    lines = min(lines, _MOST)
+    if lines < 2 or not text.strip():
+        return text
+    shown = _shown(text)
+    broken, cursor = [], 0
+    inside = {place for one in placeholders(text) if one.numeral for place in range(one.start + 1, one.end)}
+    for line in range(1, lines):
+        wanted = shown[-1] * line / lines
+        breaks = [
+            place for place in range(cursor + 1, len(text)) if place not in inside and _may_break(text, place, shown)
+        ]
+        if not breaks:
+            break
+        best = min(breaks, key=lambda place: abs(shown[place] - wanted))
+        broken.append(text[cursor:best].rstrip())
+        cursor = best
+    return "\n".join([*broken, text[cursor:].lstrip() if broken else text])
+
+
+def _shown(text: str) -> list[int]:
+    """Return for each position the number of visible characters before it."""
+    hidden = bytearray(len(text))
+    for match in _INLINE.finditer(text):
+        hidden[match.start() : match.end()] = b"\1" * len(match[0])
+    counts = [0]
+    for flag in hidden:
+        counts.append(counts[-1] + (not flag))
+    return counts
+
+
+def _may_break(text: str, place: int, shown: list[int]) -> bool:
+    before, after = text[place - 1], text[place]
+    if shown[place] == shown[place - 1] and before not in ">}":
+        return False  # inside a tag
+    if before.isspace():
+        return True
+    return before.isalpha() and after.isalpha() and not in_word(before) and not in_word(after)

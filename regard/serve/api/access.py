@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import Request
 
-from regard.serve.api.reading import read_fields
+from regard.serve.api.request_body import read_fields
 from regard.serve.errors import ApiError, bad, later
 from regard.serve.service import Service
 

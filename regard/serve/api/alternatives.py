@@ -11,7 +11,7 @@ from regard.serve.api import models
 from regard.serve.api.access import admitted
 from regard.serve.api.answers import Wanted, asked_model, asked_pair_of_texts, json_answer, written
 from regard.serve.api.documented import asked, needs_model
-from regard.serve.api.reading import JSON, read_values
+from regard.serve.api.request_body import JSON, read_values
 from regard.serve.catalogue import Model
 from regard.serve.engine import Alternatives
 from regard.serve.in_thread import LARGE, in_thread

@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
-from regard.serve.api.reading import FORM, JSON, MULTIPART
+from regard.serve.api.request_body import FORM, JSON, MULTIPART
 
 MARK = "needs_model"  # of endpoints
 

@@ -13,7 +13,7 @@ from regard.serve.api.access import admitted
 from regard.serve.api.checking import check_languages
 from regard.serve.api.documented import DOWNLOAD, asked, needs_model
 from regard.serve.api.libretranslate import FileAnswer, FileQuestion
-from regard.serve.api.reading import MULTIPART
+from regard.serve.api.request_body import MULTIPART
 from regard.serve.downloads import NAME
 from regard.serve.engine import TooLate
 from regard.serve.errors import ApiError, bad

@@ -13,7 +13,7 @@ from regard.serve.api.access import admitted
 from regard.serve.api.answers import Wanted, check_maps, json_answer, named_model
 from regard.serve.api.checking import MAX_TOLD, check_sizes, missing
 from regard.serve.api.documented import asked, needs_model
-from regard.serve.api.reading import JSON, read_values
+from regard.serve.api.request_body import JSON, read_values
 from regard.serve.catalogue import Model
 from regard.serve.engine import OutOfMemory, Predict, Unreadable
 from regard.serve.errors import bad

@@ -13,7 +13,7 @@ from regard.serve.api.access import admitted
 from regard.serve.api.answers import Wanted, asked_pair, check_maps, json_answer, least_size, written
 from regard.serve.api.checking import asked_texts, check_sizes
 from regard.serve.api.documented import asked, needs_model, refusals
-from regard.serve.api.reading import JSON, read_values
+from regard.serve.api.request_body import JSON, read_values
 from regard.serve.api.translate import told
 from regard.serve.catalogue import Model
 from regard.serve.engine import Predict

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from known_engine import KnownEngine, made, served
 
 from regard.serve import middleware
-from regard.serve.api import reading
-from regard.serve.api.reading import read_json
+from regard.serve.api import request_body
+from regard.serve.api.request_body import read_json
 from regard.serve.app import create_app
 from regard.serve.errors import ApiError
 from regard.serve.security.keys import Keys
@@ -151,8 +151,8 @@ def test_json_is_no_file(monkeypatch):
 @pytest.mark.parametrize("path", ["/translate", "/v1/translate"])
 def test_large_json_is_not_read_where_all_requests_pass(monkeypatch, path):
     threads = []
-    read = reading.read_json
-    monkeypatch.setattr(reading, "read_json", lambda body: (threads.append(current_thread()), read(body))[1])
+    read = request_body.read_json
+    monkeypatch.setattr(request_body, "read_json", lambda body: (threads.append(current_thread()), read(body))[1])
     with served() as client:
         loop = client.portal.call(current_thread)
         for size in (1, 20_000):
