@@ -5,6 +5,7 @@ import random
 
 import pytest
 import torch
+from covering import covering
 from torch.testing import assert_close
 
 from regard.decoders import DECODERS
@@ -20,6 +21,17 @@ VOCAB, EXTRA = 13, 8
 PAIRS = list(itertools.product(ENCODERS, DECODERS))  # those with a transformer at once, the others among the slow
 PARAMS = [pytest.param(one, marks=[] if "transformer" in one else pytest.mark.slow, id="-".join(one)) for one in PAIRS]
 KINDS = {"greedy": {}, "beam": {"size": 4, "n_best": 3}, "sampling": {"n_best": 2, "temperature": 0.8}}
+TOGETHER = {"pair": ["-".join(one) for one in PAIRS], "kind": KINDS, "features": ("plain", "features")}
+AT_ONCE = covering(TOGETHER, itertools.combinations(TOGETHER, 2))  # each two of them; all three are slow
+
+
+def whole_product():
+    for one, kind, features in itertools.product(PAIRS, KINDS, TOGETHER["features"]):
+        row = {"pair": "-".join(one), "kind": kind, "features": features}
+        slow = row not in AT_ONCE or "transformer" not in one
+        yield pytest.param(
+            one, kind, features == "features", id="-".join(row.values()), marks=[pytest.mark.slow] if slow else []
+        )
 
 
 @pytest.fixture(params=PARAMS)
@@ -38,8 +50,7 @@ def sources(writers):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("featured", [False, True], ids=["plain", "features"])
+@pytest.mark.parametrize(("pair", "kind", "featured"), [*whole_product()])
 def test_batch_mates_do_not_matter(pair, sources, writers, kind, featured):
     search = SEARCHES[kind](max_extra=EXTRA, **KINDS[kind])
     features = [CoverageFeature(), NoRepeatFeature(size=2)] if featured else []
