@@ -14,10 +14,6 @@ class NearestPrediction(Prediction):
     nearest: list[tuple[str, float]] = field(default_factory=list, kw_only=True)  # names with their cosines
     vector: list[float] = field(default_factory=list, kw_only=True)  # of the text
 
-    def __post_init__(self) -> None:
-        """JSON has lists for pairs."""
-        object.__setattr__(self, "nearest", [(name, cosine) for name, cosine in self.nearest])
-
     def details(self) -> dict[str, Any]:
         """The names with their cosines, and the vector."""
         near = [{"name": name, "cosine": cosine} for name, cosine in self.nearest]
