@@ -53,9 +53,7 @@ struct Marks {
 // A word that may be written next.
 struct Candidate {
   Word word;
-  Mark after;
-  int64_t bank, met;  // met: where its counts of terms are
-  bool ends;
+  int32_t node, remaining, bank, met;  // as of Mark, once it is written; met: where its counts of terms are
 };
 
 class Beams {
@@ -81,6 +79,8 @@ class Beams {
 
  private:
   int64_t width(int64_t text) const { return required ? required->widths[text] : rules.size; }
+
+  bool ends(const Candidate& one) const { return one.word.id == writer.end; }
 
   // The next word of a prefix; -1: any.
   int64_t forced(int64_t text) const {
@@ -156,8 +156,7 @@ class Beams {
     if (!(log_prob > kNever)) return;
     const auto [text, node, before] = marks.rows[row];
     const Word word{id, int64_t(candidates.size()), row, rows.written[row].sum + log_prob, log_prob};
-    const bool ends = id == writer.end;
-    if (!required) return candidates.push_back({word, marks.rows[row], 0, 0, ends});
+    if (!required) return candidates.push_back({word, 0, 0, 0, 0});
     const int64_t place = counts.size(), after = required->next[node * (required->symbols + 1) + symbol(text, id)];
     bool complete = true;
     for (int64_t term = 0; term < terms; ++term) {
@@ -168,10 +167,11 @@ class Beams {
       complete = complete && counts.back() >= needed;
     }
     const int64_t left = remaining(text, after, counts.data() + place);
-    if ((tried && !ends && left >= before) || (ends && !complete)) return counts.resize(place);
+    const bool end = id == writer.end;
+    if ((tried && !end && left >= before) || (end && !complete)) return counts.resize(place);
     const int64_t total = std::max<int64_t>(required->totals[text], 1);
     const int64_t bank = (total - left) * (required->banks[text] - 1) / total;
-    candidates.push_back({word, {text, after, left}, bank, place, ends});
+    candidates.push_back({word, int32_t(after), int32_t(left), int32_t(bank), int32_t(place)});
   }
 
   // The column of a word in an automaton: the last one is any other word.
@@ -182,7 +182,7 @@ class Beams {
 
   // At the limit nothing goes on, if anything can end.
   void close(int64_t text) {
-    const auto goes_on = [](const Candidate& one) { return !one.ends; };
+    const auto goes_on = [&](const Candidate& one) { return !ends(one); };
     if (rows.length < rules.limits[text] || std::all_of(candidates.begin(), candidates.end(), goes_on)) return;
     candidates.erase(std::remove_if(candidates.begin(), candidates.end(), goes_on), candidates.end());
   }
@@ -217,7 +217,7 @@ class Beams {
     for (const Candidate& one : candidates) {
       rank = one.bank == bank ? rank + 1 : 0;
       bank = one.bank;
-      if (!one.ends) continue;
+      if (!ends(one)) continue;
       const bool likely = rank < rules.size;
       ended[text] += likely;
       if (likely || first) note(text, one.word);
@@ -246,7 +246,7 @@ class Beams {
     int64_t bank = -1, rank = 0;
     std::vector<std::pair<int64_t, const Candidate*>> ranked;
     for (const Candidate& one : candidates) {
-      if (one.ends) continue;
+      if (ends(one)) continue;
       rank = one.bank == bank ? rank + 1 : 0;
       bank = one.bank;
       ranked.push_back({rank, &one});
@@ -255,7 +255,7 @@ class Beams {
     ranked.resize(std::min<size_t>(ranked.size(), width(text)));
     for (const auto& [_, one] : ranked) {
       going.push_back(one->word);
-      going_marks.add(one->after, counts.data() + one->met, terms);
+      going_marks.add({text, one->node, one->remaining}, counts.data() + one->met, terms);
     }
   }
 
