@@ -119,14 +119,14 @@ def _judge(
     copies = SimpleQueue[Path]()
     for number in range(options.processes):
         copies.put(_copy(options.tree, folder / f"copy{number}"))
-    done = {row["number"] for row in _read(options.results)} if options.results.exists() else set()
+    done = {row["index"] for row in _read(options.results)} if options.results.exists() else set()
 
     def one(case: tuple[int, Fault]) -> None:
         number, fault = case
         computing, copy = tests.get(str(number), []), copies.get()
         caught = _caught(copy, places[fault], computing[: options.most], options.limit) if computing else None
         copies.put(copy)
-        row = {"number": number, "room": fault.room, "tests": len(computing), "caught": caught, **asdict(fault)}
+        row = {"index": number, "room": fault.room, "tests": len(computing), "caught": caught, **asdict(fault)}
         with options.results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
