@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -142,3 +143,34 @@ def test_help_is_quick():
         return after.children_user + after.children_system - before.children_user - before.children_system
 
     assert min(seconds() for _ in range(3)) < MAX_HELP_SECONDS
+
+
+BOUNDS = {  # as measured; a change may only lower them
+    "lines": 73_000,
+    "lines of tests and benchmarks": 75_600,
+    "modules with one importer": 90,
+    "public names in several modules": 152,
+    "pairs of files with a repeated run": 52,
+    "public members of Task": 50,
+}
+
+
+def test_the_house_does_not_grow_more_rooms():
+    """`python tests/house_counts.py --list` prints what is counted."""
+    spec = spec_from_file_location("house_counts", ROOT / "tests" / "house_counts.py")
+    assert spec is not None and spec.loader is not None
+    spec.loader.exec_module(house := module_from_spec(spec))
+    from regard.tasks import Task
+
+    found = house.counts(ROOT / "regard")
+    measured = {
+        "lines": sum(found.lines.values()),
+        "lines of tests and benchmarks": sum(
+            path.read_text("utf-8").count("\n") for path in CODE if path not in PACKAGE
+        ),
+        "modules with one importer": len(found.single),
+        "public names in several modules": len(found.names),
+        "pairs of files with a repeated run": len(found.repeated),
+        "public members of Task": len(house.public_members(Task)),
+    }
+    assert {name: count for name, count in measured.items() if count > BOUNDS[name]} == {}

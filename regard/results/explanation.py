@@ -125,14 +125,12 @@ class Explanation:
 
         if of is None:
             return LabelledArray(array(self.weights), ("target", "source"), (self.target_tokens, self.source_tokens))
-        heads, rows = (
-            [str(number) for number in range(count)]
-            for count in (len(of.weights), len(of.weights[0]) if of.weights else 0)
+        rows = of.weights[0] if of.weights else []
+        heads, queries, keys = (
+            [*self.columns[name].texts] if name in self.columns else [str(number) for number in range(count)]
+            for name, count in (("", len(of.weights)), (of.queries, len(rows)), (of.keys, len(rows[0]) if rows else 0))
         )
-        queries = [*self.columns[of.queries].texts] if of.queries in self.columns else rows
-        return LabelledArray(
-            array(of.weights), ("head", "query", "key"), (heads, queries, [*self.columns[of.keys].texts])
-        )
+        return LabelledArray(array(of.weights), ("head", "query", "key"), (heads, queries, keys))
 
     # the names of JSON, kept for Python until the release after this one
 

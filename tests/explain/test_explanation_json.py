@@ -126,3 +126,11 @@ def test_what_was_cut_off_has_no_end_symbol():
     seen = told(without_end(Explanation({**found.columns, "draft": Tokens([" the"], DERIVED)}, found.links)))
     assert seen["target_tokens"] == seen["columns"]["target"]["tokens"] == [" a"]
     assert seen["weights"] == [[1, 0, 0]]
+
+
+def test_a_map_without_columns_has_numbered_axes():
+    shown = Explanation({}, maps=[AttentionMap("cross", "cross", 0, [[[0.25, 0.75]], [[1.0, 0.0]]])])
+    values, axes, labels = shown.array(shown.maps[0])
+    assert values.shape == (2, 1, 2)
+    assert axes == ("head", "query", "key")
+    assert labels == (["0", "1"], ["0"], ["0", "1"])
