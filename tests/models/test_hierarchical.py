@@ -79,7 +79,7 @@ def test_both_levels_are_explained(columns):
     model, task = build(columns), ClassificationTask(columns)
     for text, found in enumerate(task.explain(model, batch_of(columns, TEXTS))):
         maps = {one.name: one for one in found.maps}
-        assert list(found.columns[SENTENCES]) == SPELT[text]
+        assert list(found.columns[SENTENCES].texts) == SPELT[text]
         above = maps["sentence_pooling.attention"].weights[0][0]
         words, both = (maps[name].weights[0][0] for name in ("pooling.attention", BOTH))
         assert (len(above), len(words)) == (len(SPELT[text]), len(found.source_tokens))
@@ -132,7 +132,7 @@ def test_words_that_are_not_known_are_told_in_their_sentence():
     columns = learn_columns(ClassificationTask.columns, [rows], Choice("uncased_words"), shared=True)
     batch = batch_of(columns, ["see it. Tarkovsky so good. Nostalghia"])
     (found,) = ClassificationTask(columns).explain(build(columns), batch)
-    assert list(found.columns[SENTENCES]) == ["see it.", "<unk> so good.", "<unk>"]
+    assert list(found.columns[SENTENCES].texts) == ["see it.", "<unk> so good.", "<unk>"]
 
 
 def test_several_questions_count_by_their_mean(columns):
