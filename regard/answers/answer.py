@@ -24,7 +24,8 @@ class Answer(ABC, Generic[P]):
     Its items are the pieces of a text, the tags, the label: each is right or not, which a calibration learns from.
     """
 
-    name: ClassVar[str]  # as metrics, readers and the API say it
+    name: ClassVar[str]  # of the row
+    form: ClassVar[str]  # as metrics, readers and the API say it: "text" of all that is written
     records: ClassVar[tuple[type[Prediction], ...]] = ()  # the predictions that only answers of this kind are
     items: ClassVar[str] = ""  # what its items are called; "": none of it is right or wrong by itself
     calibration: ClassVar[str] = "platt"  # row of CALIBRATIONS: an item is right or not, and which more often?
@@ -37,7 +38,7 @@ class Answer(ABC, Generic[P]):
     def metrics(self) -> list[str]:
         """Return the rows of METRICS that judge it."""
         rows: dict[str, Any] = {name: METRICS[name] for name in METRICS}
-        return [name for name, row in rows.items() if row.judges == self.name]
+        return [name for name, row in rows.items() if row.judges == self.form]
 
     def can_show(self, column: "Column") -> bool:
         """Return whether a column keeps what answers are made of, or shown with."""

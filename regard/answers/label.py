@@ -39,7 +39,7 @@ class LabelPrediction(Prediction):
 class LabelAnswer(Answer[LabelPrediction]):
     """A label with the probability of every label. A calibration mends all of them at once."""
 
-    name = "label"
+    name = form = "label"
     records = (LabelPrediction,)
     items = "labels"
     calibration = "temperature"  # the likeliest label stays the likeliest

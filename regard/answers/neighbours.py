@@ -23,5 +23,5 @@ class NearestPrediction(Prediction):
 class NeighboursAnswer(Answer[NearestPrediction]):
     """The nearest words or documents, which have no reference. Words alone are a text."""
 
-    name = "neighbours"
+    name = form = "neighbours"
     records = (NearestPrediction,)

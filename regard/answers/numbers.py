@@ -22,5 +22,5 @@ class NumbersPrediction(Prediction):
 class NumbersAnswer(Answer[NumbersPrediction]):
     """Rows of numbers, as networks compute them."""
 
-    name = "numbers"
+    name = form = "numbers"
     records = (NumbersPrediction,)

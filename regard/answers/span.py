@@ -34,7 +34,7 @@ class SpanPrediction(Prediction):
 class SpanAnswer(Answer[SpanPrediction]):
     """A stretch of a text, which is one item. An example may have several right ones, on lines of their own."""
 
-    name = "span"
+    name = form = "span"
     records = (SpanPrediction,)
     items = "answers"
     between = BETWEEN_ANSWERS

@@ -50,7 +50,7 @@ class TagsPrediction(Prediction):
 class TagsAnswer(Answer[TagsPrediction]):
     """A tag for each word, each with its probability."""
 
-    name = "tags"
+    name = form = "tags"
     records = (TagsPrediction,)
     items = "tags"
     counts_given = shows_given = True

@@ -1,5 +1,6 @@
 """Texts, which a search writes piece by piece."""
 
+from abc import ABC
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,17 +12,23 @@ if TYPE_CHECKING:
     from regard.data.columns import Column, TextColumn
 
 
-class TextAnswer(Answer[TextPrediction]):
-    """A text beside references. Its items are pieces: right is what stays when it is made the right text."""
+class WrittenAnswer(Answer[TextPrediction], ABC):
+    """What texts have in common, whatever they are judged by."""
 
-    name = "text"
-    records = (TextPrediction, DocumentPrediction, Prediction)
-    items = "pieces"
+    form = "text"
     written = True
 
     def can_show(self, column: "Column") -> bool:
         """Return whether a column keeps all of a text."""
         return column.lossless
+
+
+class TextAnswer(WrittenAnswer):
+    """A text beside references. Its items are pieces: right is what stays when it is made the right text."""
+
+    name = "text"
+    records = (TextPrediction, DocumentPrediction, Prediction)
+    items = "pieces"
 
     def correct_items(self, prediction: TextPrediction, right: str, column: "TextColumn") -> list[bool]:
         """Return which pieces the right text has there, too: those that stay when it is made of this one."""
@@ -33,23 +40,20 @@ class TextAnswer(Answer[TextPrediction]):
         return [word.pieces for word in words_of(column.pieces(prediction.ids or []))]
 
 
-class ContinuationAnswer(Answer[TextPrediction]):
+class ContinuationAnswer(WrittenAnswer):
     """A text that goes on with another one. It has no reference, so nothing judges it, nor its pieces."""
 
-    name = TextAnswer.name
-    written = True
+    name = "continuation"
 
     def metrics(self) -> list[str]:
         """Return none."""
         return []
 
-    def can_show(self, column: "Column") -> bool:
-        """Return whether a column keeps all of a text."""
-        return column.lossless
-
 
 class FillingAnswer(ContinuationAnswer):
     """A text whose holes are filled."""
+
+    name = "filling"
 
     def can_show(self, column: "Column") -> bool:
         """Return whether no word is lost; what was in lower case alone is filled in so."""

@@ -25,7 +25,8 @@ class Model:
         self.languages: Sequence[str] = card["languages"]  # codes of source and target; none: it translates nothing
         self.given: Sequence[str] = card["given"]  # columns that an answer is predicted from
         self.alphabet = frozenset(card.get("alphabet", ""))  # characters that it can read; empty: any
-        self.most_answers = math.inf if ANSWERS[card["answers"]].written else 1
+        self.answer = ANSWERS[card["answers"]]
+        self.most_answers = math.inf if self.answer.written else 1
         self.read_together: int = card.get("read_together", 1)  # sentences of a text
 
     @property
@@ -45,7 +46,7 @@ class Model:
 
     def empty_answer(self, line: str) -> Prediction | None:
         """The answer to a line that has nothing to judge; None where it has, since what writes may begin a text."""
-        return None if ANSWERS[self.card["answers"]].written else empty_answer(self.given, line)
+        return None if self.answer.written else empty_answer(self.given, line)
 
     def checked(self, predictions: Sequence[Prediction]) -> Sequence[Prediction]:
         """Predictions with warnings of numbers that a translation lacks."""

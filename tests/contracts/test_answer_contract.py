@@ -59,6 +59,10 @@ def test_every_record_has_one_row_and_is_tried():
     assert set(RECORDS) == {Prediction, *Prediction.__subclasses__()}
 
 
+def test_rows_are_found_by_their_names():
+    assert all(row.name == name for name, row in ANSWERS.items())
+
+
 def test_every_row_answers_a_task():
     assert {type(row) for row in ANSWERS.values()} == {type(task_class(name).answer) for name in TASKS}
 
@@ -139,7 +143,7 @@ def test_metrics_judge_the_answer(name):
 
 
 def test_what_a_metric_judges_is_a_row():
-    assert {METRICS[name].judges for name in METRICS} <= {row.name for row in ANSWERS.values()}
+    assert {METRICS[name].judges for name in METRICS} <= {row.form for row in ANSWERS.values()}
     assert all(any(name in row.metrics() for row in ANSWERS.values()) for name in METRICS)
 
 

@@ -88,6 +88,7 @@ def _prefixes(question: models.TranslateQuestion, texts: int) -> list[str]:
 def _model(model: Model, told: bool) -> dict[str, Any]:
     card = {name: model.card.get(name) for name in models.ModelAnswer.model_fields}
     own = {"name": model.name, **model.codes, "ready": model.engine.ready, "given": list(model.given)}
+    own["answers"] = model.answer.form
     return {**card, **own, "examples": model.card.get("examples", []) if told else []}
 
 

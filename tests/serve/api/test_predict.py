@@ -193,6 +193,16 @@ def test_a_server_without_translators():
         }  # fmt: skip
 
 
+@pytest.mark.parametrize(("row", "form"), [("continuation", "text"), ("filling", "text"), ("label", "label")])
+def test_clients_are_told_the_form_of_answers(row, form):
+    """Whatever the row of a model is called, they know text, label, tags, span, numbers and neighbours."""
+    engine = KnownClassifier()
+    engine.info["answers"] = row
+    with served([engine]) as client:
+        [model] = client.get("/v1/models").json()["models"]
+        assert model["answers"] == form
+
+
 def test_a_choice_of_languages_leaves_what_is_between_none():
     engines = [*pairs("en-de", "fr-en"), KnownClassifier()]
     with served(engines, Settings(load_only=("en", "de"))) as client:
