@@ -35,8 +35,8 @@ _ROWS = {record: row for row in ANSWERS.values() for record in row.records}
 
 
 def answer_of(prediction: Prediction) -> Answer[Any]:
-    """Return the row of a prediction."""
-    return _ROWS[type(prediction)]
+    """Return the row of a prediction: of its record, or of the nearest one that it is a subclass of."""
+    return next(_ROWS[kind] for kind in type(prediction).__mro__ if kind in _ROWS)
 
 
 __all__ = [

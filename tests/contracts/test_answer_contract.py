@@ -147,5 +147,9 @@ def test_what_a_metric_judges_is_a_row():
     assert all(any(name in row.metrics() for row in ANSWERS.values()) for name in METRICS)
 
 
-def test_a_subclass_is_found_by_its_record():
-    assert answer_of(MADE[LabelPrediction]) is ANSWERS["label"]
+class CertainLabel(LabelPrediction):
+    """A label without doubt."""
+
+
+def test_a_subclass_has_the_row_of_its_record():
+    assert answer_of(CertainLabel("a dog", "good", 0.0)) is answer_of(MADE[LabelPrediction]) is ANSWERS["label"]
