@@ -12,7 +12,7 @@ from regard.answers.neighbours import NearestPrediction, NeighboursAnswer
 from regard.answers.numbers import NumbersAnswer, NumbersPrediction
 from regard.answers.span import SpanAnswer, SpanPrediction
 from regard.answers.tags import TagsAnswer, TagsPrediction
-from regard.answers.text import ContinuationAnswer, FillingAnswer, TextAnswer
+from regard.answers.text import CaptionAnswer, ContinuationAnswer, FillingAnswer, TextAnswer
 from regard.lazy import at_first_use
 from regard.results import Prediction
 
@@ -22,6 +22,7 @@ else:  # who only predicts draws nothing
     __getattr__ = at_first_use(__name__, terminal="render, show")
 
 ANSWERS: Mapping[str, Answer[Any]] = {
+    "caption": CaptionAnswer(),
     "continuation": ContinuationAnswer(),
     "filling": FillingAnswer(),
     "label": LabelAnswer(),

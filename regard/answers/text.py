@@ -40,6 +40,12 @@ class TextAnswer(WrittenAnswer):
         return [word.pieces for word in words_of(column.pieces(prediction.ids or []))]
 
 
+class CaptionAnswer(WrittenAnswer):
+    """A text that says what numbers show. It is judged as a whole: none of its pieces is right or wrong by itself."""
+
+    name = "caption"
+
+
 class ContinuationAnswer(WrittenAnswer):
     """A text that goes on with another one. It has no reference, so nothing judges it, nor its pieces."""
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from math import isqrt
 from typing import Any, ClassVar, cast
 
+from regard.answers.text import CaptionAnswer
 from regard.attention import recording
 from regard.data.columns import Columns, TextColumn
 from regard.data.columns.numbers import NumbersColumn, fixed
@@ -27,6 +28,7 @@ class CaptioningTask(Task):
     model = "captioner"
     metric = "exact_match"
     validates = ("exact_match", "bleu")
+    answer = CaptionAnswer()
     wording = Wording("grids", "cells of the grid", "write captions")
     defaults: ClassVar[Mapping[str, Any]] = {
         "evaluation": {"metrics": ["exact_match", "bleu"]},

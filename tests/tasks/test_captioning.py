@@ -106,3 +106,16 @@ def test_what_is_no_grid_is_one_line(folder, text, told):
     assert done.code == 2
     assert told in done.said
     assert done.said.count("\n") == 1
+
+
+def test_captions_are_neither_calibrated_nor_withheld(folder):
+    """Metrics judge a whole caption; none of its pieces is right or wrong."""
+    refusal = command("calibrate", folder / "run")
+    assert (refusal.code, "the answers of 'captioning' have no items that are right or wrong" in refusal.said) == (
+        2,
+        True,
+    )
+    refusal = command("predict", folder / "run", "--abstain", "0.5", given="0 0 1 0 1 0 0 0 1\n")
+    assert refusal.code == 2
+    assert "no items that are right or wrong" in refusal.said
+    assert "regard calibrate" not in refusal.said
