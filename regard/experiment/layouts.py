@@ -7,7 +7,7 @@ from typing import Any
 
 from regard.attention.recipes import as_yaml
 from regard.config import quoted
-from regard.data.readers import READERS
+from regard.data.readers import READERS, reader_class
 from regard.data.readers.conll import conll_sentences
 from regard.data.readers.label_table import holds_pairs, label_field
 from regard.errors import ConfigError
@@ -104,8 +104,7 @@ def forgotten_label(experiment: Experiment) -> str:
 
 def answer_in(kind: str) -> str:
     """Return the name of the answers that files of a `kind` of reader hold beside texts; "" where they tell none."""
-    reader: Any = READERS[kind]
-    return str(reader.tells)
+    return reader_class(kind).tells
 
 
 def task_told_by(kind: str) -> str | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.data.readers import READERS, ParallelReader
+from regard.data.readers import READERS, ParallelReader, reader_class
 from regard.experiment import text_settings
 from regard.tasks import TASKS, task_class
 
@@ -21,5 +21,5 @@ def test_a_reader_says_what_its_files_hold(tells, monkeypatch):
 
 
 def test_what_readers_tell_is_what_a_task_answers():
-    assert {READERS[name].tells for name in READERS} == {"", *TASKS_OF}
+    assert {reader_class(name).tells for name in READERS} == {"", *TASKS_OF}
     assert all(task in TASKS and task_class(task).answer.name == tells for tells, task in TASKS_OF.items())

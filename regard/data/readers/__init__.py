@@ -1,5 +1,7 @@
 """Readers: sources of examples, a file a format, and shapings of what another reads; each built with (columns,)."""
 
+from typing import cast
+
 from regard.data.readers.adding import AddingReader
 from regard.data.readers.babi import BabiReader
 from regard.data.readers.checked_reader import CheckedReader
@@ -54,6 +56,12 @@ READERS: Registry[Reader] = Registry(
     within="data.train={part}",
 )
 
+
+def reader_class(kind: str) -> type[Reader]:
+    """Return the class of a row, of which nothing has been built yet."""
+    return cast(type[Reader], READERS[kind])
+
+
 __all__ = [
     "READERS",
     "CheckedReader",
@@ -64,4 +72,5 @@ __all__ = [
     "Reader",
     "Stretch",
     "TsvReader",
+    "reader_class",
 ]

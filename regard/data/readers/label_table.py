@@ -5,8 +5,7 @@ from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from regard.data.readers import READERS
-from regard.data.readers.reader import TableRows
+from regard.data.readers import reader_class
 from regard.data.readers.tables import Fields, TableLayout
 from regard.errors import DataError
 
@@ -106,8 +105,7 @@ class _Table(NamedTuple):
 
 def _described(path: Path, kind: str) -> _Table | None:
     """What the fields of a table are like, by its first rows; None for a reader of no tables."""
-    reader: Any = READERS[kind]
-    table: TableRows | None = reader.first_rows(path)
+    table = reader_class(kind).first_rows(path)
     if table is None:
         return None
     keys, rows, notes = table
