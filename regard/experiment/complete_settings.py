@@ -32,7 +32,7 @@ from regard.experiment.corrections import as_changes, correction_defaults, names
 from regard.experiment.data import by_ending, is_learnt_from
 from regard.experiment.ineffective import ineffective_settings, unused_metrics
 from regard.experiment.initial import continued, named_model, named_run, named_task, own_languages, task_of, with_text
-from regard.experiment.layouts import forgotten_label, is_told, read_alike, text_settings, with_layouts
+from regard.experiment.layouts import forgotten_label, has_readers, read_alike, text_settings, with_layouts
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE_DATA, defaults_for, held_out_share, task_defaults
 from regard.experiment.time_plan import may_be_paced, may_be_planned, paced_defaults, planned_defaults
@@ -106,7 +106,7 @@ def _of_text(text: str, task: str, start: Path | None, in_config: bool, say: Cal
     before = "" if start is None else task_of(start)
     if in_config and not task:
         kind = task_class(before or "translation")
-        if not is_told(kind) and len(kind.columns) > 1:
+        if not has_readers(kind) and len(kind.columns) > 1:
             return text_settings(text, before or "translation")[1]
     told, data = text_settings(text, task, before=before)
     name = "".join(told).partition("=")[2]

@@ -39,7 +39,7 @@ def with_layouts(
         path = Path(str(choice.settings.get("file", "")))
         if (
             part in parts
-            and answer_in(choice.name) == experiment.task_class.answer.name
+            and holds_answers(choice.name, experiment.task_class)
             and path.is_file()
             and all(choice.settings.get(name, usual[0]) in usual for name, usual in UNSAID.items())
         ):
@@ -62,11 +62,11 @@ def text_settings(text: str, task: str = "", *, before: str = "") -> tuple[list[
     """
     reader = by_ending(text)
     kind = "" if reader is None else reader["name"]
-    told = task_told_by(kind) if kind else None
+    told = default_task_of(kind) if kind else None
     path = Path(text).expanduser()
-    tags = not task or task_class(task).answer.name == answer_in("conll")
+    tags = not task or holds_answers("conll", task_class(task))
     if tags and kind == "tsv" and path.is_file() and holds_sentences(path):
-        told, data = task_told_by("conll"), [f"data.train={{name: conll, file: {quoted(text)}}}"]
+        told, data = default_task_of("conll"), [f"data.train={{name: conll, file: {quoted(text)}}}"]
     elif told is not None:
         pairs = task_class(told).answer.closed_set and path.is_file() and holds_pairs(path, kind)
         told, data = "pairs" if pairs else told, [f"data.train={quoted(text)}"]
@@ -102,25 +102,25 @@ def forgotten_label(experiment: Experiment) -> str:
     return f"field {field} of {path.name} looks like a label: for a classifier regard train --text {path}"
 
 
-def answer_in(kind: str) -> str:
-    """Return the name of the answers that files of a `kind` of reader hold beside texts; "" where they tell none."""
-    return reader_class(kind).tells
+def holds_answers(kind: str, task: type[Task]) -> bool:
+    """Return whether files of a `kind` of reader hold answers of a task beside texts."""
+    return reader_class(kind).answers == task.answer.form
 
 
-def task_told_by(kind: str) -> str | None:
-    """Return the first row of TASKS whose answers files of a `kind` of reader hold; None where they tell none."""
-    found = answer_in(kind)
-    return next((name for name in TASKS if task_class(name).answer.name == found), None)
+def default_task_of(kind: str) -> str | None:
+    """Return the row of TASKS for files of a `kind` of reader that name none; None where they may hold anything."""
+    tasks = {name: task_class(name) for name in TASKS}
+    return next((name for name, task in tasks.items() if task.default_of_files and holds_answers(kind, task)), None)
 
 
-def is_told(task: type[Task]) -> bool:
+def has_readers(task: type[Task]) -> bool:
     """Return whether there are readers whose files hold the answers of a task beside texts."""
-    return any(answer_in(kind) == task.answer.name for kind in READERS)
+    return any(holds_answers(kind, task) for kind in READERS)
 
 
 def _holds_labels(kind: str) -> bool:
-    told = task_told_by(kind)
-    return told is not None and task_class(told).answer.closed_set
+    default = default_task_of(kind)
+    return default is not None and task_class(default).answer.closed_set
 
 
 def read_alike(data: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:

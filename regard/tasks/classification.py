@@ -17,6 +17,7 @@ class ClassificationTask(LabelTask):
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "text", LABEL: "label"}
     model = "classifier"
+    default_of_files = True
     wording = Wording(
         "texts", "words of the text", "classify texts", longer="read a part of each: task.max_pieces={limit}"
     )

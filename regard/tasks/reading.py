@@ -38,6 +38,7 @@ class ReadingTask(Task):
     metric = "exact_match"
     validates = ("exact_match",)
     answer = SpanAnswer()
+    default_of_files = True
     wording = Wording("questions", "words of the passage", "answer questions")
     defaults: ClassVar[Mapping[str, Any]] = {
         "text": {"tokenizer": {"name": "words"}, "shared": True},

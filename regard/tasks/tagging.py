@@ -41,6 +41,7 @@ class TaggingTask(Task):
     metric = "tag_accuracy"
     validates = ("tag_accuracy",)
     answer = TagsAnswer()
+    default_of_files = True
     wording = Wording("sentences", "words of the sentence", "tag sentences")
     defaults: ClassVar[Mapping[str, Any]] = {
         "model": {"position": None, "encoder": {"name": "recurrent", "cell": "lstm", "hidden_dim": 128}},

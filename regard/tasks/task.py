@@ -65,6 +65,7 @@ class Task(ABC):
     # row; "rows" names models that stand in for others, "taken" by row further settings of a model that they take over
     starts: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     answer: ClassVar[Answer[Any]] = TextAnswer()
+    default_of_files: ClassVar[bool] = False  # the task of files that hold its form of answers, where none is named
     weighed: ClassVar[tuple[str, ...]] = ()  # columns whose words relevance is told of, where it is not of all
     together: ClassVar[str | None] = None  # the column whose equal values should share a batch
     read_together: int = 1  # sentences of a text that an answer to one of them depends on

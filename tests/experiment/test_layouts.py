@@ -1,25 +1,40 @@
-"""What `--text` gives names its task: by what the reader of the file says that it holds."""
+"""What `--text` gives names its task: by the answers that the reader of the file says it holds."""
 
 import pytest
 
 from regard.data.readers import READERS, ParallelReader, reader_class
 from regard.experiment import text_settings
+from regard.experiment.layouts import default_task_of, holds_answers
 from regard.tasks import TASKS, task_class
 
-TASKS_OF = {"label": "classification", "span": "reading", "tags": "tagging"}  # by what files hold beside texts
+HOLDING = [name for name in READERS if reader_class(name).answers]
 
 
-@pytest.mark.parametrize("tells", TASKS_OF)
-def test_a_reader_says_what_its_files_hold(tells, monkeypatch):
+@pytest.mark.parametrize("name", HOLDING)
+def test_a_reader_of_answers_has_one_default_task(name):
+    """Whatever the order of the rows is."""
+    held = [task for task in TASKS if task_class(task).default_of_files and holds_answers(name, task_class(task))]
+    assert held == [default_task_of(name)]
+
+
+def test_each_default_task_has_a_reader():
+    assert {default_task_of(name) for name in HOLDING} == {name for name in TASKS if task_class(name).default_of_files}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_text_names_the_default_task_of_its_reader(name, monkeypatch):
     class Held(ParallelReader):
-        """A new row of the table."""
+        """A new row of the table, for the ending of a file that is not there."""
 
-    Held.tells = tells
+    Held.answers = reader_class(name).answers
     monkeypatch.setitem(READERS._parts, "held", Held)
     changes, _ = text_settings("some.held")
-    assert changes == [f"task.name={TASKS_OF[tells]}"]
+    assert changes == [f"task.name={default_task_of(name) or 'language_model'}"]
 
 
-def test_what_readers_tell_is_what_a_task_answers():
-    assert {reader_class(name).tells for name in READERS} == {"", *TASKS_OF}
-    assert all(task in TASKS and task_class(task).answer.name == tells for tells, task in TASKS_OF.items())
+@pytest.mark.parametrize(
+    ("name", "task"),
+    [("tsv", "classification"), ("conll", "tagging"), ("squad", "reading"), ("parallel", None), ("grids", None)],
+)
+def test_tables_name_a_classifier_and_columns_of_tags_a_tagger(name, task):
+    assert default_task_of(name) == task

@@ -22,7 +22,7 @@ class JsonlReader(FileReader):
     Half of a surrogate pair ("\\ud800") becomes U+FFFD.
     """
 
-    tells = "label"
+    answers = "label"
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ class TableRows(NamedTuple):
 class Reader(ABC):
     """Streams the examples of files in their order, as often as it is asked to; or makes them, with no files at all."""
 
-    tells: ClassVar[str] = ""  # what its files hold beside texts: "label", "tags"; "": whatever the columns are
+    answers: ClassVar[str] = ""  # the form of those that its files hold beside texts; "": whatever the columns are
     columns: tuple[str, ...]  # of every example
     files: tuple[Path, ...]  # what is read; none where examples are made
 

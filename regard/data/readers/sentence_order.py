@@ -27,7 +27,7 @@ class SentenceOrderReader(WindowReader):
     order is drawn by the sentences alone. Documents stay together where a part is held out.
     """
 
-    tells = "label"
+    answers = "label"
 
     def __init__(
         self,

@@ -29,7 +29,7 @@ class TableReader(FileReader):
     Fields that a row lacks are empty, and so are all of an empty row. Raises DataError if the first row lacks one.
     """
 
-    tells = "label"
+    answers = "label"
 
     def __init__(
         self,
