@@ -61,7 +61,8 @@ def _predictor(assembled: Assembled) -> Predictor:
     settings = run.experiment.decoding
     model = _with_others(model, task, settings, [one for one in run.changes if not one.startswith("data.")])
     first = not run.route  # that a run is measured with, unless settings are changed
-    task = task.along(task.route, run.measurements.alignment_head() if first else None, fault_finder_of(run.path))
+    measured = run.measurements.alignment_head() if first else None
+    task = task.along(task.route, measured or task.alignment_head, fault_finder_of(run.path))
     features = features_of(settings, surroundings_of(run.path, task.vocabularies))
     engine = engine_of(settings, model, task, shortlist_of(run.path, settings, task.vocabularies), features)
     if any("max_source" in change for change in run.changes) and (

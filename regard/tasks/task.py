@@ -89,12 +89,11 @@ class Task(ABC):
     ) -> Self:
         """Return the same task for batches that take a route of its model, in the vocabularies of its language.
 
-        With an `alignment_head` that links words, and a `fault_finder`, where they are given.
+        An `alignment_head` that links words, and a `fault_finder`, are of a route: those given here, or none.
         """
         found = copy.copy(self)
         found.vocabularies, found.route = of_language(self.learnt, route), route
-        found.alignment_head = alignment_head or self.alignment_head
-        found.fault_finder = fault_finder or self.fault_finder
+        found.alignment_head, found.fault_finder = alignment_head, fault_finder
         return found
 
     @abstractmethod

@@ -131,6 +131,11 @@ def test_what_was_measured_with_the_first_pair_is_not_said_of_others(folder, run
         assert predictor.task.alignment_head is None
 
 
+def test_a_task_that_is_routed_keeps_no_head_of_another_route(run):
+    model, task, opened = Run.open(run).assembled()
+    assert opened.routed(task.along("de", AlignmentHead(0, 1)), model).alignment_head is None
+
+
 def test_a_run_of_routes_goes_on_where_it_was(folder, tmp_path):
     words = [*ONE, *parts(folder, "de"), *parts(folder, "fr", "data.routes.fr")]
     whole = trained(tmp_path / "whole", *words, "training.max_updates=6")
