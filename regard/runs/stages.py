@@ -57,7 +57,7 @@ class Prepared(NamedTuple):
 
     @property
     def say(self) -> Callable[[str], None]:
-        """Tells a line."""
+        """The function that shows a line to a person, unless all is quiet."""
         return self.progress.say
 
     @property

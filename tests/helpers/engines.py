@@ -17,7 +17,7 @@ from regard.serve.engine.messages import (
     Batch,
     Carried,
     Count,
-    Counted,
+    CountReply,
     Found,
     Message,
     Pieces,
@@ -104,11 +104,11 @@ class Model:
     def tell(self, message: Message) -> None:
         self.told.append(message)
 
-    async def ask(self, message: Count | Batch) -> Counted | Answers:
+    async def ask(self, message: Count | Batch) -> CountReply | Answers:
         texts = [text if isinstance(text, str) else text.source for text in message.question.texts]
         if isinstance(message, Count):
             self.counted += texts
-            return Counted(outcomes=[size_of(text) for text in texts])
+            return CountReply(outcomes=[size_of(text) for text in texts])
         self.asked.append(texts)
         self.messages.append(message)
         waits = [asyncio.ensure_future(event.wait()) for event in (self.gate, self.dead)]

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from regard.results import Prediction
 from regard.serve.engine.faults import Failed, OutOfMemory, ServingError, TooCostly, TooLong, Unreadable
-from regard.serve.engine.messages import Answers, Counted, Found, Pieces, Refused, Said
+from regard.serve.engine.messages import Answers, CountReply, Found, Pieces, Refused, Said
 from regard.serve.engine.waiting import Item
 
 
@@ -33,7 +33,7 @@ def counted(said: Iterable[Said], before: int) -> tuple[dict[int, Pieces], dict[
 
     Both by the places of the texts. Raises the fault of the first that has one; `before` it the caller gave so many.
     """
-    found = [one for some in said for one in (some.outcomes if isinstance(some, Counted) else [_failure(some)])]
+    found = [one for some in said for one in (some.outcomes if isinstance(some, CountReply) else [_failure(some)])]
     sizes, answers = dict[int, Pieces](), dict[int, Prediction]()
     for place, one in enumerate(found):
         match one:

@@ -101,7 +101,7 @@ class Warmed(Message):
     seconds: float = 0.0
 
 
-class Counted(Message):
+class CountReply(Message):
     """What each text costs, or its answer where it is only copied."""
 
     outcomes: list[Pieces | Found | Refused]
@@ -131,7 +131,7 @@ class Beat(Message):
 
 
 Asked = Job | Warm | Count | Batch | Leave
-Said = Loaded | Warmed | Counted | Answers | Fault | Beat
+Said = Loaded | Warmed | CountReply | Answers | Fault | Beat
 
 
 def packed(message: Message) -> bytes:

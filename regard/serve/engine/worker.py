@@ -38,6 +38,7 @@ from regard.serve.engine.messages import (
     Beat,
     Carried,
     Count,
+    CountReply,
     Fault,
     Found,
     Job,
@@ -51,7 +52,6 @@ from regard.serve.engine.messages import (
     packed,
     unpacked,
 )
-from regard.serve.engine.messages import Counted as Counts
 from regard.serve.engine.questions import Predict
 
 SWITCH = 0.001  # seconds that a thread of Python goes on while others wait
@@ -176,14 +176,14 @@ class Desk:
                 return
 
 
-def count(answering: Answering, message: Count) -> Counts | Fault:
+def count(answering: Answering, message: Count) -> CountReply | Fault:
     """How many pieces each text of a question costs, or its answer where it is only copied."""
     try:
         found = answering.along(message.question.route).count(message.question)
     except Exception as error:
         _LOG.exception("texts could not be counted")
         return Fault(reason=line_of(error))
-    return Counts(outcomes=[_outcome(one) for one in found])
+    return CountReply(outcomes=[_outcome(one) for one in found])
 
 
 def _outcome(found: Counted | Prediction | Refused) -> Pieces | Found | Refused:
