@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
+from regard.data import Corpus
 from regard.data.columns import Columns, TextColumn
 from regard.data.columns.sentences import SentencesColumn
 from regard.data.readers.document_sentences import WindowSize
+from regard.data.streams import PlannedStream
 from regard.errors import ConfigError
 from regard.models import Deliberation
 from regard.records import DOCUMENT, SOURCE, TARGET
@@ -27,7 +29,7 @@ class DeliberationTask(TranslationTask):
     columns: ClassVar[Mapping[str, str]] = {SOURCE: "text", DOCUMENT: "sentences", TARGET: "text"}
     model = "deliberation"
     contract: ClassVar[Any] = Deliberation
-    weighed, together = (SOURCE, TARGET), DOCUMENT  # a draft is what it is
+    weighed = (SOURCE, TARGET)
 
     def __init__(self, columns: Columns, *, window: WindowSize = 4) -> None:
         source = cast(TextColumn, columns[SOURCE])
@@ -41,6 +43,12 @@ class DeliberationTask(TranslationTask):
             raise ConfigError("data.transforms", problem, "leave it out")
         if self.source.samples:
             raise ConfigError("text.tokenizer.sampling", problem, "use 0, also for the translator to start from")
+
+    def stream(
+        self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
+    ) -> PlannedStream:
+        """Return batches in which sentences of a text share its draft, as far as they fit."""
+        return self._batches(corpus, tokens, sentences, seed, together=DOCUMENT)
 
     def given(self, text: str) -> Mapping[str, str]:
         """Return a sentence and its text, which is the sentence alone where the line has no other."""

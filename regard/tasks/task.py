@@ -67,7 +67,6 @@ class Task(ABC):
     answer: ClassVar[Answer[Any]] = TextAnswer()
     default_of_files: ClassVar[bool] = False  # the task of files that hold its form of answers, where none is named
     weighed: ClassVar[tuple[str, ...]] = ()  # columns whose words relevance is told of, where it is not of all
-    together: ClassVar[str | None] = None  # the column whose equal values should share a batch
     read_together: int = 1  # sentences of a text that an answer to one of them depends on
     translated: ClassVar[str | None] = None  # the column of texts in one language whose answers are in another
     wording: ClassVar[Wording] = Wording()
@@ -259,6 +258,12 @@ class Task(ABC):
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
     ) -> PlannedStream:
         """Return the corpus as batches to learn from, of so many tokens or sentences at most, without end."""
+        return self._batches(corpus, tokens, sentences, seed)
+
+    def _batches(
+        self, corpus: Corpus, tokens: int | None, sentences: int | None, seed: int, together: str | None = None
+    ) -> Batches:
+        """The corpus as batches; equal values of the column `together` share one, as far as they fit."""
         joins = {name: column.join for name, column in self.vocabularies.items()}
         return Batches(
             corpus,
@@ -269,7 +274,7 @@ class Task(ABC):
             tokens=tokens,
             sentences=sentences,
             seed=seed,
-            together=self.together,
+            together=together,
             read=() if self.last in self.counted else self.counted,
         )
 
