@@ -79,7 +79,7 @@ class Registry(Generic[T]):
         return {**known, **{bare(row): Choice(row) for row in self._parts}}.get(bare(name))
 
     def settings(self, name: str) -> dict[str, Setting]:
-        """What a user may set of a part: its keyword-only parameters, so the signature is the schema.
+        """Return the settings of a part: its keyword-only parameters, so the signature is the schema.
 
         Of a parameter that is a `SharedSettings`: its fields.
         """

@@ -1,4 +1,4 @@
-"""What terminals show of answers: labels with bars, words coloured by weight, tags, places, tables, and texts."""
+"""Drawings of answers on terminals: labels with bars, words coloured by weight, tags, places, tables, and texts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

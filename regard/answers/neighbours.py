@@ -9,7 +9,7 @@ from regard.results import Prediction
 
 @dataclass(frozen=True, repr=False)
 class NearestPrediction(Prediction):
-    """What is near to a text: `text` has the names, tabs between them, the nearest first."""
+    """The neighbours of a text: `text` has the names, tabs between them, the nearest first."""
 
     nearest: list[tuple[str, float]] = field(default_factory=list, kw_only=True)  # names with their cosines
     vector: list[float] = field(default_factory=list, kw_only=True)  # of the text

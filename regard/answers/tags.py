@@ -28,7 +28,7 @@ class TagsPrediction(Prediction):
         return " ".join(f"{word}/{tag}" for word, tag in zip(words, self.tags, strict=True))
 
     def item_probabilities(self) -> list[float]:
-        """Those of the tags."""
+        """Return the probabilities of the tags."""
         return self.probabilities
 
     @property

@@ -70,7 +70,7 @@ def _maps(seen: AlignmentView) -> list[RenderableType]:
 
 
 def _sides(found: Explanation) -> Text:
-    """What share of each word came from the first column; the rest came from the words written before."""
+    """Return the share of each word that came from the first column; the rest came from the words written before."""
     column, shares = next(iter(found.sides.items()))
     tokens = found.column(found.link.target).texts
     words = [word for word in words_of(tokens) if not is_end(tokens, word.pieces[0])]

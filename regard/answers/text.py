@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class WrittenAnswer(Answer[TextPrediction], ABC):
-    """What texts have in common, whatever they are judged by."""
+    """The code that all answers of text share, whatever they are judged by."""
 
     form = "text"
     written = True

@@ -150,7 +150,7 @@ def read_alike(data: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, An
 
 
 def holds_sentences(path: Path) -> bool:
-    """Whether a file of fields between tabs has a word and its tags a line: empty lines part groups of several rows.
+    """Return True if each line of a tab-separated file is a word and its tags: empty lines part groups of rows.
 
     The first field is one word in nine rows of ten; half of the groups, and two at least, have several rows.
     """

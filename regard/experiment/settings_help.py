@@ -162,7 +162,7 @@ def _join(place: str, name: str) -> str:
 
 
 def typename(annotation: Any) -> str:
-    """What may stand in the place of a setting."""
+    """Return the type of a setting as users read it."""
     marks: Sequence[Any] = ()
     if get_origin(annotation) is Annotated:
         annotation, *marks = get_args(annotation)
@@ -190,7 +190,7 @@ def _plain(annotation: Any) -> str:
 
 
 def _several(annotation: Any) -> str:
-    """What a list holds: encoders, int >= 1."""
+    """Return the name of what a list holds: encoders, int >= 1."""
     part = next((mark for mark in get_args(annotation) if isinstance(mark, PartOf)), None)
     return typename(annotation) if part is None else f"{_word(part).removesuffix('s')}s"
 

@@ -139,7 +139,7 @@ def _columns(found: Explanation, texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _weighed(found: Explanation) -> dict[str, Any]:
-    """What differs from method to method."""
+    """Return the fields that differ from method to method."""
     weights = found.weights
     return {"weights": _matrix(weights), "shares": are_shares(weights), "maps": [_map(each) for each in found.maps]}
 

@@ -81,7 +81,7 @@ class _Pair:
 
 
 def _unknown(pair: _Pair) -> Iterator[TranslationFault]:
-    """What a model wrote in place of a word that it does not know, with the only word that nothing translates."""
+    """Yield each sign of a word that the model does not know, with the only word that nothing translates."""
     alone = [word for word in pair.source if word.is_lettered and not pair.covers(word)]
     for place in (word.place for word in pair.target if word.text == "⁇"):
         source = alone[0].written if len(alone) == 1 else ""

@@ -89,7 +89,7 @@ class CausalClassifier(DecoderOnly, LabelModel):
 
 @dataclass(frozen=True)
 class ReadingLeftToRight(LanguageModelSettings):
-    """Those of a language model that reads to answer."""
+    """Settings of a language model that reads to answer."""
 
     decoder: Annotated[DecoderChoice, Doc("What reads the text from left to right.")] = Choice("transformer")
 

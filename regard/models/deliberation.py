@@ -147,7 +147,7 @@ class Deliberation(SecondPass):
 
 @dataclass(frozen=True)
 class DeliberationSettings(SecondPassSettings):
-    """Those of both passes, the first of which has one decoder."""
+    """Settings of both passes, the first of which has one decoder."""
 
     attention: Annotated[AttentionChoice, Doc("How the decoder looks at the source, and blocks at the draft.")] = (
         HEADS_OF_FOUR

@@ -64,7 +64,7 @@ class MaskedLanguageModel(TextReader):
 
 @dataclass(frozen=True)
 class ReadingOfHoles(ReadingSettings):
-    """Those of rows that read one text as BERT does."""
+    """Settings of rows that read one text as BERT does."""
 
     embedder: EmbedderChoice = Choice("segments")
     position: WordPosition = Choice("learned")

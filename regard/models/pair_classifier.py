@@ -91,7 +91,7 @@ def shared_text(columns: Columns) -> Column:
 
 @dataclass(frozen=True)
 class ReadingOfEach(ReadingSettings):
-    """Those of rows that read each of two texts by itself."""
+    """Settings of rows that read each of two texts by itself."""
 
     position: WordPosition = None
     encoder: Annotated[EncoderChoice, Doc("What reads each of the texts.")] = Choice("embeddings")

@@ -34,7 +34,7 @@ DraftIds = tuple[int, ...]
 
 @dataclass(frozen=True)
 class SecondPassSettings(TranslatorSettings):
-    """Those of a translator, and of the blocks above its decoders."""
+    """Settings of a translator, and of the blocks above its decoders."""
 
     attention: Annotated[AttentionChoice, Doc("How decoders look at the source, and blocks at the draft.")] = (
         HEADS_OF_FOUR

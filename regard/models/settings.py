@@ -75,7 +75,7 @@ SourceAttention = Annotated[AttentionChoice, Doc("How the decoder looks at the s
 
 @dataclass(frozen=True)
 class TranslatorSettings(SharedSettings):
-    """Those of rows that read a source and write a target, into one language or several, in one pass or two."""
+    """Settings of rows that read a source and write a target, into one language or several, in one pass or two."""
 
     dim: ModelDim = 256
     embedder: EmbedderChoice = Choice("words")
@@ -91,7 +91,7 @@ class TranslatorSettings(SharedSettings):
 
 @dataclass(frozen=True)
 class ReadingSettings(SharedSettings):
-    """Those of rows that read texts by an embedder and an encoder."""
+    """Settings of rows that read texts by an embedder and an encoder."""
 
     dim: ModelDim = 256
     embedder: EmbedderChoice = Choice("words")
@@ -104,7 +104,7 @@ class ReadingSettings(SharedSettings):
 
 @dataclass(frozen=True)
 class ReadingOfPair(ReadingSettings):
-    """Those of rows that read two texts as one."""
+    """Settings of rows that read two texts as one."""
 
     embedder: EmbedderChoice = Choice("segments")
     position: WordPosition = Choice("learned")
@@ -113,7 +113,7 @@ class ReadingOfPair(ReadingSettings):
 
 @dataclass(frozen=True)
 class LanguageModelSettings(SharedSettings):
-    """Those of rows that read a text from left to right and write it."""
+    """Settings of rows that read a text from left to right and write it."""
 
     dim: ModelDim = 256
     embedder: EmbedderChoice = Choice("words")

@@ -101,7 +101,7 @@ class Tagger(TextReader):
 
 @dataclass(frozen=True)
 class ReadingOfWords(ReadingSettings):
-    """Those of rows that read words, by what is before and behind each."""
+    """Settings of rows that read words, by what is before and behind each."""
 
     position: WordPosition = None
     encoder: EncoderOfSource = Choice("recurrent")

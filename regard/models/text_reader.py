@@ -1,4 +1,4 @@
-"""What models share that read texts by one embedder."""
+"""The code shared by models that read texts by one embedder."""
 
 from collections.abc import Mapping, Sequence
 

@@ -62,7 +62,7 @@ class Explaining(ABC):
     def explain(
         self, texts: Iterable[str | Given], *, by: str | Choice = "lrp", search: Search | None = None
     ) -> list[WordRelevance]:
-        """How much each word that was read speaks for each word of the answer, by a row of RELEVANCES.
+        """Weigh how much each word that was read speaks for each word of the answer, by a row of RELEVANCES.
 
         >>> (found,) = predictor.explain(["Good morning!"], by="integrated_gradients")
         >>> found.array("source").values  # (item, token), labelled by found.items and found.tokens["source"]
@@ -72,7 +72,7 @@ class Explaining(ABC):
         return self.weighed(self.predict(texts, search=search), by)
 
     def weighed(self, predictions: Sequence[Prediction], by: str | Choice) -> list[WordRelevance]:
-        """How much each word that was read speaks for each word of these answers."""
+        """Weigh how much each word that was read speaks for each word of these answers."""
         pairs = zip(self._weighed(predictions, by), predictions, strict=True)
         return [found if one.finished else found.without_end() for found, one in pairs]
 
@@ -120,7 +120,7 @@ class Explaining(ABC):
                 yield self._with(one, replace(found, maps=[]))
 
     def weighed_states(self, predictions: Sequence[Prediction], by: str | Choice, layer: str) -> list[WordRelevance]:
-        """How much each word that was read is worth to each state of a layer, as the answers are written.
+        """Weigh how much each word that was read is worth to each state of a layer, as the answers are written.
 
         `layer` is encoder, decoder, or the name of any module of the model: https://aclanthology.org/P17-1106. Raises
         RegardError for one that is not there.

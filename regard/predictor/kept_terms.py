@@ -1,4 +1,4 @@
-"""What answers to lines have to keep, and what is told of it: --glossary and --prefix."""
+"""Terms and prefixes that answers to lines keep, and warnings about them: --glossary and --prefix."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -66,7 +66,7 @@ def aligner_of(text: str) -> AlignmentModel[Any]:
 
 
 class Learning(NamedTuple):
-    """How a statistical aligner learns."""
+    """Settings by which a statistical aligner learns."""
 
     iterations: int
     warm_up: int

@@ -34,7 +34,7 @@ class AttentionMap:
 
 
 class TokenRole(StrEnum):
-    """What a column of tokens is to an answer."""
+    """The role of a column of tokens in an answer."""
 
     GIVEN = "given"  # it was read
     WRITTEN = "written"  # a text that was written, its end symbol last where it was finished
@@ -63,7 +63,7 @@ class ColumnLink(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a prediction looked at: columns of tokens, links between two of them, and maps of each attention.
+    """The evidence of a prediction: columns of tokens, links between two of them, and maps of each attention.
 
     A translation is two columns and a link, a classifier's answer a text and a label.
     """
@@ -103,12 +103,12 @@ class Explanation:
 
     @property
     def is_written(self) -> bool:
-        """Whether the answer is a text that was written."""
+        """True if the answer is a text that was written."""
         return self.column(self.answer).role == TokenRole.WRITTEN
 
     @property
     def has_sides_alone(self) -> bool:
-        """Whether its columns are a text that was written and what it was written from."""
+        """True if all its columns are a text that was written and what it was written from."""
         return {one.role for one in self.columns.values()} <= {TokenRole.GIVEN, TokenRole.WRITTEN}
 
     def column(self, name: str) -> Tokens:

@@ -1,4 +1,4 @@
-"""What settings name around a model: its search with features and a shortlist, and what it is trained to minimise."""
+"""Build what settings name around a model: its search with features and a shortlist, and its objective."""
 
 import copy
 import hashlib

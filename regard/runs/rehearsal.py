@@ -74,7 +74,7 @@ class MemoryPlan(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """What stands for the examples of a run."""
+    """Values that stand for the examples of a run."""
 
     columns: Mapping[str, Any]  # of the sizes that the settings ask for
     values: Mapping[str, list[str]]  # by column

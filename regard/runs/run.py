@@ -107,7 +107,7 @@ class Run:
 
     @cached_property
     def measurements(self) -> Measurements:
-        """What was measured with these weights."""
+        """Measurements with these weights."""
         return Measurements(self.path, lambda: self.weights_digest)
 
     def weights(self) -> files.Tensors:
@@ -157,7 +157,7 @@ def _trained_alignment_head(experiment: Experiment, model: Model, route: str) ->
 
 
 def _tuned(folder: RunFolder) -> list[str]:
-    """What `regard tune` left, as changes. Raises CheckpointError where there is none."""
+    """Return what `regard tune` left, as changes. Raises CheckpointError where there is none."""
     path = folder.path / TUNING / DECODING
     if not path.is_file():
         raise CheckpointError(path, "is missing", f"tune the run first: regard tune {quote(str(folder))}")

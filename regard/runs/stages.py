@@ -1,4 +1,4 @@
-"""How a training is set up, stage by stage: Prepared → Built → Started → Validated. Each takes the ones before it."""
+"""The stages that set up a training: Prepared → Built → Started → Validated. Each takes the ones before it."""
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -62,12 +62,12 @@ class Prepared(NamedTuple):
 
     @property
     def new(self) -> bool:
-        """Whether training has yet to save anything."""
+        """True until training has saved something."""
         return not self.folder.started
 
     @property
     def frozen(self) -> bool:
-        """Whether what is taken from another run does not learn."""
+        """True if what is taken from another run does not learn."""
         return self.experiment.init is not None and self.experiment.init.frozen
 
 
@@ -89,7 +89,7 @@ class Started(NamedTuple):
 
 
 class Validated(NamedTuple):
-    """What the model is trained to minimise, and what judges it."""
+    """The objective that the model is trained to minimise, and the validation that judges it."""
 
     objective: Objective
     validation: Validation | Validations | Teaching | None
@@ -208,7 +208,7 @@ def _open_log(progress: Progress) -> None:
 def _validation(
     experiment: Experiment, model: Model, task: Task, examples: Examples | None, say: Callable[[str], None]
 ) -> Validation | Validations | None:
-    """What judges the model by the dev part, whose `examples` are given, and by those of all routes."""
+    """Return the validation of the model by the dev part, whose `examples` are given, and by those of all routes."""
     tokens, measures, found = experiment.decoding.batch_tokens, _measures(experiment, task), dict[str, Validation]()
     for name, view in experiment.views().items():
         kind = routed(task, model, view)

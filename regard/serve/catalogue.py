@@ -108,7 +108,7 @@ def wanted(runs: Sequence[Path], only: Collection[str]) -> list[Path]:
 
 
 def between(languages: Iterable[str], only: Collection[str]) -> bool:
-    """Whether the languages of a model are among some, however they are spelled; no language stands for all."""
+    """Return True if the languages of a model are among some, however they are spelled; no language stands for all."""
     return not only or {*map(inward, languages)} <= {*map(inward, only)}
 
 

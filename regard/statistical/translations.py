@@ -58,7 +58,7 @@ class Translations:
 
     @cached_property
     def origins(self) -> dict[str, Counter[str]]:
-        """How often each target word came of which source word."""
+        """Counts of the source words that each target word came of."""
         found = dict[str, Counter[str]]()
         for source, counts in self.counts.items():
             for target, count in counts.items():
@@ -68,12 +68,12 @@ class Translations:
 
     @cached_property
     def read_total(self) -> int:
-        """How many occurrences of source words were counted."""
+        """Number of occurrences of source words."""
         return sum(map(self.count, self.counts))
 
     @cached_property
     def written_total(self) -> int:
-        """How many occurrences of target words came of a source word."""
+        """Number of occurrences of target words that came of a source word."""
         return sum(sum(counts.values()) for counts in self.origins.values())
 
     def usual_origins(self, word: str) -> set[str]:

@@ -241,7 +241,7 @@ def _generators() -> Tensors:
 
 
 def _model(folder: Path, state: Mapping[str, Any]) -> Tensors:
-    """Those of the model, tied ones under each of their names."""
+    """Tensors of the model, tied ones under each of their names."""
     found = _read(folder / MODEL)
     return {**found, **{alias: found[name] for alias, name in state["aliases"].items()}}
 

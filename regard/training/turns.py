@@ -185,7 +185,7 @@ def regroup(optimizer: optim.Optimizer, settings: TrainingSettings, layers: Laye
 
 
 def is_frozen(group: dict[str, Any], update: int) -> bool:
-    """Whether a group is not yet moved at an update, counted from 1."""
+    """Return True if a group is not yet moved at an update, counted from 1."""
     return update <= int(group.get("frozen", 0))
 
 

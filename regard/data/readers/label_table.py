@@ -104,7 +104,7 @@ class _Table(NamedTuple):
 
 
 def _described(path: Path, kind: str) -> _Table | None:
-    """What the fields of a table are like, by its first rows; None for a reader of no tables."""
+    """Describe the fields of a table by its first rows; None for a reader of no tables."""
     table = reader_class(kind).first_rows(path)
     if table is None:
         return None

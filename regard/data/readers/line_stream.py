@@ -73,5 +73,5 @@ def _texts(lines: list[bytes], before: int, name: str) -> Iterator[list[str]]:
 
 
 def _file(name: str) -> str:
-    """What a command to mend a stream calls its file."""
+    """Return the file's name in a command that mends a stream."""
     return "FILE" if name == "stdin" else name

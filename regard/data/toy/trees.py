@@ -1,4 +1,4 @@
-"""What a sentence says before any language says it: trees of rules that every language has."""
+"""The meaning of a sentence before any language says it: trees of rules that every language has."""
 
 from types import SimpleNamespace
 from typing import Literal

@@ -37,7 +37,7 @@ class Piece(NamedTuple):
 
 
 class Payload(NamedTuple):
-    """What a mark stands for: elements, or the start or end of a container or format."""
+    """The content of a mark: elements, or the start or end of a container or format."""
 
     kind: MarkKind
     pieces: list[Piece]

@@ -199,7 +199,7 @@ class CompiledWriter(NamedTuple):
 
 
 def _required(required: Required, arrays: Sequence[NDArray[np.generic]]) -> _Required:
-    """What is required, as compiled code has it; `arrays` are those of it, each in one piece."""
+    """Return the requirements as compiled code has them; `arrays` are theirs, each in one piece."""
     sizes = (one.shape[1] for one in (required.needed, required.symbols, required.tried, required.prefixes))
     return _Required(required.enough, *sizes, *(one.ctypes.data for one in arrays))
 

@@ -185,7 +185,7 @@ def _kind(kind: str, rows: Mapping[str, Any], pictures: Container[str], told: Tr
 
 
 def _about(kind: str, name: str, row: Mapping[str, Any], pictures: Container[str]) -> Iterator[str]:
-    """What a part computes, with its picture."""
+    """Yield lines on what a part computes, with its picture."""
     more = body(PARTS[kind][name])
     if kind in NETWORKS:
         yield escape(f"{row['formula']}\n{more}".strip()) + "\n"
@@ -230,7 +230,7 @@ def _shapes(part: Any, method: str) -> str:
 
 
 def _attention_facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What is told of a part of attention alone."""
+    """Yield the facts that only parts of attention have."""
     if kind in CONTRACTS:
         yield "shapes", code(formula(CONTRACTS[kind]).rstrip("."))
     yield "mask", effects(name) if kind == "span" else HIDDEN[kind]

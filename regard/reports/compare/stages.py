@@ -27,7 +27,7 @@ Stage = Literal["new", "begun", "finished"]
 
 
 class TextOrigins:
-    """What contenders learn from, by content. Files named alike are read once."""
+    """The texts that contenders learn from, by content. Files named alike are read once."""
 
     def __init__(self) -> None:
         self._known: list[tuple[DataSettings, dict[str, Any]]] = []

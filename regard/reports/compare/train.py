@@ -236,7 +236,7 @@ def environment_of(runs: Sequence[PlannedRun]) -> dict[str, Any]:
 
 
 def condition_notes(runs: Sequence[PlannedRun], jobs: int) -> list[str]:
-    """What the speeds of runs rest on. `jobs` is taken for runs that noted none."""
+    """Return notes on the conditions of the runs' speeds. `jobs` is taken for runs that noted none."""
     calls = conditions_of(runs[0].path.parent) if runs else {}
     at_once = [one.jobs for run in runs for one in calls.get(run.name, [Conditions(jobs, 1)])]
     notes, threads = [], torch.get_num_threads()

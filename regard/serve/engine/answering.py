@@ -155,7 +155,7 @@ class Answering:
         unwanted: Unwanted = frozenset,
         encoded: Sequence[Ids] | None = None,
     ) -> Answered:
-        """What the search of the run finds; with terms or a prefix a beam search that keeps them."""
+        """Return what the search of the run finds; with terms or a prefix a beam search that keeps them."""
         search = self._searches(question.n_best)
 
         def ask(rows: list[int]) -> Sequence[Prediction]:

@@ -30,7 +30,7 @@ class Pace:
         self._budgets: dict[QuestionRow, float] = {}
 
     def warmed(self, speed: float) -> None:
-        """What the model's process has measured."""
+        """Take over the speed that the model's process has measured."""
         self.speed = max(speed, 1.0)
         self._budgets.clear()
 

@@ -1,4 +1,4 @@
-"""What an engine may use, the lanes of its texts, and what a server needs of it."""
+"""Limits of an engine, the lanes of its texts, and what a server needs of it."""
 
 import math
 import os
@@ -71,7 +71,7 @@ class Asks(Protocol):
 
     @property
     def cards(self) -> Mapping[str, Mapping[str, Any]]:
-        """What there is to tell of its model along each route, once it is loaded; the first one is named ""."""
+        """Descriptions of its model along each route, once it is loaded; the first one is named ""."""
         ...
 
     @property

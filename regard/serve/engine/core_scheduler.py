@@ -92,7 +92,7 @@ class CoreTime:
 
 
 class Work:
-    """How far a batch is, and which of its texts nobody waits for. A search calls it after every step."""
+    """The progress of a batch, and the texts that nobody waits for. A search calls it after every step."""
 
     def __init__(self, core_time: CoreTime) -> None:
         self.core_time, self.steps = core_time, 0

@@ -20,7 +20,7 @@ _KINDS = {kind.__name__: kind for row in ANSWERS.values() for kind in row.record
 
 
 class Message(Struct, tag=True, kw_only=True):
-    """What one side says; an answer has the number of what it answers."""
+    """A message of one side; an answer has the number of what it answers."""
 
     number: int | None = None
 
@@ -75,7 +75,7 @@ class Found(Struct, tag=True):
 
 
 class Pieces(Struct, tag=True):
-    """What a text costs, and its pieces, which the server passes on unread."""
+    """The cost of a text, and its pieces, which the server passes on unread."""
 
     pieces: int
     encoded: Any = None
@@ -102,7 +102,7 @@ class Warmed(Message):
 
 
 class CountReply(Message):
-    """What each text costs, or its answer where it is only copied."""
+    """The cost of each text, or its answer where it is only copied."""
 
     outcomes: list[Pieces | Found | Refused]
 
@@ -144,12 +144,12 @@ def packed(message: Message) -> bytes:
 
 
 def unpacked(body: bytes) -> Asked:
-    """What the server asks. Raises ValueError for what is no message."""
+    """Read a message of the server. Raises ValueError for what is no message."""
     return _read(body, Asked)
 
 
 def heard(body: bytes) -> Said:
-    """What a model's process says, its predictions read. Raises ValueError for what is no message."""
+    """Read a message of a model's process, with its predictions. Raises ValueError for what is no message."""
     return _read(body, Said)
 
 

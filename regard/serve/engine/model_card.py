@@ -1,4 +1,4 @@
-"""What a server tells of a model: its parts, how well it has learnt what, and texts to try it with."""
+"""The card of a model on a server: its parts, how well it has learnt what, and texts to try it with."""
 
 import json
 import warnings

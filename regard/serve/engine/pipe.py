@@ -22,7 +22,7 @@ class Gone(Exception):  # as StopIteration, it tells of an end
 
 
 class Pulse:
-    """What was heard of a process. Time is counted in beats of our own: a server that stood still has missed none.
+    """Signs of life of a process. Time is counted in beats of our own: a server that stood still has missed none.
 
     A batch may take as long as it likes while it comes on step by step. One whose steps are long shows by the time of
     the processor that it is at work; one that shows neither for `idle_after` seconds hangs.

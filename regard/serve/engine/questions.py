@@ -48,7 +48,7 @@ class Pair(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What translations have to keep."""
+    """Terms and prefix that translations have to keep."""
 
     glossary: Glossary | None = None
     prefix: int = 0  # pieces
@@ -75,7 +75,7 @@ class Question(Struct, frozen=True, tag=True):
 
     @property
     def less(self) -> str:
-        """What a client may ask for where the answer is too large."""
+        """Advice for a client whose answer is too large."""
         return "less text at a time, or without explain"
 
     @property
@@ -100,7 +100,7 @@ class Question(Struct, frozen=True, tag=True):
         return None
 
     def kept(self, encode: Callable[[str], Sequence[int]]) -> Kept:
-        """What each answer has to keep. Raises DataError where that is too much."""
+        """Return what each answer has to keep. Raises DataError where that is too much."""
         return Kept()
 
     def cost(self, lengths: Sequence[int], *, prefix: int = 0, terms: Sequence[int] = ()) -> int:
@@ -115,7 +115,7 @@ class Question(Struct, frozen=True, tag=True):
 
 
 class Predict(Question, frozen=True):
-    """What does a model answer to texts?"""
+    """A question for the model's answers to texts."""
 
     texts: tuple[str, ...]
     n_best: int = 1
@@ -171,7 +171,7 @@ class Predict(Question, frozen=True):
     def run(
         self, answering: "Answering", unwanted: "Unwanted" = frozenset, encoded: "Sequence[Ids] | None" = None
     ) -> "Answered":
-        """What the search of the run finds; with n_best > 1 the rest of the n best as alternatives."""
+        """Return what the search of the run finds; with n_best > 1 the rest of the n best as alternatives."""
         return answering.predict(self, glossary_of(self.glossary), unwanted, encoded)
 
 

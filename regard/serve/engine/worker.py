@@ -177,7 +177,7 @@ class Desk:
 
 
 def count(answering: Answering, message: Count) -> CountReply | Fault:
-    """How many pieces each text of a question costs, or its answer where it is only copied."""
+    """Count the pieces that each text of a question costs, or its answer where it is only copied."""
     try:
         found = answering.along(message.question.route).count(message.question)
     except Exception as error:
