@@ -99,12 +99,13 @@ def predict_command(  # noqa: PLR0913  an option each
     changed, kept = _changes(changes or [], search, n_best), KeptTerms(glossary, prefix, warn)
     _check_output(input_file, output_file)
     shown = LineFormat(n_best, scores, alignment, as_json, abstain)
-    document = None if raw else document_path(input_file, output_file, details=shown != LineFormat())
+    details, terminal = shown != LineFormat(), sys.stdout.isatty()
+    document = None if raw else document_path(input_file, output_file, details=details, terminal=terminal)
     predictor = _loaded(run, changed, n_best)
     _check_options(predictor, search, n_best, alignment=alignment)
     kept.check(predictor)
-    sure = Abstention(abstain, predictor, run, warn)
-    _write(answer_blocks(predictor, document, input_file, kept, sure, shown, raw=raw), output_file)
+    source, sure = input_file or sys.stdin.buffer, Abstention(abstain, predictor, run, warn)
+    _write(answer_blocks(predictor, document, source, kept, sure, shown, raw=raw), output_file)
 
 
 def _check_output(source: Path | None, output: Path | None) -> None:

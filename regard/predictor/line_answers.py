@@ -1,13 +1,12 @@
 """Lines in, predictions out: what `regard predict` answers to a stream of lines, or to a document."""
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from regard.data.readers.line_stream import chunks_of_lines, open_text
 from regard.documents.files import FileError
@@ -25,7 +24,7 @@ _DOCUMENTS = (".html", ".htm", ".srt", ".docx")  # a .txt file is read line by l
 
 
 class LineFormat(NamedTuple):
-    """How predictions are written."""
+    """The format in which predictions are written."""
 
     n_best: int = 1
     scores: bool = False
@@ -44,7 +43,7 @@ class LineFormat(NamedTuple):
 def answer_blocks(
     predictor: Predictor,
     document: Path | None,
-    source: Path | None,
+    source: Path | BinaryIO,
     kept: KeptTerms,
     sure: "Abstention",
     shown: LineFormat,
@@ -61,14 +60,14 @@ def answer_blocks(
 
 
 def answered_lines(
-    predictor: Predictor, source: Path | None, kept: KeptTerms, sure: "Abstention", shown: LineFormat, *, raw: bool
+    predictor: Predictor, source: Path | BinaryIO, kept: KeptTerms, sure: "Abstention", shown: LineFormat, *, raw: bool
 ) -> Iterator[bytes]:
-    """Return the answers to the lines of a file, else of stdin, chunk by chunk as they arrive."""
-    name, numbers = str(source or "stdin"), count()
+    """Return the answers to the lines of a file or of standard input, chunk by chunk as they arrive."""
+    name, numbers = str(source) if isinstance(source, Path) else "stdin", count()
     plain = partial(raw_lines, predictor, explain=shown.alignment) if raw or shown.alignment else predictor.translate
     answer = sure.answer(beside_empty(kept.answer(plain), predictor))
     with ExitStack() as stack:
-        stream = stack.enter_context(open_text(source)) if source else sys.stdin.buffer
+        stream = stack.enter_context(open_text(source)) if isinstance(source, Path) else source
         chunks = chunks_of_lines(stream, name, kept.warn)
         for some in kept.counted(predicted(answer, chunks, name, kept.warn)):
             yield "".join(f"{shown.write(one, next(numbers))}\n" for one in some).encode()
@@ -181,8 +180,11 @@ def raw_lines(predictor: Predictor, texts: list[str], **options: Any) -> list[Pr
     return compared(found) if {"source", "target"} <= predictor.task.columns.keys() else found
 
 
-def document_path(path: Path | None, output: Path | None, *, details: bool) -> Path | None:
-    """The input where it is a document; raises ConfigError where its translation cannot be shown as asked."""
+def document_path(path: Path | None, output: Path | None, *, details: bool, terminal: bool) -> Path | None:
+    """The input where it is a document; raises ConfigError where its translation cannot be shown as asked.
+
+    `terminal`: what is not written to a file is shown on one.
+    """
     suffix = "" if path is None else path.suffix.lower()
     if suffix in _UNREAD:
         told = f"files of the kind '{suffix}' cannot be translated"
@@ -196,7 +198,7 @@ def document_path(path: Path | None, output: Path | None, *, details: bool) -> P
     if details:
         told = "is translated as a whole: it has no scores, links or alternatives"
         raise ConfigError(str(path), told, "--raw reads the file line by line")
-    if path.suffix.lower() == ".docx" and not output and sys.stdout.isatty():
+    if path.suffix.lower() == ".docx" and not output and terminal:
         raise ConfigError(str(path), "cannot be shown on a terminal", "--output FILE.docx")
     return path
 
