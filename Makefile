@@ -35,7 +35,7 @@ demo: $(READY) ## trains a small translator in about a minute, translates, and w
 test: check ## the quick tier: check, then every test that is not slow
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=2 --dist=worksteal --quiet --durations=50
 
-test-slow: $(READY) ## kill loops, load and trained figures
+test-slow: $(READY) ## kill loops, load, trained figures, repeated configs and products of parts
 	$(BIN)/python -m pytest -m slow
 
 check: $(READY) ## format, lint, types, floors and the house rules
