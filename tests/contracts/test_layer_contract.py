@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, nn
 from torch.testing import assert_close
 
 from regard.layers.convolutional import Chain, Convolution, GatedBlock, MultiplicativeUnit, ResidualBlock
@@ -72,12 +72,18 @@ MAKERS = {
         DIM, [GatedBlock(DIM, 6), RECURRENT.build(Choice("gru"), 6, DIM), ResidualBlock(DIM, dilation=2)]
     ),
 }
+MEMORIES = {"key_value", "lstmn", "stack_rnn"}  # their pasts are memories of many numbers
+BEGUN = [*(name for name in RECURRENT if name not in MEMORIES), "rnn-relu", "gru-reset-before", "convolution"]
 MASK = torch.arange(LENGTH) < torch.tensor(LENGTHS).unsqueeze(-1)
 
 
 def build(name: str) -> Layer:
+    """Return a layer all of whose parameters are drawn: one that begins at zero or one could hide a fault."""
     torch.manual_seed(7)
-    return MAKERS[name]().double().eval()
+    layer = MAKERS[name]().double().eval()
+    for parameter in layer.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    return layer
 
 
 @pytest.fixture(params=MAKERS)
@@ -161,6 +167,21 @@ def test_gradients_are_those_of_finite_differences(layer):
         return torch.cat([first, layer(inputs[:, 2:], mask[:, 2:], past)[0]], dim=1)[mask]
 
     assert torch.autograd.gradcheck(run, torch.randn(3, 4, DIM, dtype=torch.float64, requires_grad=True))
+
+
+@pytest.mark.parametrize("name", BEGUN)
+def test_gradients_by_a_given_past_are_those_of_finite_differences(name):
+    """Also those of the past that is handed on, as a decoder trains the state in which it begins."""
+    layer, mask = build(name), torch.arange(3) < torch.tensor([[3], [1], [0]])
+    _, past = layer(torch.randn(3, 2, DIM, dtype=torch.float64), None)
+    alone = isinstance(past, Tensor)
+    begun = [torch.randn_like(one).requires_grad_() for one in ([past] if alone else past)]
+
+    def run(inputs: Tensor, *begun: Tensor) -> tuple[Tensor, ...]:
+        outputs, end = layer(inputs, mask, begun[0] if alone else begun)
+        return (outputs[mask], end) if alone else (outputs[mask], *end)
+
+    assert torch.autograd.gradcheck(run, (torch.randn(3, 3, DIM, dtype=torch.float64, requires_grad=True), *begun))
 
 
 def test_single_precision_stays_near(layer, inputs):
