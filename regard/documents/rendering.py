@@ -120,11 +120,16 @@ def render_passage(passage: Passage, prediction: Prediction, style: Style) -> st
 
 def numeral_check(passage: Passage, prediction: Prediction) -> str:
     """Return a line on the numerals that the rendered translation lost or has in addition; "" where all is well."""
-    kept = [each.body for each in wanted_spans(passage, prediction) if each.numeral]
+    wanted = wanted_spans(passage, prediction)
+    kept = [each.body for each in wanted if each.numeral]
     if not kept and not any(map(str.isdigit, passage.text + prediction.text)):
         return ""
     found = _restored(passage, prediction)
-    return numeral_warning(passage.text, prediction.text if found is None else found.text, kept=kept)
+    written = prediction.text if found is None else found.text
+    for each in wanted:
+        if not each.numeral:  # the digits of an address are no numbers
+            written = written.replace(each.body, " ", 1)
+    return numeral_warning(passage.text, written, kept=kept)
 
 
 def _restored(passage: Passage, prediction: Prediction) -> RestoredText | None:

@@ -121,6 +121,12 @@ def test_a_kept_numeral_needs_no_warning():
     assert "'-5 °C'" in numeral_warning("It is", "5 °C", kept=["-5 °C"])
 
 
+def test_digits_of_an_address_are_no_numbers():
+    found = text_document("I have 3 dogs https://a.b/c?d=17", language="en")
+    (one,) = found.checked([Prediction(text, "Ich habe Hunde", 0.0) for text in found.texts])
+    assert one.warning == ""
+
+
 def test_a_term_of_a_glossary_comes_before_a_numeral():
     found = text_document("The COVID-19 has 3 signs", language="en")
     report = TermReport([TermUse("COVID-19", ["Corona"], [4, 12], [3, 9])])

@@ -44,13 +44,19 @@ class Keys:
         if self._file is None:
             return
         names = dict(self._given)
-        for line in self._file.read_text(encoding="utf-8-sig").splitlines():  # Windows begins it with a mark
+        for line in self._read(self._file).splitlines():
             key, _, name = line.strip().partition("\t")
             if (key := key.strip()) and not key.startswith("#"):
                 names.setdefault(self._digest(key), name.strip()[:MAX_NAME] or f"key {len(names) + 1}")
         if len(names) == len(self._given):
             raise ConfigError("--api-keys", f"there is no key in '{self._file}'", "one a line")
         self._names = names
+
+    def _read(self, file: Path) -> str:
+        try:
+            return file.read_text(encoding="utf-8-sig")  # Windows begins it with a mark
+        except UnicodeDecodeError as error:
+            raise ConfigError("--api-keys", f"'{file}' is not UTF-8", "a text file with one key a line") from error
 
     def _digest(self, key: str) -> bytes:
         return hmac.digest(self._salt, key.encode("utf-8", "surrogatepass"), "sha256")

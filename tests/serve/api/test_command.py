@@ -10,6 +10,7 @@ import pytest
 from small_runs import regard, unsaid
 
 from regard.cli import serve as module
+from regard.errors import ConfigError
 from regard.serve import server
 from regard.serve.security.keys import Keys
 from regard.serve.settings import MIB, Settings, read_prefix, read_size
@@ -158,6 +159,12 @@ def test_refusals(run, told, words, parts):
     done = regard("serve", *[str(run) if word == "RUN" else word for word in words])
     assert unsaid(done, *parts) == []
     assert told == []
+
+
+def test_keys_that_are_not_text_are_refused(tmp_path):
+    (tmp_path / "keys").write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match=r"--api-keys.*not UTF-8"):
+        Keys([], tmp_path / "keys")
 
 
 def test_a_folder_that_is_no_run(tmp_path, told):
