@@ -166,7 +166,7 @@ def empty_model(experiment: Experiment) -> Model:
             return MODELS.build(experiment.model, columns)
     except KeyError as error:
         problem = f"'{experiment.model.name}' needs the column {error}, and the task '{experiment.task.name}' has "
-        hint = f"model={experiment.task_class.model}, or another task"
+        hint = f"model={experiment.task_class.spec.model}, or another task"
         raise ConfigError("model", problem + ", ".join(columns), hint) from error
 
 
@@ -198,7 +198,7 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
     known = MODELS.settings(given.model.name)
     sized = {name: value for name, value in defaults["model"].items() if name in known}
     defaults["model"] = {"name": given.model.name, **sized}
-    defaults["training"]["metric"] = task.metric
+    defaults["training"]["metric"] = task.spec.metric
     if any(limit in settings.get("training", {}) for limit in LIMITS):
         for limit in LIMITS:
             defaults["training"].pop(limit, None)
@@ -262,7 +262,7 @@ def _with_model(settings: dict[str, Any]) -> dict[str, Any]:
         return settings  # as it is, or refused where it is read
     kind = task_class(name)
     defaults = task_defaults(kind, settings)
-    own = {"name": kind.model, **defaults.get("model", {})}
+    own = {"name": kind.spec.model, **defaults.get("model", {})}
     return {**name_parts(defaults, settings), "model": name_parts(own, model)}
 
 
@@ -270,7 +270,7 @@ def _impossible(experiment: Experiment, settings: Mapping[str, Any]) -> Iterator
     """What is right by itself and wrong together."""
     task, training = experiment.task_class, settings.get("training", {})
     try:
-        measure_of(task, training.get("metric", task.metric))
+        measure_of(task, training.get("metric", task.spec.metric))
     except ConfigError as error:
         yield from error.faults
     if "metrics" in settings.get("evaluation", {}):
@@ -300,9 +300,11 @@ def _check_model(experiment: Experiment, settings: Mapping[str, Any]) -> None:
     except RuntimeError:  # told where the model is built in earnest
         return
     task = experiment.task_class
-    if not isinstance(model, task.contract):
-        problem = f"'{experiment.model.name}' is no {task.contract.__name__}, which '{experiment.task.name}' asks for"
-        raise ConfigError("model", problem, f"model={task.model}, or another task")
+    if not isinstance(model, task.spec.contract):
+        problem = (
+            f"'{experiment.model.name}' is no {task.spec.contract.__name__}, which '{experiment.task.name}' asks for"
+        )
+        raise ConfigError("model", problem, f"model={task.spec.model}, or another task")
     if "max_source" in settings.get("decoding", {}) and (faults := [*too_long_sources(experiment, model.max_source)]):
         raise ConfigError.of(faults)
     _check_routes(experiment, model)

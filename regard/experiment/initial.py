@@ -75,10 +75,11 @@ def _settings(folder: Path) -> dict[str, Any]:
 
 def _of_another_task(before: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
     """What of a run's settings another task takes, as far as it has such settings."""
-    name, starts = named_task(said), task_class(named_task(before)).starts
+    name, starts = named_task(said), task_class(named_task(before)).spec.starts
     own = said.get("model", {})
     row = own.get("name") if isinstance(own, Mapping) else own
-    row = row or starts.get("rows", {}).get(task_class(name).model, task_class(name).model)
+    usual = task_class(name).spec.model
+    row = row or starts.get("rows", {}).get(usual, usual)
     known = MODELS.settings(row)
     wanted = (*PARTS_TAKEN, *starts.get("taken", {}).get(row, ()))
     taken = {key: before["model"][key] for key in wanted if key in known and key in before["model"]}

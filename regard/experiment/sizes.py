@@ -61,14 +61,14 @@ _OPEN = {"name", "dim", "dropout"}  # settings of a model that leave its network
 def task_defaults(task: type[Task], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the defaults of a task: those of its usual network where settings name no part of one, nor a start."""
     model = settings.get("model", {})
-    network = task.default_network.get("model", {})
+    network = task.spec.default_network.get("model", {})
     named = isinstance(model, Mapping) and any(
         name not in _OPEN and not _refines(network.get(name), value) for name, value in model.items()
     )
-    other = model if isinstance(model, str) else model.get("name", task.model)
-    if named or settings.get("init") or other != task.model:
-        return dict(task.defaults)
-    found: dict[str, Any] = lay(task.defaults, task.default_network)
+    other = model if isinstance(model, str) else model.get("name", task.spec.model)
+    if named or settings.get("init") or other != task.spec.model:
+        return dict(task.spec.defaults)
+    found: dict[str, Any] = lay(task.spec.defaults, task.spec.default_network)
     return found
 
 

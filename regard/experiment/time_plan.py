@@ -92,7 +92,7 @@ def may_be_planned(settings: Mapping[str, Any], experiment: Experiment) -> bool:
         & training.keys()
     )
     free = free and means_cpu(experiment.device)  # of a GPU nothing is measured
-    sized = "model" not in experiment.task_class.defaults  # by the table of sizes
+    sized = "model" not in experiment.task_class.spec.defaults  # by the table of sizes
     return timed and free and sized and model.keys() <= {"name"} and "text" not in settings and not experiment.init
 
 

@@ -22,9 +22,9 @@ def upgraded(settings: Mapping[str, Any]) -> dict[str, Any]:
         named = {column: data.pop(_old(part, column), None) for column in _OLD_COLUMNS}
         files = {column: file for column, file in named.items() if file is not None}
         data[part] = data.get(part) or files or None
-    known = MODELS.settings(row.model)
+    known = MODELS.settings(row.spec.model)
     kept = {name: value for name, value in model.items() if name in known}
-    return {**settings, "data": data, "model": {"name": row.model, **kept}, "format": 2}
+    return {**settings, "data": data, "model": {"name": row.spec.model, **kept}, "format": 2}
 
 
 def check_files(settings: Mapping[str, Any]) -> None:

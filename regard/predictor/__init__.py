@@ -89,7 +89,7 @@ def _with_others(model: Model, task: Task, settings: DecodingSettings, changes: 
     """The model itself, or one with those of the runs of the settings. Raises ConfigError where they do not fit."""
     if not settings.ensemble:
         return model
-    if task.contract is not Generator:
+    if task.spec.contract is not Generator:
         problem = "joins networks that write a text word by word in one pass, and this one does not"
         raise ConfigError(ENSEMBLE, problem, "leave it out")
     others = [_member(run, changes, task) for run in settings.ensemble]
@@ -113,7 +113,7 @@ def _member(run: Path, changes: Sequence[str], task: Task) -> Model:
 def _reranker(settings: RerankSettings, task: Task) -> Reranker:
     """Open the run that ranks anew. Raises ConfigError where it scores no translations, or the task writes none."""
     other = load(settings.run)
-    if task.translated is None or other.task.translated is None or other.task.contract is not Generator:
+    if task.spec.translated is None or other.task.spec.translated is None or other.task.spec.contract is not Generator:
         problem = f"'{settings.run}' is to score translations, and is no network that writes them"
         raise ConfigError("decoding.rerank.run", problem, "the run of a translator")
     return Reranker(other.score, settings.weight, settings.words, settings.n_best)

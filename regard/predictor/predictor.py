@@ -174,7 +174,9 @@ class Predictor(Explaining):
     @cached_property
     def term_phrases(self) -> TermPhrases:
         """What terms of a glossary are in the pieces of translations."""
-        target, source = (self.task.vocabularies.get(name) for name in (self.task.last, self.task.translated or ""))
+        target, source = (
+            self.task.vocabularies.get(name) for name in (self.task.last, self.task.spec.translated or "")
+        )
         return TermPhrases(cast(TextColumn, target), cast(TextColumn | None, source))
 
     def translate(

@@ -130,7 +130,7 @@ def translated_links(
 def _translator(run: Path, option: str) -> Predictor:
     """Raises ConfigError for a run that does something else."""
     predictor = load(run)
-    if predictor.task.translated is None:
+    if predictor.task.spec.translated is None:
         raise ConfigError(option, f"{run} does not translate", "the folder of a translator")
     return predictor
 

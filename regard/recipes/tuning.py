@@ -357,7 +357,7 @@ class _Pool:
 
 def dev_part(run: Run, lines: int) -> Examples:
     """At most so many dev examples. Raises ConfigError where there are none, or nothing is translated."""
-    if run.experiment.task_class.translated is None or not {"source", "target"} <= run.columns.keys():
+    if run.experiment.task_class.spec.translated is None or not {"source", "target"} <= run.columns.keys():
         raise ConfigError("task", "is no translation, so there is nothing to tune", "give the run of a translator")
     found = dev_examples(run.experiment, run.task(), lambda line: None)
     if not found:

@@ -263,7 +263,7 @@ def _things(task: Task, answers: Answers, predictions: Sequence[Prediction]) -> 
     return [
         Things(task.answer.items, _flat(given), _flat(correct)),
         Things("words", np.array([one for one, _ in words]), np.array([one for _, one in words], dtype=np.float64)),
-        Things(task.wording.examples, np.array(whole), np.array([*map(np.mean, correct)])),
+        Things(task.spec.wording.examples, np.array(whole), np.array([*map(np.mean, correct)])),
     ]
 
 

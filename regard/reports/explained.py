@@ -98,8 +98,8 @@ def _beside(
     methods: Sequence[Choice],
 ) -> dict[str, Sequence[Prediction]]:
     """The same answers as another run explains them, by its name. Raises ConfigError for one of another task."""
-    kinds = [(one.task.translated, *one.task.columns, one.languages) for one in (predictor, second)]
-    if kinds[0] != kinds[1] or second.task.translated is None:
+    kinds = [(one.task.spec.translated, *one.task.columns, one.languages) for one in (predictor, second)]
+    if kinds[0] != kinds[1] or second.task.spec.translated is None:
         raise ConfigError("--beside", f"{other} does not translate as {run} does", "a translator of the same languages")
     name = other.name if other.name != run.name else str(other)
     return {name: second.explained_beside(predictions, methods)}

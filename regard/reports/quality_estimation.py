@@ -68,7 +68,7 @@ def check_estimable(predictor: Predictor, dev: Examples, test: Examples | None) 
     Raises DataError without a test part to judge estimates by.
     """
     task = predictor.task
-    if task.translated is None:
+    if task.spec.translated is None:
         raise ConfigError("--quality", "is for models that translate", "leave it out")
     if test is None:
         raise DataError("data.test", "there is no test part to judge estimates of quality by", hint="leave it out")

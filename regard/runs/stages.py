@@ -223,6 +223,6 @@ def _validation(
 
 def _measures(experiment: Experiment, task: Task) -> list[Measure]:
     """The measures of each validation, with what steers; TER would take longer than all the rest."""
-    measures = [*task.likelihoods(), *(measure_of(task, key) for key in task.validates)]
+    measures = [*task.likelihoods(), *(measure_of(task, key) for key in task.spec.validates)]
     steering = measure_of(task, experiment.training.metric)
     return measures if steering.key in (one.key for one in measures) else [*measures, steering]

@@ -241,7 +241,7 @@ def training_batches(
             lines = ", ".join(map(str, checked.left_out[:LISTED])) + (" …" if len(checked.left_out) > LISTED else "")
             say(f"{len(checked.left_out):,} examples whose answer is not in the passage are left out (lines {lines})")
         if most is not None and (longer := corpus.report.too_long):
-            other = kind.wording.longer and f", or {kind.wording.longer.format(limit=most)}"
+            other = kind.spec.wording.longer and f", or {kind.spec.wording.longer.format(limit=most)}"
             raised = f"raise data.max_length, which is {most:,}{other}"
             say(f"{longer:,} of more than {most:,} pieces are left out; to learn from them {raised}")
         limits = experiment.training.batch_tokens, experiment.training.batch_sentences

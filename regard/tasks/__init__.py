@@ -17,8 +17,9 @@ from regard.tasks.pairs import PairsTask
 from regard.tasks.phrases import PhrasesTask
 from regard.tasks.question_answering import QuestionAnsweringTask
 from regard.tasks.reading import ReadingTask
+from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.tagging import TaggingTask
-from regard.tasks.task import Task, Wording
+from regard.tasks.task import Task
 from regard.tasks.translation import TranslationTask
 from regard.tasks.word_vectors import WordVectorsTask
 
@@ -49,5 +50,5 @@ def task_class(name: str) -> type[Task]:
     return cast(type[Task], TASKS[name])
 
 
-__all__ = ["TASKS", "Examples", "LanguageModelTask", "Measure", "Outcome", "Task", "TranslationTask", "Wording",
-           "task_class"]  # fmt: skip
+__all__ = ["TASKS", "Examples", "LanguageModelTask", "Measure", "Outcome", "Task", "TaskSpec", "TranslationTask",
+           "Wording", "task_class"]  # fmt: skip

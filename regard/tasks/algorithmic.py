@@ -1,7 +1,7 @@
 """Algorithmic tasks: rows of numbers → rows of numbers, as networks with a memory learn to compute them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import torch
 
@@ -17,7 +17,8 @@ from regard.models.number_model import GIVEN, WANTED, HeadTrace, NumberModel
 from regard.records import Batch, Sequences
 from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TokenRole, Tokens
 from regard.tasks.measures import LikelihoodMeasure, Measure
-from regard.tasks.task import Task, Wording
+from regard.tasks.spec import TaskSpec, Wording
+from regard.tasks.task import Task
 from regard.text.numbers import read_rows
 
 STEPS, SLOTS, MARKED = "steps", "slots", "read"  # steps and slots of a memory; what was read, with its mark
@@ -28,19 +29,21 @@ class AlgorithmicTask(Task):
     """Rows of numbers → rows of numbers, in text `0.31 1; -0.5 0`."""
 
     columns: ClassVar[Mapping[str, str]] = {GIVEN: "numbers", WANTED: "numbers"}
-    model = "sequence_regressor"
-    contract = NumberModel
-    metric = "within_tolerance"
-    validates = ("within_tolerance", "wrong_bits")
+    spec = TaskSpec(
+        "sequence_regressor",
+        "within_tolerance",
+        NumberModel,
+        validates=("within_tolerance", "wrong_bits"),
+        wording=Wording("sequences", "rows", "answer sequences"),
+        defaults={
+            "objective": {"name": "likelihood", "label_smoothing": 0.0},
+            "evaluation": {"metrics": ["within_tolerance", "wrong_bits"]},
+            "decoding": {"max_source": 100_000},
+            "model": {"dim": 100, "dropout": 0.0, "encoder": None},
+            "training": {"batch_sentences": 100, "batch_tokens": None},
+        },
+    )
     answer = NumbersAnswer()
-    wording = Wording("sequences", "rows", "answer sequences")
-    defaults: ClassVar[Mapping[str, Any]] = {
-        "objective": {"name": "likelihood", "label_smoothing": 0.0},
-        "evaluation": {"metrics": ["within_tolerance", "wrong_bits"]},
-        "decoding": {"max_source": 100_000},
-        "model": {"dim": 100, "dropout": 0.0, "encoder": None},
-        "training": {"batch_sentences": 100, "batch_tokens": None},
-    }
 
     def given(self, text: str) -> Mapping[str, str]:
         """Return the rows that a text stands for. Raises DataError for a text that is none."""

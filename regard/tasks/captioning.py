@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from math import isqrt
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from regard.answers.text import CaptionAnswer
 from regard.attention import recording
@@ -15,7 +15,8 @@ from regard.models import Generator, Model
 from regard.pieces import END
 from regard.records import Batch
 from regard.results import Explanation, Prediction, TextPrediction
-from regard.tasks.task import Ids, Task, Wording
+from regard.tasks.spec import TaskSpec, Wording
+from regard.tasks.task import Ids, Task
 from regard.tasks.text_predictions import rows_of, text_prediction
 
 
@@ -25,15 +26,14 @@ class CaptioningTask(Task):
     aliases = "image_captioning, 图像描述, 图像字幕"
 
     columns: ClassVar[Mapping[str, str]] = {"source": "numbers", "target": "text"}
-    model = "captioner"
-    metric = "exact_match"
-    validates = ("exact_match", "bleu")
+    spec = TaskSpec(
+        "captioner",
+        "exact_match",
+        validates=("exact_match", "bleu"),
+        wording=Wording("grids", "cells of the grid", "write captions"),
+        defaults={"evaluation": {"metrics": ["exact_match", "bleu"]}, "decoding": {"max_source": 100_000}},
+    )
     answer = CaptionAnswer()
-    wording = Wording("grids", "cells of the grid", "write captions")
-    defaults: ClassVar[Mapping[str, Any]] = {
-        "evaluation": {"metrics": ["exact_match", "bleu"]},
-        "decoding": {"max_source": 100_000},
-    }
 
     def __init__(self, columns: Columns) -> None:
         super().__init__(columns)

@@ -2,56 +2,57 @@
 
 import sys
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import Annotated, ClassVar, Literal, cast
 
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.data.columns import Columns, TextColumn
 from regard.records import LABEL, TEXT
 from regard.tasks.label_task import LabelTask
-from regard.tasks.task import Wording
+from regard.tasks.spec import Wording
 
 
 class ClassificationTask(LabelTask):
     """A text → one label. Of a long text `max_pieces` are read, in training as in use."""
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "text", LABEL: "label"}
-    model = "classifier"
-    default_of_files = True
-    wording = Wording(
-        "texts", "words of the text", "classify texts", longer="read a part of each: task.max_pieces={limit}"
+    spec = LabelTask.spec._replace(
+        wording=Wording(
+            "texts", "words of the text", "classify texts", longer="read a part of each: task.max_pieces={limit}"
+        ),
+        defaults={
+            **LabelTask.spec.defaults,
+            "text": {"tokenizer": {"name": "uncased_words", "size": 20_000}},
+            "model": {
+                "dim": 128,
+                "dropout": 0.5,
+                "encoder": {"name": "recurrent", "cell": "gru", "hidden_dim": 64, "bidirectional": True},
+                "pooling": "attention",
+            },
+            "training": {"learning_rate": 0.002, "patience": 6},
+        },
+        # a bag of words and pairs of words: docs/results/understanding.md has what it was measured against
+        default_network={
+            "model": {
+                "dim": 64,
+                "dropout": 0.3,
+                "position": None,
+                "embedder": {"name": "word_ngrams", "order": 2, "buckets": 50_000, "ngram_std": 0.0},
+                "encoder": "embeddings",
+                "pooling": "mean",
+            },
+            "training": {
+                "batch_tokens": None,
+                "batch_sentences": 64,
+                "learning_rate": 0.005,
+                "schedule": {"name": "inverse_sqrt", "warmup": 50},
+                "max_epochs": 20,
+                "keep_best": 3,  # half of what a run of so wide a table takes on disk
+                "average": 3,
+            },
+        },
     )
-    defaults: ClassVar[Mapping[str, Any]] = {
-        **LabelTask.defaults,
-        "text": {"tokenizer": {"name": "uncased_words", "size": 20_000}},
-        "model": {
-            "dim": 128,
-            "dropout": 0.5,
-            "encoder": {"name": "recurrent", "cell": "gru", "hidden_dim": 64, "bidirectional": True},
-            "pooling": "attention",
-        },
-        "training": {"learning_rate": 0.002, "patience": 6},
-    }
-    # a bag of words and pairs of words: docs/results/understanding.md has what it was measured against
-    default_network: ClassVar[Mapping[str, Any]] = {
-        "model": {
-            "dim": 64,
-            "dropout": 0.3,
-            "position": None,
-            "embedder": {"name": "word_ngrams", "order": 2, "buckets": 50_000, "ngram_std": 0.0},
-            "encoder": "embeddings",
-            "pooling": "mean",
-        },
-        "training": {
-            "batch_tokens": None,
-            "batch_sentences": 64,
-            "learning_rate": 0.005,
-            "schedule": {"name": "inverse_sqrt", "warmup": 50},
-            "max_epochs": 20,
-            "keep_best": 3,  # half of what a run of so wide a table takes on disk
-            "average": 3,
-        },
-    }
+    default_of_files = True
 
     def __init__(
         self,

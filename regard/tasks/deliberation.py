@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from regard.data import Corpus
 from regard.data.columns import Columns, TextColumn
@@ -27,8 +27,7 @@ class DeliberationTask(TranslationTask):
     """
 
     columns: ClassVar[Mapping[str, str]] = {SOURCE: "text", DOCUMENT: "sentences", TARGET: "text"}
-    model = "deliberation"
-    contract: ClassVar[Any] = Deliberation
+    spec = TranslationTask.spec._replace(model="deliberation", contract=Deliberation)
     weighed = (SOURCE, TARGET)
 
     def __init__(self, columns: Columns, *, window: WindowSize = 4) -> None:

@@ -1,7 +1,7 @@
 """Document vectors: which documents are near to a text, and the vector of a text that was never seen."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, ClassVar, cast
 
 import numpy as np
 import torch
@@ -26,8 +26,9 @@ from regard.models.document_vectors import DocumentVectors
 from regard.records import TEXT, Batch
 from regard.results import Explanation, Prediction, as_line
 from regard.tasks.examples import Examples, count_of
+from regard.tasks.spec import Wording
 from regard.tasks.split import LearntSplit
-from regard.tasks.task import Ids, Wording
+from regard.tasks.task import Ids
 from regard.tasks.word_vectors import FLOOR, NEIGHBOURS, WordVectorsTask, word_ids_of
 from regard.text.vector_table import VectorTable
 
@@ -42,20 +43,22 @@ class DocumentVectorsTask(WordVectorsTask):
     """
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "text", DOCUMENT_NUMBERS: "document"}
-    model = "pv_dbow"
-    contract: ClassVar[Any] = DocumentVectors
-    wording = Wording(
-        "documents",
-        "words of the document",
-        "find documents",
-        use="find documents that are near with: regard predict {run} < FILE, a line being a text",
+    spec = WordVectorsTask.spec._replace(
+        model="pv_dbow",
+        contract=DocumentVectors,
+        wording=Wording(
+            "documents",
+            "words of the document",
+            "find documents",
+            use="find documents that are near with: regard predict {run} < FILE, a line being a text",
+        ),
+        defaults={
+            **WordVectorsTask.spec.defaults,
+            "training": {**WordVectorsTask.spec.defaults["training"], "learning_rate": 0.02},
+            "decoding": {"max_source": 100_000},
+        },
     )
     split = LearntSplit()
-    defaults: ClassVar[Mapping[str, Any]] = {
-        **WordVectorsTask.defaults,
-        "training": {**WordVectorsTask.defaults["training"], "learning_rate": 0.02},
-        "decoding": {"max_source": 100_000},
-    }
 
     def __init__(
         self,

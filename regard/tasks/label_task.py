@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import cast
 
 import numpy as np
 from torch import Tensor
@@ -20,6 +20,7 @@ from regard.models import LabelModel, Model
 from regard.pieces import END, SPECIALS, UNK
 from regard.records import Batch
 from regard.results import ColumnLink, Explanation, Prediction, TokenRole, Tokens, as_line
+from regard.tasks.spec import TaskSpec
 from regard.tasks.task import Task
 from regard.tasks.text_predictions import rows_of
 
@@ -30,14 +31,17 @@ UNREAD = "the model knows no word of the {name}, so the label rests on none"
 class LabelTask(Task, ABC):
     """Texts, one in each column but the last → the label in the last one."""
 
-    contract: ClassVar[Any] = LabelModel
-    metric = "accuracy"
-    validates = ("accuracy",)
+    spec = TaskSpec(
+        "classifier",
+        "accuracy",
+        LabelModel,
+        validates=("accuracy",),
+        defaults={
+            "objective": {"name": "likelihood", "label_smoothing": 0.0},
+            "evaluation": {"metrics": ["accuracy", "f1"]},
+        },
+    )
     answer = LabelAnswer()
-    defaults: ClassVar[Mapping[str, Any]] = {
-        "objective": {"name": "likelihood", "label_smoothing": 0.0},
-        "evaluation": {"metrics": ["accuracy", "f1"]},
-    }
 
     @classmethod
     def layout(cls, path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:

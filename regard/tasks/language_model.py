@@ -1,7 +1,7 @@
 """Language models: how likely a text is, and how it goes on."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, ClassVar, cast
 
 import numpy as np
 import torch
@@ -32,8 +32,9 @@ from regard.registry import Choice
 from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, TokenRole, Tokens, WordRelevance
 from regard.tasks.examples import Examples
 from regard.tasks.measures import LikelihoodMeasure, Measure
+from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.split import TextSplit
-from regard.tasks.task import Ids, Task, Wording
+from regard.tasks.task import Ids, Task
 from regard.tasks.text_predictions import text_prediction
 from regard.text.clean import clean
 
@@ -48,22 +49,24 @@ class LanguageModelTask(Task):
     """
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "text"}
-    model = "language_model"
-    answer = ContinuationAnswer()
-    metric = "perplexity"
-    wording = Wording(
-        "lines",
-        "words of the line",
-        "read lines",
-        use="write on with: regard predict {run} < FILE, a line being how a text begins",
-        longer="read all lines as one text: task.window={limit}",
+    spec = TaskSpec(
+        "language_model",
+        "perplexity",
+        wording=Wording(
+            "lines",
+            "words of the line",
+            "read lines",
+            use="write on with: regard predict {run} < FILE, a line being how a text begins",
+            longer="read all lines as one text: task.window={limit}",
+        ),
+        defaults={
+            "objective": {"name": "likelihood", "label_smoothing": 0.0},
+            "decoding": {"search": {"name": "sampling", "max_extra": 100}},
+        },
+        starts={"rows": {"classifier": "causal_classifier"}},
     )
+    answer = ContinuationAnswer()
     split = TextSplit()
-    defaults: ClassVar[Mapping[str, Any]] = {
-        "objective": {"name": "likelihood", "label_smoothing": 0.0},
-        "decoding": {"search": {"name": "sampling", "max_extra": 100}},
-    }
-    starts: ClassVar[Mapping[str, Mapping[str, Any]]] = {"rows": {"classifier": "causal_classifier"}}
 
     def __init__(
         self,

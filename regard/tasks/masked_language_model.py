@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, ClassVar, cast
 
 import numpy as np
 import torch
@@ -39,8 +39,9 @@ from regard.results import (
 )
 from regard.tasks.examples import Examples
 from regard.tasks.measures import Measure
+from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.split import LastLinesSplit
-from regard.tasks.task import Ids, Task, Wording
+from regard.tasks.task import Ids, Task
 from regard.tasks.text_predictions import rows_of, text_prediction
 from regard.text.words import stands_alone
 
@@ -77,25 +78,28 @@ class MaskedLanguageModelTask(Task):
     """A text, line by line, in which some pieces are masked: they are learnt from, and filled in when it is used."""
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "masked_text"}
-    model = "masked_language_model"
-    contract = MaskedLanguageModel
+    spec = TaskSpec(
+        "masked_language_model",
+        "perplexity",
+        MaskedLanguageModel,
+        wording=Wording(
+            "lines", "words of the line", "fill masks", USE, "read their beginnings: task.max_pieces={limit}"
+        ),
+        defaults={
+            "model": {"position": "learned", "encoder": {"feedforward": "gelu"}, "dropout": 0.1},
+            "objective": {"name": "likelihood", "label_smoothing": 0.0},
+        },
+        starts={
+            "task": {"begins": True},
+            "training": {"learning_rate": 5e-4},
+            "rows": {"pair_classifier": "pair_encoder"},
+            "classifier": {"pooling": "first"},
+            "tagger": {"pool_pieces": "after"},
+            "reader": {"fusion": "separate"},
+        },
+    )
     answer = FillingAnswer()
-    metric = "perplexity"
-    wording = Wording("lines", "words of the line", "fill masks", USE, "read their beginnings: task.max_pieces={limit}")
     split = LastLinesSplit()
-    defaults: ClassVar[Mapping[str, Any]] = {
-        "model": {"position": "learned", "encoder": {"feedforward": "gelu"}, "dropout": 0.1},
-        "objective": {"name": "likelihood", "label_smoothing": 0.0},
-    }
-
-    starts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "task": {"begins": True},
-        "training": {"learning_rate": 5e-4},
-        "rows": {"pair_classifier": "pair_encoder"},
-        "classifier": {"pooling": "first"},
-        "tagger": {"pool_pieces": "after"},
-        "reader": {"fusion": "separate"},
-    }
 
     def __init__(
         self,

@@ -21,7 +21,8 @@ from regard.records import FIRST, LABEL, SECOND, Batch
 from regard.tasks.examples import Examples
 from regard.tasks.label_task import LabelTask
 from regard.tasks.masked_language_model import FIXED, MaskedLanguageModelTask
-from regard.tasks.task import Ids, Wording
+from regard.tasks.spec import Wording
+from regard.tasks.task import Ids
 
 PARTS = ("train", "dev", "test")
 
@@ -48,15 +49,17 @@ class NextSentenceTask(LabelTask):
     aliases = "nsp, next_sentence_prediction, 下一句预测"
 
     columns: ClassVar[Mapping[str, str]] = {FIRST: "masked_text", SECOND: "masked_text", LABEL: "label"}
-    model = "next_sentence"
-    contract: ClassVar[Any] = NextSentenceModel
-    wording = Wording("pairs", "words of the first sentence", "judge pairs")
-    starts: ClassVar[Mapping[str, Mapping[str, Any]]] = MaskedLanguageModelTask.starts
-    defaults: ClassVar[Mapping[str, Any]] = {
-        **LabelTask.defaults,
-        "text": {"shared": True},
-        "model": {"position": "learned", "encoder": {"feedforward": "gelu"}, "dropout": 0.1},
-    }
+    spec = LabelTask.spec._replace(
+        model="next_sentence",
+        contract=NextSentenceModel,
+        wording=Wording("pairs", "words of the first sentence", "judge pairs"),
+        starts=MaskedLanguageModelTask.spec.starts,
+        defaults={
+            **LabelTask.spec.defaults,
+            "text": {"shared": True},
+            "model": {"position": "learned", "encoder": {"feedforward": "gelu"}, "dropout": 0.1},
+        },
+    )
 
     def __init__(
         self,

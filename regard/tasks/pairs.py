@@ -1,32 +1,34 @@
 """Pairs: one label of a closed set for two texts, as whether the one follows from the other."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from regard.errors import DataError
 from regard.records import FIRST, LABEL, SECOND
 from regard.tasks.label_task import LabelTask
-from regard.tasks.task import Wording
+from regard.tasks.spec import Wording
 
 
 class PairsTask(LabelTask):
     """Two texts → one label. To predict they stand on a line, a tab between them."""
 
     columns: ClassVar[Mapping[str, str]] = {FIRST: "text", SECOND: "text", LABEL: "label"}
-    model = "pair_classifier"
-    wording = Wording("pairs", "words of the first text", "classify pairs")
-    defaults: ClassVar[Mapping[str, Any]] = {
-        **LabelTask.defaults,
-        "text": {"shared": True, "tokenizer": {"name": "words", "size": 20_000}},
-        "model": {
-            "dim": 200,
-            "dropout": 0.2,
-            "embedder": {"name": "words", "scale": False},
-            "encoder": {"name": "recurrent", "cell": "lstm", "hidden_dim": 100, "bidirectional": True},
-            "comparison": {"name": "siamese", "pooling": "max"},
+    spec = LabelTask.spec._replace(
+        model="pair_classifier",
+        wording=Wording("pairs", "words of the first text", "classify pairs"),
+        defaults={
+            **LabelTask.spec.defaults,
+            "text": {"shared": True, "tokenizer": {"name": "words", "size": 20_000}},
+            "model": {
+                "dim": 200,
+                "dropout": 0.2,
+                "embedder": {"name": "words", "scale": False},
+                "encoder": {"name": "recurrent", "cell": "lstm", "hidden_dim": 100, "bidirectional": True},
+                "comparison": {"name": "siamese", "pooling": "max"},
+            },
+            "training": {"learning_rate": 0.002, "patience": 6},
         },
-        "training": {"learning_rate": 0.002, "patience": 6},
-    }
+    )
 
     def given(self, text: str) -> Mapping[str, str]:
         """Return both texts of a line. Raises DataError where one is empty: it has nothing to be compared with."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import Annotated, Literal, cast
 
 import torch
 
@@ -74,12 +74,14 @@ class PhraseEngine:
 class PhrasesTask(TranslationTask):
     """A text in one language → the same in another, by phrases."""
 
-    model = "phrase_based"
-    contract: ClassVar[Any] = PhraseBased
-    defaults: ClassVar[dict[str, Any]] = {
-        "objective": "counted",
-        "text": {"tokenizer": {"name": "words", "size": 500_000}, "shared": True},
-    }
+    spec = TranslationTask.spec._replace(
+        model="phrase_based",
+        contract=PhraseBased,
+        defaults={
+            "objective": "counted",
+            "text": {"tokenizer": {"name": "words", "size": 500_000}, "shared": True},
+        },
+    )
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from regard.models.memory_network import MemoryNetwork
 from regard.records import ANSWER, PASSAGE, QUESTION, Batch
 from regard.results import ColumnLink, Explanation, Tokens
 from regard.tasks.label_task import LabelTask
-from regard.tasks.task import Wording
+from regard.tasks.spec import Wording
 from regard.tasks.text_predictions import rows_of
 
 HOPS = "hops"
@@ -22,15 +22,17 @@ class QuestionAnsweringTask(LabelTask):
     """A story and a question → one answer of those that training has seen."""
 
     columns: ClassVar[Mapping[str, str]] = {PASSAGE: "text", QUESTION: "text", ANSWER: "label"}
-    model = "memory_network"
-    contract = MemoryNetwork
-    wording = Wording("questions", "words of the story", "answer questions")
-    defaults: ClassVar[Mapping[str, Any]] = {
-        **LabelTask.defaults,
-        "text": {"tokenizer": {"name": "words"}, "shared": True},
-        "model": {"dim": 20, "attention": {"score": "dot", "num_heads": 1}},
-        "training": {"clip_norm": 40.0},
-    }
+    spec = LabelTask.spec._replace(
+        model="memory_network",
+        contract=MemoryNetwork,
+        wording=Wording("questions", "words of the story", "answer questions"),
+        defaults={
+            **LabelTask.spec.defaults,
+            "text": {"tokenizer": {"name": "words"}, "shared": True},
+            "model": {"dim": 20, "attention": {"score": "dot", "num_heads": 1}},
+            "training": {"clip_norm": 40.0},
+        },
+    )
 
     def explain(self, model: Any, batch: Batch) -> list[Explanation]:
         """Return where each hop looked: a row of `weights` for a hop, a column for a sentence in memory."""

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import torch
 from torch import Tensor
@@ -21,7 +21,8 @@ from regard.models.reader import SpanReader
 from regard.pieces import END
 from regard.records import ANSWER, PASSAGE, QUESTION, Batch
 from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TokenRole, Tokens, as_line
-from regard.tasks.task import Task, Wording
+from regard.tasks.spec import TaskSpec, Wording
+from regard.tasks.task import Task
 from regard.tasks.text_predictions import rows_of
 
 
@@ -33,24 +34,26 @@ class ReadingTask(Task):
     """
 
     columns: ClassVar[Mapping[str, str]] = {PASSAGE: "text", QUESTION: "text", ANSWER: "text"}
-    model = "reader"
-    contract = SpanReader
-    metric = "exact_match"
-    validates = ("exact_match",)
+    spec = TaskSpec(
+        "reader",
+        "exact_match",
+        SpanReader,
+        validates=("exact_match",),
+        wording=Wording("questions", "words of the passage", "answer questions"),
+        defaults={
+            "text": {"tokenizer": {"name": "words"}, "shared": True},
+            "model": {
+                "dim": 128,
+                "position": None,
+                "encoder": {"name": "recurrent", "cell": "gru", "hidden_dim": 64},
+                "attention": {"score": "relu_dot", "num_heads": 1},
+            },
+            "objective": {"name": "likelihood", "label_smoothing": 0.0},
+            "evaluation": {"metrics": ["exact_match", "word_f1"]},
+        },
+    )
     answer = SpanAnswer()
     default_of_files = True
-    wording = Wording("questions", "words of the passage", "answer questions")
-    defaults: ClassVar[Mapping[str, Any]] = {
-        "text": {"tokenizer": {"name": "words"}, "shared": True},
-        "model": {
-            "dim": 128,
-            "position": None,
-            "encoder": {"name": "recurrent", "cell": "gru", "hidden_dim": 64},
-            "attention": {"score": "relu_dot", "num_heads": 1},
-        },
-        "objective": {"name": "likelihood", "label_smoothing": 0.0},
-        "evaluation": {"metrics": ["exact_match", "word_f1"]},
-    }
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """Return the likeliest answer to each question, and its place: that with the largest sum over its places.

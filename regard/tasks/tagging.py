@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from regard.answers.tags import TagsAnswer, TagsPrediction
 from regard.attention import recording
@@ -29,26 +29,29 @@ from regard.results import (
     Tokens,
     WordRelevance,
 )
-from regard.tasks.task import Task, Wording
+from regard.tasks.spec import TaskSpec, Wording
+from regard.tasks.task import Task
 
 
 class TaggingTask(Task):
     """Words, parted by spaces → a label for each."""
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "words", TAGS: "labels"}
-    model = "tagger"
-    contract = Tagger
-    metric = "tag_accuracy"
-    validates = ("tag_accuracy",)
+    spec = TaskSpec(
+        "tagger",
+        "tag_accuracy",
+        Tagger,
+        validates=("tag_accuracy",),
+        wording=Wording("sentences", "words of the sentence", "tag sentences"),
+        defaults={
+            "model": {"position": None, "encoder": {"name": "recurrent", "cell": "lstm", "hidden_dim": 128}},
+            "objective": {"name": "likelihood", "label_smoothing": 0.0},
+            "training": {"learning_rate": 2e-3},
+            "evaluation": {"metrics": ["tag_accuracy"]},
+        },
+    )
     answer = TagsAnswer()
     default_of_files = True
-    wording = Wording("sentences", "words of the sentence", "tag sentences")
-    defaults: ClassVar[Mapping[str, Any]] = {
-        "model": {"position": None, "encoder": {"name": "recurrent", "cell": "lstm", "hidden_dim": 128}},
-        "objective": {"name": "likelihood", "label_smoothing": 0.0},
-        "training": {"learning_rate": 2e-3},
-        "evaluation": {"metrics": ["tag_accuracy"]},
-    }
 
     @classmethod
     def layout(cls, path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:

@@ -4,7 +4,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import torch
@@ -32,19 +32,10 @@ from regard.registry import Choice
 from regard.results import AttentionMap, Explanation, Prediction, TokenRole, Tokens, WordRelevance
 from regard.tasks.examples import Examples, as_rows, count_of
 from regard.tasks.measures import LikelihoodMeasure, Measure, TextMeasure
+from regard.tasks.spec import TaskSpec
 from regard.tasks.split import ScatteredSplit
 
 Ids = Mapping[str, Sequence[int]]  # of one example, by column
-
-
-class Wording(NamedTuple):
-    """What tables call the examples of a task."""
-
-    examples: str = "examples"
-    length: str = "words of the text"  # what a table by length goes by
-    speed: str = "answer examples"  # of a finished model, without the unit of time
-    use: str = "predict with: regard predict {run} < FILE{line}"  # of a finished model: the command
-    longer: str = ""  # how else examples above data.max_length, `limit`, can be learnt from
 
 
 class Task(ABC):
@@ -54,22 +45,11 @@ class Task(ABC):
     """
 
     columns: ClassVar[Mapping[str, str]]  # name → row of COLUMNS
-    model: ClassVar[str]  # row of MODELS unless the config names another
-    contract: ClassVar[Any] = Generator  # the class that its model must be of
-    metric: ClassVar[str]  # key of the measure that steers early stopping unless the config says otherwise
-    validates: ClassVar[tuple[str, ...]] = ()  # keys of metrics told at each validation
-    defaults: ClassVar[Mapping[str, Any]] = {}  # settings, as a file says them, where others than usual are wise
-    # settings laid over `defaults` while no part of the network is named: what learns most in little time
-    default_network: ClassVar[Mapping[str, Any]] = {}
-    # settings of runs of other tasks that start from its model: of their "task", their "training", and their models by
-    # row; "rows" names models that stand in for others, "taken" by row further settings of a model that they take over
-    starts: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    spec: ClassVar[TaskSpec]
     answer: ClassVar[Answer[Any]] = TextAnswer()
     default_of_files: ClassVar[bool] = False  # the task of files that hold its form of answers, where none is named
     weighed: ClassVar[tuple[str, ...]] = ()  # columns whose words relevance is told of, where it is not of all
     read_together: int = 1  # sentences of a text that an answer to one of them depends on
-    translated: ClassVar[str | None] = None  # the column of texts in one language whose answers are in another
-    wording: ClassVar[Wording] = Wording()
     split: ClassVar[ScatteredSplit] = ScatteredSplit()
 
     def __init__(self, columns: Columns) -> None:
@@ -131,7 +111,7 @@ class Task(ABC):
 
     def check_terms(self, option: str = "glossary") -> None:
         """Raise ConfigError where answers cannot be made to hold given words; `option` is what asks for that."""
-        if self.translated is None:
+        if self.spec.translated is None:
             raise ConfigError(option, "is for models that translate", "leave it out")
 
     # examples → batches
@@ -323,7 +303,7 @@ def measure_of(task: type[Task] | Task, key: str) -> Measure:
     measure = known[key]
     if measure.higher_is_better is None:
         problem = f"'{key}' cannot choose: neither more nor less of it is better"
-        raise ConfigError("training.metric", problem, task.metric)
+        raise ConfigError("training.metric", problem, task.spec.metric)
     return measure
 
 
@@ -331,7 +311,7 @@ def usage_of(task: type[Task], run: str) -> str:
     """Return what is done with a trained model, and by which command; `run` is its folder."""
     given = [*task.columns][:-1]
     several = f", a line being {', a tab, '.join(given)}" if len(given) > 1 else ""
-    return task.wording.use.format(run=run, line=several)
+    return task.spec.wording.use.format(run=run, line=several)
 
 
 def ends(columns: Iterable[str]) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from regard.attention import recording
 from regard.data.columns import TextColumn, of_language
@@ -17,7 +17,8 @@ from regard.models.model import WrittenColumn
 from regard.pieces import END
 from regard.records import PAD, Batch
 from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, TokenRole, Tokens, WordRelevance
-from regard.tasks.task import Ids, Task, Wording
+from regard.tasks.spec import TaskSpec, Wording
+from regard.tasks.task import Ids, Task
 from regard.tasks.text_predictions import (
     COPIED,
     loop_of,
@@ -33,13 +34,15 @@ class TranslationTask(Task):
     """A text in one language → the same in another."""
 
     columns: ClassVar[Mapping[str, str]] = {"source": "text", "target": "text"}
-    model = "translator"
-    metric = "bleu"
-    validates = ("bleu", "chrf")
-    translated = "source"
-    starts: ClassVar[Mapping[str, Any]] = {"taken": {"deliberation": ("attention", "head", "tied")}}
-    wording = Wording(
-        "sentences", "words of the source", "decode sentences", use="translate with: regard translate {run} < FILE"
+    spec = TaskSpec(
+        "translator",
+        "bleu",
+        validates=("bleu", "chrf"),
+        starts={"taken": {"deliberation": ("attention", "head", "tied")}},
+        translated="source",
+        wording=Wording(
+            "sentences", "words of the source", "decode sentences", use="translate with: regard translate {run} < FILE"
+        ),
     )
 
     @property

@@ -27,7 +27,8 @@ from regard.registry import Choice
 from regard.results import Explanation, Prediction, TextPrediction
 from regard.tasks.examples import Examples, count_of
 from regard.tasks.measures import LikelihoodMeasure, Measure
-from regard.tasks.task import Task, Wording
+from regard.tasks.spec import TaskSpec, Wording
+from regard.tasks.task import Task
 from regard.tasks.text_predictions import rows_of
 from regard.text.vector_table import VectorTable
 
@@ -45,28 +46,30 @@ class WordVectorsTask(Task):
     """
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "text"}
-    model = "skip_gram"
-    contract: ClassVar[Any] = WordVectors
-    metric = "loss"
-    answer = NeighboursAnswer()
-    wording = Wording(
-        "lines",
-        "words of the line",
-        "find neighbours",
-        use="find words that are near with: regard embeddings {run} nearest WORD",
-    )
-    defaults: ClassVar[Mapping[str, Any]] = {
-        "objective": {"name": "likelihood", "label_smoothing": 0.0},
-        "text": {"tokenizer": {"name": "uncased_words", "min_count": 5, "signs": False}},
-        "training": {
-            "optimizer": "lazy_adam",
-            "learning_rate": 0.005,
-            "schedule": {"name": "inverse_sqrt", "warmup": 100},
-            "batch_tokens": 8192,
-            "clip_norm": 0.0,
-            "average": 1,
+    spec = TaskSpec(
+        "skip_gram",
+        "loss",
+        WordVectors,
+        wording=Wording(
+            "lines",
+            "words of the line",
+            "find neighbours",
+            use="find words that are near with: regard embeddings {run} nearest WORD",
+        ),
+        defaults={
+            "objective": {"name": "likelihood", "label_smoothing": 0.0},
+            "text": {"tokenizer": {"name": "uncased_words", "min_count": 5, "signs": False}},
+            "training": {
+                "optimizer": "lazy_adam",
+                "learning_rate": 0.005,
+                "schedule": {"name": "inverse_sqrt", "warmup": 100},
+                "batch_tokens": 8192,
+                "clip_norm": 0.0,
+                "average": 1,
+            },
         },
-    }
+    )
+    answer = NeighboursAnswer()
 
     def __init__(
         self,

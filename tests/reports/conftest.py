@@ -52,7 +52,7 @@ def result(judge: Judge, name: str, seed: int, lines: list[str], **known: object
 def judge() -> Judge:
     pairs = {"source": texts(120, 1), "target": texts(120, 2)}
     choices = (Choice("bleu"), Choice("exact_match"))
-    return Judge(pairs, TranslationTask.measures(choices), choices, "bleu", None, TranslationTask.wording)
+    return Judge(pairs, TranslationTask.measures(choices), choices, "bleu", None, TranslationTask.spec.wording)
 
 
 @pytest.fixture

@@ -73,12 +73,12 @@ class Judge(NamedTuple):
         """
         first = contenders[0].experiment
         task = first.task_class
-        if gold is not None and task.translated is None:
+        if gold is not None and task.spec.translated is None:
             raise ConfigError("--gold", "is for translators", "leave it out")
         choices = first.evaluation.metrics or (Choice("bleu"),)
         for measure in task.measures(choices):
             measure.check(test)
-        return cls(test, task.measures(choices), choices, _curve_metric(contenders), gold, task.wording, folds)
+        return cls(test, task.measures(choices), choices, _curve_metric(contenders), gold, task.spec.wording, folds)
 
     def of_run(self, run: PlannedRun) -> "Judge":
         """Return the judge of a run: of its own fold, where there are folds."""
@@ -195,7 +195,7 @@ def _key(run: PlannedRun, judge: Judge) -> str:
 def _curve_metric(contenders: Sequence[Contender]) -> str:
     """The metric that chooses the best checkpoint of all; where they differ, the task's, which is in every log."""
     metrics = {one.experiment.training.metric for one in contenders}
-    return metrics.pop() if len(metrics) == 1 else contenders[0].experiment.task_class.metric
+    return metrics.pop() if len(metrics) == 1 else contenders[0].experiment.task_class.spec.metric
 
 
 # Speeds and curves, by the log of a training

@@ -36,7 +36,7 @@ def card_of(predictor: Predictor) -> dict[str, Any]:
     model, task = experiment.model.settings, predictor.task
     parts = {name: model[name] for name in ("encoder", "decoder", "pooling") if model.get(name)}
     attention = model.get("attention")
-    translated = task.translated
+    translated = task.spec.translated
     source, target = (None, None) if translated is None else experiment.data.language_pair()
     return {
         "task": experiment.task.name,
@@ -137,5 +137,5 @@ def _scores(run: Run, task: Task, route: str) -> dict[str, float]:
     except (OSError, ValueError):  # gone, or damaged
         return {}
     found: dict[str, Any] = next((one for one in reversed(told) if one.get("update") == update), {})
-    own = {name: found.get(f"{name}-{route}", found.get(name)) for name in task.validates}
+    own = {name: found.get(f"{name}-{route}", found.get(name)) for name in task.spec.validates}
     return {name: round(value, 1) for name, value in own.items() if value is not None}

@@ -1,0 +1,33 @@
+"""Statements of a task about itself: its model, metric, settings and words, where a config names no others."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from regard.models import Generator
+
+
+class Wording(NamedTuple):
+    """What tables call the examples of a task."""
+
+    examples: str = "examples"
+    length: str = "words of the text"  # what a table by length goes by
+    speed: str = "answer examples"  # of a finished model, without the unit of time
+    use: str = "predict with: regard predict {run} < FILE{line}"  # of a finished model: the command
+    longer: str = ""  # how else examples above data.max_length, `limit`, can be learnt from
+
+
+class TaskSpec(NamedTuple):
+    """Model, metric, settings and words of a task; one made from another's is its `_replace`."""
+
+    model: str  # row of MODELS unless the config names another
+    metric: str  # key of the measure that steers early stopping unless the config says otherwise
+    contract: Any = Generator  # the class that its model must be of
+    validates: tuple[str, ...] = ()  # keys of metrics told at each validation
+    defaults: Mapping[str, Any] = {}  # settings, as a file says them, where others than usual are wise
+    # settings laid over `defaults` while no part of the network is named: what learns most in little time
+    default_network: Mapping[str, Any] = {}
+    # settings of runs of other tasks that start from its model: of their "task", their "training", and their models by
+    # row; "rows" names models that stand in for others, "taken" by row further settings of a model that they take over
+    starts: Mapping[str, Mapping[str, Any]] = {}
+    translated: str | None = None  # the column of texts in one language whose answers are in another
+    wording: Wording = Wording()
