@@ -28,7 +28,6 @@ class LabelPrediction(Prediction):
         return self.probabilities
 
     def item_probabilities(self) -> list[float]:
-        """That of the label."""
         return [self.probabilities[self.text]] if self.text in self.probabilities else []
 
     def details(self) -> dict[str, Any]:
@@ -46,7 +45,6 @@ class LabelAnswer(Answer[LabelPrediction]):
     closed_set = counts_given = shows_given = True
 
     def choices(self, prediction: LabelPrediction) -> list[list[float]]:
-        """Return the probabilities of all labels, by their names."""
         found = prediction.label_probabilities()
         return [[found[name] for name in sorted(found)]] if found else []
 
@@ -59,7 +57,6 @@ class LabelAnswer(Answer[LabelPrediction]):
         return replace(prediction, probabilities=again, confidences=[sure], score=score)
 
     def correct_items(self, prediction: LabelPrediction, right: str, column: "TextColumn") -> list[bool]:
-        """Return whether the label is right."""
         return [prediction.text == right.strip()]
 
     def right_choices(self, prediction: LabelPrediction, right: str, column: "TextColumn") -> list[int]:
@@ -68,7 +65,6 @@ class LabelAnswer(Answer[LabelPrediction]):
         return [names.index(right.strip())] if right.strip() in names else []
 
     def confusion(self, answers: Sequence[str], references: Sequence[str]) -> Confusion | None:
-        """Return which labels are taken for which."""
         return confusion_of(answers, references) if answers else None
 
     def lines(self, prediction: LabelPrediction) -> "Iterator[RenderableType]":

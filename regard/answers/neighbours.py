@@ -15,7 +15,6 @@ class NearestPrediction(Prediction):
     vector: list[float] = field(default_factory=list, kw_only=True)  # of the text
 
     def details(self) -> dict[str, Any]:
-        """The names with their cosines, and the vector."""
         near = [{"name": name, "cosine": cosine} for name, cosine in self.nearest]
         return {**super().details(), "nearest": near, "vector": list(self.vector)}
 

@@ -15,7 +15,6 @@ class NumbersPrediction(Prediction):
     numbers: list[list[float]] = field(default_factory=list, kw_only=True)
 
     def details(self) -> dict[str, Any]:
-        """The numbers themselves."""
         return {**super().details(), "numbers": [list(row) for row in self.numbers]}
 
 

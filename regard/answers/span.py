@@ -45,11 +45,9 @@ class SpanAnswer(Answer[SpanPrediction]):
         return ["exact_match", *super().metrics()]
 
     def can_show(self, column: "Column") -> bool:
-        """Return whether a column keeps all of a text."""
         return column.lossless
 
     def correct_items(self, prediction: SpanPrediction, right: str, column: "TextColumn") -> list[bool]:
-        """Return whether the stretch is one of the answers, word by word."""
         return [column.encode(prediction.text) in map(column.encode, right.split(BETWEEN_ANSWERS))]
 
     def lines(self, prediction: SpanPrediction) -> "Iterator[RenderableType]":

@@ -28,7 +28,6 @@ class TagsPrediction(Prediction):
         return " ".join(f"{word}/{tag}" for word, tag in zip(words, self.tags, strict=True))
 
     def item_probabilities(self) -> list[float]:
-        """Return the probabilities of the tags."""
         return self.probabilities
 
     @property
@@ -60,16 +59,13 @@ class TagsAnswer(Answer[TagsPrediction]):
         return column.keeps_words
 
     def recalibrated(self, prediction: TagsPrediction, probabilities: Sequence[Sequence[float]]) -> TagsPrediction:
-        """Return a prediction with other probabilities of its tags."""
         found = [one[0] for one in probabilities]
         return replace(prediction, probabilities=found, confidences=found)
 
     def correct_items(self, prediction: TagsPrediction, right: str, column: "TextColumn") -> list[bool]:
-        """Compare tag by tag."""
         return [one == other for one, other in zip(prediction.tags, right.split(), strict=True)]
 
     def confusion(self, answers: Sequence[str], references: Sequence[str]) -> Confusion | None:
-        """Return which tags, or types of spans, are taken for which."""
         return tag_confusion(answers, references) if answers else None
 
     def lines(self, prediction: TagsPrediction) -> "Iterator[RenderableType]":

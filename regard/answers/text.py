@@ -19,7 +19,6 @@ class WrittenAnswer(Answer[TextPrediction], ABC):
     written = True
 
     def can_show(self, column: "Column") -> bool:
-        """Return whether a column keeps all of a text."""
         return column.lossless
 
 
@@ -52,7 +51,6 @@ class ContinuationAnswer(WrittenAnswer):
     name = "continuation"
 
     def metrics(self) -> list[str]:
-        """Return none."""
         return []
 
 

@@ -46,7 +46,6 @@ class AlgorithmicTask(Task):
     answer = NumbersAnswer()
 
     def given(self, text: str) -> Mapping[str, str]:
-        """Return the rows that a text stands for. Raises DataError for a text that is none."""
         example = super().given(text)
         self.check(example)
         return example
@@ -61,7 +60,6 @@ class AlgorithmicTask(Task):
         return [LikelihoodMeasure("loss", "rows", unit="nats")]
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
-        """Return the model's answer to each example, by fixed point."""
         (numbers, mask), scores = cast(NumberModel, model).answer(batch)
         rows = zip(numbers.double().cpu().numpy(), mask.cpu().numpy(), scores.tolist(), strict=True)
         found = list[Prediction]()

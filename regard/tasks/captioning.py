@@ -40,7 +40,6 @@ class CaptioningTask(Task):
         self.cells, self.caption = cast(NumbersColumn, columns["source"]), cast(TextColumn, columns["target"])
 
     def given(self, text: str) -> Mapping[str, str]:
-        """Return the grid that a text stands for. Raises DataError for a text that is none."""
         example = super().given(text)
         self.cells.check(example["source"])
         return example
@@ -50,18 +49,15 @@ class CaptioningTask(Task):
         return limit * self.cells.width
 
     def answered(self, prediction: Prediction) -> Ids:
-        """Return the cells and the pieces that were written, where they are known."""
         ids = prediction.ids if isinstance(prediction, TextPrediction) else None
         caption = self.caption.encode(prediction.text) if ids is None else ids
         return {"source": self.cells.encode(prediction.source), "target": caption}
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
-        """Return the best caption of each grid, the rest of the n best as its alternatives."""
         pairs = zip(self._texts(batch), cast(Engine, model).answer(batch), strict=True)
         return [text_prediction(text, ranked, self.caption) for text, ranked in pairs]
 
     def force(self, model: Model, batch: Batch) -> list[Prediction]:
-        """Return the given captions as predictions: their score is the sum of their log-probabilities."""
         pairs = zip(self._texts(batch), forced(cast(Generator, model), batch), strict=True)
         return [text_prediction(text, [found], self.caption) for text, found in pairs]
 

@@ -71,5 +71,4 @@ class ClassificationTask(LabelTask):
         self.max_pieces = max_pieces
 
     def max_length(self, limit: int) -> int:
-        """Any number where long texts are cut."""
         return limit if self.max_pieces is None else sys.maxsize

@@ -55,15 +55,12 @@ class DeliberationTask(TranslationTask):
         return {SOURCE: source, DOCUMENT: document or source}
 
     def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
-        """Return a prediction that knows the text around it."""
         return replace(cast(TextPrediction, prediction), document=example[DOCUMENT])
 
     def line(self, prediction: Prediction) -> str:
-        """Return a sentence, and its text behind a tab."""
         return with_window(prediction.source, cast(TextPrediction, prediction).document)
 
     def answered(self, prediction: Prediction) -> Ids:
-        """Return the pieces of the sentence, of its text and of what was written."""
         document = cast(TextPrediction, prediction).document or prediction.source
         both = super().answered(prediction)
         return {SOURCE: both[SOURCE], DOCUMENT: self.vocabularies[DOCUMENT].encode(document), TARGET: both[TARGET]}

@@ -81,7 +81,6 @@ class DocumentVectorsTask(WordVectorsTask):
         self.part, self.passes, self.rate = part, passes, rate
 
     def answered(self, prediction: Prediction) -> Ids:
-        """Return the ids of the text, and the number of the nearest document; 0 where none is near."""
         nearest = cast(NearestPrediction, prediction).nearest
         document = self.documents.encode(nearest[0][0]) if nearest else [0]
         return {TEXT: self.text.encode(prediction.source), DOCUMENT_NUMBERS: document}

@@ -45,7 +45,6 @@ class LabelTask(Task, ABC):
 
     @classmethod
     def layout(cls, path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
-        """Return which field is the label and which are the texts, as the rows of a table tell."""
         return label_layout(path, kind, tuple(cls.columns), like)
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
@@ -61,7 +60,6 @@ class LabelTask(Task, ABC):
         return found
 
     def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
-        """Return the label."""
         return [
             self.vocabularies[self.last].decode([label]) for label in cast(Tensor, batch.columns[self.last]).tolist()
         ]
@@ -103,7 +101,6 @@ class LabelTask(Task, ABC):
         return [_spelt_out(self._text(self.first), one) or END for one in texts]
 
     def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
-        """Return a prediction with its texts as they were given, where a model reads less of them."""
         texts = [example[name].encode(errors="replace").decode() for name in self.inputs]  # no lone surrogates
         warning = prediction.warning if any(map(str.strip, texts)) else NOTHING
         return replace(prediction, source=as_line(texts), warning=warning)

@@ -86,17 +86,14 @@ class LanguageModelTask(Task):
         self.window, self.context = window, context
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Answering:
-        """A search. Raises ConfigError for features that look at a source."""
         if any(feature.needs_weights for feature in features):
             raise ConfigError("decoding.features", "looks at a source, and a language model has none", "leave it out")
         return super().engine(model, search, features)
 
     def scored(self, source: str, target: str) -> Mapping[str, str]:
-        """A prompt, which may be empty, and what follows on it."""
         return {TEXT: source, CONTINUATION: target}
 
     def encode(self, examples: Sequence[Mapping[str, str]]) -> list[Ids]:
-        """The pieces of texts, and of what follows on them where it is given."""
         names = [name for name in (TEXT, CONTINUATION) if examples and name in examples[0]]
         encoded = [self.text.encode_batch([one[name] for one in examples]) for name in names]
         return [dict(zip(names, ids, strict=True)) for ids in zip(*encoded, strict=True)]
@@ -121,7 +118,6 @@ class LanguageModelTask(Task):
         return self.window is not None or super().usable(texts)
 
     def judged(self, texts: Mapping[str, str]) -> bool:
-        """What can be learnt from."""
         return self.usable(texts)
 
     def max_length(self, limit: int) -> int | None:
@@ -182,7 +178,6 @@ class LanguageModelTask(Task):
         return [text_prediction(text, ranked, self.text) for text, ranked in pairs]
 
     def force(self, model: Model, batch: Batch) -> list[Prediction]:
-        """What is counted as predictions: their score is the sum of their log-probabilities."""
         losses, found = model.nll(batch).double(), list[Prediction]()
         rows = zip(self._prompts(batch), batch.sequences(TEXT).items, losses, counted_pieces(batch), strict=True)
         for text, ids, row, chosen in rows:

@@ -130,7 +130,6 @@ class MaskedLanguageModelTask(Task):
         return MaskEngine(cast(MaskedLanguageModel, model), self.mask, search.width)
 
     def batch(self, rows: Sequence[Ids]) -> Batch:
-        """Return texts with what was filled in, where it is given."""
         made = super().batch([{TEXT: row[TEXT]} for row in rows])
         answers = torch.full_like(made.sequences(TEXT).items, PAD)
         for row, one in enumerate(rows):
@@ -150,7 +149,6 @@ class MaskedLanguageModelTask(Task):
         return Transformed(lines, self._masking, seed=seed, stage=STAGE)
 
     def answered(self, prediction: Prediction) -> Ids:
-        """Return the text and what its holes were filled with."""
         ids = self.text.encode(prediction.source)
         filled = prediction.ids if isinstance(prediction, TextPrediction) else None
         pairs = zip(ids, filled or ids, strict=True)
@@ -162,13 +160,11 @@ class MaskedLanguageModelTask(Task):
         return None if MASK_PIECE in text else TextPrediction(text, text, 0.0, warning=NOTHING)
 
     def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
-        """Return a prediction with its source as it was given, its masks written out."""
         source = example[TEXT].encode(errors="replace").decode()  # no lone surrogates
         others = [replace(other, source=source) for other in prediction.alternatives]
         return replace(prediction, source=source, alternatives=others)
 
     def max_length(self, limit: int) -> int | None:
-        """Any number where long lines are cut."""
         return limit if self.max_pieces is None else None
 
     @classmethod
@@ -177,13 +173,11 @@ class MaskedLanguageModelTask(Task):
         return cls.likelihoods()[::-1]
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
-        """Return each text with its holes filled, the next best fillings as alternatives."""
         texts = [self.text.decode(ids) for ids in rows_of(batch.sequences(TEXT))]
         pairs = zip(texts, cast(Engine, model).answer(batch), strict=True)
         return [text_prediction(text, ranked, self.text) for text, ranked in pairs]
 
     def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
-        """Return what holes were filled with."""
         return self.text.pieces(torch.as_tensor(batch.columns[ANSWERS])[0, [*places]].tolist())
 
     def pictured(self, found: WordRelevance) -> Explanation:

@@ -79,22 +79,18 @@ class TextMeasure(Measure):
         self.metric, self.source, self.target, self.between = metric, source, target, between
 
     def statistics(self, outcome: Outcome) -> Statistics:
-        """Return those of the metric."""
         answers = outcome.answers
         corpus = self._corpus([one.text for one in answers], outcome.examples)
         scores, probabilities = tuple(one.score for one in answers), tuple(one.label_probabilities() for one in answers)
         return self.metric.statistics(corpus._replace(scores=scores, probabilities=probabilities))
 
     def value(self, sums: Statistics) -> float:
-        """Return the metric's figure."""
         return self.metric.value(sums)
 
     def signature(self, examples: Examples) -> str:
-        """Return that of the metric."""
         return self.metric.signature(self._corpus(examples[self.target], examples))
 
     def check(self, examples: Examples) -> None:
-        """Ask the metric."""
         self.metric.check(examples[self.target])
 
     def _corpus(self, texts: Sequence[str], examples: Examples) -> Corpus:
@@ -122,19 +118,16 @@ class LikelihoodMeasure(Measure):
         self.counts, self.unit = counts, unit
 
     def statistics(self, outcome: Outcome) -> Statistics:
-        """Return (example, 2): nats and counts."""
         losses = outcome.losses
         return losses if self.counts is None else np.stack([losses[:, 0], self.counts(outcome.examples)], axis=1)
 
     def value(self, sums: Statistics) -> float:
-        """Return the figure."""
         each = float(sums[0]) / max(1.0, float(sums[1]))
         if self.unit == "perplexity":
             return math.exp(min(each, MOST_NATS))
         return each / math.log(2) if self.unit == "bits" else each
 
     def signature(self, examples: Examples) -> str:
-        """Return what is counted."""
         return f"per:{self.per}|line ends:counted"
 
     def comparable(self, one: Statistics, other: Statistics) -> bool:

@@ -84,7 +84,6 @@ class NextSentenceTask(LabelTask):
         return {part: {"name": "next_sentence", "file": file, "part": part, **every} for part in PARTS}
 
     def batch(self, rows: Sequence[Ids]) -> Batch:
-        """Return pairs in which nothing is masked."""
         made = super().batch(rows)
         empty = {filled: torch.full_like(made.sequences(name).items, PAD) for name, filled in FILLED.items()}
         return made._replace(columns={**made.columns, **empty})

@@ -135,7 +135,6 @@ class PhrasesTask(TranslationTask):
             self._tune(translator, examples, say)
 
     def force(self, model: Model, batch: Batch) -> list[Prediction]:
-        """Raise ConfigError: the score of a translation is the best way to it, not its probability."""
         raise ConfigError("task", "has no probabilities of given translations", "translate instead")
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:

@@ -24,7 +24,6 @@ class LastLinesSplit(ScatteredSplit):
     """Lines that follow on each other: the last ones are held out, those of the test part at the very end."""
 
     def apart(self, reader: Reader, dev: float, test: float) -> Parts:
-        """Return the first lines, those behind them, and the last."""
         borders = 1 - dev - test, 1 - test
         return Stretch(reader, 0.0, borders[0]), Stretch(reader, *borders), Stretch(reader, borders[1], 1.0)
 
@@ -33,7 +32,6 @@ class TextSplit(LastLinesSplit):
     """Lines of one text, which cannot be cut into folds."""
 
     def folded(self, reader: Reader, folds: int, fold: int, seed: int) -> tuple[Reader, Reader]:
-        """Raise ConfigError."""
         problem = "cuts examples that stand alone, and the lines of a text follow on each other"
         raise ConfigError("data.folds", problem, "data.test_share=0.1")
 
@@ -42,6 +40,5 @@ class LearntSplit(ScatteredSplit):
     """Examples that are all learnt from, so that each has a vector; shares of them are judged as well."""
 
     def apart(self, reader: Reader, dev: float, test: float) -> Parts:
-        """Return all examples, and dev and test parts of them."""
         _, judged, tested = super().apart(reader, dev, test)
         return reader, judged, tested

@@ -55,7 +55,6 @@ class TaggingTask(Task):
 
     @classmethod
     def layout(cls, path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
-        """Return which fields of CoNLL columns are the word and its tag."""
         return conll_layout(path, tuple(cls.columns), like)
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
@@ -69,11 +68,9 @@ class TaggingTask(Task):
         return found
 
     def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
-        """Return the tags of words."""
         return self.vocabularies[TAGS].decode(batch.sequences(TAGS).items[0, [*places]].tolist()).split()
 
     def pictured(self, found: WordRelevance) -> Explanation:
-        """Return what each word says for each tag."""
         maps = [AttentionMap(found.by, "encoder", 0, [found.scaled(TEXT)], TAGS, TEXT)]
         link = ColumnLink(TEXT, TAGS, [], found.scaled(TEXT))
         return Explanation(_columns(found.tokens[TEXT], found.items), [link], maps, found.by)
@@ -102,11 +99,9 @@ class TaggingTask(Task):
             raise DataError(TAGS, f"has {tags} labels for {words} words", hint="one for each word, parted by spaces")
 
     def unasked(self, example: Mapping[str, str]) -> Prediction | None:
-        """Return no tags for no words."""
         return None if example[TEXT].strip() else TagsPrediction(example[TEXT], "", 0.0)
 
     def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
-        """Return a prediction of the text with its own spaces, in which its words have their places."""
         return replace(prediction, source=example[TEXT].encode(errors="replace").decode())  # no lone surrogates
 
     def _texts(self, batch: Batch) -> list[list[str]]:

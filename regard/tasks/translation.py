@@ -56,7 +56,6 @@ class TranslationTask(Task):
         return cast(TextColumn, self.vocabularies[self.last])
 
     def unasked(self, example: Mapping[str, str]) -> Prediction | None:
-        """Nothing is translated by nothing."""
         return None if example["source"].strip() else TextPrediction(example["source"], "", 0.0)
 
     def unanswerable(self, example: Mapping[str, str]) -> Prediction | None:
@@ -77,13 +76,11 @@ class TranslationTask(Task):
         return replace(best, alternatives=rest)
 
     def diagnosed(self, prediction: Prediction) -> Prediction:
-        """With what counts of translations say, where the run has some."""
         if self.fault_finder is None or not isinstance(prediction, TextPrediction):
             return prediction
         return replace(prediction, lexicon=self.fault_finder.report(prediction.source, prediction.text))
 
     def document(self, text: str, language: str | None) -> Document:
-        """Sentences, with placeholders kept, and words of a script that training never saw."""
         return copy_unknown_words(plain_document(text, language=language), self.source.alphabet)
 
     def answered(self, prediction: Prediction) -> Ids:
@@ -93,12 +90,10 @@ class TranslationTask(Task):
         return {"source": self.source.encode(prediction.source), "target": target}
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
-        """The best hypothesis of each source, the rest of the n best as its alternatives."""
         pairs = zip(self._texts(batch), cast(Engine, model).answer(batch), strict=True)
         return [text_prediction(text, ranked, self.target) for text, ranked in pairs]
 
     def force(self, model: Model, batch: Batch) -> list[Prediction]:
-        """The given targets as predictions: their score is the sum of their log-probabilities."""
         pairs = zip(self._texts(batch), forced(cast(Generator, model), batch), strict=True)
         return [text_prediction(text, [found], self.target) for text, found in pairs]
 

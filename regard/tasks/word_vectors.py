@@ -118,7 +118,6 @@ class WordVectorsTask(Task):
         return f"{len(unknown):,} of {count:,} words ({share} %) are not known and left out: {shown}"
 
     def max_length(self, limit: int) -> int | None:
-        """Lines of any length."""
         return None
 
     def stream(
@@ -136,7 +135,6 @@ class WordVectorsTask(Task):
         return self._windows(lines, counts, tokens).all()
 
     def losses(self, model: Model, batches: Iterable[Batch], examples: Examples) -> Statistics:
-        """Nats and words of each line."""
         found = np.zeros((count_of(examples), 2))
         for batch in batches:
             nats = model.nll(batch).detach().double().squeeze(-1).cpu().numpy()
@@ -145,7 +143,6 @@ class WordVectorsTask(Task):
 
     @classmethod
     def measures(cls, choices: Iterable[Choice]) -> list[Measure]:
-        """How well the words of a text tell each other."""
         return cls.likelihoods()
 
     @classmethod
