@@ -104,7 +104,7 @@ def export_command(
 
     FILE's ending tells the format: .bin is the binary one, .tsv the two files of projectors, anything else the text.
     """
-    from regard.text.word2vec_format import write_word2vec
+    from regard.text.vector_files import write_word2vec
 
     if binary and tsv:
         raise ConfigError("--tsv", "is a text, which --binary is not", "give one of them")

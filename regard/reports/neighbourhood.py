@@ -7,7 +7,7 @@ import numpy as np
 from regard.explain.pictures import plot_fonts
 from regard.explain.tokens import visible_line
 from regard.reports.report import Report, new_figure, picture_of
-from regard.text.vector_table import Floats, Neighbour, VectorTable
+from regard.text.vector_table import Float32s, Neighbour, VectorTable
 
 
 def neighbours_report(found: Sequence[Neighbour]) -> Report:
@@ -41,11 +41,11 @@ def neighbourhood(table: VectorTable, words: Sequence[str], *, kind: str) -> byt
         return picture_of(figure, kind)
 
 
-def on_a_plane(vectors: Floats) -> Floats:
+def on_a_plane(vectors: Float32s) -> Float32s:
     """(word, dim) → (word, 2): the two directions of unit vectors that differ most, by principal components."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     units = vectors / np.where(lengths > 0, lengths, 1)
     centred = units - units.mean(axis=0)
     _, _, directions = np.linalg.svd(centred, full_matrices=False)
-    plane: Floats = centred @ directions[:2].T
+    plane: Float32s = centred @ directions[:2].T
     return np.pad(plane, ((0, 0), (0, 2 - plane.shape[1])))

@@ -13,12 +13,12 @@ from regard.attention import recording
 from regard.config import Doc
 from regard.config.bounds import Count, Size
 from regard.data import Corpus
+from regard.data.batches import Windows
 from regard.data.collate import collate
 from regard.data.columns import Columns, TextColumn
 from regard.data.packing import chunks
 from regard.data.ragged import Ragged
 from regard.data.streams import PlannedStream
-from regard.data.windows import Windows
 from regard.decoding import Answering, Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.errors import ConfigError, PartError

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import DataError
-from regard.text.vector_table import VectorTable
-from regard.text.word2vec_format import check_size
+from regard.text.vector_table import VectorTable, check_size
 
 MAGIC = struct.pack("<i", 793712314)
 VERSIONS = (11, 12)

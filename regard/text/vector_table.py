@@ -1,6 +1,7 @@
 """Words and their vectors: which are near, which complete an analogy."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +9,8 @@ from numpy.typing import NDArray
 
 from regard.errors import DataError, nearest
 
-Floats = NDArray[np.float32]
+Float32s = NDArray[np.float32]
+_MOST = 2**33  # bytes of all vectors that are held in memory
 
 
 class Neighbour(NamedTuple):
@@ -33,16 +35,16 @@ class VectorTable:
     def __contains__(self, word: object) -> bool:
         return word in self._places
 
-    def __iter__(self) -> Iterator[tuple[str, Floats]]:
+    def __iter__(self) -> Iterator[tuple[str, Float32s]]:
         return zip(self.words, self.vectors, strict=True)
 
-    def vector(self, word: str) -> Floats:
+    def vector(self, word: str) -> Float32s:
         """Return the vector of a word. Raises DataError for one that is not there."""
         return self.vectors[self._place(word)]
 
-    def direction(self, word: str) -> Floats:
+    def direction(self, word: str) -> Float32s:
         """Return the vector of a word, of length 1. Raises DataError for one that is not there."""
-        found: Floats = self._directions[self._place(word)]
+        found: Float32s = self._directions[self._place(word)]
         return found
 
     def similarity(self, one: str, other: str) -> float:
@@ -72,3 +74,10 @@ class VectorTable:
             hint = near if near.startswith("did") else f"{len(self):,} words have one"
             raise DataError("vectors", f"there is no vector of '{word:.60}'", hint=hint)
         return self._places[word]
+
+
+def check_size(path: Path, words: int, dim: int) -> None:
+    """Raise DataError for more vectors than are held in memory."""
+    if 4 * words * dim > _MOST:
+        problem = f"has more than {_MOST // (4 * dim):,} words of {dim:,} numbers, which are {_MOST >> 30} GiB"
+        raise DataError(path, problem, hint="keep the first, most frequent ones")

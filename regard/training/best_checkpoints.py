@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from regard.config import write_checked
 from regard.errors import CheckpointError
 from regard.training import checkpoint as files
-from regard.training.early_stopping import EarlyStopping
+from regard.training.model_selection import EarlyStopping
 from regard.training.progress import Progress
 from regard.training.settings import TrainingSettings
 from regard.training.shards import load_whole

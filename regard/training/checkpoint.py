@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from safetensors import SafetensorError
@@ -28,6 +28,18 @@ MODEL, OBJECTIVE, OPTIMIZERS, GENERATORS, STATE = (
 )  # fmt: skip
 
 Tensors = dict[str, Tensor]
+
+
+class Saved(Protocol):
+    """What of a training changes from update to update, and is kept in each checkpoint."""
+
+    def state(self) -> Mapping[str, Any]:
+        """Return what JSON holds and `restore` takes."""
+        ...
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a saved state."""
+        ...
 
 
 class Checkpoint(NamedTuple):

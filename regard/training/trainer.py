@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Self
@@ -16,24 +15,24 @@ from regard.objectives import Objective
 from regard.records import Batch
 from regard.training import checkpoint as files
 from regard.training.best_checkpoints import BestCheckpoints
-from regard.training.clock import Clock, Spent, Starvation
-from regard.training.early_stopping import EarlyStopping
-from regard.training.interrupt import Interrupted, Interruption, listening
-from regard.training.limits import (
+from regard.training.clock import (
     WARMUP,
+    Clock,
+    Spent,
+    Starvation,
     allowed_updates,
     limit_reached,
     longest_warmup,
-    seconds_left,
+    seconds_to_limit,
     updates_in_time,
 )
-from regard.training.model_selection import ModelSelection, Scores, Validate
+from regard.training.interrupt import Interrupted, Interruption, listening
+from regard.training.model_selection import EarlyStopping, ModelSelection, Scores, Validate
 from regard.training.older_checkpoints import upgraded_state
-from regard.training.progress import Progress, remaining
+from regard.training.progress import LogWindow, Progress, remaining
 from regard.training.scheduled import Scheduled
 from regard.training.settings import TrainingSettings
 from regard.training.updater import Updater
-from regard.training.window import Window
 from regard.training.world import ALONE, World
 
 NEVER = 0  # in place of the updates that are allowed: a run of an earlier version goes on with its own warm-up
@@ -88,7 +87,12 @@ class Trainer:
         self.update, self.clock, self.starvation = 0, Clock(), Starvation()
         self.place: Place | None = None  # in the stream; None: its beginning
         self.allowed: int | None = None  # updates that the limits allow, where warm-ups were shortened to fit
-        self.window = Window()  # updates since the last line of the log
+        self.window = LogWindow()  # updates since the last line of the log
+        self.saved: dict[str, files.Saved] = {  # by the names that they have in a checkpoint
+            "turns": self.updater.turns,
+            "schedules": self.scheduled,
+            "window": self.window,
+        }
         self._interruption = Interruption()  # of this process
         self._asked = False  # whether any process was asked to end, as of their last meeting
         self._open = ExitStack()  # closes the stream
@@ -187,14 +191,14 @@ class Trainer:
         logs = self.update % self.settings.log_every == 0
         if logs or self.progress.due:
             values = {**self._place(), **self.window.values()}
-            left = seconds_left(self.settings, self.update, self.clock.spent, self.window.spent)
+            left = seconds_to_limit(self.settings, self.update, self.clock.spent, self.window.spent)
             tell = self.progress.update if logs else self.progress.show
             tell(values, remaining(left, self.clock.spent.wall))
         if logs:
             threads = torch.get_num_threads() * self.world.size if self.updater.device.type == "cpu" else 0
             if warning := self.starvation.warning(self.window.spent, threads):
                 self.progress.warn(warning)
-            self.window = Window()
+            self.window.clear()
         if self.update < self.updater.turns.rise:
             self._fit_warmup(updates_in_time(self.settings, self.update, self.clock.spent))
 
@@ -256,19 +260,16 @@ class Trainer:
 
         A disk that is full now may not be later: only the last checkpoint of all is `needed`.
         """
-        if self._saved != self.update and not self._write(needed):
-            return False
+        if self._saved != self.update:
+            self._saved_at = self.clock.spent.wall
+            content = files.content_of(self.model, self.objective, self.updater.turns.optimizers, self.world)
+            if not self.world.by_first(lambda: self._write(content, needed)):
+                return False
+            self._saved = self.update
         self.world.by_first(lambda: self.best_checkpoints.keep(self.update, self.selection.best))
         return True
 
-    def _write(self, needed: bool) -> bool:
-        self._saved_at = self.clock.spent.wall
-        content = files.content_of(self.model, self.objective, self.updater.turns.optimizers, self.world)
-        written = self.world.by_first(lambda: self._written(content, needed))
-        self._saved = self.update if written else self._saved
-        return written
-
-    def _written(self, content: files.Content, needed: bool) -> bool:
+    def _write(self, content: files.Content, needed: bool) -> bool:
         if not self.run.is_dir():  # it must not come into being again as half a run
             raise CheckpointError(self.run, "the run folder is gone", "moved or deleted while it was trained?")
         state = {
@@ -277,13 +278,11 @@ class Trainer:
             "place": self.place,
             "seconds": self.clock.spent.wall,
             "core_seconds": self.clock.spent.core,
-            "turns": self.updater.turns.state(),
             "halvings": self.updater.halvings,
             "allowed": self.allowed,
-            "schedules": self.scheduled.state(),
             "metrics": self.progress.position(),
-            "window": asdict(self.window),
             **self.selection.state(),
+            **{name: part.state() for name, part in self.saved.items()},
         }
         try:
             files.write(files.step_folder(self.run, self.update), content, state)
@@ -305,15 +304,15 @@ class Trainer:
         self.place, self._logged = saved_place(state), state["metrics"]
         self.clock.spent = Spent(state["seconds"], state["core_seconds"])
         self._saved_at = self.clock.spent.wall
-        self.window = Window.of(state["window"])
         self.selection.restore(state)
-        self.updater.turns.restore(state["turns"])
+        for name, part in self.saved.items():
+            if name in state:  # a checkpoint of before lacks what is new
+                part.restore(state[name])
         self.updater.halvings = state.get("halvings", 0)  # a checkpoint of before has none
         if state.get("allowed", NEVER) == NEVER:
             self.allowed = NEVER
         else:
             self._fit_warmup(state["allowed"])
-        self.scheduled.restore(state["schedules"])
         self.scheduled.apply(max(1, self.update))  # a validation may come before the next update
         self.best_checkpoints.forget_damaged(self.selection.best)
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import regard
-from regard.data import building, corpus, sealed
+from regard.data import corpus, sealed
 from regard.data.corpus import Corpus
 from regard.data.readers import READERS, Part
 from regard.errors import DataError
@@ -57,7 +57,7 @@ def test_any_texts_survive_whatever_the_size_of_a_chunk(tmp_path_factory, write,
     folder = tmp_path_factory.mktemp("any")
     pairs = [("never", "empty"), *pairs]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(building, "CHUNK", chunk)
+        patch.setattr(corpus, "EXAMPLES_AT_ONCE", chunk)
         built = Corpus.open(write(folder, pairs), dict.fromkeys(("source", "target"), letters()), folder / "cache")
     kept = [
         (line, clean(source), clean(target))
@@ -119,7 +119,7 @@ def test_large_vocabularies_fit(tmp_path, write, letters, size, dtype):
 
 
 def test_progress_is_told(tmp_path, corpus_of, monkeypatch, sentences):
-    monkeypatch.setattr(building, "CHUNK", 200)
+    monkeypatch.setattr(corpus, "EXAMPLES_AT_ONCE", 200)
     told: list[int] = []
     corpus_of(tmp_path, sentences, progress=told.append)
     assert told == [200, 400, 500]

@@ -3,10 +3,9 @@
 import pytest
 from streaming import assert_same_batches, take
 
-from regard.data.batches import Batches
+from regard.data.batches import Batches, Windows
 from regard.data.ragged import Ragged
 from regard.data.streams import Shard, epoch_of, saved_place
-from regard.data.windows import Windows
 
 COLUMNS = ("source", "target")
 

@@ -11,8 +11,8 @@ from letters import Letters
 from streaming import batch_at, epoch_batches, take
 
 from regard.data import READERS, Corpus
+from regard.data.batches import Windows
 from regard.data.ragged import Ragged
-from regard.data.windows import Windows
 from regard.errors import ConfigError, DataError
 from regard.records import EOS
 from regard.registry import Choice

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from regard.errors import DataError
-from regard.text.vector_files import read_vectors
+from regard.text.vector_files import read_vectors, write_word2vec
 from regard.text.vector_table import VectorTable
-from regard.text.word2vec_format import write_word2vec
 
 WORDS = ["the", "Straße", "水", "don't"]
 VECTORS = np.random.default_rng(1).normal(size=(4, 3)).astype(np.float32)

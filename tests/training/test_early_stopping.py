@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from regard.evaluation import METRICS
 from regard.tasks import LanguageModelTask, TranslationTask
 from regard.tasks.task import measure_of
-from regard.training.early_stopping import EarlyStopping
+from regard.training.model_selection import EarlyStopping
 
 LOSSES = [one.key for one in LanguageModelTask.likelihoods()]
 

@@ -5,7 +5,7 @@ import torch
 
 from regard.data.streams import saved_place
 from regard.training.older_checkpoints import upgraded_objective, upgraded_state
-from regard.training.window import TurnWindow, Window
+from regard.training.progress import LogWindow, TurnWindow
 
 OLD = {
     "update": 7,
@@ -27,7 +27,8 @@ def test_schedules_clocks_and_window_are_found_again():
     assert (state["seconds"], state["core_seconds"]) == (20.0, 30.0)
     assert (state["turns"], state["schedules"]) == ({"model": {"scale": 0.5}}, {"objective.label_smoothing": {}})
     assert saved_place(state) == {"epoch": 1, "index": 3}
-    window = Window.of(state["window"])
+    window = LogWindow()
+    window.restore(state["window"])
     assert window.turns == {"model": TurnWindow(6.0, 2.0, 0.0, 3, 2, {})}
     assert window.values()["tokens_per_core_second"] == pytest.approx(1.5)
 
@@ -37,7 +38,9 @@ def test_what_the_first_version_did_not_count_is_guessed():
     first["window"] = {name: value for name, value in OLD["window"].items() if name != "core_seconds"}
     state = upgraded_state(first)
     assert (state["core_seconds"], state["validated"]) == (20.0, -1)
-    assert Window.of(state["window"]).spent.core == 1.0
+    window = LogWindow()
+    window.restore(state["window"])
+    assert window.spent.core == 1.0
 
 
 def test_a_state_of_today_is_left_as_it_is():

@@ -11,8 +11,8 @@ from regard.errors import ConfigError, DataError, PartError
 from regard.experiment import read_experiment
 from regard.layers.embedders.external_vectors import PretrainedEmbedder
 from regard.runs import train_run
+from regard.text.vector_files import write_word2vec
 from regard.text.vector_table import VectorTable
-from regard.text.word2vec_format import write_word2vec
 
 WORDS = ["", "", "", "", "good", "Bad", "odd"]
 KNOWN = VectorTable(["bad", "good", "other"], np.arange(9, dtype=np.float32).reshape(3, 3))
