@@ -19,7 +19,7 @@ from torch import Tensor
 
 from regard.data.columns.masked_text import MaskedTextColumn
 from regard.data.transforms import Draws
-from regard.data.transforms.masking import ANSWERS, Masking
+from regard.data.transforms.masking import MASKED_PIECES, Masking
 from regard.models import MODELS, AttentionSettings
 from regard.ops import machine
 from regard.ops.memory import keep_memory
@@ -103,7 +103,7 @@ def hugging_face_update(size: Size) -> Callable[[Batch], None]:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
 
     def update(batch: Batch) -> None:
-        text, answers = batch.sequences("text"), torch.as_tensor(batch.columns[ANSWERS])
+        text, answers = batch.sequences("text"), torch.as_tensor(batch.columns[MASKED_PIECES])
         labels: Tensor = answers.masked_fill(answers == PAD, NOT_COUNTED)
         model(input_ids=text.items, attention_mask=text.mask.long(), labels=labels).loss.backward()
         optimizer.step()

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from regard.data.transforms.masking import ANSWERS
+from regard.data.transforms.masking import MASKED_PIECES
 from regard.pieces import PAD, SPECIALS
 from regard.runs import Run, RunFolder
 from regard.runs.run import task_of
@@ -38,7 +38,7 @@ def main() -> None:
     examples = test_examples(experiment, task)
     if examples is None:
         parser.error(f"{folder} names no test part")
-    masked = [torch.as_tensor(batch.columns[ANSWERS]) for batch in task.held(examples, TOKENS)]
+    masked = [torch.as_tensor(batch.columns[MASKED_PIECES]) for batch in task.held(examples, TOKENS)]
     pieces = torch.cat([one[one != PAD] for one in masked]).numpy()
     print(f"loss = {-np.log(shares[pieces]).mean():.2f} nats for each of {len(pieces):,} masked pieces")
 

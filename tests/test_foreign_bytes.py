@@ -171,9 +171,9 @@ def rows_of_numbers(data, place):
 def weights(data, place):
     folder = place / "step-00000001"
     folder.mkdir(exist_ok=True)
-    (folder / files.MODEL).write_bytes(data)
-    (folder / files.STATE).write_text("{}")
-    files.load(folder, training=False)
+    (folder / files.MODEL_FILE).write_bytes(data)
+    (folder / files.STATE_FILE).write_text("{}")
+    files.load_checkpoint(folder, training=False)
 
 
 def published(data, place):

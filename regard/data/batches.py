@@ -31,7 +31,7 @@ from regard.data.examples import Codec
 from regard.data.packing import adjacent, bucketed, packed_rows
 from regard.data.prefetch import prefetch
 from regard.data.ragged import Ragged
-from regard.data.streams import EpochStream, Place, Plan, PlannedStream, epoch_and_index, no_such_place
+from regard.data.streams import BatchPlan, EpochStream, PlannedStream, StreamPlace, epoch_and_index, no_such_place
 from regard.errors import ConfigError
 from regard.records import EOS, PAD, Batch, Sequences
 
@@ -97,7 +97,7 @@ class Batches(PlannedStream):
         self._tokens, self._sentences, self._pool = tokens, sentences, pool
         self._lengths = {column: corpus.lengths(column) for column in columns if column not in self._samplers}
 
-    def plans(self, start: Place | None = None, *, workers: int = 0) -> Generator[Plan, None, None]:
+    def plans(self, start: StreamPlace | None = None, *, workers: int = 0) -> Generator[BatchPlan, None, None]:
         """The plans of all batches from a place on, epoch after epoch; with workers a thread plans the next pool."""
         first_epoch, index = epoch_and_index(start, self.corpus.folder)
         first = index - index % self._pool
@@ -111,7 +111,7 @@ class Batches(PlannedStream):
                     raise no_such_place(self.corpus.folder, start or {})
                 for number in range(skipped, len(plan.batches)):
                     after = self._after(plan.pool, number, len(plan.batches))
-                    yield Plan(after, plan.pool.epoch, partial(self._make, plan, number))
+                    yield BatchPlan(after, plan.pool.epoch, partial(self._make, plan, number))
                 skipped = 0
 
     def _pools(self, epoch: int, start: int = 0) -> Iterator[_Pool]:
@@ -156,7 +156,7 @@ class Batches(PlannedStream):
         read = sum(int(cast(Sequences, columns[name]).mask.sum()) for name in self._read)
         return Batch(columns, self.route, torch.from_numpy(lines), counted, read if self._read else None)
 
-    def _after(self, pool: _Pool, number: int, batches: int) -> Place:
+    def _after(self, pool: _Pool, number: int, batches: int) -> StreamPlace:
         """The place after a batch of a pool."""
         following = pool.start + (number + 1 if number + 1 < batches else self._pool)
         if number + 1 < batches or following < len(self.corpus):

@@ -14,7 +14,7 @@ from regard.records import Batch
 
 DOCUMENT_NUMBERS = "document"  # (word,): the number of the document that a word stands in, -1 for one that is not known
 UNKNOWN_DOCUMENT = -1
-ROOM = 2**16  # words of all passes over a text that are drawn at once
+WORDS_AT_ONCE = 2**16  # words of all passes over a text that are drawn at once
 
 
 class DocumentWindows(WordWindows):
@@ -57,7 +57,7 @@ class TextWindows:
 
     def of(self, ids: list[int]) -> Iterator[Batch]:
         """Yield a batch for each pass."""
-        at_once = max(1, ROOM // max(1, len(ids)))
+        at_once = max(1, WORDS_AT_ONCE // max(1, len(ids)))
         for first in range(0, self.passes, at_once):
             yield from self._drawn(ids, np.arange(first, min(first + at_once, self.passes)))
 

@@ -18,10 +18,10 @@ from regard.data.prefetch import prefetch
 from regard.errors import ConfigError, DataError
 from regard.records import Batch
 
-AHEAD = 4  # batches kept ready per worker
+BATCHES_AHEAD = 4  # batches kept ready per worker
 WHICH = 0x4D4958  # keeps these draws apart from others of the same seed
 
-Place = Mapping[str, Any]  # JSON; always with "epoch", the number to show
+StreamPlace = Mapping[str, Any]  # JSON; always with "epoch", the number to show
 
 
 class Shard(NamedTuple):
@@ -38,8 +38,8 @@ class Stream(Protocol):
     """Batches without end."""
 
     def stream(
-        self, start: Place | None = None, *, workers: int = 0, shard: Shard = WHOLE
-    ) -> Generator[tuple[Place, Batch], None, None]:
+        self, start: StreamPlace | None = None, *, workers: int = 0, shard: Shard = WHOLE
+    ) -> Generator[tuple[StreamPlace, Batch], None, None]:
         """Each batch of a shard from a place on (None: the beginning), with the place after it.
 
         The place stands behind the whole group of `shard.size` batches, so all ranks have the same one.
@@ -51,10 +51,10 @@ class Stream(Protocol):
         ...
 
 
-class Plan(NamedTuple):
+class BatchPlan(NamedTuple):
     """A batch that is yet to be made."""
 
-    after: Place
+    after: StreamPlace
     epoch: int  # of the batch in its own corpus
     make: Callable[[], Batch]
 
@@ -63,22 +63,22 @@ class PlannedStream(ABC):
     """A stream that knows the place after a batch before the batch is made."""
 
     @abstractmethod
-    def plans(self, start: Place | None = None, *, workers: int = 0) -> Generator[Plan, None, None]:
+    def plans(self, start: StreamPlace | None = None, *, workers: int = 0) -> Generator[BatchPlan, None, None]:
         """The plans of all batches from a place on. With workers a thread may look ahead; closing ends it.
 
         Raises DataError where the stream has no such place, as with other data or settings than the place comes from.
         """
 
     def stream(
-        self, start: Place | None = None, *, workers: int = 0, shard: Shard = WHOLE
-    ) -> Generator[tuple[Place, Batch], None, None]:
+        self, start: StreamPlace | None = None, *, workers: int = 0, shard: Shard = WHOLE
+    ) -> Generator[tuple[StreamPlace, Batch], None, None]:
         """Each batch of a shard from a place on, with the place after its group.
 
         `workers` threads make batches ahead; neither content nor order depends on them. Closing it ends them.
         """
         with closing(self.plans(start, workers=workers)) as plans:
-            own = (Plan(group[-1].after, *group[shard.rank][1:]) for group in groups(plans, shard.size))
-            with closing(prefetch(_made, own, workers, AHEAD * workers)) as batches:
+            own = (BatchPlan(group[-1].after, *group[shard.rank][1:]) for group in groups(plans, shard.size))
+            with closing(prefetch(_made, own, workers, BATCHES_AHEAD * workers)) as batches:
                 yield from batches
 
     def count(self, epochs: int, most: int) -> int:
@@ -98,7 +98,7 @@ class EpochStream(PlannedStream):
     def batches_of(self, epoch: int) -> Sequence[Callable[[], Batch]]:
         """Return what makes each batch of an epoch."""
 
-    def plans(self, start: Place | None = None, *, workers: int = 0) -> Generator[Plan, None, None]:
+    def plans(self, start: StreamPlace | None = None, *, workers: int = 0) -> Generator[BatchPlan, None, None]:
         first_epoch, skipped = epoch_and_index(start, self.place)
         for epoch in count(first_epoch):
             batches = self.batches_of(epoch)
@@ -106,7 +106,7 @@ class EpochStream(PlannedStream):
                 raise no_such_place(self.place, start or {"epoch": epoch, "index": skipped})
             for number in range(skipped, len(batches)):
                 last = number + 1 == len(batches)
-                yield Plan({"epoch": epoch + last, "index": 0 if last else number + 1}, epoch, batches[number])
+                yield BatchPlan({"epoch": epoch + last, "index": 0 if last else number + 1}, epoch, batches[number])
             skipped = 0
 
 
@@ -139,9 +139,9 @@ class MixedStream(PlannedStream):
         self.shares = {name: weights[name] / sum(weights.values()) for name in self.parts}
         self._names, self._bounds = list(self.parts), np.cumsum(list(self.shares.values()))
 
-    def plans(self, start: Place | None = None, *, workers: int = 0) -> Generator[Plan, None, None]:
+    def plans(self, start: StreamPlace | None = None, *, workers: int = 0) -> Generator[BatchPlan, None, None]:
         """The plans of all batches from a place on; its place holds those of all parts."""
-        places: dict[str, Place | None] = dict.fromkeys(self.parts)
+        places: dict[str, StreamPlace | None] = dict.fromkeys(self.parts)
         if start is not None:
             if start.get("parts", {}).keys() != self.parts.keys():
                 raise no_such_place("data", start)
@@ -156,7 +156,7 @@ class MixedStream(PlannedStream):
                 plan = next(plans[name])
                 places = {**places, name: plan.after}
                 after = {"epoch": min(map(epoch_of, places.values())), "number": number + 1, "parts": places}
-                yield Plan(after, plan.epoch, partial(self._routed, name, plan.make))
+                yield BatchPlan(after, plan.epoch, partial(self._routed, name, plan.make))
 
     def _drawn(self, number: int) -> str:
         """The part that gives batch `number`."""
@@ -168,17 +168,17 @@ class MixedStream(PlannedStream):
         return batch._replace(route=self.routes.get(name, batch.route))
 
 
-def groups(plans: Iterator[Plan], size: int) -> Iterator[tuple[Plan, ...]]:
+def groups(plans: Iterator[BatchPlan], size: int) -> Iterator[tuple[BatchPlan, ...]]:
     """Successive plans, so many together."""
     return zip(*[plans] * size, strict=False)
 
 
-def epoch_of(place: Place | None) -> int:
+def epoch_of(place: StreamPlace | None) -> int:
     """The epoch of a place; the beginning is in epoch 0."""
     return 0 if place is None else int(place["epoch"])
 
 
-def epoch_and_index(place: Place | None, folder: Path) -> tuple[int, int]:
+def epoch_and_index(place: StreamPlace | None, folder: Path) -> tuple[int, int]:
     """The two numbers of a place in one corpus. Raises DataError for a place in another kind of stream."""
     if place is None:
         return 0, 0
@@ -187,21 +187,21 @@ def epoch_and_index(place: Place | None, folder: Path) -> tuple[int, int]:
     return place["epoch"], place["index"]
 
 
-def no_such_place(folder: Path | str, place: Place) -> DataError:
+def no_such_place(folder: Path | str, place: StreamPlace) -> DataError:
     """The error for a place that a stream does not have."""
     index = f"batch {place['index']:,}" if "index" in place else "such place"
     problem = f"epoch {epoch_of(place)} has no {index}, where a run was to go on"
     return DataError(folder, problem, hint="these are not the data or settings of that run")
 
 
-def saved_place(state: Mapping[str, Any]) -> Place | None:
+def saved_place(state: Mapping[str, Any]) -> StreamPlace | None:
     """The place in the state of a checkpoint; older ones have a `cursor` of epoch and index."""
     if "cursor" in state:
         epoch, index = state["cursor"]
         return {"epoch": epoch, "index": index}
-    place: Place | None = state.get("place")
+    place: StreamPlace | None = state.get("place")
     return place
 
 
-def _made(plan: Plan) -> tuple[Place, Batch]:
+def _made(plan: BatchPlan) -> tuple[StreamPlace, Batch]:
     return plan.after, plan.make()

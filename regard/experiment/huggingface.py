@@ -7,7 +7,7 @@ from typing import Any
 
 from regard.config import SETTINGS_FILE, parse_json
 from regard.errors import CheckpointError
-from regard.text.huggingface import FILE as TOKENIZER
+from regard.text.huggingface import TOKENIZER_FILE as TOKENIZER
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 _KINDS = ("bert", "roberta")

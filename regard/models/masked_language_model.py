@@ -9,7 +9,7 @@ from torch import Tensor
 from regard.attention import name_columns
 from regard.config import Before, Doc
 from regard.data.columns import Columns
-from regard.data.transforms.masking import ANSWERS
+from regard.data.transforms.masking import MASKED_PIECES
 from regard.encoders import EncoderChoice
 from regard.encoders.encoder import Encoder
 from regard.errors import PartError
@@ -53,12 +53,12 @@ class MaskedLanguageModel(TextReader):
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Return losses (batch, n) in nats of the pieces that were masked, 0 elsewhere."""
-        states, answers = self.states(batch.sequences(TEXT)), torch.as_tensor(batch.columns[ANSWERS])
+        states, answers = self.states(batch.sequences(TEXT)), torch.as_tensor(batch.columns[MASKED_PIECES])
         return self.head.nll(Decoded(states), None, answers, smoothing=smoothing)
 
     def counted(self, batch: Batch) -> Tensor:
         """Return the mask (batch, n) of the pieces that were masked."""
-        answers: Any = batch.columns[ANSWERS]
+        answers: Any = batch.columns[MASKED_PIECES]
         return torch.as_tensor(answers != PAD)
 
 

@@ -8,7 +8,7 @@ from regard.layers.normalisation import Norm, main_rows
 from regard.objectives.objective import Context, Objective
 from regard.records import Batch, Loss
 
-ALONE = 20  # batches of a single text, before any of several, that a training may begin with
+MAX_LONE_BATCHES = 20  # batches of a single text, before any of several, that a training may begin with
 
 
 class SubBatchObjective(Objective):
@@ -40,7 +40,7 @@ class SubBatchObjective(Objective):
 
     def _need_two(self, rows: int) -> None:
         self.alone = -1 if rows > 1 or self.alone < 0 else self.alone + 1
-        if self.alone == ALONE:
+        if self.alone == MAX_LONE_BATCHES:
             problem = "every text is alone in its batch, and the objective learns from half of a batch"
             raise ConfigError("training.batch_tokens", problem, "twice the length of a text at least")
 

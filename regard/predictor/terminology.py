@@ -20,7 +20,7 @@ from regard.errors import DataError
 from regard.pieces import BOS, EOS, SPECIALS, byte_of
 from regard.results import Prediction, TermReport
 from regard.text.clean import clean
-from regard.text.offsets import Place
+from regard.text.offsets import TextPlace
 
 MOST_PIECES, MOST_OF_ALL = 100, 1000  # of a term; of a prefix, or of all terms of a text
 MOST_CELLS = 4_000_000  # of the arrays of a text's terms: 32 MB each
@@ -88,7 +88,7 @@ class TermPhrases:
         return tuple(both[len(start) :]) if both[: len(start)] == start else ()
 
 
-def _pieces_at(offsets: Sequence[Place], one: Occurrence) -> tuple[int, int]:
+def _pieces_at(offsets: Sequence[TextPlace], one: Occurrence) -> tuple[int, int]:
     """The first piece of a term and the one behind its last, by the places of the pieces of its text."""
     inside = [number for number, place in enumerate(offsets) if place and place[0] < one.end and place[1] > one.start]
     return (inside[0], inside[-1] + 1) if inside else (0, 0)

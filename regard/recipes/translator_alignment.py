@@ -25,7 +25,7 @@ from regard.statistical.aligner import fit_both
 from regard.statistical.bitext import Bitext
 from regard.statistical.hmm import Hmm
 from regard.statistical.symmetrisation import SYMMETRISATIONS, Links, grow_diag_final_and, intersection
-from regard.text.offsets import Place
+from regard.text.offsets import TextPlace
 from regard.text.words import cut_words
 
 TRIED = (ATTENTION, "saliency", "lrp")  # methods, where none is named
@@ -63,7 +63,7 @@ class SpannedText(NamedTuple):
         """As the text spells them."""
         return [self.text[start:end] for start, end in self.spans]
 
-    def pieces(self, places: Sequence[Place]) -> Matrix:
+    def pieces(self, places: Sequence[TextPlace]) -> Matrix:
         """Return which piece is of which word (word, piece); a piece may be of several."""
         first, last = (np.array([-1 if one is None else one[side] for one in places]) for side in (0, 1))
         spans = np.array(self.spans).reshape(-1, 2)

@@ -14,7 +14,7 @@ from regard.results import Prediction
 from regard.runs.embeddings import read_embeddings
 from regard.tasks import Examples, Measure, Outcome, Task
 from regard.tasks.examples import as_rows, count_of
-from regard.text.perturbations import PERTURBATIONS, words_of
+from regard.text.perturbations import PERTURBATIONS, changeable_words
 from regard.text.vector_table import VectorTable
 
 _TEXT = "text"  # the row of COLUMNS whose texts are changed
@@ -46,7 +46,7 @@ def perturbed(
 
     def vectors() -> VectorTable:
         table = read_embeddings(systems[0], columns[0]).table
-        known = {word for name in columns for text in examples[name] for word in words_of(text)}
+        known = {word for name in columns for text in examples[name] for word in changeable_words(text)}
         kept = [place for place, word in enumerate(table.words) if word in known]
         return VectorTable([table.words[place] for place in kept], table.vectors[np.array(kept, np.intp)])
 

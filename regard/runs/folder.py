@@ -168,12 +168,12 @@ class RunFolder:
         try:
             if final.is_file():
                 name = read_checked(final, required=False)["checkpoint"]
-                return files.load(self.path / files.FOLDER / Path(name).name, training=False)
+                return files.load_checkpoint(self.path / files.FOLDER / Path(name).name, training=False)
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise CheckpointError(final, f"cannot be read: {error}", "the run's checkpoints may be whole") from error
         latest, _ = files.latest_valid(self.path, training=False)
         for _, update, *_ in latest.state["best"]["ranked"][:1]:
-            return files.load(files.step_folder(self.path, update), training=False)
+            return files.load_checkpoint(files.step_folder(self.path, update), training=False)
         return latest
 
     def check_format(self) -> None:

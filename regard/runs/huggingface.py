@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.errors import CheckpointError
 from regard.experiment.huggingface import CONFIG, WEIGHTS, first_place, huggingface_config
-from regard.text.huggingface import FILE as TOKENIZER
+from regard.text.huggingface import TOKENIZER_FILE as TOKENIZER
 from regard.text.huggingface import read_tokenizer
 
 Parts = dict[str, dict[str, Tensor]]  # part of a model → name within it → value

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from regard.config import collected_notes
 from regard.data.columns import Columns, example_values, small_columns
-from regard.data.streams import AHEAD
+from regard.data.streams import BATCHES_AHEAD
 from regard.errors import ConfigError, DataError, RegardError
 from regard.experiment import Experiment, empty_model
 from regard.experiment.time_plan import TRAINING, measured_pace, sized_columns
@@ -134,7 +134,7 @@ class Rehearsal:
     def waiting(self) -> float:
         """Bytes of batches made ahead or summed: an id of 8 bytes and a mask of one for each piece."""
         training = self.experiment.training
-        return (training.accumulate + AHEAD * training.workers) * self.tokens * len(self.experiment.columns) * 9
+        return (training.accumulate + BATCHES_AHEAD * training.workers) * self.tokens * len(self.experiment.columns) * 9
 
     def check_memory(self) -> None:
         """Raise ConfigError for a model, or a queue of batches, that cannot fit into memory; nothing large is built."""

@@ -25,6 +25,7 @@ from regard.runs.folder import DECODING, TUNING, RunFolder, choose_device
 from regard.runs.measurements import Measurements
 from regard.tasks import TASKS, Task
 from regard.training import checkpoint as files
+from regard.training.shards import Tensors
 
 LAST_SETTING = "format"  # the end of every settings file
 
@@ -103,14 +104,14 @@ class Run:
     def weights_digest(self) -> str:
         """The SHA-256 of the weights that answer, as the seal of their checkpoint has it."""
         seal = parse_json((self.checkpoint.folder / SEAL).read_text(encoding="utf-8"))
-        return str(seal["files"][files.MODEL][1])
+        return str(seal["files"][files.MODEL_FILE][1])
 
     @cached_property
     def measurements(self) -> Measurements:
         """Measurements with these weights."""
         return Measurements(self.path, lambda: self.weights_digest)
 
-    def weights(self) -> files.Tensors:
+    def weights(self) -> Tensors:
         """Return the tensors that answer, by name."""
         return files.weights_of(self.checkpoint)
 

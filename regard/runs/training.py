@@ -27,7 +27,7 @@ from regard.tasks.task import usage_of
 from regard.training.checkpoint import step_folder
 from regard.training.interrupt import Interrupted
 from regard.training.progress import Progress
-from regard.training.trainer import Report, Trainer
+from regard.training.trainer import Trainer, TrainingReport
 from regard.training.world import World, joined_world
 
 
@@ -161,7 +161,7 @@ def _trainer(ready: Prepared, made: Built, begun: Started, judged: Validated) ->
     )
 
 
-def _tell(report: Report, ready: Prepared, judged: Validated) -> None:
+def _tell(report: TrainingReport, ready: Prepared, judged: Validated) -> None:
     experiment, folder, progress = ready.experiment, ready.folder, ready.progress
     teaching = isinstance(judged.validation, Teaching)
     score = "" if report.score is None or teaching else f", best score {report.score:.2f}"

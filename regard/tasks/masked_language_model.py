@@ -17,7 +17,7 @@ from regard.data.columns import Columns, TextColumn
 from regard.data.columns.masked_text import mask_of
 from regard.data.streams import PlannedStream
 from regard.data.transforms import Draws, Transformed
-from regard.data.transforms.masking import ANSWERS, STAGE, Masking, WordBorders
+from regard.data.transforms.masking import MASKED_PIECES, STAGE, Masking, WordBorders
 from regard.decoding import Answering, Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.errors import PartError
@@ -133,9 +133,9 @@ class MaskedLanguageModelTask(Task):
         made = super().batch([{TEXT: row[TEXT]} for row in rows])
         answers = torch.full_like(made.sequences(TEXT).items, PAD)
         for row, one in enumerate(rows):
-            given = one.get(ANSWERS, ())
+            given = one.get(MASKED_PIECES, ())
             answers[row, : len(given)] = torch.tensor([*given], dtype=torch.long)
-        return made._replace(columns={**made.columns, ANSWERS: answers}, count=int((answers != PAD).sum()))
+        return made._replace(columns={**made.columns, MASKED_PIECES: answers}, count=int((answers != PAD).sum()))
 
     def held(self, examples: Examples, tokens: int) -> list[Batch]:
         """Return texts masked by a draw that is always the same."""
@@ -152,7 +152,7 @@ class MaskedLanguageModelTask(Task):
         ids = self.text.encode(prediction.source)
         filled = prediction.ids if isinstance(prediction, TextPrediction) else None
         pairs = zip(ids, filled or ids, strict=True)
-        return {TEXT: ids, ANSWERS: [new if old == self.mask and new != old else PAD for old, new in pairs]}
+        return {TEXT: ids, MASKED_PIECES: [new if old == self.mask and new != old else PAD for old, new in pairs]}
 
     def unasked(self, example: Mapping[str, str]) -> Prediction | None:
         """Return a text without holes as it is."""
@@ -178,24 +178,24 @@ class MaskedLanguageModelTask(Task):
         return [text_prediction(text, ranked, self.text) for text, ranked in pairs]
 
     def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
-        return self.text.pieces(torch.as_tensor(batch.columns[ANSWERS])[0, [*places]].tolist())
+        return self.text.pieces(torch.as_tensor(batch.columns[MASKED_PIECES])[0, [*places]].tolist())
 
     def pictured(self, found: WordRelevance) -> Explanation:
         """Return what each piece of the text says for each filling."""
         tokens, weights = found.tokens[TEXT], [*found.scaled(TEXT), [0.0] * len(found.tokens[TEXT])]
-        maps = [AttentionMap(found.by, "encoder", 0, [weights], ANSWERS, TEXT)]
+        maps = [AttentionMap(found.by, "encoder", 0, [weights], MASKED_PIECES, TEXT)]
         return _explanation(tokens, found.items, [], weights, maps, found.by)
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return what each hole, and each piece of the text, looked at."""
         with recording(model) as records:
             cast(MaskedLanguageModel, model).states(batch.sequences(TEXT))
-        answers, explanations = torch.as_tensor(batch.columns[ANSWERS]), []
+        answers, explanations = torch.as_tensor(batch.columns[MASKED_PIECES]), []
         for row, ids in enumerate(rows_of(batch.sequences(TEXT))):
             tokens = [*self.text.pieces(ids[:-1]), END]
             places = (answers[row] != PAD).nonzero().flatten().tolist()
             filled = self.text.pieces(answers[row, places].tolist())
-            maps = attention_maps(records, row, {TEXT: len(tokens), ANSWERS: len(filled) + 1})
+            maps = attention_maps(records, row, {TEXT: len(tokens), MASKED_PIECES: len(filled) + 1})
             looks = mean_of_heads(maps[-1]) if maps else []
             weights = [*(looks[place] for place in places), [0.0] * len(tokens)] if looks else []
             links = [(place, number) for number, place in enumerate(places)]
@@ -212,8 +212,8 @@ def _explanation(
     by: str = "",
 ) -> Explanation:
     """A text, and what filled its holes."""
-    columns = {TEXT: Tokens(text, TokenRole.GIVEN), ANSWERS: Tokens([*fillings, END], TokenRole.ASIDE)}
-    return Explanation(columns, [ColumnLink(TEXT, ANSWERS, pairs, weights)], maps, by)
+    columns = {TEXT: Tokens(text, TokenRole.GIVEN), MASKED_PIECES: Tokens([*fillings, END], TokenRole.ASIDE)}
+    return Explanation(columns, [ColumnLink(TEXT, MASKED_PIECES, pairs, weights)], maps, by)
 
 
 def word_borders(column: TextColumn) -> WordBorders:

@@ -1,6 +1,6 @@
 """Which examples of a training part are held out, for want of parts of their own."""
 
-from regard.data import Fold, Part, Reader, Stretch
+from regard.data import Fold, HoldOut, Reader, Stretch
 from regard.errors import ConfigError
 
 Parts = tuple[Reader, Reader, Reader]  # what is learnt from, the dev part, the test part
@@ -11,8 +11,8 @@ class ScatteredSplit:
 
     def apart(self, reader: Reader, dev: float, test: float) -> Parts:
         """Return what of a reader is learnt from, and dev and test parts of about these shares."""
-        rest = Part(reader, dev + test, held_out=False)
-        return rest, Part(reader, dev, held_out=True), Part(reader, test, start=dev, held_out=True)
+        rest = HoldOut(reader, dev + test, held_out=False)
+        return rest, HoldOut(reader, dev, held_out=True), HoldOut(reader, test, start=dev, held_out=True)
 
     def folded(self, reader: Reader, folds: int, fold: int, seed: int) -> tuple[Reader, Reader]:
         """Return all folds of a reader but one, and that one: see `Fold`. Raises ConfigError where it has no folds."""

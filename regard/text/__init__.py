@@ -9,7 +9,7 @@ from regard.registry import Choice, Registry
 from regard.text.characters import CharactersRecipe
 from regard.text.clean import clean
 from regard.text.huggingface import HuggingFaceRecipe
-from regard.text.mask_piece import FILE as MASK_FILE
+from regard.text.mask_piece import MASK_FILE as MASK_FILE
 from regard.text.mask_piece import MaskedTokenizer
 from regard.text.subwords import SubwordsRecipe
 from regard.text.tokenizer import Recipe, Tokenizer

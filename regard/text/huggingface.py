@@ -9,13 +9,13 @@ from regard.config import Doc, parse_json
 from regard.errors import CheckpointError, PartError, RegardError
 from regard.pieces import MASK_PIECE, SPECIALS, UNK, byte_piece
 from regard.text.clean import clean
-from regard.text.offsets import Place, given_places, trimmed
+from regard.text.offsets import TextPlace, given_places, trimmed
 from regard.text.tokenizer import Recipe, Tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Cutter
 
-FILE = "tokenizer.json"
+TOKENIZER_FILE = "tokenizer.json"
 ROLES = (  # padding, beginning, end, unknown and mask as BERT and RoBERTa spell them
     ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"),
     ("<pad>", "<s>", "</s>", "<unk>", "<mask>"),
@@ -48,7 +48,7 @@ class HuggingFaceRecipe(Recipe):
 
     @staticmethod
     def load(folder: Path) -> Tokenizer:
-        return read_tokenizer(folder / FILE)
+        return read_tokenizer(folder / TOKENIZER_FILE)
 
 
 class HuggingFaceTokenizer(Tokenizer):
@@ -87,7 +87,7 @@ class HuggingFaceTokenizer(Tokenizer):
             for text, row in zip(texts, rows, strict=True)
         ]
 
-    def offsets(self, text: str) -> list[Place]:
+    def offsets(self, text: str) -> list[TextPlace]:
         """Return where each piece stands, as the library tells."""
         return given_places(text, [place for _, place in self._cut(clean(text))])
 
@@ -105,12 +105,12 @@ class HuggingFaceTokenizer(Tokenizer):
 
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / FILE).write_text(self.source, encoding="utf-8", newline="")
+        (folder / TOKENIZER_FILE).write_text(self.source, encoding="utf-8", newline="")
         (folder / "kind").write_text("huggingface", encoding="utf-8")
 
-    def _cut(self, text: str) -> list[tuple[int, Place]]:
+    def _cut(self, text: str) -> list[tuple[int, TextPlace]]:
         """Pieces of a clean text, and where each stands. A text of which nothing remains is unknown."""
-        found, start = list[tuple[int, Place]](), 0
+        found, start = list[tuple[int, TextPlace]](), 0
         *before, last = text.split(MASK_PIECE)
         for part in before:
             found += self._cut_part(text, start, part.rstrip())
@@ -119,7 +119,7 @@ class HuggingFaceTokenizer(Tokenizer):
         found += self._cut_part(text, start, last)
         return found or [(UNK, None)] * bool(text.strip())
 
-    def _cut_part(self, text: str, start: int, part: str) -> list[tuple[int, Place]]:
+    def _cut_part(self, text: str, start: int, part: str) -> list[tuple[int, TextPlace]]:
         made = self._cutter.encode(part, add_special_tokens=False)
         places = (trimmed(text, start + first, start + end) for first, end in made.offsets)
         return [(self._here[one], place) for one, place in zip(made.ids, places, strict=True)]

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from regard.errors import ConfigError
 from regard.pieces import MASK_PIECE
-from regard.text.offsets import Place
+from regard.text.offsets import TextPlace
 from regard.text.tokenizer import Tokenizer
 
-FILE = "mask"  # in the folder of a tokenizer that has the piece
+MASK_FILE = "mask"  # in the folder of a tokenizer that has the piece
 _STAND_IN = "\ue0fd"  # a private character, spelt in bytes: what an inner tokenizer reads in place of <mask>
 
 
@@ -57,7 +57,7 @@ class MaskedTokenizer(Tokenizer):
         """A cutting drawn from the seed; of a text with masks the likeliest."""
         return self.encode(text) if MASK_PIECE in text else self.inner.sample(text, seed)
 
-    def offsets(self, text: str) -> list[Place]:
+    def offsets(self, text: str) -> list[TextPlace]:
         """Where each piece stands; a mask as it is written out."""
         if MASK_PIECE not in text:
             return self.inner.offsets(text)
@@ -66,7 +66,7 @@ class MaskedTokenizer(Tokenizer):
         for character in read:
             shift += longer * (character == _STAND_IN)
             before.append(shift)
-        places, found = self.inner.offsets(read), list[Place]()
+        places, found = self.inner.offsets(read), list[TextPlace]()
         for one in self._cuts(text):
             known = [place for place in places[one.first : one.behind] if place is not None]
             found.append((known[0][0] + before[known[0][0]], known[-1][1] + before[known[-1][1]]) if known else None)
@@ -88,7 +88,7 @@ class MaskedTokenizer(Tokenizer):
     def save(self, folder: Path) -> None:
         """The inner tokenizer's files, and a note that there is the piece."""
         self.inner.save(folder)
-        (folder / FILE).write_text(MASK_PIECE, encoding="utf-8")
+        (folder / MASK_FILE).write_text(MASK_PIECE, encoding="utf-8")
 
     def _cuts(self, text: str) -> list[_Cut]:
         ids, found, place = self.inner.encode(text.replace(MASK_PIECE, _STAND_IN)), list[_Cut](), 0

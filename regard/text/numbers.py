@@ -3,18 +3,16 @@
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from regard.arrays import Floats
 from regard.errors import DataError
-
-Numbers = NDArray[np.float64]
 
 WRITTEN_DIGITS = 6  # behind the point; what is finer is rounded
 LARGEST_NUMBER = 1000  # of a number, whatever its sign
 ROW_FORM = "numbers with spaces between them, rows with semicolons: 0.31 1; -0.5 0"
 
 
-def read_rows(text: str) -> Numbers:
+def read_rows(text: str) -> Floats:
     """Return the numbers (row, width). Raises DataError for anything but rows of equally many numbers."""
     widths = [len(row.split()) for row in text.split(";")]
     if not min(widths):
@@ -37,7 +35,7 @@ def read_rows(text: str) -> Numbers:
     return numbers.reshape(len(widths), widths[0])
 
 
-def rows_or_none(text: str) -> Numbers | None:
+def rows_or_none(text: str) -> Floats | None:
     """Return the numbers (row, width), None for a text that is none."""
     try:
         return read_rows(text)

@@ -8,10 +8,10 @@ from itertools import accumulate
 from regard.pieces import byte_of
 from regard.text.clean import clean
 
-Place = tuple[int, int] | None  # the first character, and the first one behind; None: of no character that is seen
+TextPlace = tuple[int, int] | None  # the first character, and the first one behind; None: of no character that is seen
 
 
-def spelt_places(pieces: Sequence[str], text: str, spelt: Sequence[str]) -> list[Place]:
+def spelt_places(pieces: Sequence[str], text: str, spelt: Sequence[str]) -> list[TextPlace]:
     """Pieces that spell a clean text, each character as in `spelt` → places in that text, without spaces at the front.
 
     What the pieces spell before it, as the space before its first word, has no place.
@@ -19,7 +19,7 @@ def spelt_places(pieces: Sequence[str], text: str, spelt: Sequence[str]) -> list
     ends = list(accumulate(len(one.encode()) for one in spelt))
     behind = list(accumulate(1 if byte_of(piece) is not None else len(piece.encode()) for piece in pieces))
     before = behind[-1] - ends[-1] if pieces and ends else 0
-    found, start = list[Place](), 0
+    found, start = list[TextPlace](), 0
     for end in (one - before for one in behind):
         first, last = bisect_right(ends, max(start, 0)), bisect_left(ends, end) + 1
         found.append(trimmed(text, first, last) if end > 0 else None)
@@ -27,7 +27,7 @@ def spelt_places(pieces: Sequence[str], text: str, spelt: Sequence[str]) -> list
     return found
 
 
-def given_places(text: str, places: Iterable[Place]) -> list[Place]:
+def given_places(text: str, places: Iterable[TextPlace]) -> list[TextPlace]:
     """Places in clean(text) → those in the text itself."""
     if unicodedata.is_normalized("NFC", text):
         return list(places)
@@ -46,7 +46,7 @@ def _origins(text: str) -> list[tuple[int, int]]:
     return [(start, end) for start, end in spans for _ in clean(text[start:end])]
 
 
-def trimmed(text: str, first: int, last: int) -> Place:
+def trimmed(text: str, first: int, last: int) -> TextPlace:
     """Return a place without the spaces at its front; None: there is nothing else."""
     start = first + len(text[first:last]) - len(text[first:last].lstrip())
     return (start, last) if start < last else None

@@ -26,10 +26,10 @@ from regard.text.clean import clean
 from regard.text.tokenizer import Recipe, Tokenizer
 from regard.text.vocabulary import FIRST_PIECE
 
-FILE = "subwords.model"
+_FILE = "subwords.model"
 _SPACE = "\u2581"  # how sentencepiece writes a space, so it must not stand in the text itself
-SENTENCES = 1_000_000  # learnt from at most, drawn from all of them: the text may be larger than memory
-CHARACTERS = 10_000_000  # of one text that are learnt from: its first
+MAX_SENTENCES = 1_000_000  # learnt from at most, drawn from all of them: the text may be larger than memory
+MAX_CHARACTERS = 10_000_000  # of one text that are learnt from: its first
 _LONGEST = 1 << 16  # bytes of a training sentence: longer ones are cut, so that none is left out
 MANY = 1024  # texts that several threads cut sooner than one
 
@@ -76,7 +76,7 @@ class SubwordsRecipe(Recipe):
     def load(folder: Path) -> Tokenizer:
         try:
             sampling = float((folder / "sampling").read_text(encoding="utf-8"))
-            model = (folder / FILE).read_bytes()
+            model = (folder / _FILE).read_bytes()
             if not model:  # sentencepiece would take it, and fail at the first text
                 raise ValueError("it is empty")
             return SubwordTokenizer(model, sampling)
@@ -153,7 +153,7 @@ class SubwordTokenizer(Tokenizer):
     def save(self, folder: Path) -> None:
         """sentencepiece's own file, and ours beside it."""
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / FILE).write_bytes(self.model)
+        (folder / _FILE).write_bytes(self.model)
         (folder / "sampling").write_text(repr(self.sampling), encoding="utf-8")
         (folder / "kind").write_text("subwords", encoding="utf-8")
 
@@ -169,19 +169,19 @@ def unescape(text: str) -> str:
 
 
 def _drawn(texts: Iterable[str]) -> list[str]:
-    """At most SENTENCES of them, each as likely as any other and the same ones each time (reservoir sampling)."""
+    """At most MAX_SENTENCES of them, each as likely as any other and the same ones each time (reservoir sampling)."""
     stream, draws = iter(texts), random.Random(0)
-    kept = list(itertools.islice(stream, SENTENCES))
-    for count, text in enumerate(stream, start=SENTENCES + 1):
+    kept = list(itertools.islice(stream, MAX_SENTENCES))
+    for count, text in enumerate(stream, start=MAX_SENTENCES + 1):
         place = draws.randrange(count)
-        if place < SENTENCES:
+        if place < MAX_SENTENCES:
             kept[place] = text
     return kept
 
 
 def _parts(text: str) -> Iterator[str]:
     step = _LONGEST // 4  # a character has at most four bytes
-    text = text[:CHARACTERS]
+    text = text[:MAX_CHARACTERS]
     return (text[place : place + step] for place in range(0, len(text), step))
 
 

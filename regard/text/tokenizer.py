@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from regard.text.clean import clean
-from regard.text.offsets import Place, given_places, spelt_places
+from regard.text.offsets import TextPlace, given_places, spelt_places
 
 
 class Tokenizer(ABC):
@@ -44,7 +44,7 @@ class Tokenizer(ABC):
         """A random cutting that depends on the text and `seed` alone."""
         return self.encode(text)
 
-    def offsets(self, text: str) -> list[Place]:
+    def offsets(self, text: str) -> list[TextPlace]:
         """Where each piece of `encode(text)` stands in the text as it was given, without the space before it.
 
         One that stands for no character that is seen has None.

@@ -12,7 +12,7 @@ from regard.errors import CheckpointError
 from regard.pieces import UNK
 from regard.text.clean import clean
 from regard.text.counted import CountedTokenizer, Cut, Fewest
-from regard.text.offsets import Place, given_places
+from regard.text.offsets import TextPlace, given_places
 from regard.text.tokenizer import Recipe, Tokenizer
 from regard.text.vocabulary import Vocabulary
 from regard.text.words import cut_words, stands_alone
@@ -36,14 +36,14 @@ class UncasedWordsTokenizer(CountedTokenizer):
         found = (self.vocabulary.ids(piece) for piece in self.cut.pieces(clean(text)))
         return [ids[0] if len(ids) == 1 else UNK for ids in found]
 
-    def offsets(self, text: str) -> list[Place]:
+    def offsets(self, text: str) -> list[TextPlace]:
         """As the words were cut: in their own case, with their apostrophes; unknown ones, too."""
         read = clean(text)
         lowered = read.lower()
         lost = {found.start() for found in _INSIDE.finditer(lowered)}
         origins = [place for place, letter in enumerate(read) for _ in letter.lower()]  # of each letter in lower case
         origins = [place for number, place in enumerate(origins) if number not in lost]
-        left, found, end = _INSIDE.sub("", lowered), list[Place](), 0
+        left, found, end = _INSIDE.sub("", lowered), list[TextPlace](), 0
         for piece in map(str.strip, cut_signs(read)):
             start = left.index(piece, end)  # between two pieces are spaces alone
             end = start + len(piece)

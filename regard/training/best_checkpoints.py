@@ -13,8 +13,8 @@ from regard.training import checkpoint as files
 from regard.training.model_selection import EarlyStopping
 from regard.training.progress import Progress
 from regard.training.settings import TrainingSettings
-from regard.training.shards import load_whole
-from regard.training.world import ALONE, World
+from regard.training.shards import Tensors, load_whole
+from regard.training.world import ONE_PROCESS, World
 
 AVERAGE = "average"
 
@@ -23,7 +23,7 @@ class BestCheckpoints:
     """The end of a run: the mean of its best or last checkpoints, and final.json, which names what is to be used."""
 
     def __init__(
-        self, model: nn.Module, settings: TrainingSettings, run: Path, progress: Progress, world: World = ALONE
+        self, model: nn.Module, settings: TrainingSettings, run: Path, progress: Progress, world: World = ONE_PROCESS
     ) -> None:
         self.model, self.settings, self.run = model, settings, run
         self.progress, self.world = progress, world
@@ -47,7 +47,7 @@ class BestCheckpoints:
         for update in best.kept:
             folder = files.step_folder(self.run, update)
             try:
-                files.load(folder, training=False)
+                files.load_checkpoint(folder, training=False)
             except CheckpointError as error:
                 if folder.exists():  # else a later checkpoint, now damaged, took its place
                     self.progress.warn(f"{folder}: {error.problem}")
@@ -63,7 +63,7 @@ class BestCheckpoints:
         if len(chosen) < 2:
             return None
         try:
-            models = [files.load(files.step_folder(self.run, one), training=False).model for one in chosen]
+            models = [files.load_checkpoint(files.step_folder(self.run, one), training=False).model for one in chosen]
         except CheckpointError as error:
             self.progress.warn(f"{error}; the {which} are not averaged")
             return None
@@ -114,7 +114,7 @@ class BestCheckpoints:
         return True
 
 
-def average(models: Sequence[files.Tensors]) -> files.Tensors:
+def average(models: Sequence[Tensors]) -> Tensors:
     """Each tensor's mean in float64 (https://arxiv.org/abs/1706.03762, section 6.1).
 
     What is no real number (a counter) is taken from the first.

@@ -17,17 +17,15 @@ from regard.config import parse_json
 from regard.data.sealed import making, publish, seal, unseal
 from regard.errors import CheckpointError
 from regard.training.older_checkpoints import upgraded_objective
-from regard.training.shards import load_whole, sharded_like, whole
-from regard.training.world import ALONE, World
+from regard.training.shards import Tensors, load_whole, sharded_like, whole
+from regard.training.world import ONE_PROCESS, World
 
-FORMAT = 1
+CHECKPOINT_FORMAT = 1
 FOLDER = "checkpoints"
 FINAL = "final.json"  # which of them to use, once training has ended
-MODEL, OBJECTIVE, OPTIMIZERS, GENERATORS, STATE = (
+MODEL_FILE, OBJECTIVE_FILE, OPTIMIZERS_FILE, GENERATORS_FILE, STATE_FILE = (
     "model.safetensors", "objective.safetensors", "optimizers.safetensors", "generators.safetensors", "state.json",
 )  # fmt: skip
-
-Tensors = dict[str, Tensor]
 
 
 class Saved(Protocol):
@@ -67,7 +65,7 @@ def content_of(
     model: nn.Module,
     objective: nn.Module | None = None,
     optimizers: Mapping[str, optim.Optimizer] | None = None,
-    world: World = ALONE,
+    world: World = ONE_PROCESS,
 ) -> Content:
     """What is to be saved. All processes call it together: each gives its shards and its generators."""
     groups, moments = {}, Tensors()
@@ -101,36 +99,36 @@ def write(folder: Path, content: Content, state: Mapping[str, Any]) -> None:
     """Write a checkpoint. Raises CheckpointError where the disk does not take it; no other file is touched."""
     try:
         with making(folder) as made:
-            aliases = _write(content.model, made / MODEL)
+            aliases = _write(content.model, made / MODEL_FILE)
             if content.objective is not None:
-                _write(content.objective, made / OBJECTIVE)
-                _write(content.moments, made / OPTIMIZERS)
-                _write(content.generators, made / GENERATORS)
+                _write(content.objective, made / OBJECTIVE_FILE)
+                _write(content.moments, made / OPTIMIZERS_FILE)
+                _write(content.generators, made / GENERATORS_FILE)
             said = {**state, "groups": content.groups, "aliases": aliases}
-            (made / STATE).write_text(json.dumps(said), encoding="utf-8")
+            (made / STATE_FILE).write_text(json.dumps(said), encoding="utf-8")
             for path in made.iterdir():
                 path.chmod(0o644)  # a server under another user reads it
-            seal(made, {"format": FORMAT, "torch": torch.__version__})
+            seal(made, {"format": CHECKPOINT_FORMAT, "torch": torch.__version__})
             publish(made, folder)
     except (OSError, SafetensorError) as error:
         raise CheckpointError(folder, f"could not be written: {error}", "is the disk full?") from error
 
 
-def load(folder: Path, *, training: bool = True) -> Checkpoint:
+def load_checkpoint(folder: Path, *, training: bool = True) -> Checkpoint:
     """Reads and verifies. Raises CheckpointError for what is missing, foreign, or not as it was written.
 
     Without `training` the weights alone are read and verified; the files that only training needs may be gone.
     """
     if not folder.is_dir():
         raise CheckpointError(folder, "there is no such checkpoint")
-    content = unseal(folder, None if training else (MODEL, STATE))
+    content = unseal(folder, None if training else (MODEL_FILE, STATE_FILE))
     if not isinstance(content, dict):
         problem = "is damaged, cut short or no checkpoint: its files are not as its manifest says"
         raise CheckpointError(folder, problem, _instead(folder))
-    if content.get("format") != FORMAT:
-        raise CheckpointError(folder, f"has format {content.get('format')}, this version reads {FORMAT}")
+    if content.get("format") != CHECKPOINT_FORMAT:
+        raise CheckpointError(folder, f"has format {content.get('format')}, this version reads {CHECKPOINT_FORMAT}")
     try:
-        state = parse_json((folder / STATE).read_text(encoding="utf-8"))
+        state = parse_json((folder / STATE_FILE).read_text(encoding="utf-8"))
         model = _model(folder, state)
         rest = [_read(path) if training and path.exists() else {} for path in _rest(folder)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
@@ -192,7 +190,7 @@ def latest_valid(run: Path, *, training: bool = True) -> tuple[Checkpoint, list[
     warnings: list[str] = []
     for folder in steps(run):
         try:
-            return load(folder, training=training), warnings
+            return load_checkpoint(folder, training=training), warnings
         except CheckpointError as error:
             warnings.append(f"{folder}: {error.problem}")
     raise CheckpointError(run, "holds no whole checkpoint", "; ".join(warnings) or "training has not saved one yet")
@@ -233,7 +231,7 @@ def _states(moments: Tensors, turn: str, parameters: Sequence[Tensor]) -> dict[i
 
 
 def _rest(folder: Path) -> Iterator[Path]:
-    return (folder / name for name in (OBJECTIVE, OPTIMIZERS, GENERATORS))
+    return (folder / name for name in (OBJECTIVE_FILE, OPTIMIZERS_FILE, GENERATORS_FILE))
 
 
 def _whole(module: nn.Module) -> Tensors:
@@ -254,7 +252,7 @@ def _generators() -> Tensors:
 
 def _model(folder: Path, state: Mapping[str, Any]) -> Tensors:
     """Tensors of the model, tied ones under each of their names."""
-    found = _read(folder / MODEL)
+    found = _read(folder / MODEL_FILE)
     return {**found, **{alias: found[name] for alias, name in state["aliases"].items()}}
 
 

@@ -26,7 +26,7 @@ class Interruption:
 
 
 @contextmanager
-def listening(interruption: Interruption | None = None) -> Iterator[Interruption]:
+def listening_to_signals(interruption: Interruption | None = None) -> Iterator[Interruption]:
     """Listen while inside; in a thread other than the main one, where Python allows no handler, it never hears any."""
     interruption = interruption or Interruption()
     if threading.current_thread() is not threading.main_thread():

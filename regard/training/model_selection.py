@@ -11,7 +11,7 @@ from torch import nn
 from regard.ops.memory import telling_of_memory
 from regard.training.progress import Progress
 from regard.training.settings import TrainingSettings
-from regard.training.world import ALONE, World
+from regard.training.world import ONE_PROCESS, World
 
 NARROWER = "Try --resume with a smaller decoding.batch_tokens, or a narrower search"
 
@@ -109,7 +109,7 @@ class ModelSelection:
         validate: Validate | None,
         settings: TrainingSettings,
         progress: Progress,
-        world: World = ALONE,
+        world: World = ONE_PROCESS,
         *,
         higher_is_better: bool = False,
     ) -> None:

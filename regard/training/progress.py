@@ -15,15 +15,15 @@ from rich.control import Control
 from rich.segment import ControlType
 
 from regard.objectives.objective import MAIN
-from regard.training.clock import Spent
-from regard.training.updater import Taken, Updated
+from regard.training.clock import TimeSpent
+from regard.training.updater import TurnStep, Updated
 
 METRICS_FILE = "metrics.jsonl"
 PLACE = ("update", "epoch", "seconds", "core_seconds")  # where training is
 TOLD = (*PLACE, "loss", "norm", "tokens_per_second", "tokens_per_core_second", "learning_rate")  # in their own words
 FIRST_SECONDS = 5.0  # of training, until there is a first line
-TERMINAL_SECONDS, PLAIN_SECONDS = 0.5, 15.0  # between lines: a terminal's is redrawn, others stay
-BAR = 16  # characters
+_TERMINAL_SECONDS, _PLAIN_SECONDS = 0.5, 15.0  # between lines: a terminal's is redrawn, others stay
+_BAR = 16  # characters
 
 
 class Progress:
@@ -33,7 +33,7 @@ class Progress:
         """`quiet` leaves only warnings and the file; `silent`, for all processes but the first, leaves nothing."""
         self.path, self.quiet, self.silent = run / METRICS_FILE, quiet or silent, silent
         self.console = Console(stderr=True, highlight=False, markup=False, emoji=False)  # a [ in a name is a [
-        self._pause = TERMINAL_SECONDS if self.console.is_terminal else PLAIN_SECONDS
+        self._pause = _TERMINAL_SECONDS if self.console.is_terminal else _PLAIN_SECONDS
         self._shown = time.monotonic() + FIRST_SECONDS - self._pause
         self._full = False
 
@@ -126,8 +126,8 @@ def remaining(seconds: float | None, spent: float) -> str:
     if seconds is None:
         return ""
     share = spent / max(1e-9, spent + seconds)
-    filled = round(BAR * share)
-    bar = f" · {'━' * filled}{'─' * (BAR - filled)} {100 * share:.0f} %"
+    filled = round(_BAR * share)
+    bar = f" · {'━' * filled}{'─' * (_BAR - filled)} {100 * share:.0f} %"
     return bar + (f" · {seconds / 60:.0f} min left" if seconds >= 90 else f" · {seconds:.0f} s left")
 
 
@@ -142,7 +142,7 @@ class TurnWindow:
     updates: int = 0
     parts: dict[str, float] = field(default_factory=dict)  # of the loss, by name
 
-    def add(self, taken: Taken, tokens: int) -> None:
+    def add(self, taken: TurnStep, tokens: int) -> None:
         """Add one update."""
         self.loss += taken.loss * tokens
         self.norm += taken.norm
@@ -172,13 +172,13 @@ class LogWindow:
 
     turns: dict[str, TurnWindow] = field(default_factory=dict)
     tokens: int = 0
-    spent: Spent = field(default_factory=Spent)  # in updates, without validations
+    spent: TimeSpent = field(default_factory=TimeSpent)  # in updates, without validations
 
     def clear(self) -> None:
         """Begin anew, behind a line of the log."""
-        self.turns, self.tokens, self.spent = {}, 0, Spent()
+        self.turns, self.tokens, self.spent = {}, 0, TimeSpent()
 
-    def add(self, done: Updated, spent: Spent) -> None:
+    def add(self, done: Updated, spent: TimeSpent) -> None:
         """Add one update."""
         self.tokens += done.tokens if done.read is None else done.read
         self.spent += spent
@@ -205,4 +205,4 @@ class LogWindow:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a saved state."""
         self.turns = {name: TurnWindow(**turn) for name, turn in state["turns"].items()}
-        self.tokens, self.spent = state["tokens"], Spent(**state["spent"])
+        self.tokens, self.spent = state["tokens"], TimeSpent(**state["spent"])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn, Self
 import torch
 from torch import nn
 
-from regard.data.streams import Place, Shard, Stream, epoch_of, saved_place
+from regard.data.streams import Shard, Stream, StreamPlace, epoch_of, saved_place
 from regard.errors import CheckpointError
 from regard.objectives import Objective
 from regard.records import Batch
@@ -18,28 +18,28 @@ from regard.training.best_checkpoints import BestCheckpoints
 from regard.training.clock import (
     WARMUP,
     Clock,
-    Spent,
     Starvation,
+    TimeSpent,
     allowed_updates,
     limit_reached,
     longest_warmup,
     seconds_to_limit,
     updates_in_time,
 )
-from regard.training.interrupt import Interrupted, Interruption, listening
+from regard.training.interrupt import Interrupted, Interruption, listening_to_signals
 from regard.training.model_selection import EarlyStopping, ModelSelection, Scores, Validate
 from regard.training.older_checkpoints import upgraded_state
 from regard.training.progress import LogWindow, Progress, remaining
 from regard.training.scheduled import Scheduled
 from regard.training.settings import TrainingSettings
 from regard.training.updater import Updater
-from regard.training.world import ALONE, World
+from regard.training.world import ONE_PROCESS, World
 
-NEVER = 0  # in place of the updates that are allowed: a run of an earlier version goes on with its own warm-up
-SLOWER = 0.8  # of the updates that a time seemed to allow: a warm-up is shortened again where it allows fewer
+_NEVER = 0  # in place of the updates that are allowed: a run of an earlier version goes on with its own warm-up
+_SLOWER = 0.8  # of the updates that a time seemed to allow: a warm-up is shortened again where it allows fewer
 
 
-class Report(NamedTuple):
+class TrainingReport(NamedTuple):
     """How training ended."""
 
     updates: int
@@ -64,7 +64,7 @@ class Trainer:
         validate: Validate | None = None,
         higher_is_better: bool = False,
         progress: Progress | None = None,
-        world: World = ALONE,
+        world: World = ONE_PROCESS,
         halvings: int = 0,
         validate_start: bool = False,
     ) -> None:
@@ -85,7 +85,7 @@ class Trainer:
         self.best_checkpoints = BestCheckpoints(model, settings, run, self.progress, world)
         self.validate_start = validate_start
         self.update, self.clock, self.starvation = 0, Clock(), Starvation()
-        self.place: Place | None = None  # in the stream; None: its beginning
+        self.place: StreamPlace | None = None  # in the stream; None: its beginning
         self.allowed: int | None = None  # updates that the limits allow, where warm-ups were shortened to fit
         self.window = LogWindow()  # updates since the last line of the log
         self.saved: dict[str, files.Saved] = {  # by the names that they have in a checkpoint
@@ -96,7 +96,7 @@ class Trainer:
         self._interruption = Interruption()  # of this process
         self._asked = False  # whether any process was asked to end, as of their last meeting
         self._open = ExitStack()  # closes the stream
-        self._ahead: list[tuple[Place, Batch]] = []  # batches of the next update that are drawn already
+        self._ahead: list[tuple[StreamPlace, Batch]] = []  # batches of the next update that are drawn already
         self._logged = 0  # bytes of the log that belong to the checkpoint
         self._saved, self._saved_at = -1, 0.0  # the last checkpoint: its update, and seconds of training then
 
@@ -105,7 +105,7 @@ class Trainer:
 
         Raises RegardError for settings or data that do not go with the checkpoint. The run folder is left as it was.
         """
-        with listening(self._interruption):
+        with listening_to_signals(self._interruption):
             self.world.in_order(lambda: self._prepare(resume))
         return self
 
@@ -119,22 +119,22 @@ class Trainer:
         self._fit_warmup(allowed_updates(self.settings, self._updates_of_epochs))
         shard = Shard(self.world.rank, self.world.size)
         stream = self.batches.stream(self.place, workers=self.settings.workers, shard=shard)
-        self._stream: Iterator[tuple[Place, Batch]] = self._open.enter_context(closing(stream))
+        self._stream: Iterator[tuple[StreamPlace, Batch]] = self._open.enter_context(closing(stream))
         if not self._over():
             self._ahead = self._draw()
 
-    def train(self) -> Report:
+    def train(self) -> TrainingReport:
         """Train until a limit, or patience, is reached. Raises Interrupted after Ctrl-C or SIGTERM, having saved."""
         self.progress.cut(self._logged)
         self.world.by_first(self.best_checkpoints.clear)
-        with self._open, listening(self._interruption):
+        with self._open, listening_to_signals(self._interruption):
             reason = self._loop()
             self._save(needed=True)
             best = self._final_ranking()
             averaged = self.best_checkpoints.average(best, self.update, self._final_scores)
         folder, score = self.best_checkpoints.write(reason, self.update, best, averaged)
         rising = len(best.updates) > 1 and best.updates[0] == self.update
-        return Report(self.update, self.clock.spent.wall, reason, folder, score, rising)
+        return TrainingReport(self.update, self.clock.spent.wall, reason, folder, score, rising)
 
     def _loop(self) -> str:
         """Return why it ended."""
@@ -164,9 +164,9 @@ class Trainer:
     def _fit_warmup(self, allowed: int | None) -> None:
         """Shorten warm-ups that would take too much of the updates that are allowed; they stay so in this run."""
         rise, turns = self.updater.turns.rise, self.updater.turns
-        if not allowed or self.allowed == NEVER or longest_warmup(allowed) >= rise:
+        if not allowed or self.allowed == _NEVER or longest_warmup(allowed) >= rise:
             return
-        if self.allowed and allowed > SLOWER * self.allowed:
+        if self.allowed and allowed > _SLOWER * self.allowed:
             return
         self.allowed = allowed
         turns.shorten_rise(longest_warmup(allowed))
@@ -174,7 +174,7 @@ class Trainer:
             limits = f"the limits allow about {allowed:,} updates"
             self.progress.say(f"the warm-up of {rise:,} updates is shortened to {turns.rise:,}: {limits}")
 
-    def _draw(self) -> list[tuple[Place, Batch]]:
+    def _draw(self) -> list[tuple[StreamPlace, Batch]]:
         """Batches of one update, each with the place behind it."""
         return list(islice(self._stream, self.settings.accumulate))
 
@@ -249,7 +249,7 @@ class Trainer:
         self._meet()
         return scores
 
-    def _meet(self) -> Spent:
+    def _meet(self) -> TimeSpent:
         """Add up what all processes have spent since their last meeting, and hear if one of them was asked to end."""
         laps, asked = zip(*self.world.gather((self.clock.lap(), self._interruption())), strict=True)
         self._asked = any(asked)
@@ -302,15 +302,15 @@ class Trainer:
         state = upgraded_state(checkpoint.state)
         self.update = self._saved = state["update"]
         self.place, self._logged = saved_place(state), state["metrics"]
-        self.clock.spent = Spent(state["seconds"], state["core_seconds"])
+        self.clock.spent = TimeSpent(state["seconds"], state["core_seconds"])
         self._saved_at = self.clock.spent.wall
         self.selection.restore(state)
         for name, part in self.saved.items():
             if name in state:  # a checkpoint of before lacks what is new
                 part.restore(state[name])
         self.updater.halvings = state.get("halvings", 0)  # a checkpoint of before has none
-        if state.get("allowed", NEVER) == NEVER:
-            self.allowed = NEVER
+        if state.get("allowed", _NEVER) == _NEVER:
+            self.allowed = _NEVER
         else:
             self._fit_warmup(state["allowed"])
         self.scheduled.apply(max(1, self.update))  # a validation may come before the next update

@@ -21,7 +21,7 @@ STACKS = ("encoder", "decoder", "encoders", "decoders")  # whose modules with a 
 MATRIX = 2  # axes: biases and gains of normalisations have one
 
 
-class Layers(NamedTuple):
+class LayerNumbers(NamedTuple):
     """Which layer each parameter of a model is of."""
 
     of: Mapping[int, int]  # by id; those of no model are of the top
@@ -32,7 +32,7 @@ class Layers(NamedTuple):
         return self.top - self.of.get(id(parameter), self.top)
 
 
-NO_LAYERS = Layers(MappingProxyType({}), 0)  # of parameters that are of no model
+NO_LAYERS = LayerNumbers(MappingProxyType({}), 0)  # of parameters that are of no model
 
 
 class Turn:
@@ -43,7 +43,7 @@ class Turn:
     """
 
     def __init__(
-        self, name: str, settings: TrainingSettings, parameters: list[nn.Parameter], layers: Layers = NO_LAYERS
+        self, name: str, settings: TrainingSettings, parameters: list[nn.Parameter], layers: LayerNumbers = NO_LAYERS
     ) -> None:
         own = settings.turn(name)
         self.name, self.parameters = name, parameters
@@ -148,7 +148,7 @@ class Turns(Mapping[str, Turn]):
             turn.schedule.resume(state.get(name, {}))
 
 
-def layers_of(model: nn.Module) -> Layers:
+def layers_of(model: nn.Module) -> LayerNumbers:
     """Return the layer of each parameter; a table that is tied to an embedder is the embedder's.
 
     The top is the highest with a parameter that learns: a head may be all tied.
@@ -159,10 +159,10 @@ def layers_of(model: nn.Module) -> Layers:
     above = {name: last + 1 if _inside(name) is None else last for name in known}  # a stack's last norm is of its top
     found = {name: above[name] if number is None else number for name, number in numbers.items()}
     top = max((found[name] for name, parameter in known.items() if parameter.requires_grad), default=0)
-    return Layers({id(parameter): found[name] for name, parameter in known.items()}, top)
+    return LayerNumbers({id(parameter): found[name] for name, parameter in known.items()}, top)
 
 
-def regroup(optimizer: optim.Optimizer, settings: TrainingSettings, layers: Layers) -> None:
+def regroup(optimizer: optim.Optimizer, settings: TrainingSettings, layers: LayerNumbers) -> None:
     """Divide the one group of a new optimizer, where settings tell parameters apart.
 
     A group's "share" multiplies the rate, https://arxiv.org/abs/1801.06146 section 3.2, and it is moved once "frozen"

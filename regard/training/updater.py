@@ -22,7 +22,7 @@ from regard.training.optimizers import takes_rows
 from regard.training.settings import TrainingSettings
 from regard.training.shards import Together, numbers
 from regard.training.turns import Turn, Turns
-from regard.training.world import ALONE, World, meeting
+from regard.training.world import ONE_PROCESS, World, meeting
 
 SMALLER = (
     "Try training.gradient_checkpointing=true, or a new run with a smaller training.batch_tokens (or batch_sentences), "
@@ -30,10 +30,10 @@ SMALLER = (
 )
 
 
-NONE, SPARSE, DENSE = "", "sparse", "dense"
+_NONE, _SPARSE, _DENSE = "", "sparse", "dense"
 
 
-class Taken(NamedTuple):
+class TurnStep(NamedTuple):
     """What a turn was like; loss and parts per unit of count."""
 
     loss: float
@@ -46,7 +46,7 @@ class Updated(NamedTuple):
     """What an update was like."""
 
     tokens: int  # what losses are divided by
-    turns: Mapping[str, Taken]
+    turns: Mapping[str, TurnStep]
     read: int | None = None  # what speeds go by; None: `tokens`
 
 
@@ -57,7 +57,7 @@ class Sums:
     loss: float
     count: int
     parts: Mapping[str, float]
-    gradients: list[str]  # of each parameter of the turn: NONE, SPARSE or DENSE
+    gradients: list[str]  # of each parameter of the turn: _NONE, _SPARSE or _DENSE
 
 
 class Updater:
@@ -68,7 +68,7 @@ class Updater:
         model: nn.Module,
         objective: Objective,
         settings: TrainingSettings,
-        world: World = ALONE,
+        world: World = ONE_PROCESS,
         *,
         halvings: int = 0,
     ) -> None:
@@ -103,7 +103,7 @@ class Updater:
         tokens, read = map(sum, zip(*(size for some in self.world.gather(sizes) for size in some), strict=True))
         return Updated(tokens, taken, read)
 
-    def _take(self, turn: Turn, batches: Sequence[Batch], number: int) -> Taken:
+    def _take(self, turn: Turn, batches: Sequence[Batch], number: int) -> TurnStep:
         sums = self._summed(turn, self._gradients(batches, turn))
         turn.forget_frozen(number)
         count = max(1, sums.count)
@@ -112,7 +112,7 @@ class Updater:
             self.world.by_first(partial(_refuse, batches, number, loss, norm))
         rate = turn.step(number)
         self.turns.forget_gradients()
-        return Taken(loss, norm, rate, {name: part / count for name, part in sums.parts.items()})
+        return TurnStep(loss, norm, rate, {name: part / count for name, part in sums.parts.items()})
 
     def _gradients(self, batches: Sequence[Batch], turn: Turn) -> Sums:
         """Gradients of the batches, in pieces that fit into memory; the pieces add up to the same sums."""
@@ -174,10 +174,10 @@ class Updater:
 
     def _join(self, parameter: nn.Parameter, found: Sequence[str]) -> None:
         """Give a parameter the kind of gradient that all processes can sum; sparse ones are summed here."""
-        if DENSE in found:
+        if _DENSE in found:
             gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
             parameter.grad = gradient.to_dense() if gradient.is_sparse else gradient
-        elif SPARSE in found:
+        elif _SPARSE in found:
             rows = torch.zeros(1, 0, dtype=torch.int64, device=parameter.device)
             none = torch.sparse_coo_tensor(
                 rows, parameter.new_zeros(0, *parameter.shape[1:]), parameter.shape, check_invariants=False
@@ -209,10 +209,10 @@ class Updater:
 def _settled(parameter: nn.Parameter, *, sparse: bool) -> str:
     """Make a sparse gradient coalesced, or dense for an optimizer that reads no other; return its kind."""
     if parameter.grad is None:
-        return NONE
+        return _NONE
     if parameter.grad.is_sparse:
         parameter.grad = coalesced(parameter.grad) if sparse else parameter.grad.to_dense()
-    return SPARSE if parameter.grad.is_sparse else DENSE
+    return _SPARSE if parameter.grad.is_sparse else _DENSE
 
 
 def _refuse(batches: Sequence[Batch], number: int, loss: float, norm: float) -> NoReturn:

@@ -14,10 +14,10 @@ from torch import Tensor, distributed
 
 from regard.errors import CheckpointError, TrainingError
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 BUCKET = 2**23  # numbers that are summed in one call
-PATIENCE = timedelta(days=1)  # of those who wait while the first one prepares; a process that dies is noticed at once
+_PATIENCE = timedelta(days=1)  # of those who wait while the first one prepares; a process that dies is noticed at once
 TRANSPORTS = ("gloo", "NCCL", "peer", "TCPStore")  # that tell of it
 LOST = (
     "training: another of its processes has ended, so this one ends too; what was saved before is kept. "
@@ -49,7 +49,7 @@ class World:
         """Return a seed for this process; that of the first one is as given."""
         return seed if self.first else int(np.random.SeedSequence((seed, self.rank)).generate_state(1)[0])
 
-    def gather(self, value: T) -> list[T]:
+    def gather(self, value: _T) -> list[_T]:
         """Return the value of every process, by rank."""
         if self.size == 1:
             return [value]
@@ -58,7 +58,7 @@ class World:
             distributed.all_gather_object(values, value)
         return values
 
-    def agree(self, value: T) -> T:
+    def agree(self, value: _T) -> _T:
         """Return the value of the first process."""
         if self.size == 1:
             return value
@@ -83,11 +83,11 @@ class World:
         """Overwrite each tensor with that of the first process."""
         self._in_buckets(tensors, lambda flat: distributed.broadcast(flat, src=0))
 
-    def by_first(self, work: Callable[[], T]) -> T:
+    def by_first(self, work: Callable[[], _T]) -> _T:
         """Return to all what the first process alone returns. Where it raises there, the others end silently."""
         if self.size == 1:
             return work()
-        results: list[T] = []
+        results: list[_T] = []
         try:
             if self.first:
                 results.append(work())
@@ -99,9 +99,9 @@ class World:
             raise SystemExit(1)
         return results[0]
 
-    def in_order(self, work: Callable[[], T]) -> T:
+    def in_order(self, work: Callable[[], _T]) -> _T:
         """Run in every process, in the first one before the others. Where it raises there, they end silently."""
-        results: list[T] = []
+        results: list[_T] = []
         self.by_first(lambda: results.append(work()))
         return results[0] if results else work()
 
@@ -117,7 +117,7 @@ class World:
                 tensor.detach().copy_(part.view_as(tensor))
 
 
-ALONE = World()
+ONE_PROCESS = World()
 
 
 @contextmanager
@@ -132,7 +132,7 @@ def joined_world(device: torch.device) -> Iterator[World]:
         device, backend = torch.device("cuda", int(os.environ["LOCAL_RANK"])), "cpu:gloo,cuda:nccl"
         torch.cuda.set_device(device)
     with meeting():
-        distributed.init_process_group(backend, timeout=PATIENCE)
+        distributed.init_process_group(backend, timeout=_PATIENCE)
     try:
         yield World(int(os.environ["RANK"]), size, device)
     finally:

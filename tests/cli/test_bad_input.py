@@ -151,7 +151,7 @@ def test_a_folder_that_is_no_run(tmp_path):
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "foreign", "missing"])
 def test_a_damaged_checkpoint(run, damage):
     folder = run / files.FOLDER / json.loads((run / "final.json").read_text())["checkpoint"]
-    model = folder / files.MODEL
+    model = folder / files.MODEL_FILE
     data = bytearray(model.read_bytes())
     if damage == "truncated":
         model.write_bytes(data[: len(data) // 2])

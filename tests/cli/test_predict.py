@@ -18,7 +18,7 @@ from regard import predictor
 from regard.cli.app import app
 from regard.cli.predict import N_BEST
 from regard.config import parse_changes
-from regard.data.readers.line_stream import BLOCK, chunks_of_lines
+from regard.data.readers.line_stream import READ_BYTES, chunks_of_lines
 from regard.documents.files import FileError
 from regard.errors import ConfigError, DataError, TooLongError
 from regard.results import Explanation, Prediction
@@ -45,7 +45,7 @@ class Echo:
         for line, text in enumerate(texts, start=1):
             if text == "too long":
                 raise TooLongError("source", "9 pieces are more than this model takes", line=line, hint="split it")
-            if len(text) > BLOCK:
+            if len(text) > READ_BYTES:
                 raise DataError("text", "has 2 fields", line=line)
         return [Prediction(text, text.upper(), -0.5, alternatives=[Prediction(text, "?", -2.0)]) for text in texts]
 
@@ -226,7 +226,7 @@ def test_a_control_character_of_a_wrong_encoding_is_warned_of_once(loads):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("bad", [b"\xff", b"x" * 2 * BLOCK])
+@pytest.mark.parametrize("bad", [b"\xff", b"x" * 2 * READ_BYTES])
 @pytest.mark.parametrize("good", [0, 1000])
 def test_a_bad_line_costs_none_of_those_before_it(loads, tmp_path, bad, good):
     (tmp_path / "in.txt").write_bytes(b"x\n" * good + bad + b"\ny\n")
@@ -264,7 +264,7 @@ def test_what_can_be_read_of_a_truncated_gzip_file_is_translated(loads, tmp_path
 
 
 def test_lines_that_are_too_long_are_told_and_left_empty(loads, tmp_path):
-    (tmp_path / "in.txt").write_text("x" * BLOCK + "\n" + "a\ntoo long\ntoo long\nb\n")
+    (tmp_path / "in.txt").write_text("x" * READ_BYTES + "\n" + "a\ntoo long\ntoo long\nb\n")
     done = predict("--input", str(tmp_path / "in.txt"))
     assert (done.exit_code, done.stdout.splitlines()[1:]) == (0, ["A", "", "", "B"])
     problem = "9 pieces are more than this model takes: it has no answer (split it)"

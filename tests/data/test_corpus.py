@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import regard
 from regard.data import corpus, sealed
 from regard.data.corpus import Corpus
-from regard.data.readers import READERS, Part
+from regard.data.readers import READERS, HoldOut
 from regard.errors import DataError
 from regard.registry import Choice
 from regard.text.clean import clean
@@ -128,7 +128,7 @@ def test_progress_is_told(tmp_path, corpus_of, monkeypatch, sentences):
 def test_parts_make_disjoint_corpora(tmp_path, write, letters, sentences):
     reader = write(tmp_path, sentences)
     corpora = [
-        Corpus.open(Part(reader, 0.2, held_out=held_out), {"source": letters()}, tmp_path / "cache")
+        Corpus.open(HoldOut(reader, 0.2, held_out=held_out), {"source": letters()}, tmp_path / "cache")
         for held_out in (True, False)
     ]
     assert sorted(line for built in corpora for line in built.lines.tolist()) == list(range(1, 501))

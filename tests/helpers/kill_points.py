@@ -126,7 +126,7 @@ def opens(run: Path) -> None:
 
 def result_of(run: Path) -> tuple[dict[tuple[str, str], torch.Tensor], list[str]]:
     """Every tensor of the last checkpoint, by file and name, and which checkpoints there are."""
-    last = files.load(files.steps(run)[0])
+    last = files.load_checkpoint(files.steps(run)[0])
     parts = ("model", "objective", "optimizers", "generators")
     tensors = {(part, name): one for part in parts for name, one in getattr(last, part).items()}
     return tensors, sorted(path.name for path in (run / files.FOLDER).iterdir())

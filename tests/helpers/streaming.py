@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 
-from regard.data.streams import Place, PlannedStream
+from regard.data.streams import PlannedStream, StreamPlace
 from regard.records import Batch
 
-Taken = list[tuple[Place, Batch]]
+Taken = list[tuple[StreamPlace, Batch]]
 
 
-def take(stream: Any, count: int, start: Place | None = None, **settings: Any) -> Taken:
+def take(stream: Any, count: int, start: StreamPlace | None = None, **settings: Any) -> Taken:
     """So many batches from a place on, with the places after them."""
     with closing(stream.stream(start, **settings)) as batches:
         return list(islice(batches, count))
@@ -43,7 +43,7 @@ def assert_same_batch(one: Batch, other: Batch) -> None:
         assert torch.equal(a, b)
 
 
-def assert_same_batches(one: Sequence[tuple[Place, Batch]], other: Sequence[tuple[Place, Batch]]) -> None:
+def assert_same_batches(one: Sequence[tuple[StreamPlace, Batch]], other: Sequence[tuple[StreamPlace, Batch]]) -> None:
     """The same places and batches."""
     assert [place for place, _ in one] == [place for place, _ in other]
     for (_, a), (_, b) in zip(one, other, strict=True):

@@ -6,7 +6,7 @@ import pytest
 import torch
 from networks import build_translator
 
-from regard.data.streams import Place
+from regard.data.streams import StreamPlace
 from regard.models import ROUTE
 from regard.models.counting import _Tally, count_for_embedders
 from regard.records import BOS, EOS, Batch, Sequences
@@ -22,7 +22,7 @@ class Stream:
     def __init__(self) -> None:
         self.given = 0
 
-    def stream(self) -> Iterator[tuple[Place, Batch]]:
+    def stream(self) -> Iterator[tuple[StreamPlace, Batch]]:
         for number in range(4):
             self.given += 1
             words = torch.tensor([[4 + number, 5, EOS]])

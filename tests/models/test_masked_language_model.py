@@ -8,7 +8,7 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from regard.data.columns.masked_text import MaskedTextColumn
-from regard.data.transforms.masking import ANSWERS
+from regard.data.transforms.masking import MASKED_PIECES
 from regard.decoding import SEARCHES
 from regard.errors import ConfigError
 from regard.models import MODELS, MaskedLanguageModel
@@ -43,7 +43,7 @@ def model(task: MaskedLanguageModelTask) -> MaskedLanguageModel:
 
 def test_loss_is_that_of_masked_places_alone(task, model, assert_agrees):
     (batch,) = task.held({"text": TEXTS}, 100)
-    answers = batch.columns[ANSWERS]
+    answers = batch.columns[MASKED_PIECES]
     states = model.states(batch.sequences("text"))
     hidden = model.head.norm(functional.gelu(model.head.dense(states)))
     logits = hidden @ model.embedder.table.T + model.head.words.bias
@@ -61,7 +61,7 @@ def test_a_batch_without_masks_has_a_loss_of_zero(task, model):
 
 def test_what_is_judged_is_masked_the_same_way_each_time(task):
     (one,), (two,) = (task.held({"text": TEXTS}, 100) for _ in range(2))
-    assert torch.equal(one.columns[ANSWERS], two.columns[ANSWERS])
+    assert torch.equal(one.columns[MASKED_PIECES], two.columns[MASKED_PIECES])
 
 
 def test_the_best_fillings_are_those_of_all_that_there_are(task, model):

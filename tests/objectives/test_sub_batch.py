@@ -14,7 +14,7 @@ from regard.attention import recording
 from regard.errors import ConfigError
 from regard.models import ROUTE, AttentionSettings, Translator
 from regard.objectives import OBJECTIVES, Context, Objective, PenalisedObjective, build_penalties
-from regard.objectives.sub_batch import ALONE
+from regard.objectives.sub_batch import MAX_LONE_BATCHES
 from regard.records import EOS, PAD, Batch, Sequences
 from regard.registry import Choice
 
@@ -191,5 +191,5 @@ def test_texts_that_are_always_alone_are_refused(model, targets, together):
     if together:
         objective.loss(batch(targets), "model")
     with nullcontext() if together else pytest.raises(ConfigError, match="every text is alone in its batch"):
-        for _ in range(ALONE):
+        for _ in range(MAX_LONE_BATCHES):
             objective.loss(alone, "model")

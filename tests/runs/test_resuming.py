@@ -171,7 +171,7 @@ def test_a_device_that_does_not_exist_is_told_with_those_that_do(tmp_path, name)
 
 def test_a_model_slimmed_for_serving_translates(run):
     for folder in files.steps(run):
-        (folder / files.OPTIMIZERS).unlink()
+        (folder / files.OPTIMIZERS_FILE).unlink()
     done = CliRunner().invoke(app, ["predict", str(run)], input="a dog runs\n")
     assert (done.exit_code, done.stdout.count("\n")) == (0, 1), done.stderr
 

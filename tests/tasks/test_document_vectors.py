@@ -184,7 +184,7 @@ def test_a_vector_depends_on_nothing_but_the_text(run):
 def test_a_vector_does_not_depend_on_how_many_passes_are_drawn_at_once(run, monkeypatch):
     path, lines = run
     (before,) = regard.load(path).predict([lines[4]])
-    monkeypatch.setattr("regard.data.document_windows.ROOM", 100)
+    monkeypatch.setattr("regard.data.document_windows.WORDS_AT_ONCE", 100)
     assert regard.load(path).predict([lines[4]]) == [before]
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from regard.errors import ConfigError, RegardError
 from regard.registry import Choice
-from regard.text.perturbations import PERTURBATIONS, perturbation_of, words_of
+from regard.text.perturbations import PERTURBATIONS, changeable_words, perturbation_of
 from regard.text.vector_table import VectorTable
 
 TEXT = "Two young men, who don't know that dog, carry an old green ladder through 3 rooms."
@@ -46,14 +46,14 @@ def test_no_share_changes_nothing(name):
 def test_any_text_keeps_words_and_signs(text, line):
     for name in PERTURBATIONS:
         changed = built(name, share=ALL)(text, line)
-        assert bool(words_of(changed)) == bool(words_of(text))
+        assert bool(changeable_words(changed)) == bool(changeable_words(text))
 
 
 @pytest.mark.parametrize("name", ["case", "keyboard", "synonym", "typo"])
 def test_a_larger_share_changes_more_of_the_same_words(name):
-    words = words_of(TEXT)
+    words = changeable_words(TEXT)
     for line in range(20):
-        few, many = (words_of(built(name, share=share)(TEXT, line)) for share in (0.2, 0.6))
+        few, many = (changeable_words(built(name, share=share)(TEXT, line)) for share in (0.2, 0.6))
         assert {place for place, word in enumerate(few) if word != words[place]} <= {
             place for place, word in enumerate(many) if word != words[place]
         }
@@ -61,15 +61,15 @@ def test_a_larger_share_changes_more_of_the_same_words(name):
 
 
 def test_about_the_share_of_words_is_changed():
-    words = words_of(TEXT) * 500
-    changed = words_of(built("case", share=0.3)(" ".join(words), 1))
+    words = changeable_words(TEXT) * 500
+    changed = changeable_words(built("case", share=0.3)(" ".join(words), 1))
     found = np.mean([one != other for one, other in zip(words, changed, strict=True)])
     may = np.mean([word.upper() != word for word in words])
     assert abs(found - 0.3 * may) < 0.02
 
 
 def test_words_are_cut_at_spaces_signs_and_han_characters():
-    assert words_of("Don't stop, 两只狗 ok!") == ["Don't", "stop", "两", "只", "狗", "ok"]
+    assert changeable_words("Don't stop, 两只狗 ok!") == ["Don't", "stop", "两", "只", "狗", "ok"]
 
 
 def test_a_typo_exchanges_leaves_out_or_doubles():
@@ -109,7 +109,7 @@ def test_swapped_words_move_by_one_place_between_the_same_signs():
 
 
 def test_dropped_words_leave_single_spaces_and_one_word():
-    assert len(words_of(built("drop", share=ALL)("one two three", 3))) == 1
+    assert len(changeable_words(built("drop", share=ALL)("one two three", 3))) == 1
     texts = {built("drop", share=0.5)("one two three.", line) for line in range(60)}
     assert {"one three.", "two three.", "one two ."} <= texts
 

@@ -121,7 +121,7 @@ def test_batches_encode_as_single_texts(tokenizer):
 
 def test_subwords_of_text_larger_than_memory_are_learnt_from_a_part_of_it(monkeypatch):
     """Every sentence has the same chance, and the part is the same each time."""
-    monkeypatch.setattr(subwords, "SENTENCES", 100)
+    monkeypatch.setattr(subwords, "MAX_SENTENCES", 100)
     numbers = [int(text) for text in subwords._drawn(str(number) for number in range(10_000))]
     assert numbers == [int(text) for text in subwords._drawn(str(number) for number in range(10_000))]
     assert len(set(numbers)) == 100
@@ -216,7 +216,7 @@ def test_words_keep_their_space_and_cjk_stands_alone():
 
 
 def test_of_one_huge_text_the_first_characters_are_learnt_from(monkeypatch):
-    monkeypatch.setattr(subwords, "CHARACTERS", 1000)
+    monkeypatch.setattr(subwords, "MAX_CHARACTERS", 1000)
     text = "abcd " * 200 + "wxyz " * 20_000
     tokenizer = train_tokenizer(Choice("subwords", {"size": 290}), [text])
     assert "▁abcd" in tokenizer.pieces(tokenizer.encode("abcd"))

@@ -12,7 +12,7 @@ from regard.errors import CheckpointError
 from regard.objectives import Context, LikelihoodObjective
 from regard.training import checkpoint as files
 
-NAMES = [files.MODEL, files.OBJECTIVE, files.OPTIMIZERS, files.GENERATORS, files.STATE, SEAL]
+NAMES = [files.MODEL_FILE, files.OBJECTIVE_FILE, files.OPTIMIZERS_FILE, files.GENERATORS_FILE, files.STATE_FILE, SEAL]
 
 
 class Views(nn.Module):
@@ -32,7 +32,7 @@ class Views(nn.Module):
 def test_a_model_is_loaded_as_it_was_saved(make, tiny, tmp_path):
     model, other = [(tiny(seed=seed) if make == "tiny" else Views()) for seed in (1, 2)]
     files.save(tmp_path / "x", model, {"update": 1})
-    checkpoint = files.load(tmp_path / "x")
+    checkpoint = files.load_checkpoint(tmp_path / "x")
     assert all(torch.equal(checkpoint.model[name], value) for name, value in model.state_dict().items())
     files.load_model(other, checkpoint)
     assert checkpoint.model.keys() == other.state_dict().keys()
@@ -42,7 +42,7 @@ def test_a_model_is_loaded_as_it_was_saved(make, tiny, tmp_path):
 def test_tied_tables_are_written_once_and_stay_tied(tmp_path):
     model, other = Views(), Views()
     files.save(tmp_path / "x", model, {})
-    checkpoint = files.load(tmp_path / "x")
+    checkpoint = files.load_checkpoint(tmp_path / "x")
     assert checkpoint.state["aliases"] == {"same": "table"}
     files.load_model(other, checkpoint)
     assert other.same is other.table
@@ -55,7 +55,7 @@ def test_optimizers_objective_and_generators_come_back(tmp_path, trained, name):
     files.save(tmp_path / "x", model, {}, objective=objective, optimizers=optimizers)
     drawn = torch.rand(9)
     others, again = {turn: trained(nn.Linear(3, 2), name) for turn in optimizers}, nn.Linear(1, 1)
-    files.load_training(files.load(tmp_path / "x"), again, others)
+    files.load_training(files.load_checkpoint(tmp_path / "x"), again, others)
     assert torch.equal(torch.rand(9), drawn)
     assert torch.equal(again.weight, objective.weight)
     for turn, optimizer in optimizers.items():
@@ -65,7 +65,7 @@ def test_optimizers_objective_and_generators_come_back(tmp_path, trained, name):
 
 
 def test_another_model_objective_or_optimizer_is_told(saved, trained):
-    checkpoint = files.load(saved)
+    checkpoint = files.load_checkpoint(saved)
     with pytest.raises(CheckpointError, match="belongs to another model: size mismatch"):
         files.load_model(nn.Linear(4, 2), checkpoint)
     right, small = nn.Linear(1, 1), trained(nn.Linear(3, 2, bias=False))
@@ -83,4 +83,4 @@ def test_others_may_read_every_file(saved):
 def test_what_is_saved_is_plain(saved):
     """Safetensors and JSON: nothing that runs code when it is read."""
     assert sorted(path.name for path in saved.iterdir()) == sorted(NAMES)
-    assert json.loads((saved / files.STATE).read_text())["update"] == 5
+    assert json.loads((saved / files.STATE_FILE).read_text())["update"] == 5

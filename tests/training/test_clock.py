@@ -3,13 +3,13 @@
 from types import SimpleNamespace
 
 from regard.training import clock
-from regard.training.clock import Clock, Spent
+from regard.training.clock import Clock, TimeSpent
 
 
 def test_both_are_added_and_divided():
-    assert Spent(3.0, 1.0) + Spent(1.0, 0.5) - Spent(2.0, 1.0) == Spent(2.0, 0.5)
-    assert Spent(3.0, 1.0) / 2 == Spent(1.5, 0.5)
-    assert Spent(4.0, 2.0).rates(8) == (2.0, 4.0)
+    assert TimeSpent(3.0, 1.0) + TimeSpent(1.0, 0.5) - TimeSpent(2.0, 1.0) == TimeSpent(2.0, 0.5)
+    assert TimeSpent(3.0, 1.0) / 2 == TimeSpent(1.5, 0.5)
+    assert TimeSpent(4.0, 2.0).rates(8) == (2.0, 4.0)
 
 
 def test_a_lap_ends_where_the_next_begins(monkeypatch):
@@ -18,15 +18,15 @@ def test_a_lap_ends_where_the_next_begins(monkeypatch):
     monkeypatch.setattr(clock, "time", times)
     found = Clock()
     now.update(wall=5.0, core=1.0)
-    assert found.lap() == Spent(5.0, 1.0)
+    assert found.lap() == TimeSpent(5.0, 1.0)
     now.update(wall=7.0, core=2.0)
     found.restart()
     now.update(wall=8.0, core=4.0)
-    assert found.lap() == Spent(1.0, 2.0)
+    assert found.lap() == TimeSpent(1.0, 2.0)
 
 
 def test_processes_share_the_wall_and_add_up_processor_time():
     found = Clock()
-    assert found.add([Spent(2.0, 1.0), Spent(2.5, 1.5)]) == Spent(2.0, 2.5)
-    found.add([Spent(1.0, 1.0)])
-    assert found.spent == Spent(3.0, 3.5)
+    assert found.add([TimeSpent(2.0, 1.0), TimeSpent(2.5, 1.5)]) == TimeSpent(2.0, 2.5)
+    found.add([TimeSpent(1.0, 1.0)])
+    assert found.spent == TimeSpent(3.0, 3.5)

@@ -93,7 +93,7 @@ def test_training_goes_on_and_the_next_save_works(trainer, tmp_path, monkeypatch
     assert "warning" in (said := capfd.readouterr().err)
     assert "training goes on" in said
     assert (report.updates, report.checkpoint.name, report.score) == (4, "step-00000003", 3.0)
-    assert [files.load(folder).state["update"] for folder in files.steps(tmp_path)] == [4, 3, 1]
+    assert [files.load_checkpoint(folder).state["update"] for folder in files.steps(tmp_path)] == [4, 3, 1]
 
 
 def test_the_last_checkpoint_must_be_written(trainer, tmp_path, monkeypatch):

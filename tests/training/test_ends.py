@@ -174,7 +174,7 @@ def test_the_judgement_of_the_last_update_ends_no_patience_and_moves_no_schedule
 def test_the_mean_may_be_taken_with_the_last(trainer):
     report = trainer([5.0, 4.0, 0.5], validate_every=3, max_updates=4, average=2, keep_best=2).prepare().train()
     assert (report.checkpoint.name, report.score) == ("average", 0.5)
-    assert files.load(report.checkpoint).state["averaged"] == [4, 3]
+    assert files.load_checkpoint(report.checkpoint).state["averaged"] == [4, 3]
 
 
 def test_more_updates_than_are_wanted_now_are_told(trainer):
@@ -230,11 +230,11 @@ def test_the_mean_of_the_best_is_named_if_it_is_better(trainer, tmp_path, score,
     assert report.checkpoint.name == json.loads((tmp_path / "final.json").read_text())["checkpoint"] == name
     assert (tmp_path / files.FOLDER / "average").exists() == (name == "average")
     if name == "average":
-        wanted = average([files.load(files.step_folder(tmp_path, update)).model for update in (2, 4)])
-        found = files.load(report.checkpoint)
+        wanted = average([files.load_checkpoint(files.step_folder(tmp_path, update)).model for update in (2, 4)])
+        found = files.load_checkpoint(report.checkpoint)
         assert all(torch.equal(found.model[key], wanted[key]) for key in wanted)
         assert (found.state["averaged"], report.score) == ([2, 4], 0.5)
-    last = files.load(files.step_folder(tmp_path, 4)).model  # the model itself goes on from where it was
+    last = files.load_checkpoint(files.step_folder(tmp_path, 4)).model  # the model itself goes on from where it was
     assert all(torch.equal(value, last[key]) for key, value in made.model.state_dict().items())
 
 
@@ -246,8 +246,8 @@ def test_the_mean_may_be_of_the_last(trainer, tmp_path, score, name):
     assert report.checkpoint.name == name
     assert kept(tmp_path) == [1, 2, 4, 5]  # 3 was no number
     if name == "average":
-        wanted = average([files.load(files.step_folder(tmp_path, update)).model for update in (5, 4, 2)])
-        found = files.load(report.checkpoint)
+        wanted = average([files.load_checkpoint(files.step_folder(tmp_path, update)).model for update in (5, 4, 2)])
+        found = files.load_checkpoint(report.checkpoint)
         assert all(torch.equal(found.model[key], wanted[key]) for key in wanted)
         assert (found.state["averaged"], report.score) == ([5, 4, 2], 0.5)
 
@@ -285,7 +285,7 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_taken(trainer, tmp_path
     trainer([3.0, 2.0, 1.0, 4.0], keep_best=2, max_updates=4).prepare().train()
     assert kept(tmp_path) == [2, 3, 4]
     for update in (3, 4):
-        (files.step_folder(tmp_path, update) / files.MODEL).write_bytes(b"")
+        (files.step_folder(tmp_path, update) / files.MODEL_FILE).write_bytes(b"")
     resumed = trainer([9.0], keep_best=2, max_updates=3)
     resumed.prepare(resume=True).train()
     assert capfd.readouterr().err.count("is damaged") == 2
@@ -294,7 +294,7 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_taken(trainer, tmp_path
 
 def test_a_damaged_best_checkpoint_is_told_and_the_next_best_is_named(trainer, tmp_path, capfd):
     trainer([3.0, 1.0, 2.0, 4.0], keep_best=2, max_updates=4).prepare().train()
-    (files.step_folder(tmp_path, 2) / files.MODEL).write_bytes(b"")
+    (files.step_folder(tmp_path, 2) / files.MODEL_FILE).write_bytes(b"")
     report = trainer([9.0], keep_best=2, max_updates=4).prepare(resume=True).train()
     assert capfd.readouterr().err.count("is damaged") == 1
     assert (report.checkpoint, report.score) == (files.step_folder(tmp_path, 3), 2.0)

@@ -8,13 +8,13 @@ import threading
 
 import pytest
 
-from regard.training.interrupt import SIGNALS, listening
+from regard.training.interrupt import SIGNALS, listening_to_signals
 
 CHILD = """
 import time
-from regard.training.interrupt import listening
+from regard.training.interrupt import listening_to_signals
 
-with listening() as interruption:
+with listening_to_signals() as interruption:
     print("listens", flush=True)
     while not interruption():
         time.sleep(0.002)
@@ -48,7 +48,7 @@ def test_what_listened_before_listens_again(number):
     heard = []
     before = signal.signal(number, lambda *_: heard.append(number))
     try:
-        with listening() as interruption:
+        with listening_to_signals() as interruption:
             assert not interruption()
             os.kill(os.getpid(), number)
             assert interruption()
@@ -61,7 +61,7 @@ def test_what_listened_before_listens_again(number):
 
 def test_a_fault_inside_leaves_the_handlers_as_they_were():
     before = [signal.getsignal(number) for number in SIGNALS]
-    with pytest.raises(ZeroDivisionError), listening():
+    with pytest.raises(ZeroDivisionError), listening_to_signals():
         raise ZeroDivisionError
     assert [signal.getsignal(number) for number in SIGNALS] == before
 
@@ -70,7 +70,7 @@ def test_another_thread_hears_none_and_touches_no_handler():
     before, found = [signal.getsignal(number) for number in SIGNALS], []
 
     def work():
-        with listening() as interruption:
+        with listening_to_signals() as interruption:
             found.append(interruption())
             found.append([signal.getsignal(number) for number in SIGNALS] == before)
 

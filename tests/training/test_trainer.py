@@ -125,7 +125,7 @@ def differences(lines):
         names, others = ({path.name for path in (run / files.FOLDER).iterdir()} for run in (one, other))
         found += sorted(names ^ others)
         for name in sorted(names & others):
-            mine, yours = (files.load(run / files.FOLDER / name) for run in (one, other))
+            mine, yours = (files.load_checkpoint(run / files.FOLDER / name) for run in (one, other))
             for part in ("model", "objective", "optimizers", "generators"):
                 found += [f"{name} {part} {key}" for key in unequal(getattr(mine, part), getattr(yours, part))]
             unsaid = mine.state.get("due") or yours.state.get("due")  # saved before a validation that came at once

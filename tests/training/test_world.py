@@ -182,7 +182,7 @@ def losses(run):
 
 
 def tensors(run):
-    last = files.load(files.steps(run)[0])
+    last = files.load_checkpoint(files.steps(run)[0])
     parts = ("model", "objective", "optimizers", "generators")
     return {(part, name): one for part in parts for name, one in getattr(last, part).items()}
 

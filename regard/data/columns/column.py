@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from regard.pieces import SPECIALS
 from regard.records import Sequences
 from regard.registry import Choice
 from regard.text import Tokenizer
-from regard.text.offsets import Place
+from regard.text.offsets import TextPlace
 
-FIRST, STRIDE = 4, 37  # of `spread`: the first id that is no special one; every so many is taken
+_STRIDE = 37  # every so many of all ids is taken by `spread_ids`
 
 
 class Column(ABC):
@@ -90,7 +91,7 @@ class Column(ABC):
 
     def spread(self, count: int) -> str:
         """Return a value of about so many ids from all over the vocabulary, to try a model with."""
-        return self.decode([FIRST + place * STRIDE % max(len(self) - FIRST, 1) for place in range(count)])
+        return self.decode(spread_ids(count, len(self)))
 
     def rare(self) -> list[str]:
         """Return values that training saw once, where a value that comes once is a fault rather than usual."""
@@ -111,10 +112,16 @@ class Column(ABC):
         """Return how many of these ids a model reads as one sequence, at most."""
         return len(ids)
 
-    def offsets(self, value: str) -> list[Place]:
+    def offsets(self, value: str) -> list[TextPlace]:
         """Return where each id of `encode(value)` stands in the value; [] where a column does not tell."""
         return []
 
     def sample(self, value: str, seed: int) -> list[int]:
         """Return ids drawn by the value and `seed` alone, where there are several ways to encode it."""
         return self.encode(value)
+
+
+def spread_ids(count: int, size: int) -> list[int]:
+    """Return so many ids from all over a vocabulary of `size`, specials left out."""
+    first = len(SPECIALS)
+    return [first + place * _STRIDE % max(size - first, 1) for place in range(count)]

@@ -17,7 +17,7 @@ from regard.data.columns.column import Column
 from regard.errors import CheckpointError, DataError, nearest
 from regard.registry import Choice
 
-LABELS, COUNTS = "labels.json", "counts.json"
+_LABELS, _COUNTS = "labels.json", "counts.json"
 
 
 class LabelColumn(Column):
@@ -49,7 +49,7 @@ class LabelColumn(Column):
     def save(self, folder: Path) -> None:
         save_labels(folder, self.labels)
         if self.counts is not None:
-            (folder / COUNTS).write_text(json.dumps(self.counts), encoding="utf-8")
+            (folder / _COUNTS).write_text(json.dumps(self.counts), encoding="utf-8")
 
     def key(self) -> str:
         return hashlib.sha256(json.dumps(self.labels).encode()).hexdigest()
@@ -82,23 +82,23 @@ class LabelColumn(Column):
 def save_labels(folder: Path, labels: Sequence[str]) -> None:
     """Write labels into a folder, which is made."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / LABELS).write_text(json.dumps(labels, ensure_ascii=False, indent=0), encoding="utf-8")
+    (folder / _LABELS).write_text(json.dumps(labels, ensure_ascii=False, indent=0), encoding="utf-8")
 
 
 def load_labels(folder: Path) -> list[str]:
     """Read labels. Raises CheckpointError where they are missing or damaged."""
     try:
-        labels = parse_json((folder / LABELS).read_text(encoding="utf-8"))
+        labels = parse_json((folder / _LABELS).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise CheckpointError(folder / LABELS, f"cannot be read: {error}") from error
+        raise CheckpointError(folder / _LABELS, f"cannot be read: {error}") from error
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-        raise CheckpointError(folder / LABELS, "is no list of labels")
+        raise CheckpointError(folder / _LABELS, "is no list of labels")
     return labels
 
 
 def _load_counts(folder: Path, labels: int) -> list[int] | None:
     """Read how often each label was seen; None where it was not counted. Raises CheckpointError for damage."""
-    path = folder / COUNTS
+    path = folder / _COUNTS
     if not path.exists():
         return None
     try:

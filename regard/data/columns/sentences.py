@@ -6,7 +6,7 @@ from itertools import pairwise
 from regard.data.columns.text import TextColumn
 from regard.pieces import EOS
 from regard.text import Tokenizer
-from regard.text.offsets import Place
+from regard.text.offsets import TextPlace
 from regard.text.windows import SENTENCE_TAB
 
 
@@ -46,7 +46,7 @@ class SentencesColumn(TextColumn):
         """Return the ids of the longest sentence: each is read by itself."""
         return max(map(len, sentences_in(ids)), default=0)
 
-    def offsets(self, value: str) -> list[Place]:
+    def offsets(self, value: str) -> list[TextPlace]:
         """Return none: nothing tells them."""
         return []
 

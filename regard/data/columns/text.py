@@ -11,7 +11,7 @@ from regard.data.columns.tokenizer_column import TokenizerColumn
 from regard.pieces import BOS, SPECIALS, byte_of
 from regard.records import Sequences
 from regard.text import Tokenizer
-from regard.text.offsets import Place
+from regard.text.offsets import TextPlace
 
 
 class TextColumn(TokenizerColumn):
@@ -47,7 +47,7 @@ class TextColumn(TokenizerColumn):
     def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
         return [[*self._first, *ids[self._cut]] for ids in self.tokenizer.encode_batch(values)]
 
-    def offsets(self, value: str) -> list[Place]:
+    def offsets(self, value: str) -> list[TextPlace]:
         """Return where each piece that is read stands in the text as it was given."""
         return [*(None for _ in self._first), *self.tokenizer.offsets(value)[self._cut]]
 

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from regard.data.columns.column import FIRST, STRIDE
+from regard.data.columns.column import spread_ids
 from regard.data.columns.tokenizer_column import TokenizerColumn
 from regard.records import PAD, Sequences
 from regard.text import Tokenizer
@@ -58,8 +58,7 @@ class WordsColumn(TokenizerColumn):
 
     def spread(self, count: int) -> str:
         """Return about so many pieces, a word each."""
-        pieces = (FIRST + place * STRIDE % max(self._mark - FIRST, 1) for place in range(count))
-        return self.decode([self._mark + piece for piece in pieces])
+        return self.decode([self._mark + piece for piece in spread_ids(count, self._mark)])
 
     def words(self, ids: Sequence[int]) -> list[str]:
         """Return the words of a flat row."""

@@ -19,7 +19,7 @@ from regard.data.readers.jsonl import JsonlReader
 from regard.data.readers.next_sentence import NextSentenceReader
 from regard.data.readers.numbered import NumberedReader
 from regard.data.readers.parallel import ParallelReader
-from regard.data.readers.part import Fold, Part, Stretch
+from regard.data.readers.part import Fold, HoldOut, Stretch
 from regard.data.readers.reader import Reader
 from regard.data.readers.sentence_order import SentenceOrderReader
 from regard.data.readers.squad import SquadReader
@@ -66,9 +66,9 @@ __all__ = [
     "READERS",
     "CheckedReader",
     "Fold",
+    "HoldOut",
     "JsonlReader",
     "ParallelReader",
-    "Part",
     "Reader",
     "Stretch",
     "TsvReader",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 from regard.config import Doc
-from regard.data.readers.lines import LONGEST, read_lines
+from regard.data.readers.lines import LONGEST_LINE, read_lines
 from regard.data.readers.reader import FileName, TableRows
 from regard.data.readers.tables import FieldNumbers, NumberedRows, TableReader, usual_rows
 from regard.errors import DataError, PartError
@@ -64,7 +64,7 @@ def csv_rows(path: Path, delimiter: str) -> NumberedRows:
 
     A quote that does not end names the line in which it opens.
     """
-    csv.field_size_limit(LONGEST)
+    csv.field_size_limit(LONGEST_LINE)
     lines = chain((f"{line}\n" for line in read_lines(path)), [""])  # the last one tells that the file has ended
     rows = csv.reader(takewhile(bool, lines), delimiter=delimiter, strict=True)
     before = 0

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 from regard.data.readers.lines import C1, C1_HINT, encoding_hint
 from regard.errors import DataError
 
-BLOCK = 2**16  # bytes read at once from a file; a pipe gives what it has
+READ_BYTES = 2**16  # bytes read at once from a file; a pipe gives what it has
 
 
 def open_text(path: Path) -> BinaryIO:
@@ -49,7 +49,7 @@ def _whole_lines(stream: BinaryIO, name: str) -> Iterator[tuple[list[bytes], int
 
 def _some(stream: Any, name: str) -> bytes:
     try:
-        block: bytes = stream.read1(BLOCK)
+        block: bytes = stream.read1(READ_BYTES)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(name, f"damaged gzip file: {error}") from error
     return block

@@ -13,7 +13,7 @@ from typing import IO
 
 from regard.errors import DataError
 
-LONGEST = 2**26  # bytes of a line; what is longer is no text, and would have to be held in memory
+LONGEST_LINE = 2**26  # bytes of a line; what is longer is no text, and would have to be held in memory
 GZIP, UTF16 = b"\x1f\x8b", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SAMPLE = 2**20  # bytes that tell an encoding
 C1 = re.compile("[\x80-\x9f]")  # control characters that no text needs: cp1252 has quotes and dashes there
@@ -35,10 +35,10 @@ def read_lines(path: Path) -> Generator[str, None, None]:
 def lines_in(file: IO[bytes] | gzip.GzipFile, path: Path) -> Generator[str, None, None]:
     """The lines of an open file, as `read_lines` gives them; `path` is what faults call it."""
     number, offset = 0, 0
-    for raw in iter(partial(file.readline, LONGEST), b""):
+    for raw in iter(partial(file.readline, LONGEST_LINE), b""):
         number += 1
-        if len(raw) == LONGEST:
-            raise DataError(path, f"more than {LONGEST:,} bytes without an end of line", line=number)
+        if len(raw) == LONGEST_LINE:
+            raise DataError(path, f"more than {LONGEST_LINE:,} bytes without an end of line", line=number)
         yield _decode(path, number, offset, raw)
         offset += len(raw)
     if not number:

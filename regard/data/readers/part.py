@@ -7,7 +7,7 @@ from regard.data.examples import Example, position
 from regard.data.readers.reader import GroupedReader, Reader
 
 
-class Part(GroupedReader):
+class HoldOut(GroupedReader):
     """The held-out share of a reader's examples, or the rest; the line numbers stay those of the files.
 
     Shares that begin at different `start` have no example in common, and none of one group: see `Reader.grouped`.
@@ -31,7 +31,7 @@ class Fold(GroupedReader):
     """One of `folds` parts of a reader's examples, `fold` from 1 on, or with `held_out` false all the others.
 
     Every example is in exactly one fold, those of a group are in the same one, and folds are about as large. `seed`
-    draws them; no seed draws as `Part` does.
+    draws them; no seed draws as `HoldOut` does.
     """
 
     def __init__(self, reader: Reader, folds: int, fold: int, seed: int = 0, *, held_out: bool) -> None:

@@ -15,7 +15,7 @@ from regard.data.readers.tsv import TsvReader
 from regard.errors import PartError
 from regard.text.windows import SENTENCE_TAB
 
-NAME, SENTENCE = "document", "sentence"  # columns of the file
+_NAME, _SENTENCE = "document", "sentence"  # columns of the file
 ORIGINAL, SHUFFLED = "original", "shuffled"
 
 
@@ -41,8 +41,8 @@ class SentenceOrderReader(WindowReader):
         if len(columns) != 2:
             problem = f"makes a text and a label, and the task reads {', '.join(columns)}"
             raise PartError(problem, "use it for the task classification")
-        lines = TsvReader((NAME, SENTENCE), file=file, fields=fields, header=header)
-        super().__init__(columns, lines, NAME, window)
+        lines = TsvReader((_NAME, _SENTENCE), file=file, fields=fields, header=header)
+        super().__init__(columns, lines, _NAME, window)
 
     def key(self) -> str:
         return f"order of {self._window} sentences of {self._lines.key()}"
@@ -50,7 +50,7 @@ class SentenceOrderReader(WindowReader):
     def shaped(self, window: Sequence[Example]) -> Iterator[Example]:
         """Yield a window as it is and in another order, with the line of its first sentence."""
         text, label = self.columns
-        sentences = [one.texts[SENTENCE] for one in window]
+        sentences = [one.texts[_SENTENCE] for one in window]
         if len({*sentences}) > 1:
             for order, told in ((sentences, ORIGINAL), (reordered(sentences), SHUFFLED)):
                 yield Example(window[0].line, {text: " ".join(order), label: told})

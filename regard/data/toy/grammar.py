@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from regard.data.toy.trees import (
     TENSES,
-    Derivation,
     Determiner,
+    RuleTree,
     Slot,
     Tense,
     event,
@@ -21,11 +21,11 @@ from regard.data.toy.trees import (
     question,
     statement,
 )
-from regard.data.toy.word_tables import Word, lexicon
+from regard.data.toy.word_tables import Lexeme, lexicon
 
 _T = TypeVar("_T")
 _Weights = dict[Determiner, int]
-Spot = tuple[Word, Word]  # a preposition, and a noun with which it is a place
+Spot = tuple[Lexeme, Lexeme]  # a preposition, and a noun with which it is a place
 
 NEGATIVE, COMPANION = 0.15, 0.3  # how often
 _NAMES = 0.6  # of persons as subjects, the share of pronouns and names
@@ -76,7 +76,7 @@ class Grammar:
         self.portable, self.tops = nouns_of("thing", "accessory"), spots("surface", "seat")
         self.beasts, self.habitats = nouns_of("pet", "animal"), spots("outside", "shore")
 
-    def sentence(self, draws: random.Random) -> Derivation:
+    def sentence(self, draws: random.Random) -> RuleTree:
         """Draw one sentence of any pattern."""
         roll = draws.random()
         if roll < 0.5:
@@ -92,7 +92,7 @@ class Grammar:
             both = self.joined(draws)
         return both
 
-    def joined(self, draws: random.Random) -> Derivation:
+    def joined(self, draws: random.Random) -> RuleTree:
         """Draw a feeling or an opinion about something, or its reason."""
         roll = draws.random()
         if roll < 0.4:
@@ -106,7 +106,7 @@ class Grammar:
         main = self.event(draws, draws.choice(self.coming), "future", timed=False)
         return joined(main, "because", self.feeling(draws, negative=0.0))
 
-    def clause(self, draws: random.Random, positive: bool = False) -> Derivation:
+    def clause(self, draws: random.Random, positive: bool = False) -> RuleTree:
         """Draw one that can stand after a conjunction or be a question: no time at its front."""
         roll = draws.random()
         if roll < 0.2:
@@ -115,23 +115,23 @@ class Grammar:
             return self.located(draws, positive)
         return self.event(draws, draws.choice(self.verbs), positive=positive)
 
-    def asked(self, draws: random.Random) -> Derivation:
+    def asked(self, draws: random.Random) -> RuleTree:
         """Draw what a question is about. German begins it with the verb: few begin with a rare one."""
         clause = self.clause(draws, positive=True)
         while clause.rule == "event" and clause.tense in ("progressive", "habit"):
             clause = self.clause(draws, positive=True)
         return clause
 
-    def feeling(self, draws: random.Random, negative: float = NEGATIVE) -> Derivation:
+    def feeling(self, draws: random.Random, negative: float = NEGATIVE) -> RuleTree:
         return quality(self.subject(draws), draws.choice(self.feelings), draws.random() < negative)
 
-    def quality(self, draws: random.Random, positive: bool = False) -> Derivation:
+    def quality(self, draws: random.Random, positive: bool = False) -> RuleTree:
         """The old house is small; never twice the same adjective."""
         noun = draws.choice(self.described)
         thing = self.phrase(draws, noun, {"the": 4, "this": 1, "my": 1}, adjective=0)
         return quality(thing, draws.choice(self.adjectives[noun]), not positive and draws.random() < NEGATIVE)
 
-    def located(self, draws: random.Random, positive: bool = False) -> Derivation:
+    def located(self, draws: random.Random, positive: bool = False) -> RuleTree:
         """A thing on something, or an animal somewhere."""
         thing = draws.random() < 0.5
         noun = draws.choice(self.portable if thing else self.beasts)
@@ -139,7 +139,7 @@ class Grammar:
         where = self.place(draws, self.tops if thing else self.habitats)
         return located(who, where, not positive and draws.random() < NEGATIVE)
 
-    def presence(self, draws: random.Random) -> Derivation:
+    def presence(self, draws: random.Random) -> RuleTree:
         thing = draws.random() < 0.5
         where = self.place(draws, self.tops if thing else self.habitats)
         negative = draws.random() < NEGATIVE
@@ -149,13 +149,13 @@ class Grammar:
     def event(
         self,
         draws: random.Random,
-        verb: Word,
+        verb: Lexeme,
         tense: Tense | None = None,
         *,
         front: bool = False,
         timed: bool = True,
         positive: bool = False,
-    ) -> Derivation:
+    ) -> RuleTree:
         """Somebody does something; at some time where `timed`, which may stand in `front`."""
         tense = tense or TENSES[draws.choice(verb.tenses)]
         thing = self.object(draws, verb, tense)
@@ -186,7 +186,7 @@ class Grammar:
             negative=negative,
         )
 
-    def object(self, draws: random.Random, verb: Word, tense: Tense) -> Derivation | None:
+    def object(self, draws: random.Random, verb: Lexeme, tense: Tense) -> RuleTree | None:
         """Draw what a verb is done to."""
         nouns = self.things[verb]
         if not nouns:
@@ -196,7 +196,7 @@ class Grammar:
             weights = {determiner: weight for determiner, weight in weights.items() if determiner != "number"}
         return self.phrase(draws, draws.choice(nouns), weights, one=bool(verb.flags & {"goal", "one"}))
 
-    def subject(self, draws: random.Random, verb: Word | None = None, tense: Tense = "state") -> Word | Derivation:
+    def subject(self, draws: random.Random, verb: Lexeme | None = None, tense: Tense = "state") -> Lexeme | RuleTree:
         """Draw who does it: a pronoun, a name, or a noun with this verb; without a verb, a person.
 
         In German each verb has a form for "I" of its own in the present. A demo would see most too rarely to learn
@@ -208,13 +208,13 @@ class Grammar:
             return draws.choice(self.others if tense in ("progressive", "habit") else self.persons)
         return self.phrase(draws, draws.choice(self.agents[verb]), SUBJECT)
 
-    def place(self, draws: random.Random, spots: Sequence[Spot]) -> Derivation:
+    def place(self, draws: random.Random, spots: Sequence[Spot]) -> RuleTree:
         preposition, noun = draws.choice(spots)
         return place(preposition, self.phrase(draws, noun, _PLACE, ADJECTIVE / 2, one=True))
 
     def phrase(
-        self, draws: random.Random, noun: Word, weights: _Weights, adjective: float = ADJECTIVE, one: bool = False
-    ) -> Derivation:
+        self, draws: random.Random, noun: Lexeme, weights: _Weights, adjective: float = ADJECTIVE, one: bool = False
+    ) -> RuleTree:
         """A noun with a determiner that it can have; `one` makes it singular."""
         determiner = fitting_determiner(noun, weighted(draws, weights))
         plural = determiner in ("number", "none") or (determiner in ("the", "this", "my") and draws.random() < PLURAL)
@@ -225,7 +225,7 @@ class Grammar:
 
 
 @cache
-def nouns_of(*classes: str) -> list[Word]:
+def nouns_of(*classes: str) -> list[Lexeme]:
     """Return the nouns of any of these classes."""
     return [noun for noun in lexicon().nouns if noun.classes & {*classes}]
 
@@ -246,7 +246,7 @@ def weighted(draws: random.Random, weights: dict[_T, int]) -> _T:
     return draws.choices(list(weights), list(weights.values()))[0]
 
 
-def fitting_determiner(noun: Word, drawn: Determiner) -> Determiner:
+def fitting_determiner(noun: Lexeme, drawn: Determiner) -> Determiner:
     """Return the one drawn, or else one that such a noun does have: no "two milks", no "my river"."""
     classes, person = noun.classes, "person" in noun.classes
     if "mass" in classes:
@@ -262,12 +262,12 @@ def fitting_determiner(noun: Word, drawn: Determiner) -> Determiner:
     return drawn
 
 
-def open_slot(draws: random.Random, time: Word, front: bool) -> Slot | None:
+def open_slot(draws: random.Random, time: Lexeme, front: bool) -> Slot | None:
     """Draw where in an English sentence; None when only the front would do and is not free."""
     free: list[Slot] = [name for name in _SLOTS if name in time.slots and (front or name != "front")]
     return draws.choice(free) if free else None
 
 
-def can_deny(verb: Word, thing: Derivation | None) -> bool:
+def can_deny(verb: Lexeme, thing: RuleTree | None) -> bool:
     """Return whether all languages deny it alike: not three cats, and not on nobody."""
     return thing is None or (thing.determiner != "number" and (thing.definite or not verb.preposition))

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from functools import cache
 
-from regard.data.toy.trees import Derivation
+from regard.data.toy.trees import RuleTree
 
 _SHARE = 0.05
 SALT = b"toy-51225"  # one that leaves every verb, and every adjective in each gender, three quarters of its partners
@@ -19,7 +19,7 @@ def held(first: str, second: str) -> bool:
     return int.from_bytes(digest, "little") < _SHARE * 2**64
 
 
-def combinations(tree: Derivation) -> Iterator[_Pair]:
+def combinations(tree: RuleTree) -> Iterator[_Pair]:
     """Yield every verb with its object and every adjective with its noun, in English."""
     parts = vars(tree)
     described = parts.get("subject") if tree.rule == "quality" else tree
@@ -28,10 +28,10 @@ def combinations(tree: Derivation) -> Iterator[_Pair]:
         if first and noun:
             yield first.english, noun.english
     for part in parts.values():
-        if isinstance(part, Derivation):
+        if isinstance(part, RuleTree):
             yield from combinations(part)
 
 
-def in_test(sentence: Derivation) -> bool:
+def in_test(sentence: RuleTree) -> bool:
     """Return whether the sentence holds a combination of the test part."""
     return any(held(*pair) for pair in combinations(sentence))

@@ -15,8 +15,8 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from regard.data.toy.trees import Derivation
-from regard.data.toy.word_tables import Word
+from regard.data.toy.trees import RuleTree
+from regard.data.toy.word_tables import Lexeme
 
 _LINE = re.compile(r"(\w+)(?: if ([^:]+?))?(?: by ([\w.]+))?: ?(.*)")
 CONDITION = re.compile(r"(!?)([\w.]+)(?:=(\S+))?")
@@ -67,33 +67,33 @@ class Language:
                 tests = [_condition(*one.groups(default="")) for one in CONDITION.finditer(conditions)]
                 self._rules.setdefault(rule, []).append(_Line(tests, _path(by), templates))
 
-    def __call__(self, sentence: Derivation) -> str:
+    def __call__(self, sentence: RuleTree) -> str:
         """Return a sentence with a capital at the start, words apart by single spaces."""
         said = self._apply(sentence.rule, sentence, {}).replace("_", " ")
         text = re.sub(r" +(?=[ ,.?]|$)", "", said).lstrip()
         return text[0].upper() + text[1:]
 
-    def _apply(self, rule: str, tree: Derivation, features: Features) -> str:
+    def _apply(self, rule: str, tree: RuleTree, features: Features) -> str:
         """Say a tree by a rule."""
         for conditions, by, templates in self._rules.get(rule, ()):
             if all(self._holds(condition, tree, features) for condition in conditions):
                 return self._fill(templates[self._value(by, tree, features) if by else ""], tree, features).strip()
         return ""
 
-    def _fill(self, template: Template, tree: Derivation, features: Features) -> str:
+    def _fill(self, template: Template, tree: RuleTree, features: Features) -> str:
         said = []
         for text, path, given in template:
             more = {name: self._fill(value, tree, features) for name, value in given} if given else {}
             said.append(self._value(path, tree, features, more) if path else text)
         return "".join(said)
 
-    def _holds(self, condition: Condition, tree: Derivation, features: Features) -> bool:
+    def _holds(self, condition: Condition, tree: RuleTree, features: Features) -> bool:
         value, pattern = self._value(condition.path, tree, features), condition.pattern
         if pattern is not None:
             value = any(map(pattern.fullmatch, [value] if isinstance(value, str) else value))
         return bool(value) == condition.wanted
 
-    def _value(self, path: Sequence[str], tree: Derivation, features: Features, given: Features = _NONE) -> Any:
+    def _value(self, path: Sequence[str], tree: RuleTree, features: Features, given: Features = _NONE) -> Any:
         """Return a feature, what a part of the tree or of its parts says, or what a rule does; "" for what is not."""
         first, *rest = path
         if first in features:
@@ -104,9 +104,9 @@ class Language:
         found = parts[first]
         for name in rest:
             found = getattr(found, name, None)
-        if isinstance(found, Word):
+        if isinstance(found, Lexeme):
             return getattr(found, self.name)
-        return self._apply(found.rule, found, given) if isinstance(found, Derivation) else found or ""
+        return self._apply(found.rule, found, given) if isinstance(found, RuleTree) else found or ""
 
 
 def _path(text: str) -> tuple[str, ...]:
@@ -130,6 +130,6 @@ def _condition(denied: str, part: str, pattern: str) -> Condition:
 
 
 @cache
-def language(name: str) -> Callable[[Derivation], str]:
+def language(name: str) -> Callable[[RuleTree], str]:
     """Return what says trees in english, german or chinese."""
     return Language(name)

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Literal
 
-from regard.data.toy.word_tables import Word
+from regard.data.toy.word_tables import Lexeme
 
 Tense = Literal["past", "future", "progressive", "habit", "state"]
 TENSES: dict[str, Tense] = {"P": "past", "F": "future", "G": "progressive", "H": "habit", "S": "state"}
@@ -12,7 +12,7 @@ DEFINITE: frozenset[Determiner] = frozenset({"the", "this", "my"})
 Slot = Literal["front", "mid", "end"]  # of a time in an English sentence
 
 
-class Derivation(SimpleNamespace):
+class RuleTree(SimpleNamespace):
     """A rule with what fills it: words, other trees, and features."""
 
     def __init__(self, rule: str, **parts: object) -> None:
@@ -20,14 +20,14 @@ class Derivation(SimpleNamespace):
 
 
 def phrase(
-    noun: Word,
+    noun: Lexeme,
     determiner: Determiner,
-    adjective: Word | None = None,
+    adjective: Lexeme | None = None,
     plural: bool = False,
-    number: Word | None = None,
-) -> Derivation:
+    number: Lexeme | None = None,
+) -> RuleTree:
     """the old book, three cats, milk."""
-    return Derivation(
+    return RuleTree(
         "phrase",
         noun=noun,
         determiner=determiner,
@@ -40,55 +40,55 @@ def phrase(
     )
 
 
-def place(preposition: Word, where: Derivation) -> Derivation:
+def place(preposition: Lexeme, where: RuleTree) -> RuleTree:
     """on the old table."""
-    return Derivation("place", preposition=preposition, where=where)
+    return RuleTree("place", preposition=preposition, where=where)
 
 
 def event(
-    subject: Word | Derivation,
-    verb: Word,
+    subject: Lexeme | RuleTree,
+    verb: Lexeme,
     tense: Tense,
-    object: Derivation | None = None,
+    object: RuleTree | None = None,
     *,
-    receiver: Derivation | None = None,
-    companion: Derivation | None = None,
-    place: Derivation | None = None,
-    time: Word | None = None,
+    receiver: RuleTree | None = None,
+    companion: RuleTree | None = None,
+    place: RuleTree | None = None,
+    time: Lexeme | None = None,
     slot: Slot = "end",
     negative: bool = False,
-) -> Derivation:
+) -> RuleTree:
     """Somebody does something. With no time, a habit is what a clause with "when" tells."""
-    return Derivation("event", **locals())
+    return RuleTree("event", **locals())
 
 
-def quality(subject: Word | Derivation, adjective: Word, negative: bool = False) -> Derivation:
+def quality(subject: Lexeme | RuleTree, adjective: Lexeme, negative: bool = False) -> RuleTree:
     """The old house is small."""
-    return Derivation("quality", **locals())
+    return RuleTree("quality", **locals())
 
 
-def located(subject: Derivation, place: Derivation, negative: bool = False) -> Derivation:
+def located(subject: RuleTree, place: RuleTree, negative: bool = False) -> RuleTree:
     """The book is on the table."""
-    return Derivation("located", **locals())
+    return RuleTree("located", **locals())
 
 
-def presence(place: Derivation, what: Derivation, negative: bool = False) -> Derivation:
+def presence(place: RuleTree, what: RuleTree, negative: bool = False) -> RuleTree:
     """In the garden there are three cats."""
-    return Derivation("presence", **locals())
+    return RuleTree("presence", **locals())
 
 
-def statement(clause: Derivation) -> Derivation:
+def statement(clause: RuleTree) -> RuleTree:
     """A main clause, or what is present."""
-    return Derivation("statement", clause=clause)
+    return RuleTree("statement", clause=clause)
 
 
-def question(clause: Derivation) -> Derivation:
+def question(clause: RuleTree) -> RuleTree:
     """To be answered by yes or no."""
-    return Derivation("question", clause=clause)
+    return RuleTree("question", clause=clause)
 
 
 def joined(
-    main: Derivation, conjunction: Literal["because", "that", "when"], other: Derivation, turned: bool = False
-) -> Derivation:
+    main: RuleTree, conjunction: Literal["because", "that", "when"], other: RuleTree, turned: bool = False
+) -> RuleTree:
     """A main clause with a subordinate one, which comes first with `turned`."""
-    return Derivation("joined", **locals())
+    return RuleTree("joined", **locals())

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 SETS = frozenset({"classes", "subjects", "objects", "places", "flags", "nouns", "slots"})  # columns of several words
 
 
-class Word:
+class Lexeme:
     """A line of a table: its cells by the names of the columns, and a set where a column holds several words.
 
     Nouns: `plural` is empty where it is not used, `measure` where nothing is counted. Verbs: `german` is the infinitive
@@ -29,13 +29,13 @@ class Word:
 class _Lexicon(NamedTuple):
     """All tables."""
 
-    nouns: tuple[Word, ...]
-    verbs: tuple[Word, ...]
-    adjectives: tuple[Word, ...]
-    times: tuple[Word, ...]
-    subjects: tuple[Word, ...]  # pronouns and names
-    prepositions: tuple[Word, ...]
-    numbers: tuple[Word, ...]
+    nouns: tuple[Lexeme, ...]
+    verbs: tuple[Lexeme, ...]
+    adjectives: tuple[Lexeme, ...]
+    times: tuple[Lexeme, ...]
+    subjects: tuple[Lexeme, ...]  # pronouns and names
+    prepositions: tuple[Lexeme, ...]
+    numbers: tuple[Lexeme, ...]
 
 
 @cache
@@ -44,9 +44,9 @@ def lexicon() -> _Lexicon:
     return _Lexicon(*(tuple(_rows(table)) for table in _Lexicon._fields))
 
 
-def _rows(table: str) -> Iterator[Word]:
+def _rows(table: str) -> Iterator[Lexeme]:
     """Yield the lines of a table by the names in its first line."""
     head, *lines = files(__package__).joinpath(f"{table}.tsv").read_text("utf-8").splitlines()
     for line in lines:
         cells = zip(head.split("\t"), line.split("\t"), strict=True)
-        yield Word(**{name: frozenset(cell.split()) if name in SETS else cell for name, cell in cells})
+        yield Lexeme(**{name: frozenset(cell.split()) if name in SETS else cell for name, cell in cells})

@@ -11,7 +11,7 @@ from regard.data.transforms.transform import Draws, Transform
 from regard.pieces import PAD, SPECIALS
 from regard.records import Batch, Sequences
 
-ANSWERS = "answers"  # column: ids (batch, n) of the pieces to be filled in, PAD at all other places
+MASKED_PIECES = "answers"  # column: ids (batch, n) of the pieces to be filled in, PAD at all other places
 STAGE = 1_000  # of draws, apart from those of the transforms that settings name
 
 Bools = NDArray[np.bool_]
@@ -41,7 +41,7 @@ class Masking(Transform):
         masked: float,
         random: float,
         words: WordBorders | None = None,
-        answers: str = ANSWERS,
+        answers: str = MASKED_PIECES,
     ) -> None:
         """`mask` is the last id; of what is chosen a share `masked` becomes it and a share `random` another piece.
 
@@ -51,7 +51,7 @@ class Masking(Transform):
         self.masked, self.random, self.words = masked, random, words
 
     def __call__(self, batch: Batch, draws: Draws) -> Batch:
-        """The batch with masked texts and ANSWERS; `count` is that of the answers, `read` that of the pieces."""
+        """The batch with masked texts and MASKED_PIECES; `count` is that of the answers, `read` that of the pieces."""
         text = batch.sequences(self.column)
         items, known = text.items.numpy(), text.mask.numpy()
         found, answers = items.copy(), np.full_like(items, PAD)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regard.data.streams import Place, Plan, PlannedStream
+from regard.data.streams import BatchPlan, PlannedStream, StreamPlace
 from regard.records import Batch
 
 
@@ -41,11 +41,11 @@ class Transformed(PlannedStream):
     def __init__(self, stream: PlannedStream, transform: Transform, *, seed: int = 0, stage: int = 0) -> None:
         self.inner, self.transform, self.seed, self.stage = stream, transform, seed, stage
 
-    def plans(self, start: Place | None = None, *, workers: int = 0) -> Generator[Plan, None, None]:
+    def plans(self, start: StreamPlace | None = None, *, workers: int = 0) -> Generator[BatchPlan, None, None]:
         """The plans of the stream inside, at the same places."""
         with closing(self.inner.plans(start, workers=workers)) as plans:
             for plan in plans:
                 yield plan._replace(make=partial(self._make, plan))
 
-    def _make(self, plan: Plan) -> Batch:
+    def _make(self, plan: BatchPlan) -> Batch:
         return self.transform(plan.make(), Draws(self.seed, self.stage, plan.epoch))

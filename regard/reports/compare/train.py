@@ -27,7 +27,7 @@ from regard.reports.compare.progress import Watch
 from regard.reports.compare.stages import Stage
 from regard.runs import RunFolder
 from regard.runs.folder import ENVIRONMENT, environment
-from regard.training.interrupt import Interrupted, listening
+from regard.training.interrupt import Interrupted, listening_to_signals
 
 LOGS = "logs"
 TRAININGS = "trainings.jsonl"
@@ -58,7 +58,7 @@ def train_all(runs: Sequence[PlannedRun], stages: Mapping[str, Stage], jobs: int
     waiting = deque(run for run in runs if stages[run.name] != "finished")
     working, failed, unsaved = list[Child](), Failed(), Failed()
     conditions = Conditions(jobs, max(1, torch.get_num_threads() // jobs))
-    with listening() as interrupted:
+    with listening_to_signals() as interrupted:
         try:
             while working or (waiting and not interrupted()):
                 while waiting and len(working) < jobs and not interrupted():

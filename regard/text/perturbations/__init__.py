@@ -5,7 +5,7 @@ from regard.registry import Choice, Registry
 from regard.text.perturbations.case import CasePerturbation
 from regard.text.perturbations.drop import DropPerturbation
 from regard.text.perturbations.keyboard import KeyboardPerturbation
-from regard.text.perturbations.perturbation import Perturbation, words_of
+from regard.text.perturbations.perturbation import Perturbation, changeable_words
 from regard.text.perturbations.swap import SwapPerturbation
 from regard.text.perturbations.synonym import SynonymPerturbation
 from regard.text.perturbations.typo import TypoPerturbation
@@ -38,4 +38,4 @@ def perturbation_of(spelled: str) -> Choice:
         raise ConfigError(PERTURBATIONS.place, problem, f"{name}:0.1") from None
 
 
-__all__ = ["PERTURBATIONS", "Perturbation", "perturbation_of", "words_of"]
+__all__ = ["PERTURBATIONS", "Perturbation", "changeable_words", "perturbation_of"]

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.text.perturbations.perturbation import ChangedShare, ChangeSeed, Numbers, Perturbation, Vectors
+from regard.arrays import Floats
+from regard.text.perturbations.perturbation import ChangedShare, ChangeSeed, Perturbation, Vectors
 
 
 class DropPerturbation(Perturbation):
@@ -21,7 +22,7 @@ class DropPerturbation(Perturbation):
         changed = super().__call__(text, line)
         return text if changed == text else " ".join(changed.split())
 
-    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Numbers) -> list[str]:
+    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Floats) -> list[str]:
         kept = ~chosen
         if len(words) and not kept.any():
             kept[draws[:, 0].argmax()] = True

@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.arrays import Floats
 from regard.config import Doc
 from regard.config.bounds import Count, Share
 from regard.scripts import UNSPACED
@@ -16,14 +17,13 @@ from regard.text.vector_table import VectorTable
 _WORD = re.compile(rf"([{UNSPACED}]|(?:(?![{UNSPACED}])\w)+(?:['’]\w+)*)")
 
 Vectors = Callable[[], VectorTable]  # of the words that may stand in a text; asked for by who needs them
-Numbers = NDArray[np.float64]
 
 ChangedShare = Annotated[Share, Doc("Share of the words that are changed, each by chance.")]
 ChangeSeed = Annotated[Count, Doc("Number that the changes are drawn from.")]
 DRAWS = 3  # numbers in [0, 1) for each word: whether, where and how it is changed
 
 
-def words_of(text: str) -> list[str]:
+def changeable_words(text: str) -> list[str]:
     """Return the words that may be changed; a character of a script without spaces is one."""
     return _WORD.findall(text)
 
@@ -46,14 +46,14 @@ class Perturbation(ABC):
         return "".join(cut)
 
     @abstractmethod
-    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Numbers) -> list[str]:
+    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Floats) -> list[str]:
         """Return as many words, those `chosen` (n,) changed as `draws` (n, 2) have it; one may become empty."""
 
 
 class WordPerturbation(Perturbation):
     """A change of each word by itself."""
 
-    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Numbers) -> list[str]:
+    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Floats) -> list[str]:
         return [
             self.of_word(word, *numbers.tolist()) if taken else word
             for word, taken, numbers in zip(words, chosen, draws, strict=True)

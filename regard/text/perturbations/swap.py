@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.text.perturbations.perturbation import ChangedShare, ChangeSeed, Numbers, Perturbation, Vectors
+from regard.arrays import Floats
+from regard.text.perturbations.perturbation import ChangedShare, ChangeSeed, Perturbation, Vectors
 
 
 class SwapPerturbation(Perturbation):
@@ -16,7 +17,7 @@ class SwapPerturbation(Perturbation):
     def __init__(self, vectors: Vectors, *, share: ChangedShare = 0.1, seed: ChangeSeed = 1) -> None:
         super().__init__(share, seed)
 
-    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Numbers) -> list[str]:
+    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Floats) -> list[str]:
         """Exchange neighbours; the signs between them stay."""
         found, place = list(words), 0
         while place + 1 < len(found):

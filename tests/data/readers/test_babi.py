@@ -5,7 +5,7 @@ import tarfile
 
 import pytest
 
-from regard.data.readers import READERS, CheckedReader, Fold, Part
+from regard.data.readers import READERS, CheckedReader, Fold, HoldOut
 from regard.errors import ConfigError, DataError
 from regard.registry import Choice
 
@@ -116,10 +116,10 @@ def test_other_columns_are_refused():
 
 
 HELD = {
-    "share": lambda reader, held_out: Part(reader, 0.3, held_out=held_out),
+    "share": lambda reader, held_out: HoldOut(reader, 0.3, held_out=held_out),
     "fold": lambda reader, held_out: Fold(reader, 3, 1, held_out=held_out),
-    "checked share": lambda reader, held_out: Part(CheckedReader(reader, bool, dict), 0.3, held_out=held_out),
-    "share of folds": lambda reader, held_out: Part(Fold(reader, 3, 1, held_out=False), 0.3, held_out=held_out),
+    "checked share": lambda reader, held_out: HoldOut(CheckedReader(reader, bool, dict), 0.3, held_out=held_out),
+    "share of folds": lambda reader, held_out: HoldOut(Fold(reader, 3, 1, held_out=False), 0.3, held_out=held_out),
 }
 
 

@@ -117,6 +117,6 @@ def test_a_damaged_gzip_file_is_refused(tmp_path):
 
 
 def test_endless_lines_are_refused(write, monkeypatch):
-    monkeypatch.setattr(lines, "LONGEST", 100)
+    monkeypatch.setattr(lines, "LONGEST_LINE", 100)
     with pytest.raises(DataError, match=":2: more than 100 bytes without an end of line"):
         list(read_lines(write(b"short\n" + b"\0" * 1000)))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.readers import READERS, Part
+from regard.data.readers import READERS, HoldOut
 from regard.errors import ConfigError, DataError
 from regard.registry import Choice
 
@@ -132,9 +132,9 @@ def test_every_reader_refuses_missing_and_empty_files(name, tmp_path):
 @pytest.mark.parametrize("name", sorted(WRITERS))
 def test_parts_divide_the_examples(name, tmp_path):
     reader = READERS.build(Choice(name, WRITERS[name](tmp_path, "")), COLUMNS)
-    held, rest = (Part(reader, 0.5, seed=3, held_out=held_out) for held_out in (True, False))
+    held, rest = (HoldOut(reader, 0.5, seed=3, held_out=held_out) for held_out in (True, False))
     assert sorted([*held, *rest]) == sorted(reader)
-    assert len({reader.key(), held.key(), rest.key(), Part(reader, 0.5, seed=4, held_out=True).key()}) == 4
+    assert len({reader.key(), held.key(), rest.key(), HoldOut(reader, 0.5, seed=4, held_out=True).key()}) == 4
     assert held.files == reader.files
 
 

@@ -124,7 +124,7 @@ def test_rules_name_what_there_is(name):
 
 
 def derivations(tree):
-    if isinstance(tree, trees.Derivation):
+    if isinstance(tree, trees.RuleTree):
         yield tree
         for part in vars(tree).values():
             yield from derivations(part)

@@ -14,8 +14,8 @@ from regard.data.toy import LANGUAGES, MAX_WORDS, pairs
 from regard.data.toy.grammar import grammar
 from regard.data.toy.held import combinations, held, in_test
 from regard.data.toy.language import language
-from regard.data.toy.trees import Derivation
-from regard.data.toy.word_tables import Word, lexicon
+from regard.data.toy.trees import RuleTree
+from regard.data.toy.word_tables import Lexeme, lexicon
 from regard.errors import ConfigError
 
 COUNT = 20_000
@@ -35,9 +35,9 @@ def sentences():
 
 def entries(thing):
     """All trees and words of the lexicon in a sentence."""
-    if isinstance(thing, Derivation | Word):
+    if isinstance(thing, RuleTree | Lexeme):
         yield thing
-    for part in vars(thing).values() if isinstance(thing, Derivation) else ():
+    for part in vars(thing).values() if isinstance(thing, RuleTree) else ():
         yield from entries(part)
 
 
@@ -58,7 +58,7 @@ def test_at_least_200_words_and_all_of_them_in_train(train):
         sentence = grammar().sentence(draws)
         if not in_test(sentence) and english(sentence) in sources:
             sources.remove(english(sentence))
-            used.update(part for part in entries(sentence) if isinstance(part, Word))
+            used.update(part for part in entries(sentence) if isinstance(part, Lexeme))
     kinds = [words.nouns, words.verbs, words.adjectives, words.times, words.subjects, words.numbers]
     assert {word for table in kinds for word in table} - used == set()
     assert {word.english for word in words.prepositions} <= {word.english for word in used if hasattr(word, "kind")}
@@ -139,7 +139,7 @@ def test_combinations_by_hand():
             if clause.rule == "presence":
                 assert len(found) == bool(clause.what.adjective) + bool(clause.place.where.adjective)
         for part in entries(sentence):
-            if isinstance(part, Derivation) and part.rule == "phrase" and part.adjective:
+            if isinstance(part, RuleTree) and part.rule == "phrase" and part.adjective:
                 assert (part.adjective.english, part.noun.english) in found
 
 
