@@ -1,39 +1,38 @@
-"""The application: a FastAPI of all parts."""
+"""The application: the API, and around each request its name, its time, who may come in, and how much is read."""
 
-from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager
-from importlib.metadata import version
+import asyncio
+import logging
+import re
+import secrets
+import time
+from collections.abc import Collection
 
-from fastapi import FastAPI
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from regard.serve import errors
-from regard.serve.api import (
-    alternatives,
-    explain,
-    files,
-    limits,
-    measured,
-    offered,
-    pages,
-    predict,
-    suggest,
-    translate,
-    v1,
-)
-from regard.serve.api.documented import paths_that_need_models
-from regard.serve.middleware import Bounded, Framed, Guarded
+from regard.serve.access_log import Asked
+from regard.serve.api import create_api, paths_that_need_models
+from regard.serve.engine import Busy
+from regard.serve.errors import GONE, ApiError, answer, ending, of_engine
+from regard.serve.security.headers import NOTHING, PLAIN
 from regard.serve.service import Service
+from regard.serve.settings import KIB
 
-ABOUT = "Trained runs: the API of LibreTranslate, and under /v1 every model's answers and what it looked at."
+REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+OPEN_WHILE_DRAINING = ("/health", "/healthz", "/readyz", "/metrics")
+FORM_ROOM = 64 * KIB  # what stands around a file in a form
+DISCARD_SECONDS = 5.0  # that a client may go on sending what nobody reads, so that it sees the answer
+LEAST_RATE = 16 * KIB  # bytes a second: whoever sends as fast as that may send on
+
+_LOG = logging.getLogger("regard.serve")
 
 
 def create_app(service: Service) -> ASGIApp:
     """The ASGI application; it loads the engines when it starts and ends them when it stops."""
     # around the API, not in it: a request that is refused must cost next to nothing, or a crowd stops the server
-    api, modelled = _api(service)
-    app: ASGIApp = Guarded(Bounded(api, service), service, modelled)
+    modelled = paths_that_need_models(service.settings.url_prefix)
+    app: ASGIApp = Guarded(Bounded(create_api(service), service), service, modelled)
     if service.settings.cors_origins:
         app = CORSMiddleware(
             app,
@@ -45,45 +44,232 @@ def create_app(service: Service) -> ASGIApp:
     return Framed(app, service, modelled)
 
 
-def _api(service: Service) -> tuple[FastAPI, Collection[str]]:
-    """Every route, and the paths of those that need a model."""
+class Framed:
+    """The outermost: every answer has its headers, every request is counted, and no fault is shown to a client.
 
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        service.start()
+    `modelled` are the paths of endpoints that need a model, which are known by name even where a request was refused.
+    """
+
+    def __init__(self, app: ASGIApp, service: Service, modelled: Collection[str]) -> None:
+        self.app, self.service, self.modelled = app, service, modelled
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        if scope["method"] == "HEAD":  # as GET; the server sends the head of the answer alone
+            scope = {**scope, "method": "GET"}
+        began, status, size = time.perf_counter(), GONE, {"bytes_in": 0, "bytes_out": 0}
+        own, asked = self._headers(scope), Asked()
+        scope.setdefault("state", {})["asked"] = asked
+
+        async def receiving() -> Message:
+            message = await receive()
+            size["bytes_in"] += len(message.get("body", b""))
+            return message
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            size["bytes_out"] += len(message.get("body", b""))
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in own.items():
+                    headers.setdefault(name, value)
+                headers["X-Total-Time"] = f"{1000 * (time.perf_counter() - began):.0f}"  # milliseconds
+            await send(message)
+
+        metrics = self.service.metrics
+        with metrics.in_flight.track_inprogress():
+            try:
+                await self.app(scope, receiving, sending)
+            except Exception:
+                _LOG.exception("a request failed: %s", own["X-Request-Id"])
+                if status == GONE:
+                    await answer(ApiError(500, "Internal server error"))(scope, receive, sending)
+            finally:
+                route = self._route(scope)
+                seconds = time.perf_counter() - began
+                metrics.answered(route, status, asked, seconds)
+                if (log := self.service.access_log) is not None:
+                    client = (scope.get("client") or ("",))[0]
+                    head = {"request_id": own["X-Request-Id"], "client": client, "key": asked.key or None}
+                    request = {"method": scope["method"], "route": route, "status": status, **size}
+                    log.write({**head, **request, "seconds": round(seconds, 4), **_question(asked)})
+
+    def _route(self, scope: Scope) -> str:
+        """The path as the app has it, never as the client wrote it; "other" for what came no further than the door."""
+        known: str = scope["path"] if scope["path"] in self.modelled else "other"
+        path: str = getattr(scope.get("route"), "path", known)
+        return path
+
+    def _headers(self, scope: Scope) -> dict[str, str]:
+        given = Headers(scope=scope).get("x-request-id", "")
+        name = given if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+        static = scope["path"].startswith(f"{self.service.settings.url_prefix}/static/")
+        return {
+            **PLAIN,
+            "Content-Security-Policy": NOTHING,
+            "Cache-Control": "no-cache" if static else "no-store",
+            "X-Request-Id": name,
+        }
+
+
+class Guarded:
+    """Turns away what does not belong here before it is read, and what needs a model while none has room."""
+
+    def __init__(self, app: ASGIApp, service: Service, modelled: Collection[str]) -> None:
+        self.app, self.service, self.modelled = app, service, modelled
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        fault = self._fault(scope) if scope["type"] == "http" else None
+        if fault is None:
+            await self.app(scope, receive, send)
+        else:
+            await answer(fault)(scope, receive, send)
+
+    def _fault(self, scope: Scope) -> ApiError | None:
+        headers, service = Headers(scope=scope), self.service
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not service.hosts.allows(hosts[0]):
+            return ApiError(421, "this server does not answer to that name (--allowed-host adds one)")
+        if scope["method"] != "GET" and not service.origins.allows(headers.get("origin"), hosts[0]):
+            return ApiError(403, "pages of that origin may not ask here (--cors-origin adds one)")
+        if headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
+            return ApiError(415, "compressed requests are not read")
+        path = scope["path"].removeprefix(service.settings.url_prefix)
+        if service.draining and path not in OPEN_WHILE_DRAINING:
+            return ending()
+        if scope["method"] == "POST" and scope["path"] in self.modelled and (seconds := service.busy):
+            return of_engine(Busy(seconds))  # here it costs a fraction of what it costs once the request is read
+        return None
+
+
+class Bounded:
+    """Reads a body whole, if it is no larger and no slower than it may be; cancels the work for a client that left.
+
+    And for one that the server, which is told to end, cannot wait for.
+    """
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self.app, self.service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        unanswered = self.service.unanswered
+        begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            begun = True  # from here on it is too late to say anything else
+            unanswered.discard(patience)
+            await send(message)
+
         try:
-            yield
+            async with asyncio.timeout(None) as patience:
+                unanswered.add(patience)
+                await self._answer(scope, receive, sending)
+        except TimeoutError:
+            if begun or not patience.expired():
+                raise
+            await answer(ending())(scope, receive, send)
         finally:
-            await service.stop()
+            unanswered.discard(patience)
 
-    settings, prefix = service.settings, service.settings.url_prefix
-    app = FastAPI(
-        title="Regard",
-        description=ABOUT,
-        version=version("regard"),
-        lifespan=lifespan,
-        openapi_url=f"{prefix}/openapi.json",
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-    )
-    errors.install(app)
-    routers = [
-        part.router(service)
-        for part in (translate, offered, files, suggest, v1, limits, predict, explain, alternatives)
-    ]
-    routers += [measured.router(service)] if settings.metrics else []
-    for router in [*routers, pages.router(prefix, web_ui=settings.web_ui)]:
-        app.include_router(router, prefix=prefix)
-    app.add_api_route(f"{prefix}/spec", _spec(app), include_in_schema=False)  # where LibreTranslate has it
-    if prefix and settings.web_ui:
-        pages.add_entrance(app, prefix)
-    pages.mount_files(app, prefix, web_ui=settings.web_ui)
-    return app, paths_that_need_models(routers, prefix)
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        settings = self.service.settings
+        kind = Headers(scope=scope).get("content-type", "").lower()  # a file comes in a form, and never in JSON
+        files = scope["path"] == f"{settings.url_prefix}/translate_file" and kind.startswith("multipart/form-data")
+        limit = settings.max_file + FORM_ROOM if files else settings.max_body
+        try:
+            body = await _read(scope, receive, limit, settings.request_timeout)
+        except TimeoutError:
+            await _refuse(ApiError(408, "the request came too slowly", {"Connection": "close"}), scope, receive, send)
+        except _TooLarge:
+            told = f"the request has more than the {limit:,} bytes that are read"
+            await _refuse(ApiError(413, told, {"Connection": "close"}), scope, receive, send)
+        except _Left:
+            return
+        else:
+            await _while_there(self.app, scope, body, receive, send)
 
 
-def _spec(app: FastAPI) -> Callable[[], dict[str, object]]:
-    def spec() -> dict[str, object]:
-        return app.openapi()
+class _TooLarge(Exception):
+    """A body over its limit."""
 
-    return spec
+
+class _Left(Exception):
+    """A client that is gone."""
+
+
+async def _read(scope: Scope, receive: Receive, limit: int, seconds: float) -> bytes:
+    """Raises TimeoutError when nothing comes for so many seconds, or after them less than the least rate."""
+    told = Headers(scope=scope).get("content-length", "")
+    if told.isdecimal() and int(told[:20]) > limit:
+        raise _TooLarge
+    parts, size, more = [], 0, True
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    async with asyncio.timeout(seconds) as patience:
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise _Left
+            part, more = message.get("body", b""), message.get("more_body", False)
+            size += len(part)
+            if size > limit:
+                raise _TooLarge
+            parts.append(part)
+            if more and part:
+                patience.reschedule(seconds + min(loop.time(), began + size / LEAST_RATE))
+    return b"".join(parts)
+
+
+async def _refuse(error: ApiError, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers, then lets the client send on for a while: who is cut off while sending does not see the answer."""
+    response = answer(error)
+    await send({"type": "http.response.start", "status": error.status, "headers": response.raw_headers})
+    await send({"type": "http.response.body", "body": response.body, "more_body": True})
+    try:
+        async with asyncio.timeout(DISCARD_SECONDS):
+            while (await receive()).get("more_body", False):
+                pass
+    except TimeoutError:
+        pass
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _while_there(app: ASGIApp, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+    """The app's answer to a body that was read, cancelled when the client leaves before it is whole."""
+    leaving = asyncio.ensure_future(receive())  # after a whole body nothing comes but the end
+    whole, given = False, False
+
+    async def replay() -> Message:
+        nonlocal given
+        if not given:
+            given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await asyncio.shield(leaving)
+
+    async def sending(message: Message) -> None:
+        nonlocal whole
+        whole = message["type"] == "http.response.body" and not message.get("more_body", False)
+        await send(message)
+
+    work = asyncio.ensure_future(app(scope, replay, sending))
+    try:
+        await asyncio.wait([work, leaving], return_when=asyncio.FIRST_COMPLETED)
+        if work.done() or whole:
+            await work
+    finally:
+        work.cancel()
+        leaving.cancel()
+        await asyncio.gather(work, leaving, return_exceptions=True)
+
+
+def _question(asked: Asked) -> dict[str, str | int | None]:
+    """Return the fields of a line of the access log on the question itself: no texts, only how many."""
+    model, pair = ",".join(asked.models) or None, asked.pair or None
+    return {"model": model, "pair": pair, "texts": asked.texts, "characters": asked.characters}

@@ -1,1 +1,108 @@
 """What clients may ask: LibreTranslate's questions, and our own under /v1."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.responses import Response
+
+from regard.serve import errors
+from regard.serve.api import models
+from regard.serve.api.endpoint import DOWNLOAD, Endpoint, asking, refusals
+from regard.serve.api.explain import alternatives, explain
+from regard.serve.api.files import download_file, translate_whole_file
+from regard.serve.api.libretranslate import (
+    DetectQuestion,
+    FileAnswer,
+    FileQuestion,
+    LibreAnswer,
+    SuggestAnswer,
+    SuggestQuestion,
+    TextQuestion,
+)
+from regard.serve.api.offered import (
+    LimitsAnswer,
+    frontend_settings,
+    health,
+    languages,
+    limits,
+    metrics,
+    readiness,
+)
+from regard.serve.api.pages import add_pages
+from regard.serve.api.predict import predict
+from regard.serve.api.request_body import JSON, MULTIPART
+from regard.serve.api.suggest import suggest
+from regard.serve.api.translate import detect_language, translate_texts
+from regard.serve.api.v1 import all_models, translate_in_detail
+from regard.serve.service import Service
+
+ABOUT = "Trained runs: the API of LibreTranslate, and under /v1 every model's answers and what it looked at."
+LIBRE, OWN, OPERATION, METRICS_PATH = "LibreTranslate", "Regard", "operation", "/metrics"
+LOADING = {"responses": refusals(503)}
+
+ENDPOINTS = {
+    "/translate": asking(translate_texts, TextQuestion, LibreAnswer, tag=LIBRE),
+    "/detect": asking(detect_language, DetectQuestion, list[models.Link], tag=LIBRE, needs_model=False),
+    "/languages": Endpoint(languages, LIBRE, list[dict[str, Any]], LOADING),
+    "/frontend/settings": Endpoint(frontend_settings, LIBRE, dict[str, Any], LOADING),
+    "/healthz": Endpoint(health, OPERATION, dict[str, str]),
+    "/health": Endpoint(health, LIBRE, dict[str, str]),
+    "/readyz": Endpoint(readiness, OPERATION, None, LOADING),
+    "/translate_file": asking(
+        translate_whole_file, FileQuestion, FileAnswer, MULTIPART, tag=LIBRE, response_model_exclude_unset=True
+    ),
+    "/download_file/{name}": Endpoint(download_file, LIBRE, None, DOWNLOAD),
+    "/suggest": asking(suggest, SuggestQuestion, SuggestAnswer, tag=LIBRE, needs_model=False),
+    "/v1/models": Endpoint(all_models, OWN, models.ModelsAnswer, LOADING),
+    "/v1/translate": asking(
+        translate_in_detail, models.TranslateQuestion, models.TranslateAnswer, JSON, tag=OWN, name="translate_texts"
+    ),
+    "/v1/limits": Endpoint(limits, OWN, LimitsAnswer),
+    "/v1/predict": asking(predict, models.PredictQuestion, models.PredictAnswer, JSON, tag=OWN),
+    "/v1/explain": asking(explain, models.ExplainQuestion, models.ExplainAnswer, JSON, tag=OWN),
+    "/v1/alternatives": asking(alternatives, models.AlternativesQuestion, models.AlternativesAnswer, JSON, tag=OWN),
+    METRICS_PATH: Endpoint(metrics, OPERATION, None, {"response_class": Response, "responses": refusals(401)}),
+}
+
+
+def create_api(service: Service) -> FastAPI:
+    """Return every route; it loads the engines when it starts and ends them when it stops."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        service.start()
+        try:
+            yield
+        finally:
+            await service.stop()
+
+    prefix = service.settings.url_prefix
+    app = FastAPI(
+        title="Regard",
+        description=ABOUT,
+        version=version("regard"),
+        lifespan=lifespan,
+        openapi_url=f"{prefix}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    errors.install(app)
+    for path, endpoint in ENDPOINTS.items():
+        if path != METRICS_PATH or service.settings.metrics:
+            endpoint.add(app, f"{prefix}{path}", service)
+
+    async def spec() -> dict[str, Any]:  # where LibreTranslate has it
+        return app.openapi()
+
+    app.add_api_route(f"{prefix}/spec", spec, include_in_schema=False)
+    add_pages(app, prefix, web_ui=service.settings.web_ui)
+    return app
+
+
+def paths_that_need_models(prefix: str) -> frozenset[str]:
+    """Return the paths of endpoints that a model answers."""
+    return frozenset(f"{prefix}{path}" for path, endpoint in ENDPOINTS.items() if endpoint.needs_model)

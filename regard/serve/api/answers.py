@@ -7,17 +7,15 @@ from typing import Any, NamedTuple
 from fastapi.responses import Response
 
 from regard.explain.page import to_json
-from regard.serve.access_log import Asked
 from regard.serve.api import models
-from regard.serve.api.checking import check_languages, check_sizes, missing
+from regard.serve.api.checking import check_languages, missing
 from regard.serve.catalogue import Model
-from regard.serve.engine import Pair, QuestionRow
+from regard.serve.engine import QuestionRow
 from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, inward, outward
 from regard.serve.service import Service
 from regard.serve.settings import MIB
 from regard.serve.translating import Sentence, Translated, check_pair, sentences_of
-from regard.text.windows import SENTENCE_TAB, with_window
 
 MAX_MAPPED = 1200  # bytes, as a measure of pieces in any script
 
@@ -50,40 +48,6 @@ def named_model(service: Service, name: str) -> Model:
     if model is None:
         raise bad(f"{name[:40]} is no model here ({service.catalogue.hint(name)})")
     return model
-
-
-def asked_model(service: Service, question: models.ForcedQuestion, asked: Asked) -> Model:
-    """The model that is asked about a text and its translation, noted in `asked`, once all is checked.
-
-    Raises ApiError.
-    """
-    for name, text in (("source_text", question.source_text), ("target_text", question.target_text)):
-        if not text.strip():
-            raise missing(name)
-    check_sizes([question.source_text, question.target_text], service.settings)
-    check_sizes([question.document], service.settings)
-    if question.source == AUTO and question.model is None:
-        raise missing("source")
-    source, target, chosen = asked_pair(service, question)
-    model = chosen or check_pair(service.catalogue, source, target)
-    if model is None:
-        raise bad("Invalid request: source and target are one language, so there is nothing to look at")
-    asked.pair = model.pair
-    asked.count([question.source_text], model.name)
-    return model
-
-
-def asked_pair_of_texts(model: Model, question: models.ForcedQuestion) -> Pair:
-    """The text as a model reads it, with the sentences around it, where it reads such; and its translation."""
-    most = model.read_together
-    if most == 1:
-        return Pair(question.source_text, question.target_text)
-    if question.document.count(SENTENCE_TAB) >= most:
-        raise bad(
-            f"Invalid request: document has {question.document.count(SENTENCE_TAB) + 1} sentences, and {most} are read"
-        )
-    line = with_window(" ".join(question.source_text.split(SENTENCE_TAB)), question.document)
-    return Pair(line, question.target_text)
 
 
 def written(sentence: Sentence) -> dict[str, Any]:

@@ -1,55 +1,98 @@
-"""POST /v1/explain: what a model looks at when it writes a given translation."""
+"""POST /v1/explain and /v1/alternatives: what a model makes of a text and its translation, whoever made it."""
 
-from fastapi import APIRouter, Request
+import math
+from typing import Any
+
+from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from regard.errors import nearest
 from regard.explain.page import page, to_json
 from regard.results import Prediction
+from regard.serve.access_log import Asked
 from regard.serve.api import models
 from regard.serve.api.access import admitted
-from regard.serve.api.answers import Wanted, asked_model, asked_pair_of_texts, json_answer, written
-from regard.serve.api.documented import asked, needs_model
-from regard.serve.api.request_body import JSON, read_values
+from regard.serve.api.answers import Wanted, asked_pair, json_answer, written
+from regard.serve.api.checking import check_sizes, missing
+from regard.serve.api.request_body import read_values
 from regard.serve.catalogue import Model
-from regard.serve.engine import Explain
+from regard.serve.engine import Alternatives, Explain, Pair
 from regard.serve.engine.questions import MAX_METHODS
 from regard.serve.errors import bad
 from regard.serve.in_thread import LARGE, in_thread
+from regard.serve.languages import AUTO
 from regard.serve.security.headers import ALONE
 from regard.serve.service import Service
 from regard.serve.settings import MIB
-from regard.serve.translating import Sentence
+from regard.serve.translating import Sentence, check_pair
+from regard.text.windows import SENTENCE_TAB, with_window
 
 
-def router(service: Service) -> APIRouter:
-    """The endpoint."""
-    routes = APIRouter(prefix="/v1", tags=["Regard"])
+async def explain(service: Service, request: Request) -> Response:
+    """Score a given translation, and tell what the model looks at as it writes it, or which words speak for it."""
+    question = models.ExplainQuestion.of(await admitted(service, request, read_values))
+    model = _asked_model(service, question, request.state.asked)
+    methods = model.card.get("methods", [])
+    for field, method in (
+        *[("by", question.by)] * bool(question.by),
+        *(("reasons", one) for one in question.reasons),
+    ):
+        if method not in methods:
+            raise bad(f"{field}: there is no method {method[:40]} here ({nearest(method, methods)})")
+    if len(question.reasons) > MAX_METHODS:
+        raise bad(f"Invalid request: reasons: {len(question.reasons):,} are more than {MAX_METHODS}")
+    texts, reasons = (_texts_of(model, question),), (*dict.fromkeys(question.reasons),)
+    asked_for = Explain(texts, by=question.by, reasons=reasons, steps=question.steps)
+    wanted = Wanted(service.settings.max_maps, asked_for)
+    [prediction] = await model.ask(asked_for, seconds=service.settings.request_timeout)
+    if question.html:
+        return await in_thread(LARGE, _page, prediction, wanted)
+    return await in_thread(LARGE, _explained, model, prediction, wanted)
 
-    @routes.post("/explain", response_model=models.ExplainAnswer, **asked(models.ExplainQuestion, JSON))
-    @needs_model
-    async def explain(request: Request) -> Response:
-        """Score a given translation, and tell what the model looks at as it writes it, or which words speak for it."""
-        question = models.ExplainQuestion.of(await admitted(service, request, read_values))
-        model = asked_model(service, question, request.state.asked)
-        methods = model.card.get("methods", [])
-        for field, method in (
-            *[("by", question.by)] * bool(question.by),
-            *(("reasons", one) for one in question.reasons),
-        ):
-            if method not in methods:
-                raise bad(f"{field}: there is no method {method[:40]} here ({nearest(method, methods)})")
-        if len(question.reasons) > MAX_METHODS:
-            raise bad(f"Invalid request: reasons: {len(question.reasons):,} are more than {MAX_METHODS}")
-        texts, reasons = (asked_pair_of_texts(model, question),), (*dict.fromkeys(question.reasons),)
-        asked_for = Explain(texts, by=question.by, reasons=reasons, steps=question.steps)
-        wanted = Wanted(service.settings.max_maps, asked_for)
-        [prediction] = await model.ask(asked_for, seconds=service.settings.request_timeout)
-        if question.html:
-            return await in_thread(LARGE, _page, prediction, wanted)
-        return await in_thread(LARGE, _explained, model, prediction, wanted)
 
-    return routes
+async def alternatives(service: Service, request: Request) -> Response:
+    """Other words in place of one of a translation, likeliest first; the rest is translated anew after each."""
+    question = models.AlternativesQuestion.of(await admitted(service, request, read_values))
+    model = _asked_model(service, question, request.state.asked)
+    texts = (_texts_of(model, question),)
+    asked_for = Alternatives(texts, word=question.word, count=question.count)
+    wanted = Wanted(service.settings.max_maps, asked_for)
+    [prediction] = await model.ask(asked_for, seconds=service.settings.request_timeout)
+    return await in_thread(LARGE, _rewritten, model, prediction, question.word, wanted)
+
+
+def _asked_model(service: Service, question: models.ForcedQuestion, asked: Asked) -> Model:
+    """The model that is asked about a text and its translation, noted in `asked`, once all is checked.
+
+    Raises ApiError.
+    """
+    for name, text in (("source_text", question.source_text), ("target_text", question.target_text)):
+        if not text.strip():
+            raise missing(name)
+    check_sizes([question.source_text, question.target_text], service.settings)
+    check_sizes([question.document], service.settings)
+    if question.source == AUTO and question.model is None:
+        raise missing("source")
+    source, target, chosen = asked_pair(service, question)
+    model = chosen or check_pair(service.catalogue, source, target)
+    if model is None:
+        raise bad("Invalid request: source and target are one language, so there is nothing to look at")
+    asked.pair = model.pair
+    asked.count([question.source_text], model.name)
+    return model
+
+
+def _texts_of(model: Model, question: models.ForcedQuestion) -> Pair:
+    """The text as a model reads it, with the sentences around it, where it reads such; and its translation."""
+    most = model.read_together
+    if most == 1:
+        return Pair(question.source_text, question.target_text)
+    if question.document.count(SENTENCE_TAB) >= most:
+        raise bad(
+            f"Invalid request: document has {question.document.count(SENTENCE_TAB) + 1} sentences, and {most} are read"
+        )
+    line = with_window(" ".join(question.source_text.split(SENTENCE_TAB)), question.document)
+    return Pair(line, question.target_text)
 
 
 def _explained(model: Model, prediction: Prediction, wanted: Wanted) -> Response:
@@ -60,3 +103,16 @@ def _page(prediction: Prediction, wanted: Wanted) -> Response:
     text = page(to_json([prediction]), title="Regard")
     wanted._replace(limit=wanted.limit + MIB).check(len(text))  # the page itself is there, too
     return HTMLResponse(text, headers={"Content-Security-Policy": ALONE})
+
+
+def _rewritten(model: Model, prediction: Prediction, word: int, wanted: Wanted) -> Response:
+    found = [_alternative(other, word) for other in prediction.alternatives if other.explanation is not None]
+    return json_answer({"model": model.name, **model.codes, "alternatives": found}, wanted)
+
+
+def _alternative(prediction: Prediction, word: int) -> dict[str, Any]:
+    """An alternative as the page reads it, with the word that it has in that place and the word's probability."""
+    sentence = written(Sentence("", prediction, ""))
+    place = sentence["explanation"]["target_words"][word]
+    probability = math.exp(sum(prediction.log_probs[piece] for piece in place["pieces"]))
+    return {"word": place["text"], "probability": round(probability, 4), **sentence}

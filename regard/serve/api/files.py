@@ -4,16 +4,14 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import FileResponse, Response
 
 from regard.documents.files import SUFFIXES, FileError
 from regard.documents.size_budget import TooLarge
 from regard.serve.api.access import admitted
 from regard.serve.api.checking import check_languages
-from regard.serve.api.documented import DOWNLOAD, asked, needs_model
-from regard.serve.api.libretranslate import FileAnswer, FileQuestion
-from regard.serve.api.request_body import MULTIPART
+from regard.serve.api.libretranslate import FileQuestion
 from regard.serve.downloads import NAME
 from regard.serve.engine import TooLate
 from regard.serve.errors import ApiError, bad
@@ -22,56 +20,43 @@ from regard.serve.service import Service
 from regard.serve.translating import check_pair, translate_file
 
 
-def router(service: Service) -> APIRouter:
-    """The two endpoints."""
-    routes = APIRouter(tags=["LibreTranslate"])
+async def translate_whole_file(service: Service, request: Request) -> dict[str, Any]:
+    """Translate a file; the answer says where the translation is, and what became of numbers and terms."""
+    values = await admitted(service, request)
+    if not service.settings.files_translation:
+        raise ApiError(403, "Files translation are disabled on this server.")
+    question = FileQuestion.of(values)
+    _check(service, question)
+    file, source, target = question.file, question.source, question.target
+    request.state.asked.pair = f"{source}-{target}"
+    terms = await service.glossaries.read(question.glossary, (source, target))
+    path = PurePath(file.name)
+    try:
+        asked_for = request.state.asked
+        found = await translate_file(service, file.data, path.suffix.lower(), source, target, terms, asked_for)
+    except FileError as error:
+        raise bad(f"Invalid request: {error}") from error
+    except TooLarge as error:
+        raise ApiError(413, str(error)) from error
+    except TooLate as error:  # of all the time that a file has, so another time would not do either
+        raise ApiError(413, "the file takes longer to translate than a file may: send it in parts") from error
+    name = service.downloads.keep(f"{path.stem}_{outward(target)}{path.suffix}", found.data)
+    answer: dict[str, Any] = {"translatedFileUrl": str(request.url_for("download_file", name=quote(name)))}
+    answer |= {"terms": found.terms} if terms else {}
+    return {**answer, "warnings": found.warnings} if terms or found.warnings else answer
 
-    @routes.post(
-        "/translate_file",
-        response_model=FileAnswer,
-        response_model_exclude_unset=True,
-        **asked(FileQuestion, MULTIPART),
-    )
-    @needs_model
-    async def translate_whole_file(request: Request) -> dict[str, Any]:
-        """Translate a file; the answer says where the translation is, and what became of numbers and terms."""
-        values = await admitted(service, request)
-        if not service.settings.files_translation:
-            raise ApiError(403, "Files translation are disabled on this server.")
-        question = FileQuestion.of(values)
-        _check(service, question)
-        file, source, target = question.file, question.source, question.target
-        request.state.asked.pair = f"{source}-{target}"
-        terms = await service.glossaries.read(question.glossary, (source, target))
-        path = PurePath(file.name)
-        try:
-            asked_for = request.state.asked
-            found = await translate_file(service, file.data, path.suffix.lower(), source, target, terms, asked_for)
-        except FileError as error:
-            raise bad(f"Invalid request: {error}") from error
-        except TooLarge as error:
-            raise ApiError(413, str(error)) from error
-        except TooLate as error:  # of all the time that a file has, so another time would not do either
-            raise ApiError(413, "the file takes longer to translate than a file may: send it in parts") from error
-        name = service.downloads.keep(f"{path.stem}_{outward(target)}{path.suffix}", found.data)
-        answer: dict[str, Any] = {"translatedFileUrl": str(request.url_for("download_file", name=quote(name)))}
-        answer |= {"terms": found.terms} if terms else {}
-        return {**answer, "warnings": found.warnings} if terms or found.warnings else answer
 
-    @routes.get("/download_file/{name}", **DOWNLOAD)
-    async def download_file(request: Request) -> Response:
-        """A translated file; after half an hour it is gone."""
-        if not service.settings.files_translation:
-            raise ApiError(403, "Files translation are disabled on this server.")
-        name = request.path_params["name"]
-        if NAME.fullmatch(name) is None:
-            raise bad("Invalid filename")
-        path = service.downloads.find(name)
-        if path is None:
-            raise ApiError(404, "Not Found")
-        return FileResponse(path, media_type="application/octet-stream", filename=name.partition(".")[2])
-
-    return routes
+async def download_file(service: Service, request: Request) -> Response:
+    """A translated file; after half an hour it is gone."""
+    if not service.settings.files_translation:
+        raise ApiError(403, "Files translation are disabled on this server.")
+    name = request.path_params["name"]
+    if NAME.fullmatch(name) is None:
+        raise bad("Invalid filename")
+    path = service.downloads.find(name)
+    if path is None:
+        raise ApiError(404, "Not Found")
+    return FileResponse(path, media_type="application/octet-stream", filename=name.partition(".")[2])
 
 
 def _check(service: Service, question: FileQuestion) -> None:

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Instance
 from pydantic_core import ErrorDetails
 
 from regard.serve.api.checking import missing
-from regard.serve.api.documented import BINARY
+from regard.serve.api.endpoint import BINARY
 from regard.serve.api.models import GLOSSARY, Checked, Link
 from regard.serve.api.request_body import File
 from regard.serve.errors import ApiError, bad

@@ -1,62 +1,67 @@
-"""What there is: GET /languages, /frontend/settings and the three kinds of health."""
+"""What there is, what one may ask for, and how the server is: all that is told without a key."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse
+from fastapi import Request
+from fastapi.responses import JSONResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import BaseModel, Field
 
 from regard.documents.files import SUFFIXES
-from regard.serve.api.documented import refusals
-from regard.serve.catalogue import Catalogue
-from regard.serve.engine import NotReady
-from regard.serve.errors import later
+from regard.documents.files.base import SENTENCES
+from regard.serve.api.models import MAX_N_BEST
+from regard.serve.engine import NotReady, questions
+from regard.serve.errors import ApiError, later
 from regard.serve.languages import AUTO, name_of, outward, reader_of
+from regard.serve.security.keys import same_secret
 from regard.serve.service import RESTARTING, Service
 
 TYPING = 500  # milliseconds a page waits for the next letter
 
 
-def router(service: Service) -> APIRouter:
-    """The endpoints that need no key."""
-    routes = APIRouter()
-
-    @routes.get("/languages", tags=["LibreTranslate"], responses=refusals(503))
-    async def languages(request: Request) -> list[dict[str, Any]]:
-        """The languages that are read, and into which each is translated; named in the language of the reader."""
-        reader = reader_of(request.headers.get("accept-language", ""))
-        return _languages(service.catalogue, reader)
-
-    @routes.get("/frontend/settings", tags=["LibreTranslate"], responses=refusals(503))
-    async def frontend_settings(request: Request) -> dict[str, Any]:
-        """What a page has to know of the server."""
-        reader = reader_of(request.headers.get("accept-language", ""))
-        return _frontend(service, reader)
-
-    @routes.get("/health", tags=["LibreTranslate"])
-    @routes.get("/healthz", tags=["operation"])
-    async def health() -> dict[str, str]:
-        """Whether the process is alive."""
-        return {"status": "ok"}
-
-    @routes.get("/readyz", tags=["operation"], responses=refusals(503))
-    async def readiness() -> JSONResponse:
-        """Whether every model can be asked."""
-        if service.ready:
-            return JSONResponse({"status": "ok"})
-        raise later(503, "the server is ending" if service.draining else str(NotReady(RESTARTING)), RESTARTING)
-
-    return routes
+def _told(text: str) -> object:
+    return Field(description=text)
 
 
-def _languages(catalogue: Catalogue, reader: str) -> list[dict[str, Any]]:
-    """Languages that are only written stand there too, since clients look up the names of targets here."""
-    return [
+class LimitsAnswer(BaseModel):
+    """Limits of one request; -1: none."""
+
+    texts: Annotated[int, _told("texts of a request")]
+    characters: Annotated[int, _told("characters of a text")]
+    body_bytes: Annotated[int, _told("bytes of a request, files apart")]
+    file_bytes: Annotated[int, _told("bytes of a file")]
+    file_sentences: Annotated[int, _told("sentences of a file")]
+    answer_bytes: Annotated[int, _told("bytes of an answer under /v1")]
+    alternatives: Annotated[int, _told("`alternatives` of /translate")]
+    n_best: Annotated[int, _told("`n_best` of /v1")]
+    cost: Annotated[
+        int,
+        _told(
+            "pieces of all texts, each with its prefix and its terms, "
+            "times what n_best, terms or methods of explanation cost"
+        ),
+    ]
+    glossary_terms: Annotated[int, _told("terms of a glossary")]
+    term_alternatives: Annotated[int, _told("translations of a term")]
+    prefix_pieces: Annotated[int, _told("pieces of a target_prefix")]
+    explained_pieces: Annotated[int, _told("pieces of source_text and target_text together")]
+    methods: Annotated[int, _told("`reasons` of an explanation")]
+    waiting_texts: Annotated[int, _told("texts that wait for a model, of all clients together")]
+    request_seconds: Annotated[float, _told("seconds that a request may wait, or an explanation may take")]
+
+
+async def languages(service: Service, request: Request) -> list[dict[str, Any]]:
+    """The languages that are read, and into which each is translated; named in the language of the reader."""
+    catalogue, reader = service.catalogue, reader_of(request.headers.get("accept-language", ""))
+    return [  # those that are only written, too, since clients look up the names of targets here
         {"code": outward(code), "name": name_of(code, reader), "targets": [*map(outward, catalogue.targets(code))]}
         for code in catalogue.languages
     ]
 
 
-def _frontend(service: Service, reader: str) -> dict[str, Any]:
+async def frontend_settings(service: Service, request: Request) -> dict[str, Any]:
+    """What a page has to know of the server."""
+    reader = reader_of(request.headers.get("accept-language", ""))
     settings, (_, target) = service.settings, service.catalogue.first or (AUTO, "")
     return {
         "charLimit": settings.char_limit,
@@ -74,3 +79,46 @@ def _frontend(service: Service, reader: str) -> dict[str, Any]:
         "alternativesLimit": settings.alternatives_limit,
         "fileSizeLimit": settings.max_file,
     }
+
+
+async def health(_: Service, __: Request) -> dict[str, str]:
+    """Whether the process is alive."""
+    return {"status": "ok"}
+
+
+async def readiness(service: Service, _: Request) -> JSONResponse:
+    """Whether every model can be asked."""
+    if service.ready:
+        return JSONResponse({"status": "ok"})
+    raise later(503, "the server is ending" if service.draining else str(NotReady(RESTARTING)), RESTARTING)
+
+
+async def limits(service: Service, _: Request) -> LimitsAnswer:
+    """How much a request may ask for; what asks for more is refused with 413 or 400, and a line that says why."""
+    settings = service.settings
+    return LimitsAnswer(
+        texts=settings.batch_limit,
+        characters=settings.char_limit,
+        body_bytes=settings.max_body,
+        file_bytes=settings.max_file,
+        file_sentences=SENTENCES,
+        answer_bytes=settings.max_maps,
+        alternatives=settings.alternatives_limit,
+        n_best=MAX_N_BEST,
+        cost=settings.max_cost,
+        glossary_terms=settings.max_terms,
+        term_alternatives=settings.max_term_alternatives,
+        prefix_pieces=questions.MAX_PREFIX,
+        explained_pieces=questions.MAX_EXPLAINED,
+        methods=questions.MAX_METHODS,
+        waiting_texts=settings.max_queue,
+        request_seconds=settings.request_timeout,
+    )
+
+
+async def metrics(service: Service, request: Request) -> Response:
+    """Everything that is measured, for Prometheus."""
+    token = service.settings.metrics_auth_token
+    if token and not same_secret(request.headers.get("authorization", ""), f"Bearer {token}"):
+        raise ApiError(401, "Unauthorized", {"WWW-Authenticate": "Bearer"})
+    return Response(service.metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})

@@ -3,7 +3,7 @@
 from importlib.resources import files
 from pathlib import Path
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
@@ -32,38 +32,25 @@ SwaggerUIBundle({url: "{{prefix}}/openapi.json", dom_id: "#api", deepLinking: fa
 """
 
 
-def router(prefix: str, *, web_ui: bool) -> APIRouter:
-    """The two pages, and the view of attention as a page to be kept."""
-    routes = APIRouter(include_in_schema=False)
+def add_pages(app: FastAPI, prefix: str, *, web_ui: bool) -> None:
+    """Add the two pages with their files, and the view of attention as a page to be kept."""
 
-    @routes.get("/docs")
     async def docs() -> Response:
         return _page(DOCS, prefix)
 
-    if web_ui:
+    async def index() -> Response:
+        return _page((_static("regard.serve") / "index.html").read_text(encoding="utf-8"), prefix)
 
-        @routes.get("/")
-        async def index() -> Response:
-            return _page((_static("regard.serve") / "index.html").read_text(encoding="utf-8"), prefix)
-
-        @routes.get("/static/explain/standalone.html")
-        async def standalone() -> Response:
-            return HTMLResponse(page(to_json([])), headers={"Content-Security-Policy": ALONE})
-
-    return routes
-
-
-def add_entrance(app: FastAPI, prefix: str) -> None:
-    """`/translate` leads to the page at `/translate/`."""
+    async def standalone() -> Response:
+        return HTMLResponse(page(to_json([])), headers={"Content-Security-Policy": ALONE})
 
     async def entrance() -> Response:
+        """`/translate` leads to the page at `/translate/`."""
         return RedirectResponse(f"{prefix}/", status_code=308)
 
-    app.add_api_route(prefix, entrance, methods=["GET"], include_in_schema=False)
-
-
-def mount_files(app: FastAPI, prefix: str, *, web_ui: bool) -> None:
-    """The files of the pages."""
+    own = {"/": index, "/static/explain/standalone.html": standalone, **({"": entrance} if prefix else {})}
+    for path, answer in {"/docs": docs, **(own if web_ui else {})}.items():
+        app.add_api_route(f"{prefix}{path}", answer, methods=["GET"], include_in_schema=False)
     app.mount(f"{prefix}/static/docs", StaticFiles(packages=[("fastapi_offline", "static")]))
     if web_ui:
         app.mount(f"{prefix}/static/explain", StaticFiles(directory=_static("regard.explain")))

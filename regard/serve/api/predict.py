@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import Response
 
 from regard.errors import nearest
@@ -12,8 +12,7 @@ from regard.serve.api import models
 from regard.serve.api.access import admitted
 from regard.serve.api.answers import Wanted, check_maps, json_answer, named_model
 from regard.serve.api.checking import MAX_TOLD, check_sizes, missing
-from regard.serve.api.documented import asked, needs_model
-from regard.serve.api.request_body import JSON, read_values
+from regard.serve.api.request_body import read_values
 from regard.serve.catalogue import Model
 from regard.serve.engine import OutOfMemory, Predict, Unreadable
 from regard.serve.errors import bad
@@ -21,33 +20,25 @@ from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.service import Service
 
 
-def router(service: Service) -> APIRouter:
-    """The endpoint."""
-    routes = APIRouter(prefix="/v1", tags=["Regard"])
-
-    @routes.post("/predict", response_model=models.PredictAnswer, **asked(models.PredictQuestion, JSON))
-    @needs_model
-    async def predict(request: Request) -> Response:
-        """Ask any model: a label with probabilities, a tag for each word, a place in a text, or a text."""
-        question = models.PredictQuestion.of(await admitted(service, request, read_values))
-        model = _asked_model(service, question.model)
-        if question.n_best > model.most_answers:
-            raise bad(f"Invalid request: n_best: {model.name} writes no texts to choose among")
-        lines = _lines(model, question)
-        check_sizes(lines, service.settings)
-        request.state.asked.pair = model.pair
-        request.state.asked.count(lines, model.name)
-        if question.maps:
-            check_maps(*lines)
-        explain = question.explain or question.maps
-        asked_for = Predict(tuple(lines), n_best=question.n_best, explain=explain, maps=question.maps)
-        found = await _predictions(model, asked_for, service.settings.request_timeout)
-        length = sum(map(len, lines))
-        found = await in_thread(length, model.checked, found)
-        size = LARGE if explain else length * question.n_best
-        return await in_thread(size, _answer, model, found, Wanted(service.settings.max_maps, asked_for))
-
-    return routes
+async def predict(service: Service, request: Request) -> Response:
+    """Ask any model: a label with probabilities, a tag for each word, a place in a text, or a text."""
+    question = models.PredictQuestion.of(await admitted(service, request, read_values))
+    model = _asked_model(service, question.model)
+    if question.n_best > model.most_answers:
+        raise bad(f"Invalid request: n_best: {model.name} writes no texts to choose among")
+    lines = _lines(model, question)
+    check_sizes(lines, service.settings)
+    request.state.asked.pair = model.pair
+    request.state.asked.count(lines, model.name)
+    if question.maps:
+        check_maps(*lines)
+    explain = question.explain or question.maps
+    asked_for = Predict(tuple(lines), n_best=question.n_best, explain=explain, maps=question.maps)
+    found = await _predictions(model, asked_for, service.settings.request_timeout)
+    length = sum(map(len, lines))
+    found = await in_thread(length, model.checked, found)
+    size = LARGE if explain else length * question.n_best
+    return await in_thread(size, _answer, model, found, Wanted(service.settings.max_maps, asked_for))
 
 
 async def _predictions(model: Model, question: Predict, seconds: float) -> Sequence[Prediction]:

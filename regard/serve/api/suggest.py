@@ -4,13 +4,12 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 
 from regard.errors import ConfigError
 from regard.serve.api.access import admitted
 from regard.serve.api.checking import check_languages, check_libretranslate_sizes
-from regard.serve.api.documented import asked
-from regard.serve.api.libretranslate import SuggestAnswer, SuggestQuestion
+from regard.serve.api.libretranslate import SuggestQuestion
 from regard.serve.errors import ApiError
 from regard.serve.service import Service
 from regard.serve.settings import MIB
@@ -18,21 +17,14 @@ from regard.serve.settings import MIB
 MAX_FILE = 64 * MIB  # strangers write here
 
 
-def router(service: Service) -> APIRouter:
-    """The endpoint."""
-    routes = APIRouter(tags=["LibreTranslate"])
-
-    @routes.post("/suggest", response_model=SuggestAnswer, **asked(SuggestQuestion))
-    async def suggest(request: Request) -> dict[str, bool]:
-        """Send in a better translation."""
-        values = await admitted(service, request)
-        place = service.settings.suggestions
-        if place is None:
-            raise ApiError(403, "Suggestions are disabled on this server.")
-        keep(place, _suggestion(service, SuggestQuestion.of(values)))
-        return {"success": True}
-
-    return routes
+async def suggest(service: Service, request: Request) -> dict[str, bool]:
+    """Send in a better translation."""
+    values = await admitted(service, request)
+    place = service.settings.suggestions
+    if place is None:
+        raise ApiError(403, "Suggestions are disabled on this server.")
+    keep(place, _suggestion(service, SuggestQuestion.of(values)))
+    return {"success": True}
 
 
 def check_place(place: Path) -> None:

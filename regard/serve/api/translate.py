@@ -2,14 +2,12 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import JSONResponse
 
-from regard.serve.api import models
 from regard.serve.api.access import admitted
 from regard.serve.api.checking import MAX_TOLD, asked_texts, check_languages, check_libretranslate_sizes
-from regard.serve.api.documented import asked, needs_model
-from regard.serve.api.libretranslate import DetectQuestion, LibreAnswer, TextQuestion
+from regard.serve.api.libretranslate import DetectQuestion, TextQuestion
 from regard.serve.engine import Predict
 from regard.serve.errors import bad
 from regard.serve.in_thread import in_thread
@@ -22,30 +20,22 @@ KINDS: dict[str, Kind] = {"text": "text", "html": "html"}
 MAX_GUESSES = 3
 
 
-def router(service: Service) -> APIRouter:
-    """The two endpoints."""
-    routes = APIRouter(tags=["LibreTranslate"])
+async def translate_texts(service: Service, request: Request) -> JSONResponse:
+    """Translate a text, or a list of them."""
+    question = TextQuestion.of(await admitted(service, request))
+    whole = _checked(service, question)
+    request.state.asked.pair = f"{question.source}-{question.target}"
+    found = await translate(service, whole, request.state.asked)
+    return JSONResponse(_answer(found, question))
 
-    @routes.post("/translate", response_model=LibreAnswer, **asked(TextQuestion))
-    @needs_model
-    async def translate_texts(request: Request) -> JSONResponse:
-        """Translate a text, or a list of them."""
-        question = TextQuestion.of(await admitted(service, request))
-        whole = _checked(service, question)
-        request.state.asked.pair = f"{question.source}-{question.target}"
-        found = await translate(service, whole, request.state.asked)
-        return JSONResponse(_answer(found, question))
 
-    @routes.post("/detect", response_model=list[models.Link], **asked(DetectQuestion))
-    async def detect_language(request: Request) -> JSONResponse:
-        """Tell the language of a text, best guess first."""
-        texts = asked_texts(DetectQuestion.of(await admitted(service, request)).q)
-        check_libretranslate_sizes(texts, service.settings)
-        request.state.asked.count(texts)
-        guesses = await in_thread(sum(map(len, texts)), detect, service, "\n".join(texts))
-        return JSONResponse([told(guess) for guess in guesses[:MAX_GUESSES]])
-
-    return routes
+async def detect_language(service: Service, request: Request) -> JSONResponse:
+    """Tell the language of a text, best guess first."""
+    texts = asked_texts(DetectQuestion.of(await admitted(service, request)).q)
+    check_libretranslate_sizes(texts, service.settings)
+    request.state.asked.count(texts)
+    guesses = await in_thread(sum(map(len, texts)), detect, service, "\n".join(texts))
+    return JSONResponse([told(guess) for guess in guesses[:MAX_GUESSES]])
 
 
 def told(guess: Detected) -> dict[str, Any]:

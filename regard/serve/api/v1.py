@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import Response
 from msgspec.structs import replace
 
@@ -12,8 +12,7 @@ from regard.serve.api import models
 from regard.serve.api.access import admitted
 from regard.serve.api.answers import Wanted, asked_pair, check_maps, json_answer, least_size, written
 from regard.serve.api.checking import asked_texts, check_sizes
-from regard.serve.api.documented import asked, needs_model, refusals
-from regard.serve.api.request_body import JSON, read_values
+from regard.serve.api.request_body import read_values
 from regard.serve.api.translate import told
 from regard.serve.catalogue import Model
 from regard.serve.engine import Predict
@@ -36,42 +35,34 @@ from regard.serve.translating import (
 SCORE_DIGITS = 3
 
 
-def router(service: Service) -> APIRouter:
-    """The two endpoints."""
-    routes = APIRouter(prefix="/v1", tags=["Regard"])
+async def all_models(service: Service, _: Request) -> Response:
+    """The models that are served."""
+    told = not service.settings.keys  # who has no key must not read texts that belong to somebody
+    return json_answer({"models": [_model(model, told) for model in service.catalogue.models]})
 
-    @routes.get("/models", response_model=models.ModelsAnswer, responses=refusals(503))
-    async def all_models() -> Response:
-        """The models that are served."""
-        told = not service.settings.keys  # who has no key must not read texts that belong to somebody
-        return json_answer({"models": [_model(model, told) for model in service.catalogue.models]})
 
-    @routes.post("/translate", response_model=models.TranslateAnswer, **asked(models.TranslateQuestion, JSON))
-    @needs_model
-    async def translate_texts(request: Request) -> Response:
-        """Translate, and tell scores, n best, words and what the model looked at."""
-        question = models.TranslateQuestion.of(await admitted(service, request, read_values))
-        texts = asked_texts(question.q)
-        check_sizes(texts, service.settings)
-        if question.maps:
-            check_maps(*texts)
-        source, target, model = asked_pair(service, question)
-        request.state.asked.pair = f"{source}-{target}"
-        glossary = await service.glossaries.read(question.glossary, (source, target))
-        explain = question.explain or question.maps
-        asked_for = Predict((), n_best=question.n_best, explain=explain, maps=question.maps)
-        prefixes = _prefixes(question, len(texts))
-        whole = Question(texts, source, target, question.format, model=model, prefixes=prefixes)
-        wanted = Wanted(service.settings.max_maps, asked_for)
-        found = await prepared(service, whole, request.state.asked)
-        wanted.check(least_size(found, question.n_best))
-        terms = await service.glossaries.lines_within(glossary, sentences_of(found))
-        await answered(service, found, replace(asked_for, glossary=terms))
-        size = LARGE if explain else whole.size * question.n_best
-        seem = [_seems(service, one, text) for one, text in zip(found, texts, strict=True)]
-        return await in_thread(size, _translated, found, seem, (source, target), wanted)
-
-    return routes
+async def translate_in_detail(service: Service, request: Request) -> Response:
+    """Translate, and tell scores, n best, words and what the model looked at."""
+    question = models.TranslateQuestion.of(await admitted(service, request, read_values))
+    texts = asked_texts(question.q)
+    check_sizes(texts, service.settings)
+    if question.maps:
+        check_maps(*texts)
+    source, target, model = asked_pair(service, question)
+    request.state.asked.pair = f"{source}-{target}"
+    glossary = await service.glossaries.read(question.glossary, (source, target))
+    explain = question.explain or question.maps
+    asked_for = Predict((), n_best=question.n_best, explain=explain, maps=question.maps)
+    prefixes = _prefixes(question, len(texts))
+    whole = Question(texts, source, target, question.format, model=model, prefixes=prefixes)
+    wanted = Wanted(service.settings.max_maps, asked_for)
+    found = await prepared(service, whole, request.state.asked)
+    wanted.check(least_size(found, question.n_best))
+    terms = await service.glossaries.lines_within(glossary, sentences_of(found))
+    await answered(service, found, replace(asked_for, glossary=terms))
+    size = LARGE if explain else whole.size * question.n_best
+    seem = [_seems(service, one, text) for one, text in zip(found, texts, strict=True)]
+    return await in_thread(size, _translated, found, seem, (source, target), wanted)
 
 
 def _prefixes(question: models.TranslateQuestion, texts: int) -> list[str]:

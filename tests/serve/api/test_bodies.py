@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from known_engine import KnownEngine, made, served
 
-from regard.serve import middleware
+from regard.serve import app
 from regard.serve.api import request_body
 from regard.serve.api.request_body import read_json
 from regard.serve.app import create_app
@@ -128,7 +128,7 @@ def chunks(size: int):
 
 
 def test_too_large_a_body(monkeypatch):
-    monkeypatch.setattr(middleware, "DISCARD_SECONDS", 0.05)
+    monkeypatch.setattr(app, "DISCARD_SECONDS", 0.05)
     with served(settings=SMALL) as client:
         told = client.post("/translate", content=b"".join(chunks(1000)), headers=JSON)
         streamed = client.post("/translate", content=chunks(1000), headers=JSON)
@@ -141,7 +141,7 @@ def test_too_large_a_body(monkeypatch):
 
 def test_json_is_no_file(monkeypatch):
     """Where files are taken a form may be as large as a file is; JSON may not."""
-    monkeypatch.setattr(middleware, "DISCARD_SECONDS", 0.05)
+    monkeypatch.setattr(app, "DISCARD_SECONDS", 0.05)
     with served(settings=SMALL) as client:
         assert client.post("/translate_file", content=chunks(1500), headers=JSON).status_code == 413
         found = client.post("/translate_file", files={"file": ("a.txt", b"Hello " * 300)}, data=HELLO)

@@ -12,7 +12,7 @@ import pytest
 from known_engine import KnownEngine, listening_server, pairs
 from libretranslatepy import LibreTranslateAPI
 
-from regard.serve import connections
+from regard.serve import server
 from regard.serve.security.keys import Keys
 from regard.serve.settings import Settings
 
@@ -110,7 +110,7 @@ def test_what_is_no_request(address, noise):
 
 @pytest.mark.parametrize("start", [b"", b"POST /trans", b"POST /translate HTTP/1.1\r\nHost: localhost\r\n"])
 def test_a_connection_that_says_nothing_is_closed(monkeypatch, start):
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.2)
     with listening_server() as (address, *_), connected(address) as client:
         client.settimeout(10)
         client.sendall(start)
@@ -131,7 +131,7 @@ def test_a_head_that_does_not_end(kind, pieces):
     start, more = HEADS[kind]
     more *= 40_000 // len(more)
     with listening_server() as (address, *_), connected(address) as client:
-        client.settimeout(connections.HEAD_SECONDS / 2)
+        client.settimeout(server.HEAD_SECONDS / 2)
         answer = b""
         with suppress(ConnectionError):  # closed while there is something left to send
             client.sendall(start)
@@ -151,7 +151,7 @@ def test_a_large_head_that_ends(address):
 
 
 def test_a_second_request_that_does_not_come_whole(monkeypatch):
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.2)
     with listening_server() as (address, *_), connected(address) as client:
         client.settimeout(10)
         client.sendall(request_bytes())
@@ -162,7 +162,7 @@ def test_a_second_request_that_does_not_come_whole(monkeypatch):
 
 
 def test_an_answer_may_take_longer_than_a_head(monkeypatch):
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.1)
     engine = KnownEngine("en", "de")
     engine.seconds = 0.4
     with listening_server([engine]) as (address, *_):

@@ -1,36 +1,52 @@
-"""What the OpenAPI document says of bodies that are read by hand, and of refusals."""
+"""A row of the table of endpoints: what answers, and what the OpenAPI document says of its body and refusals."""
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple
 
-from fastapi import APIRouter
+from fastapi import FastAPI, Request
 from fastapi.responses import Response
-from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from regard.serve.api.request_body import FORM, JSON, MULTIPART
-
-MARK = "needs_model"  # of endpoints
-
-T = TypeVar("T", bound=Callable[..., Any])
+from regard.serve.service import Service
 
 
-def asked(model: type[BaseModel], *kinds: str) -> dict[str, Any]:
-    """Arguments of a route whose body is checked by a model: the kinds of body, any if none are named; the refusals."""
-    content = {kind: {"schema": _schema(model, kind)} for kind in kinds or (JSON, FORM, MULTIPART)}
-    return {"responses": refusals(), "openapi_extra": {"requestBody": {"required": True, "content": content}}}
+class Endpoint(NamedTuple):
+    """What answers at a path. While no model has room for more, one that `needs_model` refuses before it reads."""
+
+    answers: Callable[[Service, Request], Awaitable[Any]]
+    tag: str
+    model: Any = None  # of the answer; None: it is a response already
+    options: Mapping[str, Any] = {}  # of the route
+    needs_model: bool = False
+    method: str = "GET"
+
+    def add(self, app: FastAPI, path: str, service: Service) -> None:
+        """Add its route."""
+
+        async def endpoint(request: Request) -> Any:
+            return await self.answers(service, request)
+
+        endpoint.__name__, endpoint.__doc__ = self.answers.__name__, self.answers.__doc__  # OpenAPI tells them
+        app.add_api_route(
+            path, endpoint, response_model=self.model, methods=[self.method], tags=[self.tag], **self.options
+        )
 
 
-def needs_model(endpoint: T) -> T:
-    """Mark an endpoint that a model answers: while no model has room for more it is refused before it is read."""
-    setattr(endpoint, MARK, True)
-    return endpoint
-
-
-def paths_that_need_models(routers: Iterable[APIRouter], prefix: str) -> frozenset[str]:
-    """The paths of endpoints that are marked so."""
-    routes = (one for router in routers for one in router.routes if isinstance(one, APIRoute))
-    return frozenset(f"{prefix}{one.path}" for one in routes if hasattr(one.endpoint, MARK))
+def asking(
+    answers: Callable[[Service, Request], Awaitable[Any]],
+    question: type[BaseModel],
+    model: Any,
+    *kinds: str,
+    tag: str,
+    needs_model: bool = True,
+    **options: Any,
+) -> Endpoint:
+    """The endpoint of a question that a model of pydantic checks: the kinds of body, any if none are named."""
+    content = {kind: {"schema": _schema(question, kind)} for kind in kinds or (JSON, FORM, MULTIPART)}
+    body = {"requestBody": {"required": True, "content": content}}
+    told = {"responses": refusals(), "openapi_extra": body, **options}
+    return Endpoint(answers, tag, model, told, needs_model, "POST")
 
 
 def _schema(model: type[BaseModel], kind: str) -> dict[str, Any]:
