@@ -11,13 +11,13 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from regard.serve.access_log import Asked
 from regard.serve.api import create_api, paths_that_need_models
 from regard.serve.engine import Busy
 from regard.serve.errors import GONE, ApiError, answer, ending, of_engine
-from regard.serve.security.headers import NOTHING, PLAIN
+from regard.serve.security import BROWSER_HEADERS, NO_PAGE
 from regard.serve.service import Service
 from regard.serve.settings import KIB
+from regard.serve.telemetry import Asked
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 OPEN_WHILE_DRAINING = ("/health", "/healthz", "/readyz", "/metrics")
@@ -108,8 +108,8 @@ class Framed:
         name = given if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
         static = scope["path"].startswith(f"{self.service.settings.url_prefix}/static/")
         return {
-            **PLAIN,
-            "Content-Security-Policy": NOTHING,
+            **BROWSER_HEADERS,
+            "Content-Security-Policy": NO_PAGE,
             "Cache-Control": "no-cache" if static else "no-store",
             "X-Request-Id": name,
         }

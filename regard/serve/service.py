@@ -8,16 +8,14 @@ from typing import Protocol
 
 from regard.documents.language_detection import Detector
 from regard.errors import ConfigError, RegardError
-from regard.serve.access_log import AccessLog
 from regard.serve.catalogue import Catalogue, Model, between, models_of, none_between
 from regard.serve.downloads import Downloads
 from regard.serve.engine import Asks, Engines, NotReady
 from regard.serve.glossaries import Glossaries
 from regard.serve.in_thread import ThreadSlots
-from regard.serve.metrics import Metrics
-from regard.serve.security.hosts import Hosts, Origins
-from regard.serve.security.rates import Rates
+from regard.serve.security import Hosts, Origins, Rates
 from regard.serve.settings import Settings
+from regard.serve.telemetry import AccessLog, Metrics
 
 LOADING, RESTARTING = 3, 2  # seconds after which to ask again
 FILES = 2  # read or written again at a time

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, get_origin, get_type_hints
 
 from regard.errors import ConfigError
-from regard.serve.security.hosts import host_name
-from regard.serve.security.keys import Keys, read_keys
+from regard.serve.security import Keys, host_name, read_keys
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 NO_LIMIT = -1

@@ -15,13 +15,13 @@ from regard.documents.glossary import Glossary
 from regard.documents.text_document import text_document
 from regard.documents.unknown_words import copy_unknown_words
 from regard.results import Prediction
-from regard.serve.access_log import Asked
 from regard.serve.catalogue import Catalogue, Model
 from regard.serve.engine import Busy, Predict
 from regard.serve.errors import ApiError, bad
 from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, ENGLISH, inward, name_of, outward
 from regard.serve.service import Service
+from regard.serve.telemetry import Asked
 from regard.text.windows import with_windows
 
 SAMPLE = 10_000  # characters of a file that tell its language

@@ -21,7 +21,7 @@ from regard.errors import CheckpointError
 from regard.serve.engine import Engine
 from regard.serve.engine.engine import fingerprint
 from regard.serve.engine.questions import Predict
-from regard.serve.security.keys import Keys
+from regard.serve.security import Keys
 from regard.serve.settings import Settings
 
 

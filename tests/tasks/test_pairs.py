@@ -18,7 +18,7 @@ from regard.data.examples import Example
 from regard.models import MODELS
 from regard.registry import Choice
 from regard.reports import evaluate
-from regard.serve.engine import looking
+from regard.serve.engine import explaining
 from regard.tasks.pairs import PairsTask
 
 COLOURS = ["red", "blue", "green"]
@@ -192,8 +192,8 @@ def test_an_empty_text_keeps_no_other_pair_from_its_answer(folder):
 
 @pytest.mark.parametrize(("most", "shown"), [(500_000, True), (1, False)])
 def test_texts_that_are_too_long_for_maps_say_so(folder, monkeypatch, most, shown):
-    monkeypatch.setattr(looking, "MOST_SHOWN", most)
+    monkeypatch.setattr(explaining, "MOST_SHOWN", most)
     model = regard.load(folder / "run")
-    (found,) = looking.Looking(model).explained(model.predict(["the car is red\tred car"]), maps=False)
+    (found,) = explaining.Looking(model).explained(model.predict(["the car is red\tred car"]), maps=False)
     assert bool(found.explanation.maps) is shown
     assert ("too long for maps" in found.details().get("warning", "")) is not shown

@@ -9,7 +9,6 @@ from fastapi.responses import HTMLResponse, Response
 from regard.errors import nearest
 from regard.explain.page import page, to_json
 from regard.results import Prediction
-from regard.serve.access_log import Asked
 from regard.serve.api import models
 from regard.serve.api.access import admitted
 from regard.serve.api.answers import Wanted, asked_pair, json_answer, written
@@ -21,9 +20,10 @@ from regard.serve.engine.questions import MAX_METHODS
 from regard.serve.errors import bad
 from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.languages import AUTO
-from regard.serve.security.headers import ALONE
+from regard.serve.security import OWN_PAGE
 from regard.serve.service import Service
 from regard.serve.settings import MIB
+from regard.serve.telemetry import Asked
 from regard.serve.translating import Sentence, check_pair
 from regard.text.windows import SENTENCE_TAB, with_window
 
@@ -102,7 +102,7 @@ def _explained(model: Model, prediction: Prediction, wanted: Wanted) -> Response
 def _page(prediction: Prediction, wanted: Wanted) -> Response:
     text = page(to_json([prediction]), title="Regard")
     wanted._replace(limit=wanted.limit + MIB).check(len(text))  # the page itself is there, too
-    return HTMLResponse(text, headers={"Content-Security-Policy": ALONE})
+    return HTMLResponse(text, headers={"Content-Security-Policy": OWN_PAGE})
 
 
 def _rewritten(model: Model, prediction: Prediction, word: int, wanted: Wanted) -> Response:

@@ -13,7 +13,7 @@ from regard.serve.api.models import MAX_N_BEST
 from regard.serve.engine import NotReady, questions
 from regard.serve.errors import ApiError, later
 from regard.serve.languages import AUTO, name_of, outward, reader_of
-from regard.serve.security.keys import same_secret
+from regard.serve.security import same_secret
 from regard.serve.service import RESTARTING, Service
 
 TYPING = 500  # milliseconds a page waits for the next letter

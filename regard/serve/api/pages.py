@@ -9,7 +9,7 @@ from fastapi.staticfiles import StaticFiles
 
 from regard.explain.frame import filled
 from regard.explain.page import page, to_json
-from regard.serve.security.headers import ALONE, new_nonce, page_policy
+from regard.serve.security import OWN_PAGE, new_nonce, page_policy
 
 SWAGGER = ("swagger-ui-bundle.js", "swagger-ui.css")  # of the package fastapi-offline, which brings them along
 DOCS = """<!doctype html>
@@ -42,7 +42,7 @@ def add_pages(app: FastAPI, prefix: str, *, web_ui: bool) -> None:
         return _page((_static("regard.serve") / "index.html").read_text(encoding="utf-8"), prefix)
 
     async def standalone() -> Response:
-        return HTMLResponse(page(to_json([])), headers={"Content-Security-Policy": ALONE})
+        return HTMLResponse(page(to_json([])), headers={"Content-Security-Policy": OWN_PAGE})
 
     async def entrance() -> Response:
         """`/translate` leads to the page at `/translate/`."""

@@ -18,11 +18,10 @@ from regard.ops.memory import lacks_memory
 from regard.predictor import Predictor, load_routes
 from regard.registry import Choice
 from regard.results import Prediction
-from regard.serve.engine.looking import Looking
+from regard.serve.engine.explaining import FIRST_PIECES, Looking, rewritten
 from regard.serve.engine.messages import Refused
 from regard.serve.engine.model_card import card_of
 from regard.serve.engine.questions import Kept, Pair, Predict, Question
-from regard.serve.engine.word_alternatives import TRIED, rewritten
 from regard.tasks.task import Ids
 from regard.text.clean import clean
 
@@ -217,7 +216,7 @@ class Answering:
 
     def rewritten(self, text: Pair, is_unwanted: Callable[[], bool], *, word: int, count: int) -> Prediction:
         """A given target with alternatives that have another word in place of one and are explained."""
-        lines = frozenset(range(TRIED * count))
+        lines = frozenset(range(FIRST_PIECES * count))
         search = SEARCHES.build(self.search).until(lambda: lines if is_unwanted() else frozenset())
         found = rewritten(self.predictor, search, text.source, text.target, word, count)
         return replace(found, alternatives=self.looking.explained(found.alternatives, maps=False))

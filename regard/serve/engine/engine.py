@@ -11,12 +11,12 @@ from typing import Any
 from regard.errors import RegardError
 from regard.results import Prediction
 from regard.serve.engine.capacity import Limits, Watcher, cores, shared
-from regard.serve.engine.delivery import Miscounted, counted
 from regard.serve.engine.faults import Busy, NotReady, TooCostly, TooLate
 from regard.serve.engine.lanes import Lanes
 from regard.serve.engine.messages import Count, Job, Pieces, Said
 from regard.serve.engine.pipe import Gone, Pipe
 from regard.serve.engine.questions import QuestionRow
+from regard.serve.engine.waiting import Miscounted, counted
 
 PORTION = 4  # what a request waits with at once is no more than this part of the queue: a fourth
 LARGE = 3  # requests at once of more than a portion; what they leave of the queue is for small ones

@@ -4,7 +4,7 @@ import pytest
 from known_engine import served
 from questions import HELLO, KINDS, ask, plain
 
-from regard.serve.security.keys import Keys
+from regard.serve.security import Keys
 from regard.serve.settings import Settings
 
 

@@ -7,9 +7,9 @@ import pytest
 from known_engine import KnownClassifier, pairs, served
 
 from regard.errors import ConfigError
-from regard.serve.access_log import AccessLog
-from regard.serve.security.keys import Keys
+from regard.serve.security import Keys
 from regard.serve.settings import Settings
+from regard.serve.telemetry import AccessLog
 
 PAIR = {"source": "en", "target": "de"}
 HELLO = {"q": "Hello", **PAIR}

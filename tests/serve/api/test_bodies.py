@@ -14,7 +14,7 @@ from regard.serve.api import request_body
 from regard.serve.api.request_body import read_json
 from regard.serve.app import create_app
 from regard.serve.errors import ApiError
-from regard.serve.security.keys import Keys
+from regard.serve.security import Keys
 from regard.serve.settings import Settings
 
 HELLO = {"q": "Hello", "source": "en", "target": "de"}

@@ -13,7 +13,7 @@ from known_engine import KnownEngine, listening_server, pairs
 from libretranslatepy import LibreTranslateAPI
 
 from regard.serve import server
-from regard.serve.security.keys import Keys
+from regard.serve.security import Keys
 from regard.serve.settings import Settings
 
 HELLO = {"q": "Hello", "source": "en", "target": "de"}

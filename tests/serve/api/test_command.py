@@ -12,7 +12,7 @@ from small_runs import regard, unsaid
 from regard.cli import serve as module
 from regard.errors import ConfigError
 from regard.serve import server
-from regard.serve.security.keys import Keys
+from regard.serve.security import Keys
 from regard.serve.settings import MIB, Settings, read_prefix, read_size
 
 

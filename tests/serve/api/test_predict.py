@@ -6,7 +6,7 @@ from known_engine import KnownClassifier, pairs, served
 from regard.explain.page import to_json
 from regard.serve.api import models
 from regard.serve.engine import Busy, Predict, TooLong, Unreadable
-from regard.serve.security.keys import Keys
+from regard.serve.security import Keys
 from regard.serve.settings import Settings
 
 GOOD, BAD = {"good": 0.75, "bad": 0.25}, {"bad": 0.75, "good": 0.25}

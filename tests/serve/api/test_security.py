@@ -8,9 +8,7 @@ import pytest
 from known_engine import listening_server, served
 
 from regard.errors import ConfigError
-from regard.serve.security.hosts import Hosts, Origins, host_name
-from regard.serve.security.keys import Keys, same_secret
-from regard.serve.security.rates import Rates
+from regard.serve.security import Hosts, Keys, Origins, Rates, host_name, same_secret
 from regard.serve.settings import Settings, read_origin, read_proxy
 
 HELLO = {"q": "Hello", "source": "en", "target": "de"}
@@ -141,7 +139,7 @@ def test_keys_of_a_file_have_names_and_are_read_anew(tmp_path):
 def test_every_key_is_compared(monkeypatch):
     """Whether the first or the last one fits takes the same number of comparisons."""
     counts = []
-    from regard.serve.security import keys as module
+    from regard.serve import security as module
 
     compare = module.hmac.compare_digest
     monkeypatch.setattr(module.hmac, "compare_digest", lambda a, b: counts.append(1) or compare(a, b))
@@ -179,7 +177,7 @@ def test_a_ban_ends():
 
 
 def test_clients_are_forgotten(monkeypatch):
-    from regard.serve.security import rates as module
+    from regard.serve import security as module
 
     monkeypatch.setattr(module, "FORGET_ABOVE", 10)
     now = [0.0]

@@ -8,7 +8,7 @@ import pytest
 from libretranslatepy import LibreTranslateAPI
 from serving import PATIENCE, Process, status
 
-from regard.serve.security.hosts import host_name
+from regard.serve.security import host_name
 
 pytestmark = pytest.mark.slow  # loading torch in several processes takes a while
 

@@ -12,7 +12,7 @@ from known_engine import KnownEngine, pairs, served
 from regard.explain.page import to_json
 from regard.serve.api import models, v1
 from regard.serve.engine import Alternatives, Pair, Predict
-from regard.serve.security.keys import Keys
+from regard.serve.security import Keys
 from regard.serve.settings import Settings
 
 NO_PAIR = "French (fr) is not available as a target language from English (en)"

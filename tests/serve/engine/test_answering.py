@@ -93,11 +93,11 @@ def test_maps_that_are_too_large_are_left_out(answering, monkeypatch):
         assert looking.weights(one) >= maps > 0
     counts = [looking.weights(one) for one in whole]
     assert looking.heads == {("source", "source"): 4, ("target", "source"): 4, ("target", "target"): 4}
-    monkeypatch.setattr("regard.serve.engine.looking.MOST_SHOWN", sorted(counts)[1])
+    monkeypatch.setattr("regard.serve.engine.explaining.MOST_SHOWN", sorted(counts)[1])
     shown = predictions(answering.answer(Predict(texts, maps=True)))
     assert [bool(one.explanation.maps) for one in shown] == [count <= sorted(counts)[1] for count in counts]
     assert [one.explanation.weights for one in shown] == [one.explanation.weights for one in whole]
-    monkeypatch.setattr("regard.serve.engine.looking.MOST", sorted(counts)[1])
+    monkeypatch.setattr("regard.serve.engine.explaining.MOST_WEIGHTS", sorted(counts)[1])
     held = predictions(answering.answer(Predict(texts, maps=True)))
     assert [one.explanation is not None for one in held] == [count <= sorted(counts)[1] for count in counts]
     assert [one.text for one in held] == [one.text for one in whole]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from regard.serve.engine.batcher import LEAST, Pace
 from regard.serve.engine.capacity import Limits
+from regard.serve.engine.lanes import LEAST_BATCH, Pace
 from regard.serve.engine.questions import Predict
 
 KIND = Predict(())
@@ -26,11 +26,11 @@ def test_batches_come_to_take_as_long_as_they_may(pace, speed):
     for _ in range(100):
         size = pace.budget(KIND)
         pace.note(KIND, 10, int(size), size / speed, full=True)
-    assert pace.budget(KIND) == pytest.approx(speed * 0.5, rel=0.01) or pace.budget(KIND) == LEAST
+    assert pace.budget(KIND) == pytest.approx(speed * 0.5, rel=0.01) or pace.budget(KIND) == LEAST_BATCH
 
 
 def test_never_beyond_the_budget_nor_below_what_a_call_is_worth(pace):
-    for seconds, limit in ((1e-6, 20_000), (1e6, LEAST)):
+    for seconds, limit in ((1e-6, 20_000), (1e6, LEAST_BATCH)):
         for _ in range(100):
             pace.note(KIND, 1, int(pace.budget(KIND)), seconds, full=True)
         assert pace.budget(KIND) == pytest.approx(limit, rel=0.01)

@@ -159,14 +159,14 @@ def test_what_cannot_be_served_is_told_and_nothing_is_left(run, tiny_run, tmp_pa
 
 
 def test_a_process_that_cannot_begin_is_told(run, monkeypatch):
-    monkeypatch.setattr("regard.serve.engine.process.work", int)
+    monkeypatch.setattr("regard.serve.engine.pipe.run_worker", int)
     with pytest.raises(RegardError, match=r"runs/x: the process of the model ended with code 1"):
         run(Engine(Path("runs/x")).start())
 
 
 def test_a_process_that_does_not_load_is_told(run, monkeypatch):
     """And it is ended: its pipe is closed, and there is no process left to wait for."""
-    monkeypatch.setattr("regard.serve.engine.process.work", sleeping)
+    monkeypatch.setattr("regard.serve.engine.pipe.run_worker", sleeping)
     began = time.monotonic()
     with pytest.raises(RegardError, match=r"runs/x: was not loaded within 0.3 seconds"):
         run(Engine(Path("runs/x"), limits=Limits(load_within=0.3)).start())

@@ -11,7 +11,7 @@ from small_runs import regard
 from regard.answers import LabelPrediction
 from regard.predictor import load
 from regard.serve.engine.answering import Answering
-from regard.serve.engine.looking import Looking
+from regard.serve.engine.explaining import Looking
 from regard.serve.engine.messages import HEAD, Batch, Count, Pieces, Refused, Warm, heard, packed, unpacked
 from regard.serve.engine.questions import Predict
 from regard.serve.engine.worker import answer, count

@@ -16,10 +16,10 @@ from regard.pieces import END
 from regard.predictor import load
 from regard.records import EOS, Batch, Sequences
 from regard.registry import Choice
-from regard.serve.engine import word_alternatives
+from regard.serve.engine import explaining
 from regard.serve.engine.answering import Answering
+from regard.serve.engine.explaining import BeginningFeature, rewritten
 from regard.serve.engine.questions import Alternatives, Explain
-from regard.serve.engine.word_alternatives import BeginningFeature, rewritten
 from regard.text import train_tokenizer
 
 WORDS = [3, 4, 5, 6]
@@ -101,5 +101,5 @@ def test_an_alternative_whose_words_are_parted_otherwise_has_no_such_word():
     words = words_of([*column.pieces(plain.ids), END])
     place = len(words) - 2
     begin = words[place].pieces[0]
-    assert word_alternatives._word(column, plain, place, begin)[0] == words[place].text
-    assert word_alternatives._word(column, spaced, 3, 1) == word_alternatives._word(column, spaced, 0, 1) == ("", 0.0)
+    assert explaining._word(column, plain, place, begin)[0] == words[place].text
+    assert explaining._word(column, spaced, 3, 1) == explaining._word(column, spaced, 0, 1) == ("", 0.0)

@@ -1,0 +1,199 @@
+"""Who may ask, how often, and what an answer may do in a browser.
+
+Names that a server answers to, and pages that may ask it, are checked against DNS rebinding and forged requests. Keys
+are kept as digests alone.
+"""
+
+import hmac
+import ipaddress
+import secrets
+import socket
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from regard.errors import ConfigError
+
+BROWSER_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+NO_PAGE = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"  # for all that is no page
+OWN_PAGE = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"  # for a page that brings a policy of its own
+_ANY = "*"
+_LONGEST_NAME = 64  # characters of the name of a key
+MINUTE = 60.0  # seconds
+FORGET_ABOVE = 10_000  # clients
+
+
+def new_nonce() -> str:
+    """What the scripts and styles of one answer are known by."""
+    return secrets.token_urlsafe(18)
+
+
+def page_policy(nonce: str) -> str:
+    """Only scripts and styles with this nonce; requests to this server alone."""
+    return (
+        f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src 'self' data: blob:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+class Hosts:
+    """The names in `Host` that are answered.
+
+    An address cannot be rebound, since nothing is looked up for it: every address is answered. Of names only localhost,
+    the machine's own and those that are given.
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._names = {"localhost", socket.gethostname().lower(), *(name.lower().rstrip(".") for name in names)}
+
+    def allows(self, header: str) -> bool:
+        """Whether a `Host` header names this server."""
+        if _ANY in self._names:
+            return True
+        name = host_name(header)
+        return name is not None and (name in self._names or name.endswith(".localhost") or _is_address(name))
+
+
+class Origins:
+    """The pages that may ask: those of this server, and of origins that are given."""
+
+    def __init__(self, origins: Iterable[str] = ()) -> None:
+        """As browsers write them."""
+        self._origins = set(origins)
+
+    def allows(self, origin: str | None, host: str) -> bool:
+        """Whether a request with this `Origin` (None: no browser sent it) may come to this `Host`."""
+        if origin is None or _ANY in self._origins or origin in self._origins:
+            return True
+        try:
+            parts = urlsplit(origin)
+        except ValueError:
+            return False
+        return parts.scheme in {"http", "https"} and parts.netloc.lower() == host.lower()
+
+
+def host_name(header: str) -> str | None:
+    """`Example.org:5000` → `example.org`; None for what is no host."""
+    try:
+        parts = urlsplit(f"//{header}")
+        _ = parts.port  # raises where it is no number
+    except ValueError:
+        return None
+    if parts.netloc != header or "@" in header or not parts.hostname:
+        return None
+    return parts.hostname.rstrip(".")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+class Keys:
+    """The keys that a server takes, hashed with a salt of this process, compared in constant time.
+
+    A line of a file has a key and, behind a tab, its name for logs and metrics; a key without one is `key 1`, `key 2`
+    in the order given. Two keys of one name are one client: an old one and its successor.
+    """
+
+    def __init__(self, keys: Iterable[str] = (), file: Path | None = None) -> None:
+        """Raise ConfigError for a file without a key, OSError or UnicodeError for one that cannot be read."""
+        self._salt, self._file = secrets.token_bytes(32), file
+        given = dict.fromkeys(map(self._digest, keys))
+        self._given = {digest: f"key {number}" for number, digest in enumerate(given, 1)}
+        self._names = self._given
+        self.reread()
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"Keys({len(self)})"
+
+    def holder(self, key: str) -> str | None:
+        """A name for whoever has this key, which tells nothing of it; None for a key that is not among them."""
+        digest, found = self._digest(key), None
+        for known, name in self._names.items():  # all of them, so that the time tells nothing
+            if hmac.compare_digest(digest, known):
+                found = name
+        return found
+
+    def reread(self) -> None:
+        """Take the keys that the file has now. Raise as the constructor does; then the keys stay as they were."""
+        if self._file is None:
+            return
+        names = dict(self._given)
+        for line in self._read(self._file).splitlines():
+            key, _, name = line.strip().partition("\t")
+            if (key := key.strip()) and not key.startswith("#"):
+                names.setdefault(self._digest(key), name.strip()[:_LONGEST_NAME] or f"key {len(names) + 1}")
+        if len(names) == len(self._given):
+            raise ConfigError("--api-keys", f"there is no key in '{self._file}'", "one a line")
+        self._names = names
+
+    def _read(self, file: Path) -> str:
+        try:
+            return file.read_text(encoding="utf-8-sig")  # Windows begins it with a mark
+        except UnicodeDecodeError as error:
+            raise ConfigError("--api-keys", f"'{file}' is not UTF-8", "a text file with one key a line") from error
+
+    def _digest(self, key: str) -> bytes:
+        return hmac.digest(self._salt, key.encode("utf-8", "surrogatepass"), "sha256")
+
+
+def same_secret(given: str, wanted: str) -> bool:
+    """Whether two secrets are equal, in a time that tells nothing."""
+    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), wanted.encode("utf-8", "surrogatepass"))
+
+
+def read_keys(option: str, given: Sequence[str], file: Path | None) -> Keys:
+    """Keys that were typed, and those of a file, one a line. Raises ConfigError."""
+    if not all(key.strip() for key in given):
+        raise ConfigError(option, "is empty", "a long random text")
+    return Keys(given, file)
+
+
+class Rates:
+    """Requests a minute of each client, in windows that begin with its first request.
+
+    A client that goes on all the same is banned after `flood` refusals, each of which is forgiven after a minute.
+    """
+
+    def __init__(self, limit: int, flood: int, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.limit, self.flood, self._clock = limit, flood, clock
+        self._windows: dict[str, tuple[float, int]] = {}  # client → when it began, requests
+        self._refusals: dict[str, list[float]] = {}
+
+    def wait(self, client: str) -> float:
+        """Counts a request of a client → seconds until it may ask (0: now)."""
+        if self.limit < 0:
+            return 0.0
+        now = self._clock()
+        self._forget(now)
+        began, count = self._windows.get(client, (now, 0))
+        if now - began >= MINUTE:
+            began, count = now, 0
+        if count < self.limit:
+            self._windows[client] = began, count + 1
+            return 0.0
+        if self.flood >= 0:
+            self._refusals[client] = [*self._refusals.get(client, []), now][-self.flood - 1 :]
+        return max(began + MINUTE - now, 0.001)
+
+    def banned(self, client: str) -> bool:
+        """Whether a client was refused too often of late."""
+        recent = [when for when in self._refusals.get(client, ()) if self._clock() - when < MINUTE]
+        return 0 <= self.flood < len(recent)
+
+    def _forget(self, now: float) -> None:
+        if len(self._windows) > FORGET_ABOVE:
+            self._windows = {name: window for name, window in self._windows.items() if now - window[0] < MINUTE}
+            self._refusals = {name: times for name, times in self._refusals.items() if now - times[-1] < MINUTE}

@@ -1,1 +1,0 @@
-"""Who may ask, how often, and what an answer may do in a browser."""

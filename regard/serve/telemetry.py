@@ -1,0 +1,202 @@
+"""What is measured of a server, for Prometheus, and its access log: a line of JSON for each request, without its text.
+
+{"time": "2026-11-24T01:02:03.456Z", "request_id": "9f…", "client": "192.0.2.7", "key": "mastodon",
+ "method": "POST", "route": "/translate", "status": 200, "bytes_in": 54, "bytes_out": 62, "seconds": 0.0312,
+ "model": "en-de", "pair": "en-de", "texts": 1, "characters": 17}
+
+No label of a measure tells anything of a client or a text; a line of the log names a client.
+"""
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from regard.errors import ConfigError
+from regard.serve.catalogue import Model
+from regard.serve.engine import Asks, Batched
+
+STDOUT = "-"
+MODE = 0o640  # of a new file: addresses of clients are not for everybody
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_TOKENS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
+_SURE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
+_ITEMS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+_LOG = logging.getLogger("regard.serve")
+
+
+@dataclass
+class Asked:
+    """What a request turned out to ask for; its endpoint fills it in, the frame around all endpoints reads it."""
+
+    key: str = ""  # the name of the key that came with it
+    pair: str = ""  # languages: en-de
+    models: tuple[str, ...] = ()
+    texts: int | None = None
+    characters: int | None = None
+
+    @property
+    def model(self) -> str:
+        """Name of the model; of several "several", of none nothing."""
+        return self.models[0] if len(self.models) == 1 else "several" if self.models else ""
+
+    def count(self, texts: Iterable[str], *models: str) -> None:
+        """Note how many texts, with how many characters, which models are asked."""
+        lengths = [len(text) for text in texts]
+        self.texts, self.characters = len(lengths), sum(lengths)
+        self.models = tuple(dict.fromkeys(models))
+
+
+class AccessLog:
+    """Where the lines go: a file, appended to, or stdout. What cannot be written is counted, and stops nothing."""
+
+    def __init__(self, place: str) -> None:
+        """Raise ConfigError where the file cannot be written."""
+        self._place, self._lost = place, 0
+        self._file = self._open()
+
+    def write(self, values: dict[str, Any]) -> None:
+        """Append a line, in one piece."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        line = json.dumps({"time": now, **values}, separators=(",", ":")).encode() + b"\n"
+        try:
+            whole = os.write(self._file, line) == len(line)
+        except OSError as error:
+            whole = False
+            if not self._lost:
+                _LOG.error("--access-log: lines are lost: %s", error.strerror)
+        self._lost += not whole
+        if whole and self._lost:
+            _LOG.warning("--access-log: is written again; %d lines were lost", self._lost)
+            self._lost = 0
+
+    def reopen(self) -> None:
+        """Open the file of that name, which may be another one now. Raise ConfigError, and go on with the old one."""
+        new, old = self._open(), self._file
+        self._file = new
+        if self._place != STDOUT:
+            os.close(old)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._place != STDOUT:
+            os.close(self._file)
+
+    def _open(self) -> int:
+        if self._place == STDOUT:
+            return sys.stdout.fileno()
+        try:  # a FIFO that nobody reads would make the server wait for ever
+            return os.open(
+                Path(self._place), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, MODE
+            )
+        except OSError as error:
+            problem = f"'{self._place}' cannot be written: {(error.strerror or str(error)).lower()}"
+            raise ConfigError("--access-log", problem, "a file in a folder that there is, or - for stdout") from error
+
+
+class Metrics:
+    """All measures, in a registry of their own."""
+
+    def __init__(self) -> None:
+        registry = self._registry = CollectorRegistry()
+        self.requests = Counter(
+            "regard_requests", "Requests answered", ["route", "status", "pair", "model"], registry=registry
+        )  # with `_total`
+        self.seconds = Histogram(
+            "regard_request_seconds", "Time of a request", ["route"], buckets=_SECONDS, registry=registry
+        )
+        self.in_flight = Gauge("regard_in_flight", "Requests being worked on", registry=registry)
+        self.by_key = Counter(
+            "regard_key_requests", "Requests answered, by the name of their key", ["key", "status"], registry=registry
+        )
+        self._reloads = Counter(
+            "regard_reloads",
+            "Changed runs that were loaded anew, or could not be",
+            ["model", "result"],
+            registry=registry,
+        )
+        self._confidence = Histogram(
+            "regard_confidence", "Confidence of an answer", ["model"], buckets=_SURE, registry=registry
+        )
+        self._withheld = Counter(
+            "regard_abstentions", "Answers that were withheld: not sure enough", ["model"], registry=registry
+        )
+        self._queue = Gauge("regard_queue_size", "Texts that wait for a model", ["pair", "model"], registry=registry)
+        self._waited = Histogram(
+            "regard_queue_seconds", "Time a text waited for a model", buckets=_SECONDS, registry=registry
+        )
+        self._tokens = Histogram("regard_batch_tokens", "Pieces in a batch", buckets=_TOKENS, registry=registry)
+        self._items = Histogram("regard_batch_items", "Texts in a batch", buckets=_ITEMS, registry=registry)
+        self._short = Counter("regard_oom", "Times that memory was short for a batch", registry=registry)
+        self._ready = Gauge("regard_model_ready", "Whether a model can be asked", ["pair", "model"], registry=registry)
+        self._info = Gauge(
+            "regard_model_info", "What is served", ["pair", "model", "attention", "sha"], registry=registry
+        )
+
+    def watch(self, models: Sequence[Model]) -> None:
+        """Models whose names and languages are known from now on."""
+        for model in models:
+            pair, name, *_ = _labels(model)
+            self._queue.labels(pair, name).set_function(partial(_waiting, model.engine))
+            self._ready.labels(pair, name).set_function(partial(_is_ready, model.engine))
+            self._info.labels(*_labels(model)).set(1)
+        for engine in {id(model.engine): model.engine for model in models}.values():
+            engine.watchers.append(partial(self.batched, engine.name))
+
+    def forget(self, models: Iterable[Model], instead: Iterable[Model]) -> None:
+        """Models that others, which are watched already, have replaced."""
+        kept = [_labels(model) for model in instead]
+        for labels in map(_labels, models):
+            if labels not in kept:
+                self._info.remove(*labels)
+            if labels[:2] not in [other[:2] for other in kept]:
+                self._queue.remove(*labels[:2])
+                self._ready.remove(*labels[:2])
+
+    def reloaded(self, model: str, result: str) -> None:
+        """A changed run that was "loaded", or "failed" to be."""
+        self._reloads.labels(model, result).inc()
+
+    def batched(self, model: str, batch: Batched) -> None:
+        """A batch that a model has worked on."""
+        for one in batch.confidences:
+            self._confidence.labels(model).observe(one)
+        self._withheld.labels(model).inc(batch.withheld)
+        self._waited.observe(batch.waited)
+        self._tokens.observe(batch.tokens)
+        self._items.observe(batch.items)
+        self._short.inc(batch.out_of_memory)
+
+    def answered(self, route: str, status: int, asked: Asked, seconds: float) -> None:
+        """A request that has its answer."""
+        self.requests.labels(route, str(status), asked.pair, asked.model).inc()
+        self.seconds.labels(route).observe(seconds)
+        if asked.key:
+            self.by_key.labels(asked.key, str(status)).inc()
+
+    def text(self) -> bytes:
+        """All measures in Prometheus' text format."""
+        return generate_latest(self._registry)
+
+
+def _labels(model: Model) -> tuple[str, str, str, str]:
+    """Pair of languages, model, attention and SHA-256 of its weights."""
+    attention, sha = (str(model.card.get(key, "")) for key in ("attention", "sha256"))
+    return "-".join(model.languages), model.name, attention, sha
+
+
+def _waiting(engine: Asks) -> float:
+    return engine.queue_size
+
+
+def _is_ready(engine: Asks) -> float:
+    return engine.ready
