@@ -83,6 +83,9 @@ def sized_columns(experiment: Experiment, small: Columns) -> dict[str, Any]:
     return {name: sized[id(column)] for name, column in small.items()}
 
 
+_NETWORK = {"encoder", "decoder"}  # parts that the table of sizes speaks of
+
+
 def may_be_planned(settings: Mapping[str, Any], experiment: Experiment) -> bool:
     """Return whether a person has left network, vocabulary and batches to us, and has given a time."""
     training, model = settings.get("training", {}), settings.get("model", {})
@@ -92,8 +95,10 @@ def may_be_planned(settings: Mapping[str, Any], experiment: Experiment) -> bool:
         & training.keys()
     )
     free = free and means_cpu(experiment.device)  # of a GPU nothing is measured
-    sized = "model" not in experiment.task_class.spec.defaults  # by the table of sizes
-    return timed and free and sized and model.keys() <= {"name"} and "text" not in settings and not experiment.init
+    known = MODELS.settings(experiment.model.name).keys()
+    sized = "model" not in experiment.task_class.spec.defaults and _NETWORK & known  # by the table of sizes
+    free = free and model.keys() <= {"name"} and "text" not in settings and not experiment.init
+    return timed and free and bool(sized)
 
 
 def may_be_paced(settings: Mapping[str, Any], experiment: Experiment) -> bool:

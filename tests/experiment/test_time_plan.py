@@ -113,6 +113,13 @@ def test_every_kind_of_task_has_a_pace(tmp_path, monkeypatch, task):
     assert experiment.training.schedule.settings["warmup"] >= 1
 
 
+@pytest.mark.parametrize("task", ["word_vectors", "phrases"])
+def test_networks_that_no_size_describes_are_not_planned(files, monkeypatch, task):
+    monkeypatch.setattr(time_plan, "measured_speed", pytest.fail)
+    text = [files[0].replace("source", "text")] if task == "word_vectors" else files
+    read_experiment(None, [f"task={task}", *text, "training.max_minutes=1"], say=lambda line: None)
+
+
 def test_a_classifier_whose_network_is_open_counts_words_and_pairs(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text(TABLES["classification"][1] * 20, encoding="utf-8")
