@@ -1,7 +1,6 @@
 """regard train"""
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +15,6 @@ from regard.errors import ConfigError, Fault
 if TYPE_CHECKING:
     from regard.experiment import Experiment
 
-_CONFIGS = (".yaml", ".yml", ".json")
 _OPTIONS = {  # by the setting that each gives
     "data.train": "--source FILE --target FILE, or --text FILE for a language model, a classifier or a tagger",
     **{f"data.train.{name}": f"--{name} FILE" for name in ("source", "target", "text")},
@@ -84,65 +82,20 @@ def train_command(
 
     regard train runs/first --resume
     """
-    from regard.experiment import read_experiment
     from regard.runs import train_run
+    from regard.runs.request import TrainingRequest
 
-    config, changes = config_and_changes(words or [])
-    _check_config(config, words or [], resume=resume)
-    if config is not None and config.is_dir():
-        config, run = None, run or config
-    _check_options(text and (source or target), start if resume else None)
-    pairs = {"train.source": source, "train.target": target, "dev.source": dev_source, "dev.target": dev_target}
-    changes += _file_settings(pairs, run)
-    _check_free(None if plan or resume else run)  # before the machine is measured
+    files = {"train.source": source, "train.target": target, "dev.source": dev_source, "dev.target": dev_target}
+    named = {f"data.{name}": file for name, file in files.items()}
+    request = TrainingRequest.of_words(words or [], named, text=text, start=start, run=run, resume=resume)
+    if not (plan or resume):
+        request.check_free()  # before the machine is measured
     with _options_named():
-        if config is not None or not resume:
-            experiment = read_experiment(config, changes, text=text, start=start, say=say_unless(quiet))
-        else:
-            experiment = _resumed(changes, text)
-    if not (_tell_plan(experiment) if plan else train_run(experiment, resume=resume, quiet=quiet)):
-        raise typer.Exit(INTERRUPTED)
-
-
-def _file_settings(files: Mapping[str, str | None], run: Path | None) -> list[str]:
-    """Changes that name data and the run's folder."""
-    from regard.config import quoted
-
-    named = {**{f"data.{name}": file for name, file in files.items()}, "run": str(run) if run else None}
-    return [f"{name}={quoted(file)}" for name, file in named.items() if file]
-
-
-def _check_config(config: Path | None, words: list[str], *, resume: bool) -> None:
-    """Raise ConfigError for a run that is not there or not to be resumed, and for texts given as a config."""
-    from regard.experiment.data import by_ending
-
-    if config is None:
-        return
-    if config.is_dir() and not resume:
-        raise ConfigError(str(config), "this is a folder", f"to go on with a run: regard train {config} --resume")
-    if resume and not config.exists():
-        raise ConfigError(str(config), "there is no such run to go on with", "regard train RUN --resume")
-    if config.is_file() and config.suffix not in _CONFIGS and not by_ending(str(config)):
-        other = next((word for word in words[1:] if "=" not in word), "FILE")
-        hint = f"two texts: regard train --source {config} --target {other}"
-        raise ConfigError(str(config), "is no config (.yaml), nor a table of pairs", hint)
-
-
-def _check_free(run: Path | None) -> None:
-    """Raise ConfigError for a folder that is there; of several processes the first looks."""
-    from regard.runs import RunFolder
-
-    if run is not None and os.environ.get("RANK", "0") == "0":
-        RunFolder(run).check_free()
-
-
-def _check_options(both: str | None, start: Path | None) -> None:
-    """Raise ConfigError for options that exclude each other."""
-    if both:
-        problem = "is for a language model, a classifier or a tagger, --source for a translator"
-        raise ConfigError("--text", problem, "use one of them")
-    if start is not None:
-        raise ConfigError("--from", "is for a new run", "leave it out: --resume needs the run alone")
+        experiment, opened = request.read(say_unless(quiet))
+        if plan:
+            _print_plan(experiment)
+        elif not train_run(experiment, resume=resume, opened=opened, quiet=quiet):
+            raise typer.Exit(INTERRUPTED)
 
 
 @contextmanager
@@ -159,29 +112,7 @@ def _with_option(fault: Fault) -> Fault:
     return fault._replace(hint=f"{option}; or in a config {fault.place}") if option else fault
 
 
-def _tell_plan(experiment: "Experiment") -> bool:
+def _print_plan(experiment: "Experiment") -> None:
     from regard.runs.rehearsal import Rehearsal
 
     print("\n".join(Rehearsal(experiment).plan().lines(experiment)))
-    return True
-
-
-def _resumed(changes: list[str], text: str | None) -> "Experiment":
-    """The settings a run was made with, with changes; it may stand elsewhere by now."""
-    from regard.config import parse_changes
-    from regard.experiment import text_settings
-    from regard.runs import Run
-
-    run = parse_changes(changes).get("run")
-    if not isinstance(run, str):
-        raise ConfigError("--resume", "needs the run that is to go on", "--run FOLDER")
-    data = [] if text is None else text_settings(text, Run.open(run).experiment.task.name)[1]
-    return Run.open(run, [*data, *changes]).experiment
-
-
-def config_and_changes(words: list[str]) -> tuple[Path | None, list[str]]:
-    """The config file, if the first word is one, and the changes."""
-    first, *rest = words or [""]
-    if first and ("=" not in first or Path(first).is_file()):
-        return Path(first), rest
-    return None, list(words)

@@ -8,6 +8,7 @@ from regard.experiment.complete_settings import (
     load_experiment,
     read_changes,
     read_experiment,
+    saved_experiment,
     schema,
     too_long_sources,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "load_experiment",
     "read_changes",
     "read_experiment",
+    "saved_experiment",
     "schema",
     "settings_file",
     "text_settings",

@@ -80,13 +80,24 @@ def read_experiment(
 
 def load_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experiment:
     """What `Experiment.save` wrote, with changes. Its data files may be elsewhere or gone by now."""
+    return saved_experiment({} if path is None else read_yaml(path), changes)
+
+
+def saved_experiment(
+    saved: Mapping[str, Any], changes: Iterable[str] = (), tuned: Callable[[], list[str]] = list
+) -> Experiment:
+    """Return the experiment of saved settings with changes; `tuned` are those that `decoding.tuned` stands for."""
     with deferred_warnings():
-        changed = [*changes]
-        settings = _with_model(_read({} if path is None else upgraded(read_yaml(path)), changed))
-        others = read_changes(changed).get("data", {})
-        settings = with_layouts(settings, read_settings(Experiment, settings), parts=others)
+        saved, changed = upgraded(saved), [*changes]
+        settings = _read(saved, changed)
+        decoding = settings.get("decoding")
+        if isinstance(decoding, Mapping) and decoding.get("tuned") is True:
+            settings = _read(saved, [*tuned(), *changed])
+        settings, said = _with_model(settings), read_changes(changed)
         experiment = read_settings(Experiment, settings)
-        for line in unused_metrics(experiment, read_changes(changed)):
+        laid = with_layouts(settings, experiment, parts=said.get("data", {}))
+        experiment = experiment if laid == settings else read_settings(Experiment, laid)
+        for line in unused_metrics(experiment, said):
             warnings.warn(line, stacklevel=2)
         return experiment
 
@@ -208,11 +219,10 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
     experiment = read_settings(Experiment, lay(defaults, settings))
     pace = _pace(experiment, said, pairs, say)
     experiment = read_settings(Experiment, lay(lay(defaults, pace), settings)) if pace else experiment
-    if "own_vocabularies" not in settings.get("text", {}) and experiment.model.settings.get("languages"):
-        own = own_languages(experiment, empty_model(experiment).own_languages)
-        experiment = replace(experiment, text=replace(experiment.text, own_vocabularies=own))
     with collected_notes() as notes:
-        _check_model(experiment, said)
+        experiment, model = _with_own_languages(experiment, settings)
+    if model is not None:
+        _check_model(experiment, model, said)
     for line in ineffective_settings(experiment, said, notes):
         warnings.warn(line, stacklevel=2)
     return replace(experiment, data=experiment.data.located())
@@ -291,14 +301,31 @@ def _impossible(experiment: Experiment, settings: Mapping[str, Any]) -> Iterator
         yield Fault("training.batch_tokens", "is null, so a batch has no limit", "training.batch_sentences=80")
 
 
-def _check_model(experiment: Experiment, settings: Mapping[str, Any]) -> None:
-    """Builds the model. Raises ConfigError of what does not fit, and warns of what changes nothing."""
+def _with_own_languages(experiment: Experiment, settings: Mapping[str, Any]) -> tuple[Experiment, Model | None]:
+    """Complete which languages have a vocabulary of their own; return the model that tells, without numbers."""
+    model = _small_model(experiment)
+    said = "own_vocabularies" in settings.get("text", {})
+    if said or model is None or not experiment.model.settings.get("languages"):
+        return experiment, model
+    own = own_languages(experiment, model.own_languages)
+    if not own:
+        return experiment, model
+    experiment = replace(experiment, text=replace(experiment.text, own_vocabularies=own))
+    return experiment, _small_model(experiment)
+
+
+def _small_model(experiment: Experiment) -> Model | None:
+    """Build the model without numbers; None where torch refuses, which is told where it is built in earnest."""
     try:
-        model = empty_model(experiment)
+        return empty_model(experiment)
     except RegardError:
         raise
-    except RuntimeError:  # told where the model is built in earnest
-        return
+    except RuntimeError:
+        return None
+
+
+def _check_model(experiment: Experiment, model: Model, settings: Mapping[str, Any]) -> None:
+    """Raise ConfigError where a model does not fit the settings; warn of what changes nothing."""
     task = experiment.task_class
     if not isinstance(model, task.spec.contract):
         problem = (

@@ -87,11 +87,14 @@ class Rehearsal:
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
+        self._shapes: dict[str, torch.Size] | None = None  # known once a small model has been built
 
-    @cached_property
+    @property
     def shapes(self) -> dict[str, torch.Size]:
         """The shape of each tensor of the model by its name, whatever the vocabularies."""
-        return {name: tensor.shape for name, tensor in empty_model(self.experiment).state_dict().items()}
+        if self._shapes is None:
+            self._shapes = _shapes(empty_model(self.experiment))
+        return self._shapes
 
     @cached_property
     def sample(self) -> Sample:
@@ -207,6 +210,7 @@ class Rehearsal:
         """One step of the model in small; return what its parts have to note."""
         experiment, columns = self.experiment, self._small()
         task, model = task_of(experiment, columns), model_of(experiment, columns).eval()
+        self._shapes = _shapes(model)
         with collected_notes() as notes:
             objective = objective_of(experiment, model, task)
         batch, *_ = task.held(example_values(experiment.columns), tokens=64)
@@ -222,6 +226,10 @@ class Rehearsal:
         if starts:
             check_embedders(model, task)
         return [*notes]
+
+
+def _shapes(model: Model) -> dict[str, torch.Size]:
+    return {name: tensor.shape for name, tensor in model.state_dict().items()}
 
 
 def bytes_of_a_weight(experiment: Experiment) -> float:

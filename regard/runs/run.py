@@ -1,12 +1,12 @@
 """A run that was opened: its settings, vocabularies and weights, verified once, and what is built of them."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from shlex import quote
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -15,7 +15,7 @@ from regard.data.columns import Columns, load_columns, of_language
 from regard.data.manifest import has_manifest, verify, verify_file
 from regard.data.sealed import SEAL
 from regard.errors import CheckpointError
-from regard.experiment import Experiment, load_experiment, settings_file
+from regard.experiment import Experiment, saved_experiment, settings_file
 from regard.explain.alignment_head import AlignmentHead
 from regard.models import MODELS, Model
 from regard.objectives import build_penalties
@@ -48,6 +48,7 @@ class Run:
     """A run folder as it was when it was opened. Columns and weights are read when they are first asked for, once."""
 
     folder: RunFolder
+    settings: Mapping[str, Any]  # as the settings file has them
     experiment: Experiment  # with the changes, for one pair of languages; it is where the folder is
     changes: tuple[str, ...] = ()
     route: str = ""  # the further pair of languages that it is opened for, by name; "": that of data.train
@@ -63,21 +64,30 @@ class Run:
         file = settings_file(folder.path)
         folder.check_format()
         verify(folder.path)
-        if not has_manifest(folder.path) and LAST_SETTING not in read_yaml(file):
+        settings = read_yaml(file)
+        if not has_manifest(folder.path) and LAST_SETTING not in settings:
             problem = f"is no complete settings file: '{LAST_SETTING}', its last line, is missing"
             raise CheckpointError(file, problem, "take it from a copy of the run")
-        experiment = load_experiment(file, changes)
-        if experiment.decoding.tuned:
-            experiment = load_experiment(file, [*_tuned(folder), *changes])
-        run = cls(folder, replace(experiment, run=folder.path), changes)
-        return run if experiment.decoding.route is None else run.along(experiment.decoding.route)
+        run = cls(folder, settings, _experiment_of(folder, settings, changes), changes)
+        return run if run.experiment.decoding.route is None else run.along(run.experiment.decoding.route)
+
+    def changed(self, changes: Iterable[str]) -> "Run":
+        """Return the same run with these changes alone; its files are neither read nor verified again."""
+        changes = tuple(changes)
+        run = self._with(experiment=_experiment_of(self.folder, self.settings, changes), changes=changes, route="")
+        return run if run.experiment.decoding.route is None else run.along(run.experiment.decoding.route)
 
     def along(self, route: str) -> "Run":
         """Return the same run for a pair of languages. Raises ConfigError for the name of none."""
         further = route if route in self.experiment.data.routes else ""
-        found = replace(self, experiment=self.experiment.along(route), route=further)
-        read = {name: value for name, value in vars(self).items() if name in ("vocabularies", "checkpoint")}
-        vars(found).update(read)  # of all routes
+        return self._with(experiment=self.experiment.along(route), route=further)
+
+    def _with(self, **values: Any) -> "Run":
+        """Return the run with other values; what was read stays known, but vocabularies of another task or text."""
+        found, before = replace(self, **values), self.experiment
+        alike = (found.experiment.task, found.experiment.text) == (before.task, before.text)
+        kept = ("checkpoint", "vocabularies") if alike else ("checkpoint",)
+        vars(found).update({name: value for name, value in vars(self).items() if name in kept})
         return found
 
     @property
@@ -155,6 +165,11 @@ def _trained_alignment_head(experiment: Experiment, model: Model, route: str) ->
     """The head that a penalty of the settings has taught to link words; None where none has."""
     found = [one.trained_head(model, route) for one in build_penalties(experiment.penalties).values()]
     return next((AlignmentHead(*one) for one in found if one is not None), None)
+
+
+def _experiment_of(folder: RunFolder, settings: Mapping[str, Any], changes: Iterable[str]) -> Experiment:
+    """The settings of a run with changes, at the place where its folder is."""
+    return replace(saved_experiment(settings, changes, partial(_tuned, folder)), run=folder.path)
 
 
 def _tuned(folder: RunFolder) -> list[str]:

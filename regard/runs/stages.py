@@ -99,18 +99,27 @@ class Validated(NamedTuple):
 
 
 def prepared(
-    experiment: Experiment, progress: Progress, world: World, *, resume: bool, held: ExitStack, making: ExitStack
+    experiment: Experiment,
+    progress: Progress,
+    world: World,
+    *,
+    resume: bool,
+    opened: Run | None,
+    held: ExitStack,
+    making: ExitStack,
 ) -> Prepared:
     """Rehearse, and have the first process make folder and vocabularies, which the others open.
 
-    `held` holds the lock of the folder; a new folder is removed if anything fails before `making` is closed.
+    `opened` is the run that goes on, where it has been opened before. `held` holds the lock of the folder; a new folder
+    is removed if anything fails before `making` is closed.
     """
     folder = RunFolder(progress.path.parent)
     if resume:
         experiment = replace(experiment, data=experiment.data.located())
     rehearsal = Rehearsal(experiment)
     if not world.first:
-        return Prepared(experiment, experiment, folder, Run.open(folder).vocabularies, rehearsal, progress, world)
+        columns = (opened or Run.open(folder)).vocabularies
+        return Prepared(experiment, experiment, folder, columns, rehearsal, progress, world)
     rehearsal.check_memory()
     rehearsal.check_parts(starts=not resume)
     if not resume:
@@ -121,7 +130,7 @@ def prepared(
         return Prepared(experiment, experiment, folder, columns, rehearsal, progress, world, origin)
     settings_file(folder.path)  # else no lock is left in a folder that is no run
     held.enter_context(folder.held())
-    saved = Run.open(folder)
+    saved = Run.open(folder) if opened is None else opened.changed(())
     check_resumed(rehearsal, saved, progress.say)
     _open_log(progress)  # before a training that begins anew empties it
     if folder.started:

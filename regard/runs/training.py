@@ -21,6 +21,7 @@ from regard.ops.memory import keep_memory
 from regard.ops.plain import is_plain
 from regard.ops.timings import timings
 from regard.runs.folder import RunFolder, choose_device
+from regard.runs.run import Run
 from regard.runs.stages import Built, Prepared, Started, Validated, built, prepared, started, validated
 from regard.runs.teaching import CHOICE, Teaching
 from regard.tasks.task import usage_of
@@ -61,11 +62,12 @@ def train(
     return run_of(experiment).path
 
 
-def train_run(experiment: Experiment, *, resume: bool = False, quiet: bool = False) -> bool:
+def train_run(experiment: Experiment, *, resume: bool = False, opened: Run | None = None, quiet: bool = False) -> bool:
     """Trains until a limit is reached; False when it was interrupted and has saved. Raises RegardError.
 
-    A new run that cannot be prepared leaves no folder behind. To resume a run that had saved nothing yet is to begin.
-    Under torchrun every process calls it, and all train one model.
+    A new run that cannot be prepared leaves no folder behind. To resume a run that had saved nothing yet is to begin;
+    `opened` is the run that goes on, where it has been opened before. Under torchrun every process calls it, and all
+    train one model.
     """
     keep_memory()
     if experiment.decoding.route is not None:
@@ -77,7 +79,8 @@ def train_run(experiment: Experiment, *, resume: bool = False, quiet: bool = Fal
         with ExitStack() as stack:
             stack.enter_context(_settled_machine(experiment, world, progress))
             with ExitStack() as making:
-                stages = world.in_order(lambda: _stages(experiment, progress, world, resume, stack, making))
+                prepare = partial(prepared, experiment, progress, world, resume=resume, opened=opened)
+                stages = world.in_order(lambda: _stages(prepare(held=stack, making=making)))
                 trainer = _trainer(*stages).prepare(resume=folder.started)
             ready, *_, judged = stages
             world.by_first(lambda: folder.keep(ready.experiment, ready.before))
@@ -132,11 +135,8 @@ def named(experiment: Experiment) -> Experiment:
     return replace(experiment, run=Path("runs") / f"{languages}-{time.strftime('%Y%m%d-%H%M%S')}")
 
 
-def _stages(
-    experiment: Experiment, progress: Progress, world: World, resume: bool, held: ExitStack, making: ExitStack
-) -> tuple[Prepared, Built, Started, Validated]:
+def _stages(ready: Prepared) -> tuple[Prepared, Built, Started, Validated]:
     """Set up a training, stage by stage."""
-    ready = prepared(experiment, progress, world, resume=resume, held=held, making=making)
     made = built(ready)
     begun = started(ready, made)
     return ready, made, begun, validated(ready, made, begun)

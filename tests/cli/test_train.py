@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from regard.cli.train import config_and_changes
 from regard.config import parse_changes, quoted
+from regard.runs.request import config_and_changes
 
 
 @pytest.mark.parametrize(

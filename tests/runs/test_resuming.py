@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 from regard.cli.app import app
 from regard.experiment import load_experiment
 from regard.runs import Run, RunFolder
+from regard.runs import run as opening
 from regard.training import checkpoint as files
 
 
@@ -54,6 +56,19 @@ def test_what_was_changed_is_kept_for_the_next_time(run):
     assert Run.open(run).experiment.training.max_updates == 3
     assert regard("train", f"run={run}", "--resume", "--quiet")[0] == 0
     assert last(run) == 3
+
+
+def test_settings_are_read_and_verified_once(run, monkeypatch):
+    counts = Counter[str]()
+    for name, read in (("read_yaml", opening.read_yaml), ("verify", opening.verify)):
+
+        def counted(path, name=name, read=read):
+            counts[name] += 1
+            return read(path)
+
+        monkeypatch.setattr(opening, name, counted)
+    assert regard("train", run, "--resume", "training.max_updates=3", "--quiet")[0] == 0
+    assert counts == {"read_yaml": 1, "verify": 1}
 
 
 @pytest.mark.parametrize(

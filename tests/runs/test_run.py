@@ -8,6 +8,7 @@ import pytest
 from engines import tiny_run_in
 
 from regard import load
+from regard.config import SETTINGS_FILE
 from regard.errors import RegardError
 from regard.predictor import predictor_of
 from regard.reports import evaluate
@@ -30,18 +31,18 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def counts(monkeypatch):
     """Calls by what was read: "settings", or the name of a file of which a digest was made."""
-    found, digest, read = Counter[str](), hashlib.file_digest, opening.load_experiment
+    found, digest, read = Counter[str](), hashlib.file_digest, opening.read_yaml
 
     def digested(file, name):
         found[Path(file.name).name] += 1
         return digest(file, name)
 
-    def loaded(*given):
-        found["settings"] += 1
-        return read(*given)
+    def loaded(path):
+        found["settings"] += path.name == SETTINGS_FILE
+        return read(path)
 
     monkeypatch.setattr(hashlib, "file_digest", digested)
-    monkeypatch.setattr(opening, "load_experiment", loaded)
+    monkeypatch.setattr(opening, "read_yaml", loaded)
     return found
 
 
