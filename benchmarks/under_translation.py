@@ -29,7 +29,7 @@ from regard.evaluation.significance import compare, compare_statistics, confiden
 from regard.explain.adequacy import ADEQUACIES
 from regard.explain.adequacy.lexicon import TRANSLATIONS_FILE, folded_words
 from regard.results import Prediction, TextPrediction
-from regard.runs.adequacy import AMBIGUOUS
+from regard.runs.lexicons import AMBIGUOUS
 from regard.statistical import ALIGNERS
 from regard.statistical.aligner import BothWays, fit_both
 from regard.statistical.bitext import Bitext

@@ -17,7 +17,7 @@ from rounds import commands
 from regard.decoding.shortlist import SHORTLIST_FILE
 from regard.experiment import read_experiment
 from regard.runs import Run, RunFolder
-from regard.runs.shortlist import learn_shortlist
+from regard.runs.lexicons import learn_shortlist
 from regard.runs.texts import learn_run_columns, training_readers
 
 CONFIG = Path(__file__).parents[1] / "configs" / "translation" / "multi30k-transformer.yaml"

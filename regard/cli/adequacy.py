@@ -35,7 +35,7 @@ def adequacy_command(run: TranslatorRun, *, ambiguous: Ambiguous = 0, pseudo: Ps
     """
     from regard.explain.adequacy.lexicon import TRANSLATIONS_FILE
     from regard.runs import Run as Opened
-    from regard.runs.adequacy import learn_translations
+    from regard.runs.lexicons import learn_translations
 
     check_writable(pseudo, "--pseudo")
     found = learn_translations(Opened.open(run), pseudo=pseudo, say=say)

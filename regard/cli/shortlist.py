@@ -26,7 +26,7 @@ def shortlist_command(run: TranslatorRun, *, best: BestPieces = 50, common: Comm
     """
     from regard.decoding.shortlist import SHORTLIST_FILE
     from regard.runs import Run as Opened
-    from regard.runs.shortlist import learn_shortlist
+    from regard.runs.lexicons import learn_shortlist
 
     found = learn_shortlist(Opened.open(run), best=best, common=common, say=say)
     print(f"wrote {run / SHORTLIST_FILE}")

@@ -164,17 +164,15 @@ def measured_pace(experiment: Experiment) -> "TrainingPace | None":
         model = MODELS.build(experiment.model, sized_columns(experiment, columns)).train()
         weights = [one for one in model.parameters() if one.requires_grad]
         optimizer = OPTIMIZERS.build(experiment.training.optimizer, weights)
-        updates, start = -1, time.perf_counter()
-        while updates < 1 or time.perf_counter() - start < SECONDS:
+
+        def update() -> None:
             model.nll(batch).sum().backward()
             optimizer.step()
             optimizer.zero_grad()
-            updates += 1
-            if not updates:
-                start = time.perf_counter()  # the first one warms up
+
+        seconds = _seconds_of(update) * experiment.training.accumulate
     except (RegardError, RuntimeError, ValueError, TypeError, LookupError, NotImplementedError):
         return None
-    seconds = (time.perf_counter() - start) / updates * experiment.training.accumulate
     return TrainingPace(seconds, len(batch.lines) * experiment.training.accumulate)
 
 
@@ -227,10 +225,14 @@ def measured_speed(experiment: Experiment, size: DataSize) -> float:
     ids = torch.randint(UNK + 1, size.pieces, (rows, PIECES))
     texts = Sequences(ids, torch.ones_like(ids, dtype=torch.bool))
     batch = Batch(dict.fromkeys(experiment.columns, texts), ROUTE, torch.arange(rows), ids.numel())
-    updates, start = -1, time.perf_counter()
-    while updates < 1 or time.perf_counter() - start < SECONDS:
-        model.nll(batch, smoothing=0.1).sum().backward()
-        updates += 1
-        if not updates:
-            start = time.perf_counter()  # the first one warms up
-    return updates * ids.numel() / (time.perf_counter() - start)
+    return ids.numel() / _seconds_of(lambda: model.nll(batch, smoothing=0.1).sum().backward())
+
+
+def _seconds_of(update: Callable[[], object]) -> float:
+    """The mean time of an update; the first one warms up."""
+    update()
+    count, start = 0, time.perf_counter()
+    while not count or time.perf_counter() - start < SECONDS:
+        update()
+        count += 1
+    return (time.perf_counter() - start) / count

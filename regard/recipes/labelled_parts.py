@@ -1,7 +1,7 @@
 """A labelled file, cut into a test part and parts of more and more labels."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +10,12 @@ from regard.data import READERS
 from regard.data.examples import position
 from regard.errors import ConfigError
 from regard.experiment import read_experiment, text_settings
+from regard.runs.texts import Texts
 
 ALL = "all"
 MOST_TESTED, LEAST_TESTED = 2_000, 20  # examples of the test part, which is a fifth of all otherwise
 BATCH = 32  # texts
 DRAW = 1  # another one than that of dev parts, which would be those first in this order
-
-Texts = Mapping[str, str]  # of an example, by column
 
 
 def labelled_examples(file: Path, tasks: Collection[str]) -> tuple[str, list[Texts]]:

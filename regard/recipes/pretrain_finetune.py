@@ -14,7 +14,7 @@ from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, nearest
 from regard.experiment import read_experiment
 from regard.experiment.initial import continued
-from regard.recipes.labelled_parts import ALL, BATCH, Texts, cut, inputs_of, labelled_examples, reader_of, write_part
+from regard.recipes.labelled_parts import ALL, BATCH, cut, inputs_of, labelled_examples, reader_of, write_part
 from regard.reports.compare.compare import Request, compare_configs
 from regard.reports.compare.statistics import Figure, mean_and_spread
 from regard.reports.compare.summary import Compared
@@ -22,6 +22,7 @@ from regard.reports.table import NONE, Cell, Table
 from regard.runs import Run, RunFolder, train_run
 from regard.runs.rehearsal import Rehearsal
 from regard.runs.resuming import check_resumed
+from regard.runs.texts import Texts
 
 MARK, REPORT, PRETRAINED = "pretrain_finetune.json", "report.md", "pretrained"
 LABELS, QUICK_LABELS = ("100", "500", "2000", ALL), ("100", "500")

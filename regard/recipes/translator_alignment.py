@@ -6,7 +6,7 @@ the attention, or which other method, links best is chosen on dev texts that a s
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -20,7 +20,7 @@ from regard.explain.alignment_head import AlignmentHead, heads_of
 from regard.explain.relevance import method_of
 from regard.predictor import Predictor, load
 from regard.runs.measurements import ALIGNMENT, ATTENTION
-from regard.runs.texts import dev_examples, training_readers
+from regard.runs.texts import dev_examples, training_texts
 from regard.statistical.aligner import fit_both
 from regard.statistical.bitext import Bitext
 from regard.statistical.hmm import Hmm
@@ -226,9 +226,9 @@ def _dev(predictor: Predictor, say: Callable[[str], None]) -> tuple[list[_Pair],
         return None
     texts = zip(examples["source"][:DEV_PAIRS], examples["target"][:DEV_PAIRS], strict=True)
     pairs = [(SpannedText.of_text(source), SpannedText.of_text(target)) for source, target in texts]
-    learnt = islice(chain.from_iterable(training_readers(experiment).values()), LEARNT_PAIRS)
+    learnt = islice(training_texts(experiment), LEARNT_PAIRS)
     words = [*([_folded(one) for one in pair] for pair in pairs)]
-    words += [[_folded(SpannedText.of_text(one.texts[name])) for name in ("source", "target")] for one in learnt]
+    words += [[_folded(SpannedText.of_text(one[name])) for name in ("source", "target")] for one in learnt]
     say(f"linking {len(pairs)} dev pairs by an HMM that learns from {len(words):,}")
     both = fit_both(Bitext.of((source, target) for source, target in words), Hmm())
     given = Bitext.of((source, target) for source, target in words[: len(pairs)])

@@ -31,7 +31,7 @@ from regard.registry import Choice
 from regard.results import Prediction, TextPrediction
 from regard.runs import Run
 from regard.runs.folder import DECODING, TUNING
-from regard.runs.shortlist import training_pieces
+from regard.runs.lexicons import training_pieces
 from regard.runs.texts import dev_examples
 from regard.statistical.aligner import fit_both
 from regard.statistical.arpa import write_arpa

@@ -19,6 +19,7 @@ Files are written in an order in which a process can be killed at any moment: un
 begun there as in an empty folder; from then on it can be resumed. Until there is a checkpoint, that is to begin anew.
 """
 
+import fcntl
 import json
 import os
 import platform
@@ -28,7 +29,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from shlex import quote
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import torch
 
@@ -42,7 +43,6 @@ from regard.data.manifest import (
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.experiment import SETTINGS_FILE, Experiment
 from regard.ops.machine import onednn_kinds
-from regard.runs.lock import LOCK, locked
 from regard.training import checkpoint as files
 
 ENVIRONMENT, ORIGINS = "environment.json", "origins.json"
@@ -50,6 +50,7 @@ DEVICES = ("cpu", "cuda", "mps")
 FORMAT = 1  # of a run; it grows when earlier versions of Regard would misread what is written now
 TUNING, DECODING = "tuning", "decoding.yaml"  # what regard tune learnt, and the search and features that it chose
 TRAIN = "train"  # a part that every run has
+LOCK = ".lock"
 Origins = dict[str, dict[str, Any]]  # part → how it is read, and the digests of its files
 
 
@@ -255,3 +256,37 @@ def choose_device(name: str) -> torch.device:
         problem = f"'{name}' cannot be used here: {str(error).splitlines()[0]}"
         raise ConfigError("device", problem, "auto or cpu") from error
     return device
+
+
+@contextmanager
+def locked(folder: Path, *, make: bool = False) -> Iterator[None]:
+    """Hold a folder, which is made first with `make`. The lock dies with its process.
+
+    Raises ConfigError if another process holds it, OSError where the folder is missing or cannot be made.
+    """
+    while True:
+        if make:
+            folder.mkdir(parents=True, exist_ok=True)
+        try:
+            file = (folder / LOCK).open("ab")
+        except FileNotFoundError:
+            if not make:
+                raise
+            continue  # its last holder has just removed the folder
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                problem = f"'{folder}' is being trained by another process"
+                raise ConfigError("run", problem, "wait for its end, or stop it") from error
+            if _stands(file, folder / LOCK):
+                yield
+                return
+
+
+def _stands(file: BinaryIO, path: Path) -> bool:
+    """Return whether an open file is the one at that place: its last holder may have removed it, folder and all."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

@@ -1,8 +1,7 @@
 """A new run that starts from another one, or from a model of Hugging Face: from vocabularies, and weights of parts."""
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping
-from itertools import chain
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,14 +12,13 @@ from regard.config import read_checked, write_checked
 from regard.data.columns import Columns, closed_columns, load_columns, vocabulary_folders
 from regard.errors import CheckpointError, ConfigError, DataError, nearest
 from regard.experiment import Experiment, InitialSettings
+from regard.experiment.huggingface import huggingface_parts
 from regard.models import Model
 from regard.runs.folder import RunFolder
-from regard.runs.huggingface import huggingface_parts
 from regard.runs.run import Run, model_of
-from regard.runs.texts import training_readers
+from regard.runs.texts import Say, training_texts
 from regard.training import checkpoint as files
 
-Say = Callable[[str], None]
 Named = dict[str, str]  # name within a part → name in the state of the model
 FROZEN = "frozen.json"
 REST = "model"  # what stands in no part
@@ -230,9 +228,8 @@ def _other_labels(experiment: Experiment, origin: Run, say: Say) -> list[str]:
         return named
     known, other = origin.columns, []
     for name in named:
-        examples = chain.from_iterable(training_readers(experiment).values())
         try:
-            for value in filter(str.strip, (one.texts[name] for one in examples)):
+            for value in filter(str.strip, (texts[name] for texts in training_texts(experiment))):
                 known[name].check(value)
         except DataError as error:
             ending = "so they are learnt anew, with a layer of their own"

@@ -117,30 +117,30 @@ def prepared(
     if resume:
         experiment = replace(experiment, data=experiment.data.located())
     rehearsal = Rehearsal(experiment)
+    ready = partial(Prepared, experiment, folder=folder, rehearsal=rehearsal, progress=progress, world=world)
     if not world.first:
-        columns = (opened or Run.open(folder)).vocabularies
-        return Prepared(experiment, experiment, folder, columns, rehearsal, progress, world)
+        return ready(before=experiment, columns=(opened or Run.open(folder)).vocabularies)
     rehearsal.check_memory()
     rehearsal.check_parts(starts=not resume)
+    before = experiment
     if not resume:
         held.enter_context(folder.created())
         making.enter_context(folder.preparing(experiment))
-        origin = origin_of(experiment)
-        columns = _learnt_columns(experiment, folder, origin, progress)
-        return Prepared(experiment, experiment, folder, columns, rehearsal, progress, world, origin)
-    settings_file(folder.path)  # else no lock is left in a folder that is no run
-    held.enter_context(folder.held())
-    saved = Run.open(folder) if opened is None else opened.changed(())
-    check_resumed(rehearsal, saved, progress.say)
-    _open_log(progress)  # before a training that begins anew empties it
-    if folder.started:
-        for change in folder.changed_environment():
-            progress.warn(f"{change}: the weights may differ in their last bits from those of an unbroken run")
-        return Prepared(experiment, saved.experiment, folder, saved.vocabularies, rehearsal, progress, world)
-    progress.warn(f"{folder} has no checkpoint: training begins anew")
+    else:
+        settings_file(folder.path)  # else no lock is left in a folder that is no run
+        held.enter_context(folder.held())
+        saved = Run.open(folder) if opened is None else opened.changed(())
+        check_resumed(rehearsal, saved, progress.say)
+        _open_log(progress)  # before a training that begins anew empties it
+        before = saved.experiment
+        if folder.started:
+            for change in folder.changed_environment():
+                progress.warn(f"{change}: the weights may differ in their last bits from those of an unbroken run")
+            return ready(before=before, columns=saved.vocabularies)
+        progress.warn(f"{folder} has no checkpoint: training begins anew")
     origin = origin_of(experiment)
     columns = _learnt_columns(experiment, folder, origin, progress)
-    return Prepared(experiment, saved.experiment, folder, columns, rehearsal, progress, world, origin)
+    return ready(before=before, columns=columns, origin=origin)
 
 
 def built(ready: Prepared) -> Built:

@@ -35,6 +35,11 @@ def training_readers(experiment: Experiment) -> dict[str, Reader]:
     return {**{name: _parts(view)[0] for name, view in views if view.data.train is not None}, **more}
 
 
+def training_texts(experiment: Experiment) -> Iterator[Texts]:
+    """Yield the texts of all examples that are learnt from, in the order of their readers."""
+    return (example.texts for reader in training_readers(experiment).values() for example in reader)
+
+
 def dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | None:
     """What models are chosen by: the dev part, else what is held out; None where there is neither, which is told."""
     if (choice := experiment.reader("dev")) is not None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from shlex import quote
 
@@ -14,13 +15,14 @@ import torch
 from regard.config import quoted
 from regard.data.manifest import note_file
 from regard.errors import ConfigError
-from regard.experiment import Experiment, read_experiment
-from regard.experiment.few_pairs import phrases_advice
+from regard.experiment import Experiment
+from regard.experiment.complete_settings import learnt_examples
 from regard.ops import machine
 from regard.ops.memory import keep_memory
 from regard.ops.plain import is_plain
 from regard.ops.timings import timings
 from regard.runs.folder import RunFolder, choose_device
+from regard.runs.request import TrainingRequest
 from regard.runs.run import Run
 from regard.runs.stages import Built, Prepared, Started, Validated, built, prepared, started, validated
 from regard.runs.teaching import CHOICE, Teaching
@@ -30,6 +32,12 @@ from regard.training.interrupt import Interrupted
 from regard.training.progress import Progress
 from regard.training.trainer import Trainer, TrainingReport
 from regard.training.world import World, joined_world
+
+LIMITS = ("max_updates", "max_epochs", "max_core_minutes")  # which a longer time must not meet
+PHRASES_LEAD = (
+    1_000,
+    10_000,
+)  # pairs, between which phrases were measured to be ahead: F12 of translation-techniques.md
 
 
 def train(
@@ -52,12 +60,15 @@ def train(
     "training.max_minutes=10".
     Raises RegardError for what is wrong.
     """
-    given = {"data.train.source": source, "data.train.target": target, "run": run}
-    words = [f"{name}={quoted(str(value))}" for name, value in given.items() if value is not None]
-    file, origin = (None if one is None else Path(one) for one in (config, start))
+
+    def path(given: Path | str | None) -> Path | None:
+        return None if given is None else Path(given)
+
+    files = {"data.train.source": source, "data.train.target": target, "run": run}
+    words = [f"{name}={quoted(str(file))}" for name, file in files.items() if file is not None]
+    request = TrainingRequest(path(config), [*changes, *words], None if text is None else str(text), path(start))
     say = partial(print, file=sys.stderr, flush=True) if not quiet else lambda line: None
-    told = None if text is None else str(text)
-    experiment = named(read_experiment(file, [*changes, *words], text=told, start=origin, say=say))
+    experiment = named(request.read(say)[0])
     train_run(experiment, quiet=quiet)
     return run_of(experiment).path
 
@@ -178,4 +189,26 @@ def _tell(report: TrainingReport, ready: Prepared, judged: Validated) -> None:
     progress.say(usage_of(experiment.task_class, quote(str(folder))))
 
 
-LIMITS = ("max_updates", "max_epochs", "max_core_minutes")  # which a longer time must not meet
+def phrases_advice(experiment: Experiment) -> str:
+    """Return a line on what phrases would gain, with the command; "" where that is not known."""
+    if experiment.task.name != "translation" or experiment.init is not None or experiment.data.routes:
+        return ""
+    pairs = sum(1 for _ in islice(learnt_examples(experiment), PHRASES_LEAD[1] + 1))
+    if not PHRASES_LEAD[0] <= pairs <= PHRASES_LEAD[1]:
+        return ""
+    gain = "6 to 9 BLEU (docs/how-to/few-pairs.md)"
+    return f"of {pairs:,} pairs phrases make a better translator, by {gain}: {_phrases_command(experiment)}"
+
+
+def _phrases_command(experiment: Experiment) -> str:
+    """The command that trains phrases on the same texts."""
+    words = ["regard train"]
+    for part, option in (("train", ""), ("dev", "dev-")):
+        choice = experiment.reader(part)
+        files = {} if choice is None else choice.settings.get("files")
+        if files:
+            words += [f"--{option}{column} {quote(str(file))}" for column, file in files.items()]
+        elif choice is not None and "file" in choice.settings:
+            file = str(choice.settings["file"])
+            words.append(quote(file) if part == "train" else f"data.{part}={quote(file)}")
+    return " ".join([*words, "task=phrases"])

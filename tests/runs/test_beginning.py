@@ -13,7 +13,7 @@ from regard import load
 from regard.config import is_unfinished
 from regard.errors import ConfigError, RegardError
 from regard.runs import Run, RunFolder, train_run
-from regard.runs.lock import LOCK, locked
+from regard.runs.folder import LOCK, locked
 
 SETTINGS, LEARNT = ["experiment.yaml"], ["environment.json", "origins.json", "text", "manifest.json"]
 

@@ -16,9 +16,8 @@ from regard.errors import RegardError
 from regard.recipes.tuning import FIRST, keep_choice, learn_tables
 from regard.registry import Choice
 from regard.runs import Run, train_run
-from regard.runs.adequacy import learn_translations
+from regard.runs.lexicons import learn_shortlist, learn_translations
 from regard.runs.measurements import ALIGNMENT, CALIBRATION, GRADES
-from regard.runs.shortlist import learn_shortlist
 from regard.serve.engine.model_card import card_of
 from regard.training.progress import Progress
 

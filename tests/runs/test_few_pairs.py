@@ -3,7 +3,7 @@
 import pytest
 
 from regard.experiment import read_experiment
-from regard.experiment.few_pairs import FEW, phrases_advice
+from regard.runs.training import PHRASES_LEAD, phrases_advice
 
 
 def experiment(folder, pairs, *changes):
@@ -12,7 +12,10 @@ def experiment(folder, pairs, *changes):
     return read_experiment(file, changes)
 
 
-@pytest.mark.parametrize(("pairs", "given"), [(FEW[0] - 1, False), (FEW[0], True), (FEW[1], True), (FEW[1] + 1, False)])
+@pytest.mark.parametrize(
+    ("pairs", "given"),
+    [(PHRASES_LEAD[0] - 1, False), (PHRASES_LEAD[0], True), (PHRASES_LEAD[1], True), (PHRASES_LEAD[1] + 1, False)],
+)
 def test_advice_between_the_measured_sizes(tmp_path, pairs, given):
     said = phrases_advice(experiment(tmp_path, pairs))
     assert bool(said) is given

@@ -1,0 +1,152 @@
+"""Lexicons that a run's own training pairs teach, kept in its folder: its shortlist, and the translations of words."""
+
+from collections.abc import Container, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from regard.config import Choice, staged
+from regard.data.columns import Columns, check_one_vocabulary
+from regard.data.manifest import place_file
+from regard.decoding.shortlist import SHORTLIST_FILE, Shortlist
+from regard.errors import ConfigError
+from regard.evaluation.alignments import Link
+from regard.experiment import Experiment
+from regard.explain.adequacy import ADEQUACIES
+from regard.explain.adequacy.lexicon import TRANSLATIONS_FILE, LexiconAdequacy, folded_words
+from regard.pieces import UNK
+from regard.results import Prediction, as_line
+from regard.runs.assembly import check_translates, vocabularies_key
+from regard.runs.run import Run, task_of
+from regard.runs.texts import Say, dev_examples, training_texts
+from regard.statistical import ALIGNERS
+from regard.statistical.aligner import fit, fit_both
+from regard.statistical.bitext import Bitext
+from regard.statistical.ibm1 import Ibm1
+from regard.statistical.symmetrisation import SYMMETRISATIONS
+from regard.statistical.translations import Translations, pseudo_target
+from regard.text.words import cut_words
+
+BEST, COMMON = 50, 100  # target pieces of each source piece, and of every source
+SHORTLIST_PAIRS, TRANSLATION_PAIRS, ROUND, ITERATIONS = 500_000, 200_000, 4096, 5
+AMBIGUOUS = 0.1  # of the frequent source words, those of the highest translation entropy
+ALIGNER, SYMMETRISATION = "hmm", "grow-diag-final-and"
+
+
+class LearntShortlist(NamedTuple):
+    """What a shortlist is like, by the dev part; NaN without one."""
+
+    pairs: int  # it was learnt from
+    vocabulary: int
+    mean_length: float  # words that may be written of a sentence
+    covered: float  # share of the pieces of given translations that are among them
+
+
+def learn_shortlist(
+    run: Run, *, best: int = BEST, common: int = COMMON, say: Say = lambda line: None
+) -> LearntShortlist:
+    """Learn p(target piece | source piece) by IBM model 1, and keep the `best` of each, and the `common` ones of all.
+
+    Raises ConfigError for a run that does not translate, DataError where its training texts are gone.
+    """
+    experiment, columns = run.experiment, run.columns
+    check_translates(columns, "decoding.shortlist")
+    check_one_vocabulary(run.vocabularies, "a shortlist")
+    sizes = len(columns["source"]), len(columns["target"])
+    pairs = list(islice(training_pieces(experiment, columns), SHORTLIST_PAIRS))
+    say(f"learning which of {sizes[1]:,} pieces translate which, from {len(pairs):,} pairs")
+    bitext = Bitext.of((list(map(str, source)), list(map(str, target))) for source, target in pairs)
+    lexicon = fit(bitext, Ibm1(), iterations=ITERATIONS, warm_up=0).lexicon
+    likely = torch.full((sizes[0], best), UNK, dtype=torch.int32)
+    for piece in set(chain.from_iterable(source for source, _ in pairs)):
+        found = [int(word) for word, _ in lexicon.best(str(piece), best)]
+        likely[piece, : len(found)] = torch.tensor(found, dtype=torch.int32)
+    counts = np.bincount([*chain.from_iterable(target for _, target in pairs)], minlength=sizes[1])
+    shortlist = Shortlist(likely, torch.from_numpy(np.argsort(-counts, kind="stable")[:common].copy()), sizes[1])
+    new = staged(run.path / SHORTLIST_FILE)
+    shortlist.save(new, vocabularies_key(columns))
+    place_file(new, run.path / SHORTLIST_FILE)
+    return _judged(shortlist, experiment, columns, len(pairs), say)
+
+
+def training_pieces(experiment: Experiment, columns: Columns) -> Iterator[tuple[list[int], list[int]]]:
+    """The pieces of both sides of all training pairs."""
+    texts = training_texts(experiment)
+    while some := list(islice(texts, ROUND)):
+        sides = (columns[side].encode_batch([one[side] for one in some]) for side in ("source", "target"))
+        yield from zip(*sides, strict=True)
+
+
+def _judged(shortlist: Shortlist, experiment: Experiment, columns: Columns, pairs: int, say: Say) -> LearntShortlist:
+    """What the lists of the dev part are like."""
+    task = task_of(experiment, columns)
+    examples = dev_examples(experiment, task, say)
+    if examples is None:
+        return LearntShortlist(pairs, shortlist.target_size, float("nan"), float("nan"))
+    lengths, found, total = list[int](), 0, 0
+    for source, target in zip(examples["source"], examples["target"], strict=True):
+        batch = task.batch(task.encode([{"source": source, "target": target}]))
+        [allowed] = shortlist.allowed(batch.sequences("source"))
+        wanted = batch.sequences("target").items[0]
+        lengths.append(int(allowed.sum()))
+        found, total = found + int(allowed[wanted].sum()), total + len(wanted)
+    return LearntShortlist(pairs, shortlist.target_size, sum(lengths) / len(lengths), found / total)
+
+
+class LearntTranslations(NamedTuple):
+    """Translations of words, and what a check by them says of given translations; NaN without a dev part."""
+
+    translations: Translations
+    pairs: int  # it was learnt from
+    told: float  # share of the words of the dev part's sources that are told of
+
+
+def learn_translations(run: Run, *, pseudo: Path | None = None, say: Say = lambda line: None) -> LearntTranslations:
+    """Count what each source word is linked to in the training pairs of a run, and keep the counts in its folder.
+
+    `pseudo` is a table of these pairs to write, with a pseudo-token for each translation of an ambiguous word.
+    Raises ConfigError for a run that does not translate, or between several languages, DataError where its training
+    texts are gone.
+    """
+    experiment = run.experiment
+    check_translates(run.columns, ADEQUACIES.place)
+    if experiment.data.routes:
+        problem = "names more pairs of languages, and words are counted in one"
+        raise ConfigError("data.routes", problem, "train a run of that pair, or link words with regard align")
+    pairs = [(one["source"], one["target"]) for one in islice(training_texts(experiment), TRANSLATION_PAIRS)]
+    say(f"linking the words of {len(pairs):,} pairs")
+    texts = [(_words(source), _words(target)) for source, target in pairs]
+    bitext = Bitext.of(texts)
+    links = fit_both(bitext, ALIGNERS.build(Choice(ALIGNER))).links(bitext, SYMMETRISATIONS[SYMMETRISATION])
+    translations = Translations.of(texts, links)
+    if pseudo is not None:
+        _write_pseudo(pseudo, pairs, links, {*translations.ambiguous(AMBIGUOUS)})
+    new = staged(run.path / TRANSLATIONS_FILE)
+    translations.write(new)
+    place_file(new, run.path / TRANSLATIONS_FILE)
+    given = dev_examples(experiment, run.task(), say)
+    if given is None:
+        return LearntTranslations(translations, len(pairs), float("nan"))
+    check = LexiconAdequacy(run.path)
+    answers = [Prediction(source, target, 0.0) for source, target in zip(given["source"], given["target"], strict=True)]
+    found = sum(len(check.uncovered(one)) for one in answers)
+    return LearntTranslations(translations, len(pairs), found / max(1, sum(len(_words(one.source)) for one in answers)))
+
+
+def _write_pseudo(
+    path: Path, pairs: Sequence[tuple[str, str]], links: Sequence[list[Link]], ambiguous: Container[str]
+) -> None:
+    """Write lines of source, tab, target, in which signs, spaces and capitals stay."""
+    with path.open("w", encoding="utf-8") as file:
+        for (source, target), row in zip(pairs, links, strict=True):
+            pieces = [piece for piece in cut_words(target) if piece.strip()]
+            text = "".join(pseudo_target(_words(source), pieces, row, ambiguous)).strip()
+            file.write(as_line((source, text)) + "\n")
+
+
+def _words(text: str) -> list[str]:
+    """The words and signs of a text, in lower case."""
+    return [word for word, _ in folded_words(text)]
