@@ -30,7 +30,7 @@ def with_layouts(
 
     `experiment` is what the settings say. Raises DataError for a table that does not tell.
     """
-    data, like = dict(settings.get("data") or {}), None
+    data, like, task = dict(settings.get("data") or {}), None, experiment.task_class
     for part in PARTS:
         choice = experiment.reader(part)
         if choice is None:
@@ -39,11 +39,11 @@ def with_layouts(
         path = Path(str(choice.settings.get("file", "")))
         if (
             part in parts
-            and holds_answers(choice.name, experiment.task_class)
+            and holds_answers(choice.name, task)
             and path.is_file()
             and all(choice.settings.get(name, usual[0]) in usual for name, usual in UNSAID.items())
         ):
-            layout = experiment.task_class.layout(path, choice.name, like)
+            layout = task.files.layout(tuple(task.columns), path, choice.name, like)
             if layout is not None:
                 fields, data[part] = layout.fields, {"name": choice.name, **choice.settings, **layout.settings()}
                 if say is not None:
@@ -71,7 +71,7 @@ def text_settings(text: str, task: str = "", *, before: str = "") -> tuple[list[
         pairs = task_class(told).answer.closed_set and path.is_file() and holds_pairs(path, kind)
         told, data = "pairs" if pairs else told, [f"data.train={quoted(text)}"]
     else:
-        goes_on = before and task_class(before).data_of_text(text) is not None
+        goes_on = before and _parts_of_text(task_class(before), text) is not None
         told = before if goes_on else "language_model"
         data = _plain_settings(text, task or told)
     return [] if task else [f"task.name={told}"], data
@@ -80,12 +80,16 @@ def text_settings(text: str, task: str = "", *, before: str = "") -> tuple[list[
 def _plain_settings(text: str, task: str) -> list[str]:
     """Changes that name a plain text as what a task learns from."""
     kind = task_class(task)
-    data = kind.data_of_text(text) or {"train": {next(iter(kind.columns)): text}}
+    data = _parts_of_text(kind, text) or {"train": {next(iter(kind.columns)): text}}
     return [
         f"data.{part}.{name}={quoted(value) if isinstance(value, str) else as_yaml(value)}"
         for part, settings in data.items()
         for name, value in settings.items()
     ]
+
+
+def _parts_of_text(task: type[Task], text: str) -> Mapping[str, Mapping[str, Any]] | None:
+    return task.files.parts_of_text(tuple(task.columns), text)
 
 
 def forgotten_label(experiment: Experiment) -> str:
@@ -110,7 +114,7 @@ def holds_answers(kind: str, task: type[Task]) -> bool:
 def default_task_of(kind: str) -> str | None:
     """Return the row of TASKS for files of a `kind` of reader that name none; None where they may hold anything."""
     tasks = {name: task_class(name) for name in TASKS}
-    return next((name for name, task in tasks.items() if task.default_of_files and holds_answers(kind, task)), None)
+    return next((name for name, task in tasks.items() if task.files.default and holds_answers(kind, task)), None)
 
 
 def has_readers(task: type[Task]) -> bool:

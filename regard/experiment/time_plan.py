@@ -185,7 +185,7 @@ def _first_batch(experiment: Experiment) -> tuple[Batch, Columns]:
     tokenizer, shared = experiment.text.tokenizer, experiment.text.shared
     columns = learn_columns(experiment.vocabularies, [examples], tokenizer, shared=shared)
     task = TASKS.build(experiment.task, columns)
-    texts = [one.texts for one in examples if task.usable(one.texts)]
+    texts = [one.texts for one in examples if task.filter.usable(one.texts)]
     rows = task.encode(texts)
     limit = experiment.training.batch_sentences or len(rows)
     if experiment.training.batch_tokens:

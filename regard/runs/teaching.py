@@ -29,7 +29,7 @@ def corrections_of(experiment: Experiment, task: Task) -> Examples | None:
     if not names:
         return None
     readers = training_readers(experiment)
-    found = [read_examples(readers[name], task.usable, MOST) for name in names]
+    found = [read_examples(readers[name], task.filter.usable, MOST) for name in names]
     kept = [one for one in found if one is not None]
     if not kept:
         return None

@@ -50,8 +50,8 @@ def dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | Non
     else:
         say(f"no dev part: {LAST_KEPT}")
         return None
-    checked = CheckedReader(reader, task.usable, partial(_check_given, task))
-    found = read_examples(checked, task.usable, experiment.training.validate_lines, say)
+    checked = CheckedReader(reader, task.filter.usable, partial(_check_given, task))
+    found = read_examples(checked, task.filter.usable, experiment.training.validate_lines, say)
     if found is None:
         say(f"{reader.names[0]}: no example is left to validate with ({_dev_hint(experiment)}): {LAST_KEPT}")
     else:
@@ -77,7 +77,7 @@ def warn_of_unknown(task: Task, examples: Examples, who: str) -> None:
         except DataError as error:
             raise DataError(error.path, error.problem, line=number, hint=error.hint) from error
         try:
-            task.check(one)
+            task.filter.check(one)
         except DataError as error:
             unknown.append((number, error))
     if not unknown:
@@ -122,11 +122,11 @@ def test_examples(experiment: Experiment, task: Task, files: Mapping[str, Path] 
     if files:
         named = Choice("parallel", {"files": {column: str(path) for column, path in files.items()}})
         check_languages(experiment, named)
-        return read_examples(READERS.build(named, tuple(files)), task.judged)
+        return read_examples(READERS.build(named, tuple(files)), task.filter.judged)
     if (choice := experiment.reader("test")) is not None:
         check_languages(experiment, choice)
-        return read_examples(_reader(experiment, "test"), task.judged)
-    return read_examples(_parts(experiment)[2], task.usable) if held_out(experiment).test else None
+        return read_examples(_reader(experiment, "test"), task.filter.judged)
+    return read_examples(_parts(experiment)[2], task.filter.usable) if held_out(experiment).test else None
 
 
 def read_examples(
@@ -235,11 +235,12 @@ def training_batches(
     """
     cache, seed = experiment.data.cache or folder.data, experiment.training.seed
     streams, sizes = dict[str, PlannedStream](), dict[str, float]()
-    task.check_variation(experiment.data.transforms)
+    task.filter.check_transforms(experiment.data.transforms)
     for name, reader in training_readers(experiment).items():
         kind = task.along(routes.get(name, task.route))
-        checked = CheckedReader(reader, kind.usable, kind.check, kind.learnt_from)
-        most = kind.max_length(experiment.data.max_length)
+        rules = kind.filter
+        checked = CheckedReader(reader, rules.usable, rules.check, rules.learnt_from)
+        most = rules.most_ids(experiment.data.max_length)
         corpus = Corpus.open(checked, kind.vocabularies, cache, max_tokens=most)
         say(f"{reader.names[0]}: {corpus.report}")
         if checked.left_out:
@@ -285,10 +286,10 @@ def _parts(experiment: Experiment) -> tuple[Reader, Reader, Reader]:
     reader, (dev, test, folds), task = _reader(experiment, "train"), held_out(experiment), experiment.task_class
     if folds is not None:
         count, seed = folds
-        reader, judged = task.split.folded(reader, count, experiment.data.fold, seed)
-        rest, held, _ = task.split.apart(reader, dev, 0.0) if dev else (reader, reader, reader)
+        reader, judged = task.files.folded(reader, count, experiment.data.fold, seed)
+        rest, held, _ = task.files.apart(reader, dev, 0.0) if dev else (reader, reader, reader)
         return rest, held, judged
-    return task.split.apart(reader, dev, test) if dev or test else (reader, reader, reader)
+    return task.files.apart(reader, dev, test) if dev or test else (reader, reader, reader)
 
 
 def _reader(experiment: Experiment, part: str) -> Reader:

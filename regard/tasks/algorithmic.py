@@ -16,6 +16,7 @@ from regard.models import Model
 from regard.models.number_model import GIVEN, WANTED, HeadTrace, NumberModel
 from regard.records import Batch, Sequences
 from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TokenRole, Tokens
+from regard.tasks.example_filter import ExampleFilter
 from regard.tasks.measures import LikelihoodMeasure, Measure
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
@@ -47,12 +48,14 @@ class AlgorithmicTask(Task):
 
     def given(self, text: str) -> Mapping[str, str]:
         example = super().given(text)
-        self.check(example)
+        self.filter.check(example)
         return example
 
-    def max_length(self, limit: int) -> int:
-        """Rows are counted, whatever their width."""
-        return limit * max(self._numbers(name).width for name in self.columns)
+    @property
+    def filter(self) -> ExampleFilter:
+        """Return a filter by rows, whatever their width."""
+        width = max(self._numbers(name).width for name in self.columns)
+        return ExampleFilter(self.vocabularies, lambda limit: limit * width)
 
     @classmethod
     def likelihoods(cls) -> list[Measure]:

@@ -15,6 +15,7 @@ from regard.models import Generator, Model
 from regard.pieces import END
 from regard.records import Batch
 from regard.results import Explanation, Prediction, TextPrediction
+from regard.tasks.example_filter import ExampleFilter
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Ids, Task
 from regard.tasks.text_predictions import rows_of, text_prediction
@@ -44,9 +45,10 @@ class CaptioningTask(Task):
         self.cells.check(example["source"])
         return example
 
-    def max_length(self, limit: int) -> int:
-        """Cells are counted, whatever their width."""
-        return limit * self.cells.width
+    @property
+    def filter(self) -> ExampleFilter:
+        """Return a filter by cells, whatever their width."""
+        return ExampleFilter(self.vocabularies, lambda limit: limit * self.cells.width)
 
     def answered(self, prediction: Prediction) -> Ids:
         ids = prediction.ids if isinstance(prediction, TextPrediction) else None

@@ -8,7 +8,8 @@ from regard.config import Doc
 from regard.config.bounds import Size
 from regard.data.columns import Columns, TextColumn
 from regard.records import LABEL, TEXT
-from regard.tasks.label_task import LabelTask
+from regard.tasks.example_filter import ExampleFilter
+from regard.tasks.label_task import LabelFiles, LabelTask
 from regard.tasks.spec import Wording
 
 
@@ -52,7 +53,7 @@ class ClassificationTask(LabelTask):
             },
         },
     )
-    default_of_files = True
+    files = LabelFiles(default=True)
 
     def __init__(
         self,
@@ -70,5 +71,7 @@ class ClassificationTask(LabelTask):
         super().__init__({**columns, TEXT: text.cut(max_pieces, from_end=keep == "last", begins=begins)})
         self.max_pieces = max_pieces
 
-    def max_length(self, limit: int) -> int:
-        return limit if self.max_pieces is None else sys.maxsize
+    @property
+    def filter(self) -> ExampleFilter:
+        """Return a filter that takes any length where long texts are cut."""
+        return ExampleFilter(self.vocabularies, lambda limit: limit if self.max_pieces is None else sys.maxsize)

@@ -14,9 +14,21 @@ from regard.models import Deliberation
 from regard.records import DOCUMENT, SOURCE, TARGET
 from regard.registry import Choice
 from regard.results import Prediction, TextPrediction
+from regard.tasks.example_filter import ExampleFilter
 from regard.tasks.task import Ids
 from regard.tasks.translation import TranslationTask
 from regard.text.windows import SENTENCE_TAB, with_window
+
+
+class SentenceFilter(ExampleFilter):
+    """A filter of sentences that are found in their texts by their pieces, where a text would keep its own."""
+
+    def check_transforms(self, transforms: Sequence[Choice]) -> None:
+        problem = "changes a sentence, which then is not found in its text"
+        if transforms:
+            raise ConfigError("data.transforms", problem, "leave it out")
+        if self.columns[SOURCE].samples:
+            raise ConfigError("text.tokenizer.sampling", problem, "use 0, also for the translator to start from")
 
 
 class DeliberationTask(TranslationTask):
@@ -35,13 +47,10 @@ class DeliberationTask(TranslationTask):
         super().__init__({**columns, DOCUMENT: SentencesColumn(source.tokenizer)})
         self.read_together = window
 
-    def check_variation(self, transforms: Sequence[Choice]) -> None:
-        """Refuse any: a sentence is found in its text by its pieces, and the text would keep its own."""
-        problem = "changes a sentence, which then is not found in its text"
-        if transforms:
-            raise ConfigError("data.transforms", problem, "leave it out")
-        if self.source.samples:
-            raise ConfigError("text.tokenizer.sampling", problem, "use 0, also for the translator to start from")
+    @property
+    def filter(self) -> ExampleFilter:
+        """Return a filter that refuses whatever changes a sentence."""
+        return SentenceFilter(self.vocabularies)
 
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int

@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.answers import NearestPrediction
 from regard.config import Doc
 from regard.config.bounds import Fraction, Positive, Share, Size
-from regard.data import Corpus
+from regard.data import Corpus, Reader
 from regard.data.columns import Columns
 from regard.data.columns.document import DocumentColumn
 from regard.data.document_windows import DOCUMENT_NUMBERS, UNKNOWN_DOCUMENT, DocumentWindows, TextWindows, parted
@@ -25,15 +25,24 @@ from regard.models import Model
 from regard.models.document_vectors import DocumentVectors
 from regard.records import TEXT, Batch
 from regard.results import Explanation, Prediction, as_line
+from regard.tasks.example_filter import ExampleFilter
 from regard.tasks.examples import Examples, count_of
+from regard.tasks.files import Files, Parts
 from regard.tasks.spec import Wording
-from regard.tasks.split import LearntSplit
 from regard.tasks.task import Ids
 from regard.tasks.word_vectors import FLOOR, NEIGHBOURS, WordVectorsTask, word_ids_of
 from regard.text.vector_table import VectorTable
 
 RAREST = 1e-300  # share of a word that was drawn; a small power of the counts makes tiny ones
 LONGEST = 2**31 - 1  # pieces of a document: any number, but without a text it is left out
+
+
+class LearntFiles(Files):
+    """Files whose examples are all learnt from, so that each has a vector; shares of them are judged as well."""
+
+    def apart(self, reader: Reader, dev: float, test: float) -> Parts:
+        _, judged, tested = super().apart(reader, dev, test)
+        return reader, judged, tested
 
 
 class DocumentVectorsTask(WordVectorsTask):
@@ -58,7 +67,7 @@ class DocumentVectorsTask(WordVectorsTask):
             "decoding": {"max_source": 100_000},
         },
     )
-    split = LearntSplit()
+    files = LearntFiles()
 
     def __init__(
         self,
@@ -85,13 +94,10 @@ class DocumentVectorsTask(WordVectorsTask):
         document = self.documents.encode(nearest[0][0]) if nearest else [0]
         return {TEXT: self.text.encode(prediction.source), DOCUMENT_NUMBERS: document}
 
-    def max_length(self, limit: int) -> int | None:
-        """Documents of any length."""
-        return LONGEST
-
-    def check(self, texts: Mapping[str, str]) -> None:
-        """Raise DataError for a text that has no ids; documents that are judged need not be known."""
-        self.vocabularies[TEXT].check(texts[TEXT])
+    @property
+    def filter(self) -> ExampleFilter:
+        """Return a filter of documents of any length; those that are judged need not be known."""
+        return ExampleFilter({TEXT: self.text}, lambda limit: LONGEST)
 
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int

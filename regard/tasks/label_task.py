@@ -20,12 +20,20 @@ from regard.models import LabelModel, Model
 from regard.pieces import END, SPECIALS, UNK
 from regard.records import Batch
 from regard.results import ColumnLink, Explanation, Prediction, TokenRole, Tokens, as_line
+from regard.tasks.files import Files
 from regard.tasks.spec import TaskSpec
 from regard.tasks.task import Task
 from regard.tasks.text_predictions import rows_of
 
 NOTHING = "the text is empty, so its label tells only which labels are common"
 UNREAD = "the model knows no word of the {name}, so the label rests on none"
+
+
+class LabelFiles(Files):
+    """Tables whose rows tell which field is the label and which are the texts."""
+
+    def layout(self, columns: Sequence[str], path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
+        return label_layout(path, kind, tuple(columns), like)
 
 
 class LabelTask(Task, ABC):
@@ -42,10 +50,7 @@ class LabelTask(Task, ABC):
         },
     )
     answer = LabelAnswer()
-
-    @classmethod
-    def layout(cls, path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
-        return label_layout(path, kind, tuple(cls.columns), like)
+    files = LabelFiles()
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """Return the likeliest label of each example, with the probability of every label."""

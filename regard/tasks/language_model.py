@@ -30,15 +30,30 @@ from regard.pieces import END
 from regard.records import EOS, TEXT, Batch, Sequences
 from regard.registry import Choice
 from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, TokenRole, Tokens, WordRelevance
+from regard.tasks.example_filter import ExampleFilter
 from regard.tasks.examples import Examples
+from regard.tasks.files import WholeText
 from regard.tasks.measures import LikelihoodMeasure, Measure
 from regard.tasks.spec import TaskSpec, Wording
-from regard.tasks.split import TextSplit
 from regard.tasks.task import Ids, Task
 from regard.tasks.text_predictions import text_prediction
 from regard.text.clean import clean
 
 CONTINUATION = "continuation"  # of a prompt, beside TEXT: what the loss counts
+
+
+class LineFilter(ExampleFilter):
+    """A filter of lines: what can be learnt from is judged."""
+
+    def judged(self, texts: Mapping[str, str]) -> bool:
+        return self.usable(texts)
+
+
+class TextFilter(LineFilter):
+    """A filter that keeps every line, which belongs to the text."""
+
+    def usable(self, texts: Mapping[str, str]) -> bool:
+        return True
 
 
 class LanguageModelTask(Task):
@@ -66,7 +81,7 @@ class LanguageModelTask(Task):
         starts={"rows": {"classifier": "causal_classifier"}},
     )
     answer = ContinuationAnswer()
-    split = TextSplit()
+    files = WholeText()
 
     def __init__(
         self,
@@ -113,16 +128,10 @@ class LanguageModelTask(Task):
         written = self.text.encode(prediction.text) if ids is None else ids
         return {TEXT: self.text.encode(prediction.source), CONTINUATION: written}
 
-    def usable(self, texts: Mapping[str, str]) -> bool:
-        """Of windows every line, which belongs to the text; else a line with text."""
-        return self.window is not None or super().usable(texts)
-
-    def judged(self, texts: Mapping[str, str]) -> bool:
-        return self.usable(texts)
-
-    def max_length(self, limit: int) -> int | None:
-        """Windows are cut out of lines of any length."""
-        return None if self.window is not None else limit
+    @property
+    def filter(self) -> ExampleFilter:
+        """Return a filter of lines with text; where windows are cut out of them, of all lines of any length."""
+        return LineFilter(self.vocabularies) if self.window is None else TextFilter(self.vocabularies, lambda _: None)
 
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int

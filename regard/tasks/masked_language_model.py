@@ -37,10 +37,11 @@ from regard.results import (
     Tokens,
     WordRelevance,
 )
+from regard.tasks.example_filter import ExampleFilter
 from regard.tasks.examples import Examples
+from regard.tasks.files import SuccessiveLines
 from regard.tasks.measures import Measure
 from regard.tasks.spec import TaskSpec, Wording
-from regard.tasks.split import LastLinesSplit
 from regard.tasks.task import Ids, Task
 from regard.tasks.text_predictions import rows_of, text_prediction
 from regard.text.words import stands_alone
@@ -99,7 +100,7 @@ class MaskedLanguageModelTask(Task):
         },
     )
     answer = FillingAnswer()
-    split = LastLinesSplit()
+    files = SuccessiveLines()
 
     def __init__(
         self,
@@ -164,8 +165,10 @@ class MaskedLanguageModelTask(Task):
         others = [replace(other, source=source) for other in prediction.alternatives]
         return replace(prediction, source=source, alternatives=others)
 
-    def max_length(self, limit: int) -> int | None:
-        return limit if self.max_pieces is None else None
+    @property
+    def filter(self) -> ExampleFilter:
+        """Return a filter that takes any length where long lines are cut."""
+        return ExampleFilter(self.vocabularies, lambda limit: limit if self.max_pieces is None else None)
 
     @classmethod
     def measures(cls, choices: Iterable[Choice]) -> list[Measure]:

@@ -19,7 +19,7 @@ from regard.models.next_sentence import FILLED, NextSentenceModel
 from regard.pieces import PAD
 from regard.records import FIRST, LABEL, SECOND, Batch
 from regard.tasks.examples import Examples
-from regard.tasks.label_task import LabelTask
+from regard.tasks.label_task import LabelFiles, LabelTask
 from regard.tasks.masked_language_model import FIXED, MaskedLanguageModelTask
 from regard.tasks.spec import Wording
 from regard.tasks.task import Ids
@@ -43,10 +43,21 @@ class MaskingOfPairs(Transform):
         return batch._replace(count=count, read=read)
 
 
+class DocumentFiles(LabelFiles):
+    """Plain texts whose documents are parted by empty lines."""
+
+    def parts_of_text(self, columns: Sequence[str], file: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the parts of a text. Raises DataError for too few documents."""
+        path = Path(file).expanduser()
+        every = {"every": cycle_of(path)} if path.is_file() else {}
+        return {part: {"name": "next_sentence", "file": file, "part": part, **every} for part in PARTS}
+
+
 class NextSentenceTask(LabelTask):
     """Two sentences → whether the second follows the first; pieces of both are masked and filled in, to learn from."""
 
     aliases = "nsp, next_sentence_prediction, 下一句预测"
+    files = DocumentFiles()
 
     columns: ClassVar[Mapping[str, str]] = {FIRST: "masked_text", SECOND: "masked_text", LABEL: "label"}
     spec = LabelTask.spec._replace(
@@ -75,13 +86,6 @@ class NextSentenceTask(LabelTask):
                 for name, filled in FILLED.items()
             ]
         )
-
-    @classmethod
-    def data_of_text(cls, file: str) -> Mapping[str, Mapping[str, Any]]:
-        """Return the parts of a text whose documents are parted by empty lines. Raises DataError for too few."""
-        path = Path(file).expanduser()
-        every = {"every": cycle_of(path)} if path.is_file() else {}
-        return {part: {"name": "next_sentence", "file": file, "part": part, **every} for part in PARTS}
 
     def batch(self, rows: Sequence[Ids]) -> Batch:
         made = super().batch(rows)

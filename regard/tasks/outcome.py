@@ -59,10 +59,10 @@ def outcome_of(
 
 def _known(task: Task, example: Mapping[str, str]) -> Mapping[str, str] | None:
     """Return an example with an answer that the model could give; None where it has none."""
-    found = task.learnt_from(example) if all(name in example for name in task.columns) else example
+    found = task.filter.learnt_from(example) if all(name in example for name in task.columns) else example
     try:
         if found is not None:
-            task.check(found)
+            task.filter.check(found)
     except DataError:
         return None
     return found

@@ -20,10 +20,40 @@ from regard.models import Model
 from regard.models.reader import SpanReader
 from regard.pieces import END
 from regard.records import ANSWER, PASSAGE, QUESTION, Batch
-from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TokenRole, Tokens, as_line
+from regard.results import (
+    BETWEEN_ANSWERS,
+    AttentionMap,
+    ColumnLink,
+    Explanation,
+    Prediction,
+    TokenRole,
+    Tokens,
+    as_line,
+)
+from regard.tasks.example_filter import ExampleFilter
+from regard.tasks.files import Files
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
 from regard.tasks.text_predictions import rows_of
+
+
+class PassageFilter(ExampleFilter):
+    """A filter of examples with an answer that stands in the passage, word by word."""
+
+    def learnt_from(self, texts: Mapping[str, str]) -> Mapping[str, str] | None:
+        """Return an example with the first of its answers that stands there."""
+        passage = self.columns[PASSAGE].encode(texts[PASSAGE])
+        for gold in texts[ANSWER].split(BETWEEN_ANSWERS):
+            answer = self.columns[PASSAGE].encode(gold)
+            ends = range(len(answer), len(passage) + 1)
+            if answer and any(passage[end - len(answer) : end] == answer for end in ends):
+                return {**texts, ANSWER: gold}
+        return None
+
+    def check(self, texts: Mapping[str, str]) -> None:
+        if self.learnt_from(texts) is None:
+            problem = f"'{texts[ANSWER]:.60}' does not stand in the passage"
+            raise DataError(ANSWER, problem, hint="words of the passage, or task=question_answering")
 
 
 class ReadingTask(Task):
@@ -53,7 +83,7 @@ class ReadingTask(Task):
         },
     )
     answer = SpanAnswer()
-    default_of_files = True
+    files = Files(default=True)
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """Return the likeliest answer to each question, and its place: that with the largest sum over its places.
@@ -89,21 +119,10 @@ class ReadingTask(Task):
             found.append(Explanation(columns, [link], maps))
         return found
 
-    def learnt_from(self, texts: Mapping[str, str]) -> Mapping[str, str] | None:
-        """Return an example with the first of its answers that stands in the passage, word by word."""
-        passage = self._text.encode(texts[PASSAGE])
-        for gold in texts[ANSWER].split(self.answer.between):
-            answer = self._text.encode(gold)
-            ends = range(len(answer), len(passage) + 1)
-            if answer and any(passage[end - len(answer) : end] == answer for end in ends):
-                return {**texts, ANSWER: gold}
-        return None
-
-    def check(self, texts: Mapping[str, str]) -> None:
-        """Raise DataError for an answer that does not stand in the passage, word by word."""
-        if self.learnt_from(texts) is None:
-            problem = f"'{texts[ANSWER]:.60}' does not stand in the passage"
-            raise DataError(ANSWER, problem, hint="words of the passage, or task=question_answering")
+    @property
+    def filter(self) -> ExampleFilter:
+        """Return a filter of examples whose answer stands in the passage."""
+        return PassageFilter(self.vocabularies)
 
     def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
         """Return a prediction with its place in the passage as given, and its text, where spaces may be others."""

@@ -29,8 +29,27 @@ from regard.results import (
     Tokens,
     WordRelevance,
 )
+from regard.tasks.example_filter import ExampleFilter
+from regard.tasks.files import Files
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
+
+
+class ColumnFiles(Files):
+    """CoNLL columns, which tell which fields are the word and its tag."""
+
+    def layout(self, columns: Sequence[str], path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
+        return conll_layout(path, tuple(columns), like)
+
+
+class TagsFilter(ExampleFilter):
+    """A filter of texts with as many labels as words."""
+
+    def check(self, texts: Mapping[str, str]) -> None:
+        super().check(texts)
+        words, tags = (len(texts[name].split()) for name in (TEXT, TAGS))
+        if words != tags:
+            raise DataError(TAGS, f"has {tags} labels for {words} words", hint="one for each word, parted by spaces")
 
 
 class TaggingTask(Task):
@@ -51,11 +70,7 @@ class TaggingTask(Task):
         },
     )
     answer = TagsAnswer()
-    default_of_files = True
-
-    @classmethod
-    def layout(cls, path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
-        return conll_layout(path, tuple(cls.columns), like)
+    files = ColumnFiles(default=True)
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """Return the likeliest tags of each text, with the probability of each; the score is of all together."""
@@ -91,12 +106,10 @@ class TaggingTask(Task):
             found.append(Explanation(_columns(words, tags[row]), [link], maps))
         return found
 
-    def check(self, texts: Mapping[str, str]) -> None:
-        """Raise DataError for a label that training has not seen, and for more or fewer of them than words."""
-        super().check(texts)
-        words, tags = (len(texts[name].split()) for name in (TEXT, TAGS))
-        if words != tags:
-            raise DataError(TAGS, f"has {tags} labels for {words} words", hint="one for each word, parted by spaces")
+    @property
+    def filter(self) -> ExampleFilter:
+        """Return a filter of texts with a label for each word."""
+        return TagsFilter(self.vocabularies)
 
     def unasked(self, example: Mapping[str, str]) -> Prediction | None:
         return None if example[TEXT].strip() else TagsPrediction(example[TEXT], "", 0.0)

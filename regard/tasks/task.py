@@ -3,7 +3,6 @@
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -15,7 +14,6 @@ from regard.data import Corpus
 from regard.data.batches import Batches
 from regard.data.columns import Columns, TextColumn, of_language
 from regard.data.packing import chunks
-from regard.data.readers.tables import Fields, TableLayout
 from regard.data.streams import PlannedStream, Stream
 from regard.decoding import Answering, Search, SearchEngine
 from regard.decoding.features import Feature
@@ -30,10 +28,11 @@ from regard.models import ROUTE, Generator, Model
 from regard.records import Batch
 from regard.registry import Choice
 from regard.results import AttentionMap, Explanation, Prediction, TokenRole, Tokens, WordRelevance
+from regard.tasks.example_filter import ExampleFilter
 from regard.tasks.examples import Examples, as_rows, count_of
+from regard.tasks.files import Files
 from regard.tasks.measures import LikelihoodMeasure, Measure, TextMeasure
 from regard.tasks.spec import TaskSpec
-from regard.tasks.split import ScatteredSplit
 
 Ids = Mapping[str, Sequence[int]]  # of one example, by column
 
@@ -47,10 +46,9 @@ class Task(ABC):
     columns: ClassVar[Mapping[str, str]]  # name → row of COLUMNS
     spec: ClassVar[TaskSpec]
     answer: ClassVar[Answer[Any]] = TextAnswer()
-    default_of_files: ClassVar[bool] = False  # the task of files that hold its form of answers, where none is named
     weighed: ClassVar[tuple[str, ...]] = ()  # columns whose words relevance is told of, where it is not of all
     read_together: int = 1  # sentences of a text that an answer to one of them depends on
-    split: ClassVar[ScatteredSplit] = ScatteredSplit()
+    files: ClassVar[Files] = Files()
 
     def __init__(self, columns: Columns) -> None:
         self.learnt = columns  # with those that languages have of their own
@@ -190,49 +188,10 @@ class Task(ABC):
 
     # what is learnt from
 
-    def check_variation(self, transforms: Sequence[Choice]) -> None:
-        """Raise ConfigError where training would read an example anew in each epoch, and the model cannot have it so.
-
-        `transforms` are those of the run, beside whatever the columns draw.
-        """
-
-    @classmethod
-    def layout(cls, path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
-        """Return where the columns stand in a table of a `kind` of reader that tells what this task answers.
-
-        None: they stand in their order.
-
-        `like` is where they stand in the training part. Raises DataError for a table that does not tell.
-        """
-        return None
-
-    @classmethod
-    def data_of_text(cls, file: str) -> Mapping[str, Mapping[str, Any]] | None:
-        """Return the parts of `data` that read a plain text; None where examples are more than its lines."""
-        first, *others = cls.columns
-        return None if others else {"train": {first: file}}
-
-    def usable(self, texts: Mapping[str, str]) -> bool:
-        """Whether an example can be learnt from and validated with."""
-        return all(text.strip() for text in texts.values())
-
-    def check(self, texts: Mapping[str, str]) -> None:
-        """Raise DataError for an example that has no ids, as of a label that training has not seen."""
-        for name, column in self.vocabularies.items():
-            if name in texts:
-                column.check(texts[name])
-
-    def learnt_from(self, texts: Mapping[str, str]) -> Mapping[str, str] | None:
-        """Return a usable example as training has it, with one answer; None: training leaves it out, and counts it."""
-        return texts
-
-    def judged(self, texts: Mapping[str, str]) -> bool:
-        """Whether an example of a test part is judged."""
-        return True
-
-    def max_length(self, limit: int) -> int | None:
-        """Return the most ids of an example that is learnt from, given the setting; None: any number."""
-        return limit
+    @property
+    def filter(self) -> ExampleFilter:
+        """Return the rules of which examples are learnt from, validated with and judged."""
+        return ExampleFilter(self.vocabularies)
 
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int

@@ -25,6 +25,7 @@ from regard.pieces import SPECIALS, byte_of
 from regard.records import TEXT, Batch
 from regard.registry import Choice
 from regard.results import Explanation, Prediction, TextPrediction
+from regard.tasks.example_filter import ExampleFilter
 from regard.tasks.examples import Examples, count_of
 from regard.tasks.measures import LikelihoodMeasure, Measure
 from regard.tasks.spec import TaskSpec, Wording
@@ -117,8 +118,10 @@ class WordVectorsTask(Task):
         share = round(100 * len(unknown) / count)
         return f"{len(unknown):,} of {count:,} words ({share} %) are not known and left out: {shown}"
 
-    def max_length(self, limit: int) -> int | None:
-        return None
+    @property
+    def filter(self) -> ExampleFilter:
+        """Return a filter that takes lines of any length."""
+        return ExampleFilter(self.vocabularies, lambda limit: None)
 
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int

@@ -13,12 +13,12 @@ HOLDING = [name for name in READERS if reader_class(name).answers]
 @pytest.mark.parametrize("name", HOLDING)
 def test_a_reader_of_answers_has_one_default_task(name):
     """Whatever the order of the rows is."""
-    held = [task for task in TASKS if task_class(task).default_of_files and holds_answers(name, task_class(task))]
+    held = [task for task in TASKS if task_class(task).files.default and holds_answers(name, task_class(task))]
     assert held == [default_task_of(name)]
 
 
 def test_each_default_task_has_a_reader():
-    assert {default_task_of(name) for name in HOLDING} == {name for name in TASKS if task_class(name).default_of_files}
+    assert {default_task_of(name) for name in HOLDING} == {name for name in TASKS if task_class(name).files.default}
 
 
 @pytest.mark.parametrize("name", READERS)

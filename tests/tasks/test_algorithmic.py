@@ -116,7 +116,7 @@ def test_rows_of_an_answer_come_from_steps_that_wrote_where_they_are_read():
 
 def test_limits_count_rows():
     _, task = machine()
-    assert task.max_length(7) == 14  # numbers, two of which are a row
+    assert task.filter.most_ids(7) == 14  # numbers, two of which are a row
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,7 @@ def test_given_captions_are_scored(parts, rows):
 
 
 def test_limits_count_cells(parts):
-    assert parts[1].max_length(16) == 16 * 9
+    assert parts[1].filter.most_ids(16) == 16 * 9
 
 
 @pytest.mark.parametrize(("cells", "names"), [(1, ["1,1"]), (3, ["1", "2", "3"]), (4, ["1,1", "1,2", "2,1", "2,2"])])

@@ -119,9 +119,9 @@ def test_states_of_a_question_that_are_no_words_are_not_shown(parts):
 @pytest.mark.parametrize("answer", ["garden", "hal", "hall left", "Hall"])
 def test_an_answer_that_is_not_in_the_passage_is_refused(parts, answer):
     _, task = parts
-    task.check({"passage": "Mary left the hall.", "question": "?", "answer": "the hall"})
+    task.filter.check({"passage": "Mary left the hall.", "question": "?", "answer": "the hall"})
     with pytest.raises(DataError, match=f"'{answer}' does not stand in the passage"):
-        task.check({"passage": "Mary left the hall.", "question": "?", "answer": answer})
+        task.filter.check({"passage": "Mary left the hall.", "question": "?", "answer": answer})
 
 
 def test_an_explanation_shows_where_the_head_looked(parts):
@@ -190,8 +190,8 @@ def test_a_passage_without_the_answer_is_one_line_with_its_place(folder):
 def test_the_first_answer_that_stands_in_the_passage_is_learnt(parts):
     _, task = parts
     (first, *_) = examples()
-    assert task.learnt_from({**first, "answer": "the park\nhall\nthe hall"}) == {**first, "answer": "hall"}
-    assert task.learnt_from({**first, "answer": "park\nsofa"}) is None
+    assert task.filter.learnt_from({**first, "answer": "the park\nhall\nthe hall"}) == {**first, "answer": "hall"}
+    assert task.filter.learnt_from({**first, "answer": "park\nsofa"}) is None
 
 
 def test_the_nearest_of_several_answers_counts_and_one_not_there_is_wrong(parts):

@@ -106,7 +106,7 @@ def test_a_tagger_without_attention_shows_none(task):
 )
 def test_tags_that_do_not_fit_are_told(task, tags, problem):
     with pytest.raises(DataError, match=problem):
-        task.check({TEXT: "a dog", TAGS: tags})
+        task.filter.check({TEXT: "a dog", TAGS: tags})
 
 
 def test_losses_are_summed_over_words(task):

@@ -1,13 +1,34 @@
-"""Which examples of a training part are held out, for want of parts of their own."""
+"""Files of a task's examples: where their columns stand, and what is held out of a training part for want of others."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from regard.data import Fold, HoldOut, Reader, Stretch
+from regard.data.readers.tables import Fields, TableLayout
 from regard.errors import ConfigError
 
 Parts = tuple[Reader, Reader, Reader]  # what is learnt from, the dev part, the test part
 
 
-class ScatteredSplit:
-    """Examples that stand alone: they are held out from everywhere."""
+class Files:
+    """Files of examples that stand alone: they are held out from everywhere."""
+
+    def __init__(self, *, default: bool = False) -> None:
+        self.default = default  # where no task is named, files that hold this form of answers are of this one
+
+    def layout(self, columns: Sequence[str], path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
+        """Return where the columns stand in a table of a `kind` of reader that tells what this task answers.
+
+        None: they stand in their order. `like` is where they stand in the training part. Raises DataError for a table
+        that does not tell.
+        """
+        return None
+
+    def parts_of_text(self, columns: Sequence[str], file: str) -> Mapping[str, Mapping[str, Any]] | None:
+        """Return the parts of `data` that read a plain text; None where examples are more than its lines."""
+        first, *others = columns
+        return None if others else {"train": {first: file}}
 
     def apart(self, reader: Reader, dev: float, test: float) -> Parts:
         """Return what of a reader is learnt from, and dev and test parts of about these shares."""
@@ -20,7 +41,7 @@ class ScatteredSplit:
         return rest, held
 
 
-class LastLinesSplit(ScatteredSplit):
+class SuccessiveLines(Files):
     """Lines that follow on each other: the last ones are held out, those of the test part at the very end."""
 
     def apart(self, reader: Reader, dev: float, test: float) -> Parts:
@@ -28,17 +49,9 @@ class LastLinesSplit(ScatteredSplit):
         return Stretch(reader, 0.0, borders[0]), Stretch(reader, *borders), Stretch(reader, borders[1], 1.0)
 
 
-class TextSplit(LastLinesSplit):
+class WholeText(SuccessiveLines):
     """Lines of one text, which cannot be cut into folds."""
 
     def folded(self, reader: Reader, folds: int, fold: int, seed: int) -> tuple[Reader, Reader]:
         problem = "cuts examples that stand alone, and the lines of a text follow on each other"
         raise ConfigError("data.folds", problem, "data.test_share=0.1")
-
-
-class LearntSplit(ScatteredSplit):
-    """Examples that are all learnt from, so that each has a vector; shares of them are judged as well."""
-
-    def apart(self, reader: Reader, dev: float, test: float) -> Parts:
-        _, judged, tested = super().apart(reader, dev, test)
-        return reader, judged, tested
