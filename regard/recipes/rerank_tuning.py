@@ -9,23 +9,13 @@ import numpy as np
 
 from regard.arrays import Floats
 from regard.config import as_values
-from regard.predictor import load
+from regard.errors import ConfigError
+from regard.predictor import check_open, predictor_of
 from regard.predictor.reranking import NETWORK, WORDS, Reranker, candidates
-from regard.recipes.tuning import (
-    METHODS,
-    PIECE,
-    DevPart,
-    Say,
-    Tuning,
-    bleu_of,
-    check_method,
-    dev_part,
-    keep_choice,
-    tune,
-)
+from regard.recipes.tuning import METHODS, PIECE, DevPart, Tuning, bleu_of, dev_part, kept_tuning, tune
 from regard.results import TextPrediction
 from regard.runs import Run
-from regard.runs.folder import DECODING, TUNING
+from regard.runs.texts import Say
 from regard.statistical.mert import CandidateStatistics, bleu_values
 
 _SHARE = 0.5  # of the spread of a text's scores that the other run has at first
@@ -45,16 +35,19 @@ def tune_weights(
 ) -> Tuning:
     """Tune `decoding.rerank` where the changes name a run for it, else features; keep what is better than neither.
 
-    The n best stay the same, so each round searches around the weights of the last one. Raises as `tune` does.
+    The n best stay the same, so each round searches around the weights of the last one. Raises as `tune` does, and
+    ConfigError for an unknown method.
     """
-    check_method(method)
+    if method not in METHODS:
+        raise ConfigError("--method", f"there is no '{method}'", " or ".join(METHODS))
+    check_open(changes)
     opened = Run.open(run, [*changes, "decoding.tuned=false"])
     settings = opened.experiment.decoding.rerank
     if settings is None:
-        return tune(run, changes, method=method, rounds=rounds, n_best=n_best, lines=lines, minutes=minutes, say=say)
+        return tune(opened, method, rounds, n_best, lines, minutes, say)
     part = DevPart(dev_part(opened, lines))
     settings = replace(settings, run=settings.run.absolute(), n_best=n_best)
-    predictor = load(run, [*changes, "decoding.tuned=false", f"decoding.rerank.n_best={n_best}"])
+    predictor = predictor_of(opened.changed([*opened.changes, f"decoding.rerank.n_best={n_best}"]))
     reranker = predictor.reranker
     assert reranker is not None  # the settings name one
     predictor.reranker = None
@@ -73,14 +66,10 @@ def tune_weights(
     best = best_weights(pool, method, rounds, settings.weight, say)
     after = pool.chosen(best)
     weight, words = (best[1:] / best[0]).tolist()
+    rerank = replace(settings, weight=round(weight, 6), words=round(words, 6))
+    chosen = {"search": opened.experiment.decoding.search, "rerank": as_values(rerank)}
     better = bleu_of(after) > bleu_of(before) + GAIN
-    path = run / TUNING / DECODING if better else None
-    if path is not None:
-        path.parent.mkdir(exist_ok=True)
-        chosen = replace(settings, weight=round(weight, 6), words=round(words, 6))
-        keep_choice(path, {"search": opened.experiment.decoding.search, "rerank": as_values(chosen)})
-    lengths = float(before[0] / before[1]), float(after[0] / after[1])
-    return Tuning(bleu_of(before), bleu_of(after), lengths, {NETWORK: weight, WORDS: words}, path)
+    return kept_tuning(opened, before, after, chosen, {NETWORK: weight, WORDS: words}, better=better)
 
 
 def pooled(part: DevPart, rows: Sequence[Sequence[TextPrediction]], reranker: Reranker) -> CandidateStatistics:

@@ -16,33 +16,19 @@ import numpy as np
 
 from regard.arrays import Floats
 from regard.config import as_values, staged, write_yaml
-from regard.data.columns import Columns, TextColumn, check_one_vocabulary
-from regard.data.manifest import place_file, verify_file
+from regard.data.manifest import place_file
 from regard.decoding import SEARCHES, Feature
-from regard.decoding.features.ngram_model import NGRAM_FILE
-from regard.decoding.features.phrases import PHRASES_FILE
-from regard.decoding.features.tables import LEXICON, spelled_pieces
-from regard.errors import CheckpointError, ConfigError
+from regard.errors import ConfigError
 from regard.evaluation import METRICS
 from regard.evaluation.metric import corpus_of
-from regard.experiment import Experiment
-from regard.predictor import Predictor, load
+from regard.predictor import Predictor, predictor_of
 from regard.registry import Choice
 from regard.results import Prediction, TextPrediction
 from regard.runs import Run
 from regard.runs.folder import DECODING, TUNING
-from regard.runs.lexicons import training_pieces
-from regard.runs.texts import dev_examples
-from regard.statistical.aligner import fit_both
-from regard.statistical.arpa import write_arpa
-from regard.statistical.bitext import Bitext
-from regard.statistical.hmm import Hmm
-from regard.statistical.kneser_ney import kneser_ney
-from regard.statistical.lexical_table import Lexicon
+from regard.runs.lexicons import learn_tables
+from regard.runs.texts import Say, dev_examples
 from regard.statistical.mert import CandidateStatistics, Tuned, Values, bleu_values, minimise_errors, random_search
-from regard.statistical.phrase_scores import phrase_table
-from regard.statistical.phrase_table import PhraseEntry, PhraseTable
-from regard.statistical.symmetrisation import grow_diag_final_and
 from regard.tasks import Examples
 
 METHODS: Mapping[str, Callable[[CandidateStatistics, Floats, Values], Tuned]] = {
@@ -58,15 +44,10 @@ FIRST = (  # what is tuned where the settings name no features, and where that b
     Choice("repetition", {"weight": 0.02}),
     Choice("length", {"weight": 0.05}),
 )
-_MOST_PAIRS, ORDER = 500_000, 3
-_LONGEST, _LIMIT = 3, 5  # pieces of a phrase, and its translations
-RARE = 1e-3  # less likely translations of a piece are left out
 PIECE = 40  # sentences that are translated until the clock is read again
 TOLD_EVERY = 10.0  # seconds between lines of progress
 PERFECT = 100.0  # BLEU
 _LEAST = 1e-6  # smallest size of a weight: at 0 a share no longer tells the value of its feature
-
-Say = Callable[[str], None]
 
 
 class Tuning(NamedTuple):
@@ -79,31 +60,21 @@ class Tuning(NamedTuple):
     path: Path | None  # the file that keeps them; None: they were no better
 
 
-def tune(
-    run: Path,
-    changes: Sequence[str],
-    *,
-    method: str = "mert",
-    rounds: int = 4,
-    n_best: int = 30,
-    lines: int = 1000,
-    minutes: float = 10.0,
-    say: Say = lambda line: None,
-) -> Tuning:
+def tune(run: Run, method: str, rounds: int, n_best: int, lines: int, minutes: float, say: Say) -> Tuning:
     """Learn the tables, tune the weights of features on the dev part, and keep what is better than no features.
 
     After `minutes`, or Ctrl-C, the best round so far is kept; of the dev part no more is taken than all rounds have
-    time for. Raises ConfigError for an unknown method, a run that does not translate word by word, one without a dev
-    part, and for features without a weight alone; DataError where the training texts are gone; KeyboardInterrupt
-    where no round had ended.
+    time for. Raises ConfigError for a run that does not translate word by word, one without a dev part, and for
+    features without a weight alone; DataError where the training texts are gone; KeyboardInterrupt where no round had
+    ended.
     """
-    check_method(method)
-    clock, opened = _Clock(minutes * 60, say), Run.open(run, [*changes, "decoding.tuned=false"])
-    part = DevPart(dev_part(opened, lines))
-    load(run, [*changes, "decoding.tuned=false", "decoding.features=length"])  # refuses what takes no features, early
-    learn_tables(opened, say)
-    search, choices = opened.experiment.decoding.search, opened.experiment.decoding.features or FIRST
-    model, wide = _log_linear(run, changes, choices), _wide(search, n_best)
+    clock, part = _Clock(minutes * 60, say), DevPart(dev_part(run, lines))
+    read = run.changed([*run.changes, "decoding.features=length"])
+    predictor_of(read)  # refuses what takes no features, early
+    learn_tables(run, say)
+    search, choices = run.experiment.decoding.search, run.experiment.decoding.features or FIRST
+    named = f"decoding.features={json.dumps(as_values(choices))}"
+    model, wide = _LogLinear.of(predictor_of(read.changed([*run.changes, named]))), _wide(search, n_best)
     part = clock.affordable(model, part, wide, rounds)
     before = part.total(clock.translated(model.without(), part, search, "without features"))
     say(f"without features: BLEU {bleu_of(before):.2f} on {len(part.sources):,} dev sentences")
@@ -118,22 +89,21 @@ def tune(
         over = "time is over" if isinstance(end, _TimeOver) else "stopped"
         say(f"{over}: keeps the best of {best.rounds} rounds (--minutes N gives more time)")
     features = [_settings(choice, one) for choice, one in zip(choices, best.model.features, strict=True)]
-    path = run / TUNING / DECODING if bleu_of(best.sums) > bleu_of(before) else None
-    if path is not None:
-        keep_choice(path, {"search": search, "features": features})
-    lengths = float(before[0] / before[1]), float(best.sums[0] / best.sums[1])
+    chosen = {"search": search, "features": features}
     weights = {one.name: one.weight for one in best.model.features if one.weight is not None}
-    return Tuning(bleu_of(before), bleu_of(best.sums), lengths, weights, path)
+    return kept_tuning(run, before, best.sums, chosen, weights, better=bleu_of(best.sums) > bleu_of(before))
 
 
-def _log_linear(run: Path, changes: Sequence[str], choices: Sequence[Choice]) -> "_LogLinear":
-    """A run with features, none of weight 0. Raises ConfigError where none of them has a weight."""
-    named = f"decoding.features={json.dumps(as_values(choices))}"
-    model = _LogLinear(load(run, [*changes, "decoding.tuned=false", named]))
-    model = model.reweighted(model.weights)
-    if not model.weighted:
-        raise ConfigError("decoding.features", "has no weight that could be tuned", "name others: ngram_model")
-    return model
+def kept_tuning(
+    run: Run, before: Floats, after: Floats, chosen: Mapping[str, Any], weights: Mapping[str, float], *, better: bool
+) -> Tuning:
+    """Return what was found by BLEU's statistics of the dev part; keep the settings in the run if they are better."""
+    path = run.path / TUNING / DECODING if better else None
+    if path is not None:
+        path.parent.mkdir(exist_ok=True)
+        keep_choice(path, chosen)
+    lengths = float(before[0] / before[1]), float(after[0] / after[1])
+    return Tuning(bleu_of(before), bleu_of(after), lengths, weights, path)
 
 
 class _Best:
@@ -215,58 +185,11 @@ class _Clock:
         return found
 
 
-def check_method(method: str) -> None:
-    """Raise ConfigError for an unknown way to search weights."""
-    if method not in METHODS:
-        raise ConfigError("--method", f"there is no '{method}'", " or ".join(METHODS))
-
-
-def learn_tables(run: Run, say: Say = lambda line: None) -> None:
-    """Learn what features read from the training texts of a run, in the pieces that it reads and writes.
-
-    An n-gram model of the target, a lexicon by aligned words, and a phrase table; files that are there are kept.
-    """
-    place, names = run.path / TUNING, (NGRAM_FILE, LEXICON, PHRASES_FILE)
-    if all(_is_whole(place / name) for name in names):
-        return
-    place.mkdir(exist_ok=True)
-    check_one_vocabulary(run.vocabularies, "tuning")
-    pairs = _spelled_pairs(run.experiment, run.columns)
-    say(f"learning n-grams, a lexicon and phrases from {len(pairs):,} pairs; this happens once")
-    bitext = Bitext.of(pairs)
-    both = fit_both(bitext, Hmm())
-    likely = both.forward.lexicon
-    kept = likely.values >= RARE
-    lexicon = Lexicon(likely.source_words, likely.target_words, likely.keys[kept], likely.values[kept])
-    phrases = phrase_table(bitext, both.links(bitext, grow_diag_final_and), max_length=_LONGEST, limit=_LIMIT)
-    table = PhraseTable.of((source, entry) for source, entry in phrases if len(source) == 1 or not _single(entry))
-    language = kneser_ney((target for _, target in pairs), ORDER)
-    writers: tuple[Callable[[Path], None], ...] = (lambda path: write_arpa(language, path), lexicon.write, table.write)
-    for name, write in zip(names, writers, strict=True):
-        new = place / f".new.{name}"  # the end of a name decides whether a file is compressed
-        write(new)
-        place_file(new, place / name)
-
-
 def keep_choice(path: Path, settings: Mapping[str, Any]) -> None:
     """Write the settings of decoding, such as search and features, that `decoding.tuned` chooses."""
     new = staged(path)
     write_yaml(new, as_values(settings))
     place_file(new, path)
-
-
-def _is_whole(path: Path) -> bool:
-    """Whether a table is there, as it was written."""
-    try:
-        verify_file(path, "")
-    except CheckpointError:
-        return False
-    return path.is_file()
-
-
-def _single(entry: PhraseEntry) -> bool:
-    """Whether both phrases stand for each other alone, as those do that were seen once: a table is full of them."""
-    return entry.scores[0] == entry.scores[2] == 0.0
 
 
 class DevPart:
@@ -297,6 +220,14 @@ class _LogLinear:
         self.predictor, self.features = predictor, predictor.features
         self.weighted = {place: one.weight for place, one in enumerate(self.features) if one.weight is not None}
         self.weights = np.array([*self.weighted.values()])
+
+    @classmethod
+    def of(cls, predictor: Predictor) -> "_LogLinear":
+        """Return that of a predictor, none of whose weights is 0. Raises ConfigError where no feature has one."""
+        model = cls(predictor)
+        if not model.weighted:
+            raise ConfigError("decoding.features", "has no weight that could be tuned", "name others: ngram_model")
+        return model.reweighted(model.weights)
 
     def without(self) -> "_LogLinear":
         """Return the translator alone."""
@@ -363,14 +294,6 @@ def dev_part(run: Run, lines: int) -> Examples:
     if not found:
         raise ConfigError("data.dev", "the run has no dev part to tune on", "data.dev={source: FILE, target: FILE}")
     return {name: list(islice(texts, lines)) for name, texts in found.items()}
-
-
-def _spelled_pairs(experiment: Experiment, columns: Columns) -> list[tuple[list[str], list[str]]]:
-    """The pieces of the training pairs, as tables spell them."""
-    sides = [cast(TextColumn, columns[name]) for name in ("source", "target")]
-    shown = [spelled_pieces(side) for side in sides]
-    pairs = islice(training_pieces(experiment, columns), _MOST_PAIRS)
-    return [([shown[0][one] for one in source], [shown[1][one] for one in target]) for source, target in pairs]
 
 
 def _wide(search: Choice, n_best: int) -> Choice:

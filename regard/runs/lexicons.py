@@ -1,18 +1,21 @@
-"""Lexicons that a run's own training pairs teach, kept in its folder: its shortlist, and the translations of words."""
+"""Tables that a run's own training pairs teach, kept in its folder: shortlist, translations of words, features."""
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
 
 from regard.config import Choice, staged
-from regard.data.columns import Columns, check_one_vocabulary
-from regard.data.manifest import place_file
+from regard.data.columns import Columns, TextColumn, check_one_vocabulary
+from regard.data.manifest import place_file, verify_file
+from regard.decoding.features.ngram_model import NGRAM_FILE
+from regard.decoding.features.phrases import PHRASES_FILE
+from regard.decoding.features.tables import LEXICON, spelled_pieces
 from regard.decoding.shortlist import SHORTLIST_FILE, Shortlist
-from regard.errors import ConfigError
+from regard.errors import CheckpointError, ConfigError
 from regard.evaluation.alignments import Link
 from regard.experiment import Experiment
 from regard.explain.adequacy import ADEQUACIES
@@ -20,18 +23,28 @@ from regard.explain.adequacy.lexicon import TRANSLATIONS_FILE, LexiconAdequacy, 
 from regard.pieces import UNK
 from regard.results import Prediction, as_line
 from regard.runs.assembly import check_translates, vocabularies_key
+from regard.runs.folder import TUNING
 from regard.runs.run import Run, task_of
 from regard.runs.texts import Say, dev_examples, training_texts
 from regard.statistical import ALIGNERS
 from regard.statistical.aligner import fit, fit_both
+from regard.statistical.arpa import write_arpa
 from regard.statistical.bitext import Bitext
+from regard.statistical.hmm import Hmm
 from regard.statistical.ibm1 import Ibm1
-from regard.statistical.symmetrisation import SYMMETRISATIONS
+from regard.statistical.kneser_ney import kneser_ney
+from regard.statistical.lexical_table import Lexicon
+from regard.statistical.phrase_scores import phrase_table
+from regard.statistical.phrase_table import PhraseEntry, PhraseTable
+from regard.statistical.symmetrisation import SYMMETRISATIONS, grow_diag_final_and
 from regard.statistical.translations import Translations, pseudo_target
 from regard.text.words import cut_words
 
 BEST, COMMON = 50, 100  # target pieces of each source piece, and of every source
-SHORTLIST_PAIRS, TRANSLATION_PAIRS, ROUND, ITERATIONS = 500_000, 200_000, 4096, 5
+SHORTLIST_PAIRS, TRANSLATION_PAIRS, TABLE_PAIRS = 500_000, 200_000, 500_000
+ROUND, ITERATIONS = 4096, 5
+ORDER, _LONGEST, _LIMIT = 3, 3, 5  # words of an n-gram, pieces of a phrase, and its translations
+RARE = 1e-3  # less likely translations of a piece are left out
 AMBIGUOUS = 0.1  # of the frequent source words, those of the highest translation entropy
 ALIGNER, SYMMETRISATION = "hmm", "grow-diag-final-and"
 
@@ -150,3 +163,52 @@ def _write_pseudo(
 def _words(text: str) -> list[str]:
     """The words and signs of a text, in lower case."""
     return [word for word, _ in folded_words(text)]
+
+
+def learn_tables(run: Run, say: Say = lambda line: None) -> None:
+    """Learn what features read from the training texts of a run, in the pieces that it reads and writes.
+
+    An n-gram model of the target, a lexicon by aligned words, and a phrase table; files that are there are kept.
+    """
+    place, names = run.path / TUNING, (NGRAM_FILE, LEXICON, PHRASES_FILE)
+    if all(_is_whole(place / name) for name in names):
+        return
+    place.mkdir(exist_ok=True)
+    check_one_vocabulary(run.vocabularies, "tuning")
+    pairs = _spelled_pairs(run.experiment, run.columns)
+    say(f"learning n-grams, a lexicon and phrases from {len(pairs):,} pairs; this happens once")
+    bitext = Bitext.of(pairs)
+    both = fit_both(bitext, Hmm())
+    likely = both.forward.lexicon
+    kept = likely.values >= RARE
+    lexicon = Lexicon(likely.source_words, likely.target_words, likely.keys[kept], likely.values[kept])
+    phrases = phrase_table(bitext, both.links(bitext, grow_diag_final_and), max_length=_LONGEST, limit=_LIMIT)
+    table = PhraseTable.of((source, entry) for source, entry in phrases if len(source) == 1 or not _single(entry))
+    language = kneser_ney((target for _, target in pairs), ORDER)
+    writers: tuple[Callable[[Path], None], ...] = (lambda path: write_arpa(language, path), lexicon.write, table.write)
+    for name, write in zip(names, writers, strict=True):
+        new = place / f".new.{name}"  # the end of a name decides whether a file is compressed
+        write(new)
+        place_file(new, place / name)
+
+
+def _spelled_pairs(experiment: Experiment, columns: Columns) -> list[tuple[list[str], list[str]]]:
+    """The pieces of the training pairs, as tables spell them."""
+    sides = [cast(TextColumn, columns[name]) for name in ("source", "target")]
+    shown = [spelled_pieces(side) for side in sides]
+    pairs = islice(training_pieces(experiment, columns), TABLE_PAIRS)
+    return [([shown[0][one] for one in source], [shown[1][one] for one in target]) for source, target in pairs]
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a table is there, as it was written."""
+    try:
+        verify_file(path, "")
+    except CheckpointError:
+        return False
+    return path.is_file()
+
+
+def _single(entry: PhraseEntry) -> bool:
+    """Whether both phrases stand for each other alone, as those do that were seen once: a table is full of them."""
+    return entry.scores[0] == entry.scores[2] == 0.0

@@ -12,6 +12,8 @@ from regard.cli.app import app
 from regard.decoding.features.tables import LEXICON
 from regard.predictor import load
 from regard.recipes import tuning
+from regard.recipes.rerank_tuning import tune_weights
+from regard.runs import run as opening
 from regard.statistical.arpa import read_arpa
 from regard.statistical.lexical_table import Lexicon
 
@@ -180,6 +182,8 @@ def test_progress_is_told_and_an_end_comes_in_time(slow):
 def test_an_interruption_keeps_the_best_round_so_far(run, monkeypatch, rounds):
     """Calls: what time is measured by, without features, rounds."""
     calls, translated = [], tuning._LogLinear.translated
+    verified, verify = [], opening.verify
+    monkeypatch.setattr(opening, "verify", lambda path: verified.append(path) or verify(path))
 
     def interrupted(model, sources, search):
         calls.append(search)
@@ -190,8 +194,9 @@ def test_an_interruption_keeps_the_best_round_so_far(run, monkeypatch, rounds):
     monkeypatch.setattr(tuning._LogLinear, "translated", interrupted)
     said = []
     if rounds:
-        found = tuning.tune(run[0], [], n_best=4, lines=6, say=said.append)
+        found = tune_weights(run[0], [], n_best=4, lines=6, say=said.append)
         assert found.after >= found.before and "stopped: keeps the best of 1 rounds" in said[-1]
     else:
         with pytest.raises(KeyboardInterrupt):
-            tuning.tune(run[0], [], n_best=4, lines=6)
+            tune_weights(run[0], [], n_best=4, lines=6)
+    assert verified == [run[0]]

@@ -13,10 +13,10 @@ from small_runs import SMALL, regard, write_texts
 from regard import load
 from regard.data.manifest import MANIFEST
 from regard.errors import RegardError
-from regard.recipes.tuning import FIRST, keep_choice, learn_tables
+from regard.recipes.tuning import FIRST, keep_choice
 from regard.registry import Choice
 from regard.runs import Run, train_run
-from regard.runs.lexicons import learn_shortlist, learn_translations
+from regard.runs.lexicons import learn_shortlist, learn_tables, learn_translations
 from regard.runs.measurements import ALIGNMENT, CALIBRATION, GRADES
 from regard.serve.engine.model_card import card_of
 from regard.training.progress import Progress

@@ -8,9 +8,10 @@ import pytest
 from engines import tiny_run_in
 
 from regard import load
-from regard.config import SETTINGS_FILE
+from regard.config import SETTINGS_FILE, Choice
 from regard.errors import RegardError
 from regard.predictor import predictor_of
+from regard.recipes.tuning import keep_choice
 from regard.reports import evaluate
 from regard.reports.confidence import calibrate_run, uncalibrated
 from regard.reports.explanations import grade_run
@@ -25,6 +26,8 @@ def folder(tmp_path_factory):
     run = tiny_run_in(tmp_path_factory.mktemp("run"))
     for side, text in (("source", "two cats\na dog runs\n"), ("target", "zwei Katzen\nein Hund läuft\n")):
         (run / f"{side}.txt").write_text(text, encoding="utf-8")
+    (run / "tuning").mkdir()
+    keep_choice(run / "tuning" / "decoding.yaml", {"search": Choice("beam", {"size": 2})})
     return run
 
 
@@ -52,6 +55,7 @@ def silent(line: str) -> None:
 
 PROGRAMS = {
     "load": load,
+    "tuned": lambda run: load(run, ["decoding.tuned=true"]),
     "heads": lambda run: measured_heads(load(run), 1, False, silent),
     "grades": lambda run: grade_run(load(run), [], 1, silent),
     "calibration": lambda run: calibrate_run(uncalibrated(run, []), lines=4),

@@ -13,7 +13,6 @@ from regard.experiment import read_experiment
 from regard.models.phrase_based import CountedArrays
 from regard.predictor import load
 from regard.recipes.rerank_tuning import GAIN, tune_weights
-from regard.recipes.tuning import tune
 from regard.registry import Choice
 from regard.reports import evaluate
 from regard.runs import train_run
@@ -152,7 +151,7 @@ def test_features_of_other_searches_are_refused(predictor):
 
 def test_tuning_of_features_is_refused_before_tables_are_learnt(run):
     with pytest.raises(ConfigError, match="phrases have features of their own"):
-        tune(run, [])
+        tune_weights(run, [])
     assert not (run / "tuning").exists()
 
 
