@@ -36,7 +36,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project with the example in it."""
     copy = tmp_path_factory.mktemp("project")
     for name in COPIED:
-        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, copy / name)  # with its byte code, which is that of the same texts
     shutil.copy(ROOT / "pyproject.toml", copy)
     part, imported, row, test = blocks("python")
     (copy / "regard/attention/scores/manhattan.py").write_text(part, encoding="utf-8")

@@ -6,10 +6,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import pytest
 
@@ -50,8 +51,34 @@ def offenders(paths: list[Path], look: Callable[[str], object]) -> dict[str, obj
     return {name: what for name, what in found.items() if what}
 
 
-def nodes(text: str, *kinds: type[ast.AST]) -> list[Any]:
-    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
+class Facts(NamedTuple):
+    """What a file defines and uses."""
+
+    functions: list[tuple[str, int]]  # name and lines
+    names: set[str]  # of arguments, and of what is assigned
+    modules: set[str]  # imported
+    called: set[str]
+    docstring: str | None
+
+
+@cache
+def facts(text: str) -> Facts:
+    found = Facts([], set(), set(), set(), ast.get_docstring(tree := ast.parse(text)))
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                found.functions.append((node.name, node.end_lineno - node.lineno + 1))
+            case ast.arg(name) | ast.Name(name, ast.Store()):
+                found.names.add(name)
+            case ast.Import(names):
+                found.modules.update(alias.name for alias in names)
+            case ast.ImportFrom(module):
+                found.modules.add(module or "")
+            case ast.Call(ast.Name(name)):
+                found.called.add(name)
+            case ast.Call(ast.Attribute(ast.Name(owner), name)):
+                found.called.add(f"{owner}.{name}")
+    return found
 
 
 def test_files_are_small():
@@ -69,9 +96,7 @@ def test_nothing_of_the_package_is_hidden_from_a_clone():
 
 def test_functions_are_short():
     def long(text: str) -> list[tuple[str, int]]:
-        functions = nodes(text, ast.FunctionDef, ast.AsyncFunctionDef)
-        sizes = [(node.name, node.end_lineno - node.lineno + 1) for node in functions]  # names may stand twice
-        return [(name, size) for name, size in sizes if size > MAX_FUNCTION_LINES]
+        return [(name, size) for name, size in facts(text).functions if size > MAX_FUNCTION_LINES]
 
     assert offenders(CODE, long) == {}
 
@@ -89,26 +114,19 @@ def test_no_path_of_one_machine():
 
 
 def test_one_word_per_thing():
-    def others(text: str) -> set[str]:
-        names = {node.arg for node in nodes(text, ast.arg)}
-        names |= {node.id for node in nodes(text, ast.Name) if isinstance(node.ctx, ast.Store)}
-        return names & OTHER_WORDS
-
-    assert offenders(PACKAGE, others) == {}
+    assert offenders(PACKAGE, lambda text: facts(text).names & OTHER_WORDS) == {}
 
 
 def test_nothing_on_disk_is_run():
     def unsafe(text: str) -> set[str]:
-        modules = {alias.name for node in nodes(text, ast.Import) for alias in node.names}
-        modules |= {node.module or "" for node in nodes(text, ast.ImportFrom)}
-        called = {ast.unparse(node.func) for node in nodes(text, ast.Call)}
-        return {module.partition(".")[0] for module in modules} & UNSAFE_MODULES | called & UNSAFE_CALLS
+        modules = {module.partition(".")[0] for module in facts(text).modules}
+        return modules & UNSAFE_MODULES | facts(text).called & UNSAFE_CALLS
 
     assert offenders(PACKAGE, unsafe) == {}
 
 
 def test_every_module_says_what_it_is_for():
-    assert offenders(PACKAGE, lambda text: text.strip() and not ast.get_docstring(ast.parse(text))) == {}
+    assert offenders(PACKAGE, lambda text: text.strip() and not facts(text).docstring) == {}
 
 
 def test_public_names():

@@ -5,6 +5,7 @@ import math
 
 import pytest
 import torch
+from comparisons import Inside
 from small_runs import regard as command
 from torch.testing import assert_close
 
@@ -15,6 +16,7 @@ from regard.data.examples import Example
 from regard.models import MODELS
 from regard.registry import Choice
 from regard.reports import evaluate
+from regard.reports.compare import train
 from regard.tasks.classification import ClassificationTask
 
 TEXTS = ["a good film", "a bad film", "so good", "so bad", "good", "bad and long and bad"]
@@ -150,7 +152,8 @@ def test_predictions_are_json_with_probabilities(folder):
     assert len(found.explanation.weights[0]) == len(found.explanation.source_tokens)
 
 
-def test_two_classifiers_are_compared_with_p_values(folder):
+def test_two_classifiers_are_compared_with_p_values(folder, monkeypatch):
+    monkeypatch.setattr(train, "Child", Inside)
     words = [folder / "attention.yaml", folder / "mean.yaml", "--seeds", 1, "--updates", 4, "--quiet"]
     done = command("compare", *words, "--run", folder / "compared")
     assert done.code == 0, done.said

@@ -5,11 +5,13 @@ import unicodedata
 
 import numpy as np
 import pytest
+from comparisons import Inside
 from language import model_of, task_of
 from small_runs import regard, unsaid
 from tasks import engine_of
 
 from regard.reports import evaluate
+from regard.reports.compare import train
 from regard.reports.compare.statistics import figures
 from regard.runs.validation import Validation
 from regard.tasks import LanguageModelTask
@@ -100,7 +102,8 @@ def configs(tmp_path_factory):
     return folder
 
 
-def test_two_language_models_are_compared_line_by_line(configs):
+def test_two_language_models_are_compared_line_by_line(configs, monkeypatch):
+    monkeypatch.setattr(train, "Child", Inside)
     words = [configs / "short.yaml", configs / "long.yaml", "--seeds", 2, "--updates", 3, "--run", configs / "compare"]
     done = regard("compare", *words, "--quiet")
     assert done.code == 0, done.said
@@ -119,7 +122,8 @@ def test_two_language_models_are_compared_line_by_line(configs):
     assert [bucket["words"] for bucket in told["by_length"]] == ["0-5"]
 
 
-def test_a_report_of_language_models_speaks_of_lines_and_of_pieces(configs):
+def test_a_report_of_language_models_speaks_of_lines_and_of_pieces(configs, monkeypatch):
+    monkeypatch.setattr(train, "Child", Inside)
     lines = (configs / "short.yaml").read_text()
     (configs / "words.yaml").write_text(lines.replace("tokenizer: characters", "tokenizer: words"))
     folder = configs / "pieces"
