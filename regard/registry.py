@@ -42,6 +42,7 @@ class Registry(Generic[T]):
         self.place, self.inherits, self.within = place, inherits, within
         self.advice: Callable[[str], str] | None = None  # on names of other tables; set where all tables are known
         self._parts = dict(parts)
+        self._settings: dict[str, dict[str, Setting]] = {}
         self._models: dict[str, type[Settings]] = {}
         self._groups: dict[str, dict[str, tuple[type[SharedSettings], frozenset[str]]]] = {}  # of settings of a row
 
@@ -83,14 +84,16 @@ class Registry(Generic[T]):
 
         Of a parameter that is a `SharedSettings`: its fields.
         """
-        found = dict[str, Setting]()
-        for parameter, (annotation, default) in self._parameters(name).items():
-            if shared := _shared(annotation):
-                found |= declared(shared)
-            else:
-                about = described(annotation, parameter, self[name].__doc__)
-                found[parameter] = Setting(annotation, default, about)
-        return _ordered(found)
+        if name not in self._settings:
+            found = dict[str, Setting]()
+            for parameter, (annotation, default) in self._parameters(name).items():
+                if shared := _shared(annotation):
+                    found |= declared(shared)
+                else:
+                    about = described(annotation, parameter, self[name].__doc__)
+                    found[parameter] = Setting(annotation, default, about)
+            self._settings[name] = _ordered(found)
+        return dict(self._settings[name])
 
     def model(self, name: str) -> type[Settings]:
         """The strict pydantic model of a part's settings."""

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
+from functools import cache
 from inspect import Parameter, cleandoc
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, Self, Union, get_args, get_origin, get_type_hints
@@ -126,6 +127,7 @@ class Settings(BaseModel):
         return {key: value for key, value in schema.items() if key != "title"}
 
     @classmethod
+    @cache
     def _markers(cls) -> dict[str, Marker]:
         found: dict[str, Marker] = {}
         for name, field in cls.model_fields.items():

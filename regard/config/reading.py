@@ -1,7 +1,9 @@
 """YAML in, plain values out: bounded in size, never anything but data, and `no` is a language, not a truth value."""
 
 import re
+from copy import deepcopy
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +86,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 def parse(text: str, place: str) -> Any:
     """The value a YAML text stands for; `place` is named in faults."""
     try:
-        return yaml.load(text, Loader)
+        return deepcopy(_loaded(text))
     except ConfigError as error:
         raise ConfigError.of(fault._replace(place=place + fault.place) for fault in error.faults) from None
     except yaml.MarkedYAMLError as error:
@@ -95,6 +97,12 @@ def parse(text: str, place: str) -> Any:
         raise ConfigError(place, f"this is not YAML: {(str(error) or repr(error)).splitlines()[0]}") from error
     except RecursionError as error:
         raise ConfigError(place, "the settings are nested too deeply") from error
+
+
+@lru_cache(maxsize=64)
+def _loaded(text: str) -> Any:
+    """The value; settings of a run and changes of it are read several times."""
+    return yaml.load(text, Loader)
 
 
 def write_yaml(path: Path, settings: dict[str, Any]) -> None:
