@@ -51,8 +51,7 @@ def calibrate_command(
 
     regard calibrate runs/en-de --quality --passes 30
     """
-    from regard.reports.confidence import calibrate_run, uncalibrated
-    from regard.reports.confidence_view import confidence_report
+    from regard.reports import calibrate_run, confidence_report, uncalibrated
 
     check_plot_file(plot)
     found = calibrate_run(

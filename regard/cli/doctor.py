@@ -17,6 +17,6 @@ def doctor_command(as_json: JsonLines = False, measure: MeasureOption = False) -
     training.products and training.threads in a config, or REGARD_PRODUCTS (auto, torch or onednn) and OMP_NUM_THREADS
     in the environment.
     """
-    from regard.reports.doctor import doctor_report
+    from regard.reports import doctor_report
 
     emit(doctor_report(anew=measure), as_json=as_json, indent=2)

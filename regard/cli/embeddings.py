@@ -67,7 +67,7 @@ def nearest_command(
 ) -> None:
     """The nearest words, by the cosine."""
     check_plot_file(plot)
-    from regard.reports.neighbourhood import nearest_report
+    from regard.reports import nearest_report
 
     emit(nearest_report(_read(context).spelled(word), word, count), as_json=as_json, plot=plot)
 
@@ -83,7 +83,7 @@ def analogy_command(
     as_json: JsonLines = False,
 ) -> None:
     """A is to B as C is to what: the words nearest to B - A + C."""
-    from regard.reports.neighbourhood import neighbours_report
+    from regard.reports import neighbours_report
 
     emit(neighbours_report(_read(context).table.analogy(a, b, c, count)), as_json=as_json)
 

@@ -69,8 +69,7 @@ def evaluate_command(
 
     regard evaluate runs/en-de --diagnose
     """
-    from regard.reports import evaluate
-    from regard.reports.diagnosis import diagnosis_report
+    from regard.reports import diagnosis_report, evaluate
     from regard.text.perturbations import perturbation_of
 
     systems, changes = paths_and_changes(words)

@@ -1,4 +1,4 @@
-"""A table as Markdown, and as text for a terminal."""
+"""Tables and texts as Markdown, and as text for a terminal."""
 
 import html
 from collections.abc import Sequence
@@ -66,3 +66,21 @@ def escaped(text: str) -> str:
     """A text as Markdown that reads nothing in it as markup."""
     quoted = html.escape(visible_line(text), quote=False)
     return "".join(f"\\{sign}" if sign in _MARKS else sign for sign in quoted)
+
+
+def cells(*texts: str) -> str:
+    """A row of a table in Markdown."""
+    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
+
+
+def code(text: str) -> str:
+    """As code, whatever signs it holds."""
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
+
+
+def prose(text: str) -> str:
+    """A docstring as Markdown: what stands in `these` is left alone, other signs are no markup."""
+    pieces = text.split("`")
+    signs = str.maketrans({"\\": r"\\", "*": r"\*", "_": r"\_", "<": "&lt;"})
+    pieces[::2] = [piece.translate(signs) for piece in pieces[::2]]
+    return "`".join(pieces)

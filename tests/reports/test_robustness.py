@@ -10,8 +10,8 @@ from regard.cli.app import app
 from regard.errors import ConfigError
 from regard.evaluation import METRICS, Interval, Score, compare
 from regard.registry import Choice
+from regard.reports.evaluation import Perturbed, perturbed, robustness
 from regard.reports.evaluation_report import System
-from regard.reports.robustness import Perturbed, perturbed, robustness
 from regard.results import Prediction
 from regard.tasks import TASKS, Outcome, TranslationTask
 

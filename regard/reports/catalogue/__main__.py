@@ -3,9 +3,9 @@
 import sys
 from pathlib import Path
 
-from regard.reports.catalogue import page, settings
+from regard.reports.catalogue import write_catalogue, write_settings_page
 
 if len(sys.argv) != 2:
     sys.exit("python -m regard.reports.catalogue ROOT")
-page.write_catalogue(Path(sys.argv[1]))
-settings.write_settings_page(Path(sys.argv[1]))
+write_catalogue(Path(sys.argv[1]))
+write_settings_page(Path(sys.argv[1]))

@@ -1,26 +1,29 @@
 """docs/catalogue.md and its pictures, made of the tables and docstrings alone: `make docs`."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
 from regard.aliases import aliases_of
 from regard.attention.recipes import RECIPES, as_yaml
-from regard.experiment import MECHANISMS, NETWORKS, PARTS, TABLES, catalogue
+from regard.experiment import MECHANISMS, NETWORKS, PARTS, TABLES, Experiment, catalogue, load_experiment
 from regard.experiment.catalogue import USES
 from regard.experiment.docstrings import COST_LETTERS, body, formula
 from regard.experiment.names import AMBIGUOUS, others
 from regard.experiment.tables import SOCKET
 from regard.layers.positions import Position
+from regard.registry import Choice
 from regard.reports.catalogue.drawings import draw, effects
-from regard.reports.catalogue.marks import cells, code, escape, setting
-from regard.reports.catalogue.trained import trained
+from regard.reports.table import cells, code, prose
 
-Trained = Mapping[tuple[str, str], str]  # by kind and name the line that names its configs
+_Row = tuple[str, str]  # kind and name
 
 PAGE, PICTURES = "docs/catalogue.md", "docs/catalogue"  # from the root of the project
 _SHOWN = {"position": "the features of {}", "penalty": "where {} pulls"}  # by a picture; else what is looked at
 _CONFIGS, _FEW = "configs", 4  # a part that more configs have than a few is a default
+_OTHERWISE = {("tagger", "head"): "tag_head"}  # kinds that a model has under the name of another one
 
 KINDS = {
     "score": "Scores: how well a query and a key match",
@@ -105,14 +108,15 @@ weights of an example: what is below zero is made smaller.
 def pages(root: Path) -> dict[str, str]:
     """Every file by its path from the root of the project, where configs are looked for."""
     kinds = catalogue(MECHANISMS)
-    configs = trained(root / _CONFIGS)
     pictures = {
         _picture(kind, name): drawn for kind in kinds for name in kinds[kind] if (drawn := draw(kind, name)) is not None
     }
-    around, told = (
-        catalogue(NETWORKS),
-        {row: _trained_by(files) for row, files in configs.items() if len(files) <= _FEW},
-    )
+    around, configs = catalogue(NETWORKS), _configs_by_part(root / _CONFIGS)
+    told = {
+        row: "- **trained by**: " + ", ".join(f"[{file}](../{_CONFIGS}/{file})" for file in files)
+        for row, files in configs.items()
+        if len(files) <= _FEW
+    }
     text = [_INTRO, *(_overview(kind, rows) for kind, rows in kinds.items()), _networks(around), _layers()]
     text += ["\n".join(_kind(kind, rows, pictures, told)) for kind, rows in {**kinds, **around}.items()]
     return {PAGE: "\n".join([*text, _names()]).rstrip() + "\n", **pictures}
@@ -172,7 +176,7 @@ def _layers() -> str:
     return "\n".join([*lines, ""])
 
 
-def _kind(kind: str, rows: Mapping[str, Any], pictures: Container[str], told: Trained) -> Iterator[str]:
+def _kind(kind: str, rows: Mapping[str, Any], pictures: Container[str], told: Mapping[_Row, str]) -> Iterator[str]:
     """All parts of one kind, as lines."""
     yield f"## {KINDS[kind]}\n"
     for name, row in rows.items():
@@ -188,18 +192,14 @@ def _about(kind: str, name: str, row: Mapping[str, Any], pictures: Container[str
     """Yield lines on what a part computes, with its picture."""
     more = body(PARTS[kind][name])
     if kind in NETWORKS:
-        yield escape(f"{row['formula']}\n{more}".strip()) + "\n"
+        yield prose(f"{row['formula']}\n{more}".strip()) + "\n"
         return
     yield f"{code(row['formula'])}\n"
     if _picture(kind, name) in pictures:
         shown = _SHOWN.get(kind, "what {} looks at").format(name)
         yield f"![{shown}]({PurePath(_picture(kind, name)).relative_to('docs')})\n"
     if more:
-        yield escape(more) + "\n"
-
-
-def _trained_by(files: Sequence[str]) -> str:
-    return "- **trained by**: " + ", ".join(f"[{file}](../{_CONFIGS}/{file})" for file in files)
+        yield prose(more) + "\n"
 
 
 def _facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -213,7 +213,7 @@ def _facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, 
     if row["aliases"]:
         yield "other names", ", ".join(row["aliases"])
     if row["settings"]:
-        yield "settings", ", ".join(code(setting(*one)) for one in row["settings"].items())
+        yield "settings", ", ".join(code(_setting(*one)) for one in row["settings"].items())
     for method in SHAPED.get(kind, ()):
         if method in vars(part):
             yield "shapes", code(_shapes(part, method))
@@ -221,6 +221,11 @@ def _facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, 
         yield from _attention_facts(kind, name, row)
     if row["paper"]:
         yield "paper", f"<{row['paper']}>"
+
+
+def _setting(name: str, about: Mapping[str, Any]) -> str:
+    """hidden_dim: int = 256"""
+    return f"{name}: {about['type']}" + (f" = {as_yaml(about['default'])}" if "default" in about else ", must be given")
 
 
 def _shapes(part: Any, method: str) -> str:
@@ -259,5 +264,41 @@ def _names() -> str:
         "| names | is | use |",
         "|---|---|---|",
     ]
-    lines += [cells(", ".join(one.names), escape(one.about), escape(one.use)) for one in others(SOCKET)]
+    lines += [cells(", ".join(one.names), prose(one.about), prose(one.use)) for one in others(SOCKET)]
     return "\n".join([*lines, ""])
+
+
+# Configs that train a part
+
+
+def _configs_by_part(configs: Path) -> dict[_Row, list[str]]:
+    """Return the files in a folder of configs that use each part, by their paths from there."""
+    found: dict[_Row, list[str]] = {}
+    for path in sorted(configs.rglob("*.yaml")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of names with two meanings
+            experiment = load_experiment(path)
+        for row in dict.fromkeys(_parts_of(experiment)):
+            found.setdefault(row, []).append(path.relative_to(configs).as_posix())
+    return found
+
+
+def _parts_of(experiment: Experiment) -> Iterator[_Row]:
+    for place, name in _choices_in("model", experiment.model):
+        kind = [word for word in place.split(".") if not word.isdecimal()][-1].removesuffix("s")
+        yield _OTHERWISE.get((experiment.model.name, kind), kind), name
+    yield from (("penalty", penalty.name) for penalty in experiment.penalties)
+
+
+def _choices_in(place: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the place and the name of every part that settings name, also inside of others."""
+    inner: Mapping[Any, Any] = {}
+    if isinstance(value, Choice):
+        yield place, value.name
+        inner = value.settings
+    elif isinstance(value, tuple):
+        inner = dict(enumerate(value))
+    elif is_dataclass(value):
+        inner = {field.name: getattr(value, field.name) for field in fields(value)}
+    for name, one in inner.items():
+        yield from _choices_in(f"{place}.{name}", one)

@@ -7,7 +7,7 @@ from pathlib import Path
 from regard.experiment import PARTS
 from regard.experiment.settings_help import Described, describe, settings_of
 from regard.registry import Registry
-from regard.reports.catalogue.marks import cells, code, escape
+from regard.reports.table import cells, code, prose
 
 PAGE = "docs/settings.md"  # from the root of the project
 GROUPS = ("data", "text", "training", "training.turns", "decoding", "evaluation", "init")
@@ -30,7 +30,7 @@ def settings_page() -> str:
     for place in GROUPS:
         heading, _ = describe(place)
         name = f"{place}.NAME" if place == "training.turns" else place
-        lines += [f"## {name}\n", f"{escape(heading)}\n", *_table(place)]
+        lines += [f"## {name}\n", f"{prose(heading)}\n", *_table(place)]
     lines += [f"## {_SOCKET} and model.self_attention\n", *_table(_SOCKET)]
     for kind, table in PARTS.items():
         if kind != "layer":
@@ -48,7 +48,7 @@ def _table(place: str) -> Iterator[str]:
     yield from (cells("setting", "meaning", "type", "default"), "|---|---|---|---|")
     for one in describe(place)[1]:
         name = one.place.removeprefix(place).removeprefix(".")
-        yield cells(code(name), escape(one.about), one.type, _default(one))
+        yield cells(code(name), prose(one.about), one.type, _default(one))
     yield ""
 
 
@@ -61,7 +61,7 @@ def _parts(kind: str, table: Registry[object]) -> Iterator[str]:
         yield from (cells("part", "setting", "meaning", "type", "default"), "|---|---|---|---|---|")
     for name, found in rows.items():
         for one in found:
-            yield cells(code(name), code(one.place), escape(one.about), one.type, _default(one))
+            yield cells(code(name), code(one.place), prose(one.about), one.type, _default(one))
     yield ""
     if bare:
         yield f"Without settings: {', '.join(bare)}.\n"

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from regard.evaluation.abstention import abstention_curve, area_under_risk
+from regard.reports.confidence import abstention_curve, area_under_risk
 
 
 class Accuracy:
