@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.cli.emit import print_json, resumable, say
+from regard.cli.emit import emit, resumable, say
 from regard.cli.files import check_writable, paths_and_changes
 from regard.cli.options import Quiet
-from regard.errors import ConfigError, RegardError
+from regard.errors import ConfigError
 
 if TYPE_CHECKING:
-    from regard.reports.compare.compare import Request
+    from regard.reports import Compared
 
 ConfigsAndChanges = Annotated[
     list[str], typer.Argument(metavar="CONFIG... [KEY=VALUE]", help="Config files, and changes to all of them.")
@@ -81,9 +81,7 @@ def compare_command(  # noqa: PLR0913  an option each
 
     regard compare a.yaml --grid model.attention.score=dot,bilinear --grid model.dim=128,256 data.folds=10
     """
-    from regard.reports.compare.compare import Request
-    from regard.reports.compare.measure import gold_links
-    from regard.reports.compare.plan import Budget
+    from regard.reports import REPORT, Budget, Request, compare_configs, comparison_markdown, failed_runs, gold_links
 
     check_writable(markdown, "--markdown")
     configs, changes = paths_and_changes(words)
@@ -102,26 +100,18 @@ def compare_command(  # noqa: PLR0913  an option each
         any_data=any_data,
         command=shlex.join(["regard", *sys.argv[1:]]),
     )
-    _compare(request, markdown, as_json=as_json, quiet=quiet)
-
-
-def _compare(request: "Request", file: Path | None, *, as_json: bool, quiet: bool) -> None:
-    from regard.reports.compare.compare import REPORT, compare_configs
-    from regard.reports.compare.summary import finite
-    from regard.reports.compare.tables import markdown, terminal
-
     with resumable():
         compared = compare_configs(request, quiet=quiet)
-    if file is not None:
-        file.write_text(markdown(compared), encoding="utf-8")
-    if as_json:
-        print_json(finite(compared.values()))
-    elif sys.stdout.isatty():
-        print(terminal(compared, get_terminal_size().columns), end="")
-    else:
-        print(markdown(compared), end="")
+    if markdown is not None:
+        markdown.write_text(comparison_markdown(compared), encoding="utf-8")
+    _emit(compared, as_json=as_json)
     if not quiet:
         say(f"report: {request.folder / REPORT}")
     if compared.failed:
-        lines = [f"{name}: {line}" for name, why in compared.failed.items() for line in why.splitlines()]
-        raise RegardError("\n".join(lines))
+        raise failed_runs(compared.failed)
+
+
+def _emit(compared: "Compared", *, as_json: bool) -> None:
+    from regard.reports import comparison_report
+
+    emit(comparison_report(compared, get_terminal_size().columns if sys.stdout.isatty() else None), as_json=as_json)

@@ -2,9 +2,10 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -47,14 +48,22 @@ def check_plot_file(plot: Path | None) -> None:
         check_writable(plot, "--plot")
 
 
-def emit(report: "Report", *, as_json: bool, plot: Path | None = None, indent: int | None = None) -> None:
-    """Print a report, as one JSON object or as text, and write its picture."""
+def emit(
+    report: "Report",
+    *,
+    as_json: bool,
+    plot: Path | None = None,
+    files: Mapping[str, Path | None] = MappingProxyType({}),
+    indent: int | None = None,
+) -> None:
+    """Print a report, as one JSON object or as text, and write its figures: of a plot, and of files by their kind."""
     if as_json:
         print_json(report.values, indent=indent)
     else:
         print(report.text(terminal=sys.stdout.isatty()), end="")
-    if plot is not None and report.figure is not None:
-        write_file(plot, report.figure(plot.suffix))
+    for ending, path in {"" if plot is None else plot.suffix: plot, **files}.items():
+        if path is not None and report.figure is not None and (content := report.figure(ending)):
+            write_file(path, content)
 
 
 def print_json(values: Any, *, indent: int | None = None) -> None:

@@ -5,16 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.cli.emit import emit, print_json, say, write_file
+from regard.cli.emit import emit, say
 from regard.cli.files import check_all_writable
 from regard.cli.options import Run
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from regard.registry import Choice
-    from regard.reports.explained import Explained
 
 TextsAndChanges = Annotated[
     list[str] | None,
@@ -90,7 +87,7 @@ def explain_command(
     regard explain runs/en-de --grade covers the words of dev examples in the order of their relevance: what tells best?
     """
     from regard.predictor import load
-    from regard.reports.explained import check_layer, explained, methods_of, sorted_words
+    from regard.reports import check_layer, explained_report, methods_of, sorted_words
 
     texts, changes, settings = sorted_words(words or [])
     methods = methods_of(by or [], settings)
@@ -102,22 +99,9 @@ def explain_command(
         raise ConfigError("TEXT", "there is nothing to explain", again)
     check_layer(layer, methods, steps=steps)
     check_all_writable({"--html": html_file, "--svg": svg_file, "--png": png_file})
-    other = None if beside is None else (beside, load(beside, []))
-    found = explained(run, load(run, changes), texts, methods, layer=layer, steps=steps, beside=other)
-    _emit(found, html_file, {".svg": svg_file, ".png": png_file}, as_json=as_json)
-
-
-def _emit(found: "Explained", html_file: Path | None, pictures: "Mapping[str, Path | None]", *, as_json: bool) -> None:
-    """Print answers, and write the page and the pictures that are wanted."""
-    if as_json:
-        print_json(found.values())
-    else:
-        found.show()
-    if html_file is not None:
-        write_file(html_file, found.page())
-    for ending, path in pictures.items():
-        if path is not None and (picture := found.figure(ending)) is not None:
-            write_file(path, picture)
+    other = None if beside is None else load(beside, [])
+    report = explained_report(load(run, changes), texts, methods, layer=layer, steps=steps, beside=other)
+    emit(report, as_json=as_json, files={".html": html_file, ".svg": svg_file, ".png": png_file})
 
 
 def _grade(
@@ -125,7 +109,7 @@ def _grade(
 ) -> None:
     """A table of methods, and what it says in one line."""
     from regard.predictor import load
-    from regard.reports.explanations import grades_report
+    from regard.reports import grades_report
 
     if texts:
         raise ConfigError(

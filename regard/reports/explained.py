@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+
+from rich.console import Console
 
 from regard.answers import show
 from regard.answers.terminal import beside_lines
@@ -14,59 +14,24 @@ from regard.explain import page, png_of, svg_of, to_json
 from regard.explain.relevance import method_of
 from regard.predictor import Predictor
 from regard.registry import Choice
+from regard.reports.report import Report
 from regard.results import Prediction
 
 
-class Explained(NamedTuple):
-    """Answers of a run with what they rest on."""
-
-    run: Path
-    predictor: Predictor
-    predictions: Sequence[Prediction]
-    beside: Mapping[str, Sequence[Prediction]]  # the same answers as another run explains them, by its name
-
-    def values(self) -> dict[str, Any]:
-        """Return everything as JSON values."""
-        return to_json(self.predictions, model=self.run.name if self.beside else "", beside=self.beside)
-
-    def show(self) -> None:
-        """Print the answers, each with those beside it."""
-        for place, one in enumerate(self.predictions):
-            show([one])
-            if self.beside:
-                others = {other: several[place] for other, several in self.beside.items()}
-                print(*beside_lines({self.run.name: one, **others}), sep="\n")
-
-    def page(self) -> bytes:
-        """Return a page that works from disk."""
-        graded = {**self.values(), "grades": self.predictor.run.measurements.grades()}
-        return page(graded, title=f"Regard: {self.run.name}").encode()
-
-    def figure(self, ending: str) -> bytes | None:
-        """Return the picture of the first answer, .svg or .png; None where nothing is to be seen."""
-        first = self.predictions[0]
-        if (found := first.explanation) is None:
-            return None
-        title = "Attention" if found.link.weights else "Attention to the words before"
-        if ending == ".svg":
-            return svg_of(found, title=title, source=first.source).encode()
-        return png_of(found, title=title, source=first.source)
-
-
-def explained(
-    run: Path,
+def explained_report(
     predictor: Predictor,
     texts: Sequence[str],
     methods: Sequence[Choice],
     *,
     layer: str | None = None,
     steps: bool = False,
-    beside: tuple[Path, Predictor] | None = None,
-) -> Explained:
-    """Answer texts, and tell what answers looked at, or by methods: the first draws the picture, others stand beside.
+    beside: Predictor | None = None,
+) -> Report:
+    """Report answers and what they looked at, or rest on by methods: the first draws the picture, others stand beside.
 
     With `layer` its states are explained in place of answers, with `steps` what a search held and dropped is told, too.
-    Raises ConfigError where there was no search, and for a run `beside` of another task.
+    Its figures are the page (.html) and the picture of the first answer (.svg, .png). Raises ConfigError where there
+    was no search, and for a run `beside` of another task.
     """
     predictions: Sequence[Prediction] = predictor.predict(texts, explain=not methods)
     if layer is not None:
@@ -77,8 +42,39 @@ def explained(
         predictions = predictor.with_search(predictions)
         if not any(one.search_tree() for one in predictions):
             raise ConfigError("--steps", "there is no search: nothing was written, or only copied", "leave it out")
-    others = {} if beside is None else _beside(run, predictor, *beside, predictions, methods)
-    return Explained(run, predictor, predictions, others)
+    others = {} if beside is None else _beside(predictor, beside, predictions, methods)
+    name = predictor.run.path.name
+    values = to_json(predictions, model=name if others else "", beside=others)
+
+    def figure(ending: str) -> bytes:
+        if ending == ".html":
+            graded = {**values, "grades": predictor.run.measurements.grades()}
+            return page(graded, title=f"Regard: {name}").encode()
+        return _picture(predictions[0], ending)
+
+    return Report([], values, _shown(predictions, name, others), figure)
+
+
+def _shown(predictions: Sequence[Prediction], name: str, others: Mapping[str, Sequence[Prediction]]) -> str:
+    """The answers, each with those beside it, in the colours that the terminal has."""
+    console = Console()
+    with console.capture() as capture:
+        for place, one in enumerate(predictions):
+            show([one], console)
+            if others:
+                beside = {other: several[place] for other, several in others.items()}
+                console.out(*beside_lines({name: one, **beside}), sep="\n", highlight=False)
+    return capture.get().removesuffix("\n")
+
+
+def _picture(first: Prediction, ending: str) -> bytes:
+    """The picture of an answer; empty where nothing is to be seen."""
+    if (found := first.explanation) is None:
+        return b""
+    title = "Attention" if found.link.weights else "Attention to the words before"
+    if ending == ".svg":
+        return svg_of(found, title=title, source=first.source).encode()
+    return png_of(found, title=title, source=first.source)
 
 
 def check_layer(layer: str | None, methods: Sequence[Choice], *, steps: bool) -> None:
@@ -90,19 +86,14 @@ def check_layer(layer: str | None, methods: Sequence[Choice], *, steps: bool) ->
 
 
 def _beside(
-    run: Path,
-    predictor: Predictor,
-    other: Path,
-    second: Predictor,
-    predictions: Sequence[Prediction],
-    methods: Sequence[Choice],
+    first: Predictor, second: Predictor, predictions: Sequence[Prediction], methods: Sequence[Choice]
 ) -> dict[str, Sequence[Prediction]]:
     """The same answers as another run explains them, by its name. Raises ConfigError for one of another task."""
-    kinds = [(one.task.spec.translated, *one.task.columns, one.languages) for one in (predictor, second)]
+    run, other = first.run.path, second.run.path
+    kinds = [(one.task.spec.translated, *one.task.columns, one.languages) for one in (first, second)]
     if kinds[0] != kinds[1] or second.task.spec.translated is None:
         raise ConfigError("--beside", f"{other} does not translate as {run} does", "a translator of the same languages")
-    name = other.name if other.name != run.name else str(other)
-    return {name: second.explained_beside(predictions, methods)}
+    return {other.name if other.name != run.name else str(other): second.explained_beside(predictions, methods)}
 
 
 def sorted_words(words: Sequence[str]) -> tuple[list[str], list[str], list[str]]:

@@ -18,7 +18,7 @@ class Report(NamedTuple):
     rows: Sequence[Table]
     values: Any  # the same as JSON values
     summary: str = ""  # lines under the tables
-    figure: Callable[[str], bytes] | None = None  # ending of a file, one of PICTURES → a picture of that kind
+    figure: Callable[[str], bytes] | None = None  # ending of a file, such as .svg → its content; empty: there is none
     heading: str = ""  # a line above the tables
 
     def text(self, *, terminal: bool) -> str:

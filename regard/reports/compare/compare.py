@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.config import write_atomically
-from regard.errors import ConfigError, RegardError, nearest
+from regard.errors import ConfigError, nearest
 from regard.reports.compare.measure import Gold, Judge, Result, check_judged_alike, measure_run
 from regard.reports.compare.page import page
 from regard.reports.compare.plan import Budget, Contender, PlannedRun, contenders_of, runs_of, seeds_of
@@ -25,7 +25,7 @@ from regard.reports.compare.stages import (
     stages_of,
 )
 from regard.reports.compare.summary import Compared, finite, summarise
-from regard.reports.compare.train import Failed, condition_notes, environment_of, failure, train_all
+from regard.reports.compare.train import Failed, condition_notes, environment_of, failed_runs, failure, train_all
 from regard.runs import RunFolder
 from regard.training.interrupt import Interrupted
 
@@ -197,5 +197,5 @@ def _baseline(plan: Plan, results: Results, failed: Mapping[str, str]) -> tuple[
         return plan.baseline, []
     others = [one.name for one in plan.contenders if one.name in results]
     if not others:
-        raise RegardError("\n".join(f"{name}: {line}" for name, why in failed.items() for line in why.splitlines()))
+        raise failed_runs(failed)
     return others[0], [f"No run of {plan.baseline} has a result: the others are compared with {others[0]} instead."]

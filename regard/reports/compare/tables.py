@@ -7,7 +7,8 @@ from regard.evaluation import Interval
 from regard.explain.tokens import visible_line
 from regard.reports.compare.measure import Result
 from regard.reports.compare.statistics import Difference, Figure, mean_and_spread
-from regard.reports.compare.summary import Compared, Row
+from regard.reports.compare.summary import Compared, Row, finite
+from regard.reports.report import Report
 from regard.reports.table import NONE, Cell, Table, escaped, number_cell
 from regard.reports.timing import Rate
 
@@ -37,7 +38,13 @@ def sections(compared: Compared) -> Iterator[Section]:
         yield Section("What was published", published)
 
 
-def markdown(compared: Compared) -> str:
+def comparison_report(compared: Compared, width: int | None) -> Report:
+    """Report a comparison: as Markdown, or its first tables for a terminal of this width."""
+    text = comparison_markdown(compared) if width is None else terminal(compared, width)
+    return Report([], finite(compared.values()), text.removesuffix("\n"))
+
+
+def comparison_markdown(compared: Compared) -> str:
     """The report as Markdown. Nothing in it is read as markup that was not meant so."""
     blocks = [f"# {escaped(compared.title)}\n"]
     for place, one in enumerate(sections(compared)):

@@ -174,6 +174,11 @@ def failure(run: PlannedRun, error: Exception) -> str:
     return reason(error) + _logged(run, traceback.format_exception(error))
 
 
+def failed_runs(failed: Mapping[str, str]) -> RegardError:
+    """Return the error of runs without a result: a line for each line of its reason."""
+    return RegardError("\n".join(f"{name}: {line}" for name, why in failed.items() for line in why.splitlines()))
+
+
 def reason(error: Exception) -> str:
     """The text of an error that a user can mend; of any other its kind, too."""
     if isinstance(error, RegardError):

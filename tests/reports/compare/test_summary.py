@@ -12,7 +12,7 @@ from regard.registry import Choice
 from regard.reports.compare.measure import Judge
 from regard.reports.compare.statistics import gains
 from regard.reports.compare.summary import LEAST, buckets_of, finite, halves_of
-from regard.reports.compare.tables import gain_table, length_table, markdown
+from regard.reports.compare.tables import comparison_markdown, gain_table, length_table
 from regard.tasks import TranslationTask
 
 METRIC = METRICS.build(Choice("exact_match"))
@@ -102,7 +102,9 @@ def test_tables_and_json_tell_the_same(compared):
     longer = f"over {halves['more_words_than']} ({halves['longer']})"
     assert gains_of.columns[-1] == f"{longer} less the rest ({halves['shorter']})"
     assert set(halves["gains"]) == {"good", "odd"}
-    assert f"\n\n## BLEU: difference to poor by words of the source\n\n{gains_of.markdown()}\n" in markdown(found)
+    assert f"\n\n## BLEU: difference to poor by words of the source\n\n{gains_of.markdown()}\n" in comparison_markdown(
+        found
+    )
 
 
 def test_the_values_are_json_and_tell_every_run(compared):

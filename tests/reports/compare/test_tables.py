@@ -8,10 +8,10 @@ from regard.reports.compare.page import page
 from regard.reports.compare.plan import Publication
 from regard.reports.compare.tables import (
     colour_note,
+    comparison_markdown,
     gain_table,
     length_table,
     main_table,
-    markdown,
     notes,
     publication_table,
     run_table,
@@ -63,7 +63,7 @@ def test_a_run_too_short_for_a_line_of_the_log_has_no_speed_but_its_minutes(comp
 
 def test_halts_are_in_no_table_that_knows_processor_time(compared):
     found = compared({"good": 0.1, "poor": 0.6}, known={"spent": Spent(7777.0 * 60, 300.0)})
-    assert "7777.0" not in markdown(found)
+    assert "7777.0" not in comparison_markdown(found)
     assert "7777.0" not in page(found)
     assert found.values()["systems"][0]["seconds"] == 7777.0 * 60
 
@@ -107,7 +107,7 @@ def test_the_document_has_all_tables_and_what_is_needed_to_read_them(compared):
     found = compared(
         {"good": 0.1, "poor": 0.6}, publication=Publication("URL", "41"), command="regard compare a.yaml", **about
     )
-    text = markdown(found._replace(failed={"odd-seed1": "no number"}))
+    text = comparison_markdown(found._replace(failed={"odd-seed1": "no number"}))
     heads = [line for line in text.splitlines() if line.startswith("#")]
     assert heads == [
         "# Comparison of good, poor", "## BLEU by words of the source (sentences)", 
@@ -129,12 +129,12 @@ def test_hostile_names_stay_in_their_place_of_the_document(compared):
     def shape(text: str) -> list[str]:
         return [re.match(r"# |## |- |\| |    |$|.", line)[0] for line in text.splitlines()]
 
-    tame = markdown(
+    tame = comparison_markdown(
         compared({"a": 0.1, "b": 0.6}, publication=Publication("x", "y"), command="x", notes=["y"], version="1")
     )
     publication = Publication(HOSTILE, HOSTILE)
     wild = compared({HOSTILE: 0.1, "b": 0.6}, publication=publication, command=HOSTILE, notes=[HOSTILE], version="1")
-    text = markdown(wild)
+    text = comparison_markdown(wild)
     assert shape(text) == shape(tame)
     assert "<" not in "".join(line for line in text.splitlines() if not line.startswith("    "))
 
