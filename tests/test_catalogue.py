@@ -16,7 +16,7 @@ from regard.experiment.tables import SOCKET
 from regard.records import Batch, Sequences
 from regard.registry import Choice
 from regard.reports.catalogue.drawings import draw, example
-from regard.reports.catalogue.page import PAGE, PICTURES, PLACES, pages, stale, write_catalogue
+from regard.reports.catalogue.page import CATALOGUE_PAGE, CONFIG_PLACES, PICTURES, pages, stale, write_catalogue
 
 ROOT = Path(__file__).parents[1]
 MAX_BYTES = 1_000_000  # of page and pictures
@@ -52,29 +52,29 @@ def test_every_part_tells_formula_paper_and_cost():
 def test_every_part_is_on_the_page_with_its_picture(made):
     for kind, rows in catalogue(MECHANISMS).items():
         for name, row in rows.items():
-            section = made[PAGE].partition(f"\n### {kind}: {name}\n")[2].partition("\n### ")[0]
+            section = made[CATALOGUE_PAGE].partition(f"\n### {kind}: {name}\n")[2].partition("\n### ")[0]
             assert row["formula"] in section
             assert all(f"`{setting}: " in section for setting in row["settings"])
             assert all(alias in section for alias in row["aliases"])
             assert all(f"\n- **{fact}**: " in section for fact in ("shapes", "mask", "cost")), section
     for kind, name in ROWS:
-        assert f"](catalogue/{kind}-{name}.svg)" in made[PAGE]
+        assert f"](catalogue/{kind}-{name}.svg)" in made[CATALOGUE_PAGE]
 
 
 def test_every_part_of_a_network_is_on_the_page(made):
     for kind, rows in catalogue(NETWORKS).items():
         for name, row in rows.items():
-            section = made[PAGE].partition(f"\n### {kind}: {name}\n")[2].partition("\n### ")[0]
+            section = made[CATALOGUE_PAGE].partition(f"\n### {kind}: {name}\n")[2].partition("\n### ")[0]
             assert all(f"`{setting}: " in section for setting in row["settings"])
-            assert f"`{PLACES[kind]}={name}`" in section
-            assert f"[{name}](#{kind}-{name})" in made[PAGE]
+            assert f"`{CONFIG_PLACES[kind]}={name}`" in section
+            assert f"[{name}](#{kind}-{name})" in made[CATALOGUE_PAGE]
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in NETWORKS for name in NETWORKS[kind]])
 def test_where_a_config_names_a_part_of_a_network_is_true(kind, name):
     whole = {"cell": "recurrent", "feedforward": "transformer", "history": "transformer", "norm": "bytenet"}
     model = {"comparison": "pair_classifier", "fusion": "reader", "tag_head": "tagger"}.get(kind, "translator")
-    group, _, setting = PLACES[kind].removeprefix("model.").partition(".")
+    group, _, setting = CONFIG_PLACES[kind].removeprefix("model.").partition(".")
     chosen = {"name": whole[kind], setting: name} if setting else name
     found = read_settings(Experiment, {"model": {"name": model, group: chosen}}).model
     part = found.settings[group]
@@ -82,9 +82,13 @@ def test_where_a_config_names_a_part_of_a_network_is_true(kind, name):
 
 
 def test_links_on_the_page_lead_somewhere(made):
-    anchors = {line.lstrip("# ").lower().replace(" ", "-") for line in made[PAGE].splitlines() if line.startswith("#")}
+    anchors = {
+        line.lstrip("# ").lower().replace(" ", "-")
+        for line in made[CATALOGUE_PAGE].splitlines()
+        if line.startswith("#")
+    }
     anchors = {re.sub(r"[^\w-]", "", anchor) for anchor in anchors}
-    links = re.findall(r"\]\(([^)]+)\)", made[PAGE])
+    links = re.findall(r"\]\(([^)]+)\)", made[CATALOGUE_PAGE])
     assert len(links) > 2 * len(ROWS)
     for link in links:
         assert (
@@ -93,7 +97,7 @@ def test_links_on_the_page_lead_somewhere(made):
 
 
 def test_rows_of_a_table_have_as_many_cells_as_its_head(made):
-    for table in re.findall(r"(?:^\|.*\n)+", made[PAGE], re.MULTILINE):
+    for table in re.findall(r"(?:^\|.*\n)+", made[CATALOGUE_PAGE], re.MULTILINE):
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1, table
 
 
@@ -178,7 +182,7 @@ def test_writing_takes_away_what_is_no_more(tmp_path, made):
     write_catalogue(tmp_path)
     assert stale(tmp_path, made) == []
     assert sorted(path.name for path in (tmp_path / PICTURES).iterdir()) == sorted(
-        Path(name).name for name in made if name != PAGE
+        Path(name).name for name in made if name != CATALOGUE_PAGE
     )
 
 

@@ -4,13 +4,15 @@ import re
 from pathlib import Path
 
 from regard.experiment.settings_help import places
-from regard.reports.catalogue.settings import PAGE, settings_page
+from regard.reports.catalogue.settings import SETTINGS_PAGE, settings_page
 
 ROOT = Path(__file__).parents[1]
 
 
 def test_the_page_of_settings_is_fresh():
-    assert (ROOT / PAGE).read_text(encoding="utf-8") == settings_page(), f"{PAGE} is not what the code says: make docs"
+    assert (ROOT / SETTINGS_PAGE).read_text(encoding="utf-8") == settings_page(), (
+        f"{SETTINGS_PAGE} is not what the code says: make docs"
+    )
 
 
 def test_every_setting_is_on_the_page():

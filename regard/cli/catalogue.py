@@ -21,9 +21,9 @@ def list_command(what: What = None, as_json: JsonLines = False) -> None:
 
     --json tells the same to programs, part by part.
     """
-    from regard.reports.catalogue import ATTENTION, parts_report, show_attention
+    from regard.reports.catalogue import ATTENTION_SHEET, parts_report, show_attention
 
-    if what == ATTENTION and not as_json:
+    if what == ATTENTION_SHEET and not as_json:
         from rich.console import Console
 
         show_attention(Console(highlight=False))

@@ -81,7 +81,15 @@ def compare_command(  # noqa: PLR0913  an option each
 
     regard compare a.yaml --grid model.attention.score=dot,bilinear --grid model.dim=128,256 data.folds=10
     """
-    from regard.reports import REPORT, Budget, Request, compare_configs, comparison_markdown, failed_runs, gold_links
+    from regard.reports import (
+        REPORT_PAGE,
+        Budget,
+        Request,
+        compare_configs,
+        comparison_markdown,
+        failed_runs,
+        gold_links,
+    )
 
     check_writable(markdown, "--markdown")
     configs, changes = paths_and_changes(words)
@@ -106,7 +114,7 @@ def compare_command(  # noqa: PLR0913  an option each
         markdown.write_text(comparison_markdown(compared), encoding="utf-8")
     _emit(compared, as_json=as_json)
     if not quiet:
-        say(f"report: {request.folder / REPORT}")
+        say(f"report: {request.folder / REPORT_PAGE}")
     if compared.failed:
         raise failed_runs(compared.failed)
 

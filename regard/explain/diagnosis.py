@@ -14,7 +14,7 @@ from regard.results import Explanation, Place, Prediction, TranslationFault
 
 _NEAR = 3  # a repeated word stands within so many words
 TOP = 2  # and shares one of so many places it looked at most
-UNSURE = 0.5  # probability below which a word is unsure; the page colours it so
+UNSURE_BELOW = 0.5  # probability below which a word is unsure; the page colours it so
 GUESSES = {"dropped": "unattended"}  # of a fault by a lexicon: the flag that weights alone raise
 
 _NUMBERS = (  # from two on, since "one" is an article elsewhere
@@ -191,7 +191,7 @@ def unattended(source: Sequence[str], weights: Weights, *, below: float = 0.2) -
     ]
 
 
-def unsure(log_probs: Sequence[float], *, below: float = UNSURE) -> list[Flag]:
+def unsure(log_probs: Sequence[float], *, below: float = UNSURE_BELOW) -> list[Flag]:
     """Target words the model gave a probability under `below`; `log_probs` of words, in nats."""
     probabilities = [math.exp(min(value, 0.0)) for value in log_probs]
     return [Flag("unsure", "target", word, value) for word, value in enumerate(probabilities) if value < below]

@@ -18,7 +18,7 @@ from regard.recipes.labelled_parts import ALL, BATCH, cut, inputs_of, labelled_e
 from regard.reports.compare.compare import Request, compare_configs
 from regard.reports.compare.statistics import Figure, mean_and_spread
 from regard.reports.compare.summary import Compared
-from regard.reports.table import NONE, Cell, Table
+from regard.reports.table import DASH, Cell, Table
 from regard.runs import Run, RunFolder, train_run
 from regard.runs.rehearsal import Rehearsal
 from regard.runs.resuming import check_resumed
@@ -223,7 +223,7 @@ def _cells(compared: Compared) -> Iterator[Cell]:
     yield from chain(_figure(scratch), _figure(pretrained))
     difference = None if pretrained is None else pretrained.difference
     if difference is None:
-        yield from [Cell(NONE)] * 3
+        yield from [Cell(DASH)] * 3
     else:
         yield Cell(f"{difference.value:+.2f}", difference.value)
         yield Cell(f"{difference.interval.low:+.2f} to {difference.interval.high:+.2f}")
@@ -233,7 +233,7 @@ def _cells(compared: Compared) -> Iterator[Cell]:
 
 def _figure(figure: Figure | None) -> Iterator[Cell]:
     if figure is None:
-        yield from [Cell(NONE)] * 2
+        yield from [Cell(DASH)] * 2
         return
     yield Cell(mean_and_spread(figure.values), figure.mean)
     yield Cell(f"{figure.interval.low:.2f} to {figure.interval.high:.2f}")

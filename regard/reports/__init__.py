@@ -5,7 +5,7 @@ may be files, and configs that are not trained yet.
 """
 
 from regard.reports.attended_words import attended_words_report
-from regard.reports.compare.compare import REPORT, Request, compare_configs
+from regard.reports.compare.compare import REPORT_PAGE, Request, compare_configs
 from regard.reports.compare.measure import gold_links
 from regard.reports.compare.plan import Budget
 from regard.reports.compare.summary import Compared
@@ -23,7 +23,7 @@ from regard.reports.heads_view import heads_report
 from regard.reports.neighbourhood import nearest_report, neighbours_report
 
 __all__ = [
-    "REPORT", "Budget", "Compared", "Evaluation", "Request", "System", "attended_words_report", "calibrate_run",
+    "REPORT_PAGE", "Budget", "Compared", "Evaluation", "Request", "System", "attended_words_report", "calibrate_run",
     "check_layer", "compare_configs", "comparison_markdown", "comparison_report", "confidence_report",
     "diagnosis_report", "doctor_report", "evaluate", "explained_report", "failed_runs", "gold_links",
     "grades_report", "heads_report", "methods_of", "nearest_report", "neighbours_report", "sorted_words",

@@ -12,10 +12,10 @@ from regard.explain.token_weights import token_weights
 from regard.explain.tokens import visible_line, words_of
 from regard.pieces import SPECIALS
 from regard.predictor import Predictor
-from regard.reports.report import Report, Say, new_figure, picture_of
+from regard.reports.report import Report, new_figure, picture_of
 from regard.reports.table import Cell, Table
 from regard.results import Explanation
-from regard.runs.texts import test_examples, training_readers
+from regard.runs.texts import Say, test_examples, training_readers
 from regard.tasks.examples import as_rows, count_of
 
 TWICE = math.log(2)  # log-odds from which on a word is polar

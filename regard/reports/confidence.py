@@ -19,11 +19,10 @@ from regard.predictor import Predictor, check_open, predictor_of
 from regard.predictor.confidence import calibrated
 from regard.registry import Choice
 from regard.reports.quality_estimation import QualityReport, check_estimable, estimate_quality
-from regard.reports.report import Say
 from regard.results import Prediction
 from regard.runs import Run
 from regard.runs.measurements import CALIBRATION
-from regard.runs.texts import dev_examples, test_examples, warn_of_unknown
+from regard.runs.texts import Say, dev_examples, test_examples, warn_of_unknown
 from regard.statistical.calibration import CALIBRATIONS, Calibration, Calibrations
 from regard.tasks import Examples, Measure, Outcome, Task
 from regard.tasks.examples import as_rows
@@ -33,7 +32,7 @@ FEWEST = 50  # dev examples that a calibration is kept of
 MOST_OFF = 10.0  # points of calibration error, from 0 to 100, up to which probabilities are called calibrated
 
 
-class Answers(NamedTuple):
+class JudgedAnswers(NamedTuple):
     """What a run made of some examples."""
 
     predictions: list[Prediction]
@@ -202,7 +201,7 @@ def _keep(run: Run, found: Sequence[Choice | None], examples: int, levels: Seque
     run.measurements.keep(CALIBRATION, {**rows, "examples": examples, "errors": errors})
 
 
-def answers_of(predictor: Predictor, examples: Examples, measure: Measure, say: Say) -> Answers:
+def answers_of(predictor: Predictor, examples: Examples, measure: Measure, say: Say) -> JudgedAnswers:
     """Answer examples, and judge each item of an answer. Raises ConfigError where none can be."""
     task, rows = predictor.task, as_rows(examples)
     column = cast(TextColumn, task.vocabularies[task.last])
@@ -210,7 +209,7 @@ def answers_of(predictor: Predictor, examples: Examples, measure: Measure, say: 
     found = predictor.predict([{name: row[name] for name in task.inputs} for row in rows], safeguards=False)
     pairs = [(one, row[task.last]) for one, row in zip(found, rows, strict=True)]
     outcome = Outcome(examples, lambda: found, lambda: np.zeros((len(rows), 2)))
-    return Answers(
+    return JudgedAnswers(
         [*found],
         [task.answer.right_choices(*pair, column) for pair in pairs],
         [task.answer.correct_items(*pair, column) for pair in pairs],
@@ -218,7 +217,7 @@ def answers_of(predictor: Predictor, examples: Examples, measure: Measure, say: 
     )
 
 
-def fit_calibrations(blank: Calibration, task: Task, answers: Answers) -> Calibrations:
+def fit_calibrations(blank: Calibration, task: Task, answers: JudgedAnswers) -> Calibrations:
     """Return the calibrations that fit items, and then whole answers, of which each item is right or not.
 
     Raises ConfigError where they have no probabilities.
@@ -237,7 +236,7 @@ def fit_calibrations(blank: Calibration, task: Task, answers: Answers) -> Calibr
     return Calibrations(items, blank.fitted(given, np.array([0 if true else 1 for _, true in sure])))
 
 
-def reliabilities(task: Task, answers: Answers, mended: Sequence[Prediction]) -> list[Reliability]:
+def reliabilities(task: Task, answers: JudgedAnswers, mended: Sequence[Prediction]) -> list[Reliability]:
     """Return how far probabilities are from what comes true: of items, of words, of whole answers.
 
     Kinds of things that are the same, as the labels and the answers of a classifier, are told once.
@@ -252,7 +251,7 @@ def reliabilities(task: Task, answers: Answers, mended: Sequence[Prediction]) ->
     return found
 
 
-def _things(task: Task, answers: Answers, predictions: Sequence[Prediction]) -> list[Things]:
+def _things(task: Task, answers: JudgedAnswers, predictions: Sequence[Prediction]) -> list[Things]:
     """Items, words, of which all pieces have to be right, and answers, of which a share is."""
     given, correct, whole = list[list[float]](), list[list[bool]](), list[float]()
     for one, told in zip(predictions, answers.correct, strict=True):
@@ -280,12 +279,14 @@ def _flat(rows: Sequence[Sequence[float]]) -> Floats:
     return np.array([*chain.from_iterable(rows)], dtype=np.float64)
 
 
-def _crossed(blank: Calibration, task: Task, answers: Answers) -> list[Prediction]:
+def _crossed(blank: Calibration, task: Task, answers: JudgedAnswers) -> list[Prediction]:
     """The answers as mended by what the other half of them tells: those of even places, and those of odd ones."""
     found = [*answers.predictions]
     for start in (0, 1):
         half = slice(1 - start, None, 2)
-        other = Answers(answers.predictions[half], answers.right[half], answers.correct[half], answers.statistics[half])
+        other = JudgedAnswers(
+            answers.predictions[half], answers.right[half], answers.correct[half], answers.statistics[half]
+        )
         found[start::2] = calibrated(task, answers.predictions[start::2], fit_calibrations(blank, task, other))
     return found
 

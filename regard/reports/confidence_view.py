@@ -10,7 +10,7 @@ from regard.registry import Choice
 from regard.reports.confidence import ConfidenceReport, Things
 from regard.reports.quality_estimation import QualityReport
 from regard.reports.report import Report, new_figure, picture_of
-from regard.reports.table import NONE, Cell, Table, number_cell
+from regard.reports.table import DASH, Cell, Table, number_cell
 
 BINS = 10  # of the picture
 
@@ -59,7 +59,7 @@ def _quality_table(found: QualityReport) -> Table:
         [
             Cell(one.name),
             Cell(f"{one.pearson:.3f} [{one.interval.low:.3f}, {one.interval.high:.3f}]"),
-            Cell(NONE if math.isnan(one.spearman) else f"{one.spearman:.3f}"),
+            Cell(DASH if math.isnan(one.spearman) else f"{one.spearman:.3f}"),
         ]
         for one in found.estimates
     ]

@@ -10,10 +10,10 @@ from regard.errors import DataError
 from regard.explain.adequacy.lexicon import kept_translations
 from regard.explain.translation_faults import FaultFinder
 from regard.predictor import Predictor
-from regard.reports.report import Report, Say
+from regard.reports.report import Report
 from regard.results import TranslationFault
 from regard.runs.assembly import check_translates
-from regard.runs.texts import test_examples
+from regard.runs.texts import Say, test_examples
 
 _WORST = 20  # sentences that are shown
 

@@ -119,12 +119,12 @@ class Evaluation(NamedTuple):
 
 _NONE = "(none)"  # how NOTHING is called
 _ROWS, _LONGEST = 50, 40  # classes that are told, and characters of their names
-MOST = 12  # classes of a matrix as text; a larger one is told in JSON and drawn in the picture
+LARGEST_MATRIX = 12  # classes of a matrix as text; a larger one is told in JSON and drawn in the picture
 
 
 def confusion_text(found: Confusion) -> str:
     """A table of the classes, and the matrix where it is not too large for a terminal."""
-    tables = [_classes(found)] if len(found.labels) > MOST else [_classes(found), _matrix(found)]
+    tables = [_classes(found)] if len(found.labels) > LARGEST_MATRIX else [_classes(found), _matrix(found)]
     lines = [table.terminal().rstrip("\n") for table in tables]
     left = len(found.classes()) - _ROWS
     return "\n".join([*lines, *([f"{left:,} more classes: --json tells them"] if left > 0 else [])])

@@ -18,10 +18,10 @@ from regard.models import Model
 from regard.predictor import Predictor, load
 from regard.records import Batch
 from regard.registry import Choice
-from regard.reports.report import Report, Say
+from regard.reports.report import Report
 from regard.results import Prediction
 from regard.runs.run import model_of
-from regard.runs.texts import dev_examples
+from regard.runs.texts import Say, dev_examples
 from regard.tasks.examples import as_rows
 from regard.tasks.relevance import question_of
 
@@ -44,7 +44,7 @@ class Mean:
         return float(sums[0] / max(sums[1], 1.0))
 
 
-class Figure(NamedTuple):
+class CurveFigure(NamedTuple):
     """A mean with its 95 % interval, and p-values of its difference from random order and from attention."""
 
     value: float
@@ -57,8 +57,8 @@ class Figure(NamedTuple):
 class Grade(NamedTuple):
     """What one method is worth with one model."""
 
-    deletion: Figure
-    insertion: Figure
+    deletion: CurveFigure
+    insertion: CurveFigure
     conservation: float | None  # what the words miss of the score, as a share of it; None: nothing is promised
     correlations: Mapping[str, float] = MappingProxyType(
         {}
@@ -166,16 +166,16 @@ def table(found: Mapping[str, Grade]) -> str:
     return "\n".join(lines)
 
 
-def _told(figure: Figure) -> str:
+def _told(figure: CurveFigure) -> str:
     marks = "*" * (figure.against_random < _SURE) + "+" * (figure.against_attention < _SURE)
     return f"{figure.value:.3f} [{figure.low:.3f}, {figure.high:.3f}]{marks}"
 
 
-def _figure(curve: str, found: Mapping[str, Mapping[str, Statistics]], name: str) -> Figure:
+def _figure(curve: str, found: Mapping[str, Mapping[str, Statistics]], name: str) -> CurveFigure:
     mean, own = Mean(curve), found[name][curve]
     low, high = interval_of(mean, own)
     against = [compare_statistics(mean, found[other][curve], own, "").p_value for other in (RANDOM, _ATTENTION)]
-    return Figure(mean.value(own.sum(axis=0)), low, high, *against)
+    return CurveFigure(mean.value(own.sum(axis=0)), low, high, *against)
 
 
 def _measured(

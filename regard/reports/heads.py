@@ -26,8 +26,7 @@ from regard.explain.heads import (
 )
 from regard.predictor import Predictor
 from regard.records import Batch
-from regard.reports.report import Say
-from regard.runs.texts import dev_examples
+from regard.runs.texts import Say, dev_examples
 from regard.tasks import Examples, Measure
 from regard.tasks.examples import count_of
 from regard.tasks.measures import LikelihoodMeasure

@@ -10,8 +10,9 @@ import numpy as np
 from regard.explain.heads import PATTERNS, pattern_of
 from regard.predictor import Predictor
 from regard.reports.heads import HeadReport, HeadsReport, Pruned, measured_heads
-from regard.reports.report import Report, Say, new_figure, picture_of
-from regard.reports.table import NONE, Cell, Table, number
+from regard.reports.report import Report, new_figure, picture_of
+from regard.reports.table import DASH, Cell, Table, number
+from regard.runs.texts import Say
 
 _SURE = 0.05  # p-value below which a difference is told
 MIXED = "mixed"  # what a head looks at that follows no pattern clearly
@@ -80,12 +81,12 @@ def _figure(found: HeadsReport, title: str, ending: str) -> bytes:
 
 
 def _row(one: HeadReport) -> list[Cell]:
-    shares = [Cell(NONE if math.isnan(share) else f"{share:.0%}", share) for share in one.shares.tolist()]
+    shares = [Cell(DASH if math.isnan(share) else f"{share:.0%}", share) for share in one.shares.tolist()]
     mark = "*" if one.p_value < _SURE else ""
     return [
         Cell(f"{one.attention} {one.layer}.{one.head}"),
         *shares,
-        Cell(NONE if math.isnan(one.confidence) else f"{one.confidence:.2f}", one.confidence),
+        Cell(DASH if math.isnan(one.confidence) else f"{one.confidence:.2f}", one.confidence),
         Cell(f"{one.ablation:+.4f}{mark}", one.ablation),
         Cell(f"{one.gradient:.4f}", one.gradient),
         Cell(_pattern(one)),
@@ -93,7 +94,7 @@ def _row(one: HeadReport) -> list[Cell]:
 
 
 def _pattern(one: HeadReport) -> str:
-    return NONE if np.isnan(one.shares).all() else pattern_of(one.shares) or MIXED
+    return DASH if np.isnan(one.shares).all() else pattern_of(one.shares) or MIXED
 
 
 def _scored(one: Pruned) -> tuple[Cell, Cell]:
@@ -124,7 +125,7 @@ def _draw_heads(axes: Any, heads: Sequence[HeadReport], value: Callable[[HeadRep
     image = axes.imshow(cells, cmap="Purples", vmin=0.0, vmax=highest, aspect="auto")
     for one in heads:
         dark = value(one) > 0.6 * highest
-        text = "" if _pattern(one) in (MIXED, NONE) else _pattern(one)
+        text = "" if _pattern(one) in (MIXED, DASH) else _pattern(one)
         place = one.head - 1, modules.index(one.module)
         axes.text(*place, text, ha="center", va="center", fontsize=6, color="white" if dark else "black")
     names = {one.module: f"{one.attention} {one.layer}" for one in heads}

@@ -17,8 +17,8 @@ from regard.models import Model
 from regard.predictor import Predictor
 from regard.records import Batch
 from regard.registry import Choice
-from regard.reports.report import Say
 from regard.results import Prediction
+from regard.runs.texts import Say
 from regard.tasks.examples import Examples, as_rows
 
 RIDGE = 1.0  # of the squared weights of standardised features

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from regard.errors import ConfigError, RegardError
 from regard.reports.table import Table
 
-Say = Callable[[str], None]  # what hears of progress
 _PICTURES = (".svg", ".png", ".pdf")
 
 

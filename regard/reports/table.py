@@ -11,7 +11,7 @@ from rich.text import Text
 
 from regard.explain.tokens import visible_line
 
-NONE = "–"
+DASH = "–"
 _MARKS = "\\`*[]|"  # what Markdown would read as its own
 _WIDE = 100_000  # columns of a terminal on which no table is cut
 
@@ -53,7 +53,7 @@ class Table(NamedTuple):
 def number(value: float | None) -> str:
     """1,234 · 12.3 · 0.0123"""
     if value is None:
-        return NONE
+        return DASH
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 

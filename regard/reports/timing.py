@@ -9,39 +9,39 @@ _Given = TypeVar("_Given")
 _Result = TypeVar("_Result")
 
 
-class Rate(NamedTuple):
+class ClockRate(NamedTuple):
     """How much of something is done per second of either clock; None where a clock cannot tell."""
 
     per_second: float | None
     per_core_second: float | None
 
-    def __truediv__(self, size: float) -> "Rate":
+    def __truediv__(self, size: float) -> "ClockRate":
         """The same counted in units of `size`."""
-        return Rate(*(None if value is None else value / size for value in self))
+        return ClockRate(*(None if value is None else value / size for value in self))
 
 
-class Spent(NamedTuple):
+class TimeSpent(NamedTuple):
     """The time that some work took."""
 
     seconds: float  # on the wall, halts of the machine included
     core_seconds: float | None  # of processor time, all threads of the process together; None where it was not counted
 
-    def __sub__(self, other: "Spent") -> "Spent":
+    def __sub__(self, other: "TimeSpent") -> "TimeSpent":
         """The time since `other`."""
         wall = self.seconds - other.seconds
         if self.core_seconds is None or other.core_seconds is None:
-            return Spent(wall, None)
-        return Spent(wall, self.core_seconds - other.core_seconds)
+            return TimeSpent(wall, None)
+        return TimeSpent(wall, self.core_seconds - other.core_seconds)
 
-    def rate(self, count: float) -> Rate:
+    def rate(self, count: float) -> ClockRate:
         """`count` per second."""
         cores = None if self.core_seconds is None else count / max(self.core_seconds, 1e-9)
-        return Rate(count / max(self.seconds, 1e-9), cores)
+        return ClockRate(count / max(self.seconds, 1e-9), cores)
 
 
-def timed(run: Callable[[Sequence[_Given]], _Result], texts: Sequence[_Given]) -> tuple[_Result, Spent]:
+def timed(run: Callable[[Sequence[_Given]], _Result], texts: Sequence[_Given]) -> tuple[_Result, TimeSpent]:
     """The result of `run` on the texts, and the time it took; the first few are run once before."""
     run(texts[:WARM_UP])
-    start = Spent(time.perf_counter(), time.process_time())
+    start = TimeSpent(time.perf_counter(), time.process_time())
     result = run(texts)
-    return result, Spent(time.perf_counter(), time.process_time()) - start
+    return result, TimeSpent(time.perf_counter(), time.process_time()) - start

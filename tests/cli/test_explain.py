@@ -69,7 +69,7 @@ def test_json_holds_every_text():
 
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_a_model_that_looks_at_no_words_has_no_picture(monkeypatch, tmp_path, kind):
-    class Blind:
+    class Blind(Seer):
         def predict(self, texts, explain):
             found = Explanation.of_text(["red", "</s>"], ["rot", "</s>"], [], [])
             return [Prediction(text, "rot", -1.0, [-0.5, -0.5], explanation=found) for text in texts]
@@ -140,6 +140,7 @@ def runs_of(monkeypatch, **languages):
 
     def load(run, changes):
         found = Seer()
+        found.run = SimpleNamespace(path=Path(run), measurements=Seer.run.measurements)
         found.task = SimpleNamespace(translated="source", columns={"source": "text", "target": "text"})
         found.languages = ("en", languages.get(run.name, "de"))
         return found

@@ -1,6 +1,8 @@
 """regard explain --by: methods by their names, their settings, and what is told of unknown ones."""
 
 import json
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from small_runs import regard as call
@@ -16,6 +18,7 @@ from regard.results import Explanation, Prediction
 class Weigher:
     """Tells what it was asked for."""
 
+    run = SimpleNamespace(path=Path("run"))
     with_reasons = Explaining.with_reasons
 
     def predict(self, texts, explain):

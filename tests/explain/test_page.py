@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from regard.errors import RegardError
 from regard.explain import fragment, page, to_json
-from regard.explain.diagnosis import UNSURE
+from regard.explain.diagnosis import UNSURE_BELOW
 from regard.explain.frame import bundle
 from regard.explain.page import html_json
 from regard.results import AttentionMap, Explanation, Prediction
@@ -136,9 +136,9 @@ def test_only_the_nonce_may_run(house):
 
 def test_the_colours_and_the_flags_agree_on_what_is_unsure():
     static = files("regard.explain") / "static"
-    assert f'value >= {UNSURE} ? "fair" : "poor"' in (static / "data.js").read_text("utf-8")
+    assert f'value >= {UNSURE_BELOW} ? "fair" : "poor"' in (static / "data.js").read_text("utf-8")
     strings = (static / "strings.js").read_text("utf-8")
-    assert strings.count(f"under {UNSURE:.0%}") == strings.count(f"低于 {UNSURE:.0%}") == 1
+    assert strings.count(f"under {UNSURE_BELOW:.0%}") == strings.count(f"低于 {UNSURE_BELOW:.0%}") == 1
 
 
 def test_every_script_is_on_the_page():

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from regard.cli.app import app
 from regard.reports.compare import worker
-from regard.reports.compare.train import INTERRUPTED, job_of
+from regard.reports.compare.train import INTERRUPTED_CODE, job_of
 
 CONFIG = """
 data: {train: {source: a.en, target: a.de}, dev: {source: a.en, target: a.de}, test: {source: a.en, target: a.de}}
@@ -78,12 +78,12 @@ class Inside:
         job = json.loads(json.dumps(job_of(run, resume=resume, threads=threads)))
         with redirect_stderr(io.StringIO()) as told:
             try:
-                self.code = worker.work({**job, "threads": torch.get_num_threads()})
+                self.code = worker.train_job({**job, "threads": torch.get_num_threads()})
             except Exception:
                 traceback.print_exc()
                 self.code = 1
         self.lines = told.getvalue().splitlines()
-        if self.code == INTERRUPTED:
+        if self.code == INTERRUPTED_CODE:
             os.kill(os.getpid(), signal.SIGINT)  # on a terminal the comparison hears of it first
 
     def ask_to_end(self) -> None:

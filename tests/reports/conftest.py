@@ -12,7 +12,7 @@ from regard.registry import Choice
 from regard.reports.compare.measure import Judge, Result
 from regard.reports.compare.plan import Contender, Publication
 from regard.reports.compare.summary import Compared, summarise
-from regard.reports.timing import Rate, Spent
+from regard.reports.timing import ClockRate, TimeSpent
 from regard.tasks import TranslationTask
 
 WORDS = ("the", "old", "man", "reads", "a", "book", "by", "river", "and", "sees", "two", "small", "dogs")
@@ -37,9 +37,9 @@ def result(judge: Judge, name: str, seed: int, lines: list[str], **known: object
     values = {
         "parameters": 2_600_000,
         "updates": 1000,
-        "spent": Spent(240.0 + seed, 300.0),
-        "tokens": Rate(7000.0, 8000.0),
-        "sentences": Rate(210.0, 220.0),
+        "spent": TimeSpent(240.0 + seed, 300.0),
+        "tokens": ClockRate(7000.0, 8000.0),
+        "sentences": ClockRate(210.0, 220.0),
         "tokens_per_word": 1.25,
         "error_rate": None,
         "curve": [(100, 24.0, 10.0, 30.0), (200, 48.0, 20.0 + seed, 60.0)],

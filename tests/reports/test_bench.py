@@ -11,8 +11,8 @@ from regard.errors import ConfigError, RegardError
 from regard.models.settings import AttentionSettings
 from regard.ops.plain import is_plain
 from regard.registry import Choice
-from regard.reports.bench.bench import Measure, Pass, Timing, Workload, bench, expected_bytes, peak_bytes, slope
-from regard.reports.bench.mechanisms import USUAL, Mechanism, mechanisms_of
+from regard.reports.bench.bench import LengthTiming, Pass, Timing, Workload, bench, expected_bytes, peak_bytes, slope
+from regard.reports.bench.mechanisms import USUAL_MECHANISMS, Mechanism, mechanisms_of
 from regard.reports.bench.report import bench_values, memory_table, plot, time_table
 from regard.reports.report import check_plot
 
@@ -23,7 +23,8 @@ DOT = Mechanism("dot", AttentionSettings(score=Choice("dot")))
 def timing(name: str, *values: tuple[int, float, int]) -> Timing:
     """(length, milliseconds, MB) of a mechanism."""
     return Timing(
-        Mechanism(name, AttentionSettings()), [Measure(length, (ms / 1e3,), mb * 2**20) for length, ms, mb in values]
+        Mechanism(name, AttentionSettings()),
+        [LengthTiming(length, (ms / 1e3,), mb * 2**20) for length, ms, mb in values],
     )
 
 
@@ -122,7 +123,7 @@ def test_what_would_not_fit_is_left_out_and_told():
     ],
 )
 def test_memory_is_guessed_as_it_grew(known, found):
-    measures = [Measure(length, (1.0,), count) for length, count in known]
+    measures = [LengthTiming(length, (1.0,), count) for length, count in known]
     assert expected_bytes(measures, 20) == pytest.approx(found)
 
 
@@ -154,7 +155,7 @@ def test_mechanisms_by_alias_by_settings_and_by_both():
 
 
 def test_more_for_each_mechanism():
-    assert [one.name for one in mechanisms_of([])] == list(USUAL)
+    assert [one.name for one in mechanisms_of([])] == list(USUAL_MECHANISMS)
     found = mechanisms_of(["dot"], heads=4, with_plain=True)
     assert [(one.name, one.fast, one.settings.num_heads) for one in found] == [
         ("dot", True, 4), ("dot (plain)", False, 4),

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from regard.cli.app import app
 from regard.evaluation.confusion import confusion_of, tag_confusion
-from regard.reports.evaluation_report import MOST, confusion_picture, confusion_text
+from regard.reports.evaluation_report import LARGEST_MATRIX, confusion_picture, confusion_text
 
 RIGHT = ["good", "good", "good", "b<d", "b<d", "so-so"]
 GIVEN = ["good", "good", "b<d", "b<d", "good", "good"]
@@ -49,9 +49,9 @@ def test_what_is_no_label_has_a_name():
 
 
 def test_of_many_classes_only_the_figures_are_text():
-    labels = [f"c{number:02}" for number in range(MOST + 1)]
+    labels = [f"c{number:02}" for number in range(LARGEST_MATRIX + 1)]
     assert "answered" not in confusion_text(confusion_of(labels, labels))
-    assert len(confusion_text(confusion_of(labels, labels)).splitlines()) == MOST + 2
+    assert len(confusion_text(confusion_of(labels, labels)).splitlines()) == LARGEST_MATRIX + 2
 
 
 def test_the_picture_tells_the_share_of_every_cell():

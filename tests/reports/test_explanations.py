@@ -14,7 +14,7 @@ from regard.explain.relevance import Question
 from regard.explain.relevance.grading import SHARES, curves, rank_correlation
 from regard.predictor import load
 from regard.registry import Choice
-from regard.reports.explanations import TWIN, UNTRAINED, Figure, Grade, grade_run, ranking, table
+from regard.reports.explanations import TWIN, UNTRAINED, CurveFigure, Grade, grade_run, ranking, table
 
 
 class Sum(Question):
@@ -50,7 +50,7 @@ def test_the_best_order_beats_its_reverse():
 
 
 def grade(value, chance=0.001):
-    figure = Figure(value, value - 0.1, value + 0.1, chance, 1.0)
+    figure = CurveFigure(value, value - 0.1, value + 0.1, chance, 1.0)
     return Grade(figure, figure, None)
 
 

@@ -6,7 +6,7 @@ from regard.explain.quality.dropout_mean import DropoutMean
 from regard.explain.quality.dropout_variance import DropoutVariance
 from regard.explain.quality.entropy import Entropy
 from regard.explain.quality.feature import QualityFeature, WrittenSentence
-from regard.explain.quality.length_ratio import LengthRatio
+from regard.explain.quality.length_ratio import LengthLogRatio
 from regard.explain.quality.log_prob import LogProb
 from regard.explain.quality.log_prob_spread import LogProbSpread
 from regard.registry import Registry
@@ -19,7 +19,7 @@ QUALITY_FEATURES: Registry[QualityFeature] = Registry(
         "dropout_mean": DropoutMean,
         "dropout_variance": DropoutVariance,
         "entropy": Entropy,
-        "length_ratio": LengthRatio,
+        "length_ratio": LengthLogRatio,
         "log_prob": LogProb,
         "log_prob_spread": LogProbSpread,
     },

@@ -5,7 +5,7 @@ import math
 from regard.explain.quality.feature import QualityFeature, WrittenSentence
 
 
-class LengthRatio(QualityFeature):
+class LengthLogRatio(QualityFeature):
     """log(n / m) of n pieces written and m read."""
 
     def value(self, sentence: WrittenSentence) -> float:

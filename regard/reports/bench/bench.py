@@ -20,9 +20,9 @@ from regard.models.build import build_attention
 from regard.ops.memory import free_bytes, keep_memory
 from regard.ops.plain import plain
 from regard.reports.bench.mechanisms import Mechanism, placed
-from regard.reports.report import Say
 from regard.reports.table import number
 from regard.runs.folder import choose_device
+from regard.runs.texts import Say
 
 _SHORTEST = 0.01  # seconds that a timing takes at least: quicker passes are repeated
 _QUIET = {"KINETO_LOG_LEVEL": "99"}  # against the profiler's own lines on stderr
@@ -45,7 +45,7 @@ class Workload:
     device: str = "cpu"
 
 
-class Measure(NamedTuple):
+class LengthTiming(NamedTuple):
     """The figures of one mechanism at one length."""
 
     length: int
@@ -62,7 +62,7 @@ class Timing(NamedTuple):
     """One mechanism over the lengths; those that would not have fitted into memory are not there."""
 
     mechanism: Mechanism
-    measures: list[Measure]
+    measures: list[LengthTiming]
 
     def slope(self) -> float | None:
         """k in time ~ length^k, by least squares over the logarithms; None of one length."""
@@ -153,7 +153,7 @@ def bench(mechanisms: Sequence[Mechanism], work: Workload, say: Say = lambda lin
             else:
                 memory[place] = peak
         for place, seconds in _in_turns(ready, work.rounds).items():
-            found[place].measures.append(Measure(length, seconds, memory[place]))
+            found[place].measures.append(LengthTiming(length, seconds, memory[place]))
         times = [f"{found[one].mechanism.name} {number(found[one].measures[-1].median * 1e3)} ms" for one in ready]
         say(f"{length:,}: {', '.join(times) or 'nothing fits'}")
     return found
@@ -202,7 +202,7 @@ def _in_turns(ready: dict[int, Pass], rounds: int) -> dict[int, tuple[float, ...
     return {place: tuple(some) for place, some in seconds.items()}
 
 
-def expected_bytes(measures: Sequence[Measure], length: int) -> float:
+def expected_bytes(measures: Sequence[LengthTiming], length: int) -> float:
     """Memory at a length by that of shorter ones: as it grew last, or with the square; 0 where there are none."""
     if not measures:
         return 0.0

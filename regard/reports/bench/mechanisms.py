@@ -9,7 +9,7 @@ from regard.config import deferred_warnings, parse_changes, read_settings
 from regard.errors import ConfigError, Fault
 from regard.models.settings import SOCKET, AttentionSettings
 
-USUAL = ("dot", "scaled_dot", "additive", "multihead", "local_predictive")
+USUAL_MECHANISMS = ("dot", "scaled_dot", "additive", "multihead", "local_predictive")
 _PLAIN = " (plain)"
 
 
@@ -39,7 +39,7 @@ def mechanisms_of(words: Sequence[str], *, heads: int | None = None, with_plain:
         found, faults = list[Mechanism](), list[Fault]()
         twice = [word for word in dict.fromkeys(words) if words.count(word) > 1]
         faults += (Fault(word, "is given twice", "each mechanism once") for word in twice)
-        for word in words or USUAL:
+        for word in words or USUAL_MECHANISMS:
             try:
                 settings = read_settings(_Named, {"attention": _value(word)}).attention
             except ConfigError as error:

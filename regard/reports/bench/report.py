@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from regard.explain.tokens import visible_line
-from regard.reports.bench.bench import MEGABYTE, Measure, Timing, Workload
+from regard.reports.bench.bench import MEGABYTE, LengthTiming, Timing, Workload
 from regard.reports.report import Report, new_figure, picture_of
-from regard.reports.table import NONE, Cell, Table, number_cell
+from regard.reports.table import DASH, Cell, Table, number_cell
 from regard.runs.folder import environment
 
 _MARKERS = "osD^vP*Xh<>d"
@@ -55,15 +55,15 @@ def _table(
     unit: str,
     timings: Sequence[Timing],
     lengths: Sequence[int],
-    value: Callable[[Measure], float],
+    value: Callable[[LengthTiming], float],
     slope: Callable[[Timing], float | None],
 ) -> Table:
     rows = []
     for timing in timings:
         measured = {one.length: number_cell(value(one)) for one in timing.measures}
         grows = slope(timing)
-        last = Cell(NONE if grows is None else f"{grows:.2f}", grows)
-        rows.append([Cell(timing.mechanism.name), *(measured.get(length, Cell(NONE)) for length in lengths), last])
+        last = Cell(DASH if grows is None else f"{grows:.2f}", grows)
+        rows.append([Cell(timing.mechanism.name), *(measured.get(length, Cell(DASH)) for length in lengths), last])
     return Table([unit, *(f"{length:,}" for length in lengths), "slope"], rows)
 
 
@@ -78,7 +78,7 @@ def plot(timings: Sequence[Timing], *, title: str, kind: str) -> bytes:
     return picture_of(figure, kind)
 
 
-def _draw(axes: Any, timings: Sequence[Timing], value: Callable[[Measure], float], label: str) -> None:
+def _draw(axes: Any, timings: Sequence[Timing], value: Callable[[LengthTiming], float], label: str) -> None:
     for number, timing in enumerate(timings):
         lengths = [one.length for one in timing.measures]
         values = [value(one) for one in timing.measures]

@@ -40,7 +40,7 @@ def draw(kind: str, name: str) -> str | None:
     A text looks at its translation, for spans by place at itself; a pooling looks at a text. A position shows its
     features, a penalty where it pulls.
     """
-    others = {"pooling": pooled, "position": placed, "penalty": pulled}
+    others = {"pooling": _pooled, "position": _placed, "penalty": _pulled}
     sources, targets, weights = others[kind](name) if kind in others else example(kind, name)
     if weights is None:
         return None
@@ -62,7 +62,7 @@ def example(kind: str, name: str) -> tuple[list[str], list[str], Tensor | None]:
     return _TARGET if itself else _SOURCE, _TARGET, weights.detach()
 
 
-def pooled(name: str) -> tuple[list[str], list[str], Tensor | None]:
+def _pooled(name: str) -> tuple[list[str], list[str], Tensor | None]:
     """Columns, rows and weights of a pooling that is attention: a row for each question it asks, seven at most."""
     with _same_everywhere(), torch.no_grad():
         _, states = _vectors()
@@ -75,7 +75,7 @@ def pooled(name: str) -> tuple[list[str], list[str], Tensor | None]:
     return _SOURCE, rows, weights
 
 
-def placed(name: str) -> tuple[list[str], list[str], Tensor | None]:
+def _placed(name: str) -> tuple[list[str], list[str], Tensor | None]:
     """Features, words and the vectors of their places, where these are not learned: what is shows nothing at first."""
     with _same_everywhere():
         position = POSITIONS.build(Choice(name), _DIM)
@@ -83,14 +83,14 @@ def placed(name: str) -> tuple[list[str], list[str], Tensor | None]:
         return [str(feature) for feature in range(_DIM)], _SOURCE, position(0, len(_SOURCE)) if fixed else None
 
 
-def pulled(name: str) -> tuple[list[str], list[str], Tensor]:
+def _pulled(name: str) -> tuple[list[str], list[str], Tensor]:
     """Columns, rows and where a penalty pulls an example's weights, of the strongest pull: below zero it lessens them.
 
     Minus the gradient; of hops where it can be between hops.
     """
     choice = _small(PENALTIES, name)
     hops = "between" in choice.settings
-    columns, rows, weights = pooled("structured") if hops else example("weighting", "softmax")
+    columns, rows, weights = _pooled("structured") if hops else example("weighting", "softmax")
     assert weights is not None, "both of them look"
     with _same_everywhere():
         free = weights.detach().requires_grad_()

@@ -20,13 +20,13 @@ from regard.experiment import MECHANISMS, PARTS, catalogue
 from regard.experiment.docstrings import COST_LETTERS
 from regard.experiment.names import NAMES, look_up, look_up_place, others
 from regard.experiment.tables import SOCKET
-from regard.reports.catalogue.page import KINDS
+from regard.reports.catalogue.page import KIND_TITLES
 from regard.reports.report import Report
 
 _Row = Mapping[str, Any]
 _Parts = Mapping[str, Mapping[str, _Row]]
 
-ATTENTION = "attention"  # not one kind of part but all that is told on one sheet
+ATTENTION_SHEET = "attention"  # not one kind of part but all that is told on one sheet
 SHEET = {**MECHANISMS, "layer": PARTS["layer"]}
 _MARKS = {"cross": "cross", "encoder": "enc", "decoder": "dec"}  # heads of columns, where there is room
 PIPED, INDENT = 80, "  "  # columns, where there is no terminal that would tell its own
@@ -35,7 +35,7 @@ _WIDE = 110  # columns of a terminal from which on cost, uses and paper have col
 
 def parts_report(what: str | None) -> Report:
     """Report all parts, those of a kind, or what a name stands for. Raises ConfigError for an unknown name."""
-    if what == ATTENTION:
+    if what == ATTENTION_SHEET:
         return Report([], catalogue(SHEET) | _names())
     chosen, said = catalogue(), list[str]()
     kind = {bare(kind): kind for kind in PARTS}.get(bare(what or ""))  # "Scores" are a kind, too
@@ -85,7 +85,7 @@ def _named(name: str, parts: dict[str, Any]) -> tuple[dict[str, Any], list[str]]
     """The rows that a name stands for, and what to write for it. Raises ConfigError for an unknown name."""
     place, known = look_up_place(name), look_up(name)
     if place is None and not known:
-        close = nearest(name, [*parts, ATTENTION, *(one for one, _ in NAMES)])
+        close = nearest(name, [*parts, ATTENTION_SHEET, *(one for one, _ in NAMES)])
         hint = close if close.startswith("did") else f"kinds are {', '.join(parts)}"
         raise ConfigError("list", f"there is no kind of part called '{name}', and no part", hint)
     chosen: dict[str, Any] = {}
@@ -107,7 +107,7 @@ def _names() -> dict[str, Any]:
 
 
 def _title_of(kind: str) -> str:
-    return "for models of your own, in Python" if kind == "layer" else KINDS[kind].partition(": ")[2]
+    return "for models of your own, in Python" if kind == "layer" else KIND_TITLES[kind].partition(": ")[2]
 
 
 def _title(kind: str, about: str) -> RenderableType:

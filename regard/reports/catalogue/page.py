@@ -20,12 +20,12 @@ from regard.reports.table import cells, code, prose
 
 _Row = tuple[str, str]  # kind and name
 
-PAGE, PICTURES = "docs/catalogue.md", "docs/catalogue"  # from the root of the project
+CATALOGUE_PAGE, PICTURES = "docs/catalogue.md", "docs/catalogue"  # from the root of the project
 _SHOWN = {"position": "the features of {}", "penalty": "where {} pulls"}  # by a picture; else what is looked at
 _CONFIGS, _FEW = "configs", 4  # a part that more configs have than a few is a default
 _OTHERWISE = {("tagger", "head"): "tag_head"}  # kinds that a model has under the name of another one
 
-KINDS = {
+KIND_TITLES = {
     "score": "Scores: how well a query and a key match",
     "span": "Spans: what may be looked at",
     "weighting": "Weightings: how scores become weights",
@@ -42,7 +42,7 @@ KINDS = {
     "fusion": "Fusions: what a passage knows of the question",
     "tag_head": "Heads of taggers: from the states of words to a tag for each",
 }
-PLACES = {  # where a config names one
+CONFIG_PLACES = {  # where a config names one
     "encoder": "model.encoder",
     "decoder": "model.decoder",
     "cell": "model.encoder.cell",
@@ -119,7 +119,7 @@ def pages(root: Path) -> dict[str, str]:
     }
     text = [_INTRO, *(_overview(kind, rows) for kind, rows in kinds.items()), _networks(around), _layers()]
     text += ["\n".join(_kind(kind, rows, pictures, told)) for kind, rows in {**kinds, **around}.items()]
-    return {PAGE: "\n".join([*text, _names()]).rstrip() + "\n", **pictures}
+    return {CATALOGUE_PAGE: "\n".join([*text, _names()]).rstrip() + "\n", **pictures}
 
 
 def write_catalogue(root: Path) -> None:
@@ -143,7 +143,7 @@ def _picture(kind: str, name: str) -> str:
 
 def _overview(kind: str, rows: Mapping[str, Any]) -> str:
     uses = USES if kind in SOCKET else ()
-    lines = [f"**{KINDS[kind]}**", "", cells("name", "formula", "cost", *uses), "|---" * (3 + len(uses)) + "|"]
+    lines = [f"**{KIND_TITLES[kind]}**", "", cells("name", "formula", "cost", *uses), "|---" * (3 + len(uses)) + "|"]
     for name, row in rows.items():
         marks = ["●" if use in row["uses"] else "" for use in uses]
         lines.append(cells(f"[{name}](#{kind}-{name})", code(row["formula"]), row["cost"] or "", *marks))
@@ -154,7 +154,7 @@ def _networks(parts: Mapping[str, Mapping[str, Any]]) -> str:
     """A table of each kind of part of networks."""
     lines = [AROUND]
     for kind, rows in parts.items():
-        lines += [f"**{KINDS[kind]}**", "", cells("name", "what it computes"), "|---|---|"]
+        lines += [f"**{KIND_TITLES[kind]}**", "", cells("name", "what it computes"), "|---|---|"]
         lines += [cells(f"[{name}](#{kind}-{name})", code(row["about"])) for name, row in rows.items()]
         lines.append("")
     return "\n".join(lines)
@@ -178,7 +178,7 @@ def _layers() -> str:
 
 def _kind(kind: str, rows: Mapping[str, Any], pictures: Container[str], told: Mapping[_Row, str]) -> Iterator[str]:
     """All parts of one kind, as lines."""
-    yield f"## {KINDS[kind]}\n"
+    yield f"## {KIND_TITLES[kind]}\n"
     for name, row in rows.items():
         yield f"### {kind}: {name}\n"
         yield from _about(kind, name, row, pictures)
@@ -205,7 +205,7 @@ def _about(kind: str, name: str, row: Mapping[str, Any], pictures: Container[str
 def _facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     part: Any = PARTS[kind][name]
     if kind in NETWORKS:
-        yield "in a config", code(f"{PLACES[kind]}={name}")
+        yield "in a config", code(f"{CONFIG_PLACES[kind]}={name}")
     elif kind in TABLES:
         yield "in a config", code(f"{'model.' if kind in SOCKET else ''}{row['place']}={name}")
     else:

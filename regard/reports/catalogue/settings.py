@@ -9,7 +9,7 @@ from regard.experiment.settings_help import Described, describe, settings_of
 from regard.registry import Registry
 from regard.reports.table import cells, code, prose
 
-PAGE = "docs/settings.md"  # from the root of the project
+SETTINGS_PAGE = "docs/settings.md"  # from the root of the project
 GROUPS = ("data", "text", "training", "training.turns", "decoding", "evaluation", "init")
 _SOCKET = "model.attention"
 _WIDTH = 60  # characters of a default, beyond which it is left out
@@ -40,7 +40,7 @@ def settings_page() -> str:
 
 def write_settings_page(root: Path) -> None:
     """Write the page below the root of the project."""
-    (root / PAGE).write_text(settings_page(), encoding="utf-8")
+    (root / SETTINGS_PAGE).write_text(settings_page(), encoding="utf-8")
 
 
 def _table(place: str) -> Iterator[str]:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from regard.config import write_atomically
 from regard.errors import ConfigError, nearest
 from regard.reports.compare.measure import Gold, Judge, Result, check_judged_alike, measure_run
-from regard.reports.compare.page import page
+from regard.reports.compare.page import comparison_page
 from regard.reports.compare.plan import Budget, Contender, PlannedRun, contenders_of, runs_of, seeds_of
-from regard.reports.compare.progress import Watch, duration, position_of, seconds_left, seconds_left_of_all
+from regard.reports.compare.progress import Watch, duration, position_of, seconds_left_of_all, seconds_to_limit
 from regard.reports.compare.stages import (
     TextOrigins,
     common_test,
@@ -25,12 +25,12 @@ from regard.reports.compare.stages import (
     stages_of,
 )
 from regard.reports.compare.summary import Compared, finite, summarise
-from regard.reports.compare.train import Failed, condition_notes, environment_of, failed_runs, failure, train_all
+from regard.reports.compare.train import FailedRuns, condition_notes, environment_of, failed_runs, failure, train_all
 from regard.runs import RunFolder
 from regard.training.interrupt import Interrupted
 
 _FORMAT = 1  # of FILE: new fields leave it as it is; it grows where one goes or changes its meaning
-_FILE, REPORT = "compare.json", "report.html"
+_FILE, REPORT_PAGE = "compare.json", "report.html"
 Results = dict[str, list[Result]]  # contender → of its runs, as far as there are any
 
 
@@ -51,7 +51,7 @@ class Request:
     command: str = ""  # to tell in the report
 
 
-class Plan(NamedTuple):
+class ComparisonPlan(NamedTuple):
     """What is known before anything is trained."""
 
     contenders: list[Contender]
@@ -79,7 +79,7 @@ def compare_configs(request: Request, *, quiet: bool = False) -> Compared:
         raise Interrupted("stopped") from None
 
 
-def prepare(request: Request) -> Plan:
+def prepare(request: Request) -> ComparisonPlan:
     """Raises ConfigError of all that is wrong with a request, DataError for what is wrong with its texts."""
     contenders = contenders_of(request.configs, request.changes, request.grids, request.budget)
     names = [one.name for one in contenders]
@@ -93,7 +93,7 @@ def prepare(request: Request) -> Plan:
         origins.of(one)  # as the texts are now: a run is trained later, and compared with this
     seeds = seeds_of(contenders, request.seeds)
     judge = Judge.of(contenders, test, request.gold, fold_tests(contenders, seeds))
-    return Plan(contenders, runs_of(contenders, seeds, request.folder), baseline, judge, origins)
+    return ComparisonPlan(contenders, runs_of(contenders, seeds, request.folder), baseline, judge, origins)
 
 
 def _open(folder: Path) -> None:
@@ -105,7 +105,7 @@ def _open(folder: Path) -> None:
         write_atomically(folder / _FILE, "{}")
 
 
-def _train(plan: Plan, request: Request, *, quiet: bool) -> Failed:
+def _train(plan: ComparisonPlan, request: Request, *, quiet: bool) -> FailedRuns:
     stages = stages_of(plan.runs, plan.origins)
     prepare_folders(plan.runs, stages)
     ended = [run for run in plan.runs if stages[run.name] == "finished"]
@@ -140,7 +140,7 @@ def _expected(waiting: Sequence[PlannedRun], jobs: int) -> str:
         line += f", at most {_range(core_minutes)} min of processor time each"
     if not all(minutes):
         return f"{line}; how long that takes is told once the first is under way"
-    left = [seconds_left(run.limits(), position_of(run.path)) for run in waiting]
+    left = [seconds_to_limit(run.limits(), position_of(run.path)) for run in waiting]
     time_left = duration(seconds_left_of_all([], left, jobs) or 0.0)
     return f"{line}, at most {_range(minutes)} min each: about {time_left} in all, or less where patience ends"
 
@@ -150,7 +150,7 @@ def _range(values: Sequence[float]) -> str:
     return f"{low:,g}" if low == high else f"{low:,g} to {high:,g}"
 
 
-def _measure(plan: Plan, failed: Failed, *, quiet: bool) -> Results:
+def _measure(plan: ComparisonPlan, failed: FailedRuns, *, quiet: bool) -> Results:
     """Measures one run after another, so that no speed is that of a machine with something else to do.
 
     Those that cannot be measured join the failed.
@@ -173,7 +173,7 @@ def _measure(plan: Plan, failed: Failed, *, quiet: bool) -> Results:
     return results
 
 
-def _write(plan: Plan, results: Results, failed: Failed, request: Request) -> Compared:
+def _write(plan: ComparisonPlan, results: Results, failed: FailedRuns, request: Request) -> Compared:
     """Puts the figures together and writes the files."""
     trained = [run for run in plan.runs if run.name not in failed]
     baseline, notes = _baseline(plan, results, failed)
@@ -187,11 +187,11 @@ def _write(plan: Plan, results: Results, failed: Failed, request: Request) -> Co
     }
     compared = summarise(plan.contenders, results, plan.judge, baseline, failed, about)
     write_atomically(request.folder / _FILE, json.dumps(finite(compared.values()), indent=1, ensure_ascii=False))
-    write_atomically(request.folder / REPORT, page(compared))
+    write_atomically(request.folder / REPORT_PAGE, comparison_page(compared))
     return compared
 
 
-def _baseline(plan: Plan, results: Results, failed: Mapping[str, str]) -> tuple[str, list[str]]:
+def _baseline(plan: ComparisonPlan, results: Results, failed: Mapping[str, str]) -> tuple[str, list[str]]:
     """The baseline, or the first that has a result, with a note on that."""
     if plan.baseline in results:
         return plan.baseline, []

@@ -26,7 +26,7 @@ from regard.predictor import Predictor, load
 from regard.registry import Choice
 from regard.reports.compare.plan import Contender, PlannedRun
 from regard.reports.compare.progress import Event, events, spent_at
-from regard.reports.timing import Rate, Spent, timed
+from regard.reports.timing import ClockRate, TimeSpent, timed
 from regard.results import Prediction
 from regard.runs import RunFolder
 from regard.runs.folder import ENVIRONMENT
@@ -40,7 +40,11 @@ from regard.training.progress import METRICS_FILE
 
 _FORMAT = 4
 _FOLDER = "results"  # in the folder of a comparison: one file a run
-CLOCKS: dict[str, Any] = {"spent": Spent, "tokens": Rate, "sentences": Rate}  # fields that are lists in JSON
+CLOCKS: dict[str, Any] = {
+    "spent": TimeSpent,
+    "tokens": ClockRate,
+    "sentences": ClockRate,
+}  # fields that are lists in JSON
 _Point = tuple[int, float, float, float | None]  # update, seconds of training, score on the dev part, core seconds
 
 
@@ -88,7 +92,7 @@ class Judge(NamedTuple):
         """The signature of each metric."""
         return [metric.signature(self.test) for metric in self.metrics]
 
-    def answers(self, predictor: Predictor) -> tuple[list[str], list[NDArray[np.float64]], Spent]:
+    def answers(self, predictor: Predictor) -> tuple[list[str], list[NDArray[np.float64]], TimeSpent]:
         """The answers to the test part, if any were asked for, the statistics of each metric, and the time it took."""
 
         def answered(rows: Sequence[int]) -> tuple[Outcome, list[NDArray[np.float64]]]:
@@ -106,9 +110,9 @@ class Result(NamedTuple):
     seed: int
     parameters: int
     updates: int
-    spent: Spent  # of training, validation included
-    tokens: Rate  # in training: of answers, or of what is read for labels; the median over its log
-    sentences: Rate  # of the test part, in translating or reading them
+    spent: TimeSpent  # of training, validation included
+    tokens: ClockRate  # in training: of answers, or of what is read for labels; the median over its log
+    sentences: ClockRate  # of the test part, in translating or reading them
     tokens_per_word: float  # of the targets of the test part
     error_rate: float | None  # of its word alignments, in per cent
     curve: list[_Point]
@@ -164,7 +168,7 @@ def _measure(run: PlannedRun, judge: Judge) -> Result:
         seed=run.seed,
         parameters=sum(parameter.numel() for parameter in predictor.model.parameters()),
         updates=state["update"],
-        spent=Spent(state["seconds"], state.get("core_seconds")),
+        spent=TimeSpent(state["seconds"], state.get("core_seconds")),
         tokens=tokens if _trained_on_a_cpu(run) else tokens._replace(per_core_second=None),
         sentences=sentences if here else sentences._replace(per_core_second=None),
         tokens_per_word=tokens_per_word(predictor, judge.test),
@@ -201,14 +205,14 @@ def _curve_metric(contenders: Sequence[Contender]) -> str:
 # Speeds and curves, by the log of a training
 
 
-def training_rate(log: Sequence[Event]) -> Rate:
+def training_rate(log: Sequence[Event]) -> ClockRate:
     """Tokens per second of updates, the median over the log.
 
     Per second of processor time it does not depend on what else the machine does; None where that was not logged.
     """
     walls = [event["tokens_per_second"] for event in log if event["event"] == "update"]
     cores = list(_core_rates(log))
-    return Rate(*(statistics.median(values) if values else None for values in (walls, cores)))
+    return ClockRate(*(statistics.median(values) if values else None for values in (walls, cores)))
 
 
 def curve_of(log: Sequence[Event], metric: str) -> list[_Point]:
@@ -226,7 +230,7 @@ def _core_rates(log: Sequence[Event]) -> Iterator[float]:
     Older versions logged tokens per second on the wall, and both clocks at each line. A validation has a line of its
     own, so its time is in neither clock of the next.
     """
-    before = Spent(0.0, 0.0)
+    before = TimeSpent(0.0, 0.0)
     for event in log:
         spent = spent_at(event) - before
         if event["event"] == "update" and "tokens_per_core_second" in event:

@@ -12,7 +12,7 @@ from regard.explain.frame import framed, static
 from regard.explain.tokens import visible_line
 from regard.reports.compare.summary import Compared
 from regard.reports.compare.tables import colour_note, figure_cell, run_table, sections
-from regard.reports.table import NONE, Cell, Table
+from regard.reports.table import DASH, Cell, Table
 
 PACKAGE = "regard.reports.compare"
 _WIDTH, HEIGHT = 720, 340  # of a chart
@@ -21,7 +21,7 @@ TICKS = 6  # about as many on an axis
 _COLOURS = 12  # classes c0 … c11; beyond them the same again, dashed
 
 
-def page(compared: Compared) -> str:
+def comparison_page(compared: Compared) -> str:
     """The whole page. Every text in it is escaped; only the script and the style with its nonce may run."""
     first, *others = sections(compared)
     body = _render(
@@ -62,7 +62,7 @@ def _templates() -> Environment:
 
 
 def _sort_key(cell: Cell) -> str:
-    return "" if cell.text == NONE else cell.text if cell.value is None else repr(float(cell.value))
+    return "" if cell.text == DASH else cell.text if cell.value is None else repr(float(cell.value))
 
 
 def _differing_table(compared: Compared) -> Table | None:
@@ -78,7 +78,7 @@ def _differing_table(compared: Compared) -> Table | None:
 
 def _setting(value: Any) -> str:
     """As a config has it."""
-    return NONE if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return DASH if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 # Charts: lines over an axis as inline SVG

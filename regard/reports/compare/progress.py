@@ -15,12 +15,12 @@ from rich.segment import ControlType
 
 from regard.explain.tokens import visible_line
 from regard.reports.compare.plan import PlannedRun
-from regard.reports.timing import Spent
+from regard.reports.timing import TimeSpent
 from regard.training.checkpoint import FINAL
 from regard.training.progress import METRICS_FILE
 
 _TAIL = 2**14  # bytes of a log that tell how fast a training goes
-TERMINAL_SECONDS, PLAIN_SECONDS = 1.0, 60.0  # between lines; on a terminal each is drawn over the one before
+REDRAW_SECONDS, LINE_SECONDS = 1.0, 60.0  # between lines; on a terminal each is drawn over the one before
 _Limits = Mapping[str, Any]  # max_updates, max_minutes, max_core_minutes
 Event = dict[str, Any]
 
@@ -70,7 +70,7 @@ class Watch:
 
     def draw(self) -> None:
         """Prints how far all runs are, if it is time to."""
-        gap = TERMINAL_SECONDS if self.console.is_terminal else PLAIN_SECONDS
+        gap = REDRAW_SECONDS if self.console.is_terminal else LINE_SECONDS
         if self.quiet or not self._active or time.monotonic() - self._drawn < gap:
             return
         self._drawn = time.monotonic()
@@ -85,7 +85,7 @@ class Watch:
         """· all trained in about 2 h 10 min, if that can be estimated."""
         active = [(run.limits(), _position(run)) for _, run in self._active.values()]
         whole = seconds_per_run(self._ended, active)
-        left = [seconds_left(limits, position) for limits, position in active]
+        left = [seconds_to_limit(limits, position) for limits, position in active]
         waiting = [seconds_left_waiting(limits, position, whole) for limits, position in self._waiting.values()]
         seconds = seconds_left_of_all([whole if one is None else one for one in left], waiting, self.jobs)
         return f" · all trained in about {duration(seconds)}" if seconds else ""
@@ -101,7 +101,7 @@ def _status(run: PlannedRun) -> str:
     if not position.update:
         return ", ".join(filter(None, ["preparing", position.score]))
     of = f" of {limits['max_updates']:,}" if limits["max_updates"] else ""
-    left = seconds_left(limits, position)
+    left = seconds_to_limit(limits, position)
     told = [f"update {position.update:,}{of}", position.score, "" if left is None else f"{duration(left)} left"]
     return ", ".join(filter(None, told))
 
@@ -126,12 +126,12 @@ def events(run: Path, last: int | None = None) -> list[Event]:
     return found
 
 
-def spent_at(event: Event) -> Spent:
+def spent_at(event: Event) -> TimeSpent:
     """The time of training up to an event; an older version did not log processor time."""
-    return Spent(event["seconds"], event.get("core_seconds"))
+    return TimeSpent(event["seconds"], event.get("core_seconds"))
 
 
-class Position(NamedTuple):
+class TrainingPosition(NamedTuple):
     """How far a training is, and how fast it goes.
 
     Time on the wall includes every halt of the machine, so no speed is made of its sum: `pace` is the median over the
@@ -139,7 +139,7 @@ class Position(NamedTuple):
     """
 
     update: int = 0
-    spent: Spent = Spent(0.0, 0.0)
+    spent: TimeSpent = TimeSpent(0.0, 0.0)
     pace: float | None = None  # seconds on the wall per core second; None where that is not known
     per_update: float | None = None  # seconds on the wall, with its share of the validations
     score: str = ""  # of the last validation: bleu 21.30
@@ -149,22 +149,22 @@ class Position(NamedTuple):
         """Seconds on the wall without any halt."""
         return self.spent.seconds if self.pace is None else (self.spent.core_seconds or 0.0) * self.pace
 
-    def at_start(self) -> "Position":
+    def at_start(self) -> "TrainingPosition":
         """Nothing done, and as fast."""
-        return self._replace(update=0, spent=Spent(0.0, 0.0))
+        return self._replace(update=0, spent=TimeSpent(0.0, 0.0))
 
 
-def position_of(run: Path, metric: str = "loss") -> Position:
+def position_of(run: Path, metric: str = "loss") -> TrainingPosition:
     """The position by the last lines of a run's log. `metric`: that of the score."""
     lines = events(run, _TAIL)
     if not lines:
-        return Position()
+        return TrainingPosition()
     scores = [event[metric] for event in lines if event["event"] == "validation" and event.get(metric) is not None]
     score = f"{metric} {scores[-1]:.2f}" if scores else ""
-    return Position(lines[-1]["update"], spent_at(lines[-1]), *_pace(lines), score)
+    return TrainingPosition(lines[-1]["update"], spent_at(lines[-1]), *_pace(lines), score)
 
 
-def _position(run: PlannedRun) -> Position:
+def _position(run: PlannedRun) -> TrainingPosition:
     return position_of(run.path, run.contender.experiment.training.metric)
 
 
@@ -194,7 +194,7 @@ def final_score(run: Path) -> str:
 # Time left
 
 
-def seconds_left(limits: _Limits, position: Position) -> float | None:
+def seconds_to_limit(limits: _Limits, position: TrainingPosition) -> float | None:
     """Seconds until the first limit that can be estimated."""
     found, spent = [], position.spent
     if limits["max_updates"] is not None and position.per_update is not None:
@@ -206,20 +206,22 @@ def seconds_left(limits: _Limits, position: Position) -> float | None:
     return max(0.0, min(found)) if found else None
 
 
-def seconds_per_run(ended: Sequence[Position], active: Iterable[tuple[_Limits, Position]]) -> float | None:
+def seconds_per_run(
+    ended: Sequence[TrainingPosition], active: Iterable[tuple[_Limits, TrainingPosition]]
+) -> float | None:
     """Seconds of a whole run: the mean of those that have ended, by limits or patience; before that, of the limits."""
     if ended:
         return mean(position.work_seconds for position in ended)
-    estimates = [seconds_left(limits, position.at_start()) for limits, position in active if position.update]
+    estimates = [seconds_to_limit(limits, position.at_start()) for limits, position in active if position.update]
     known = [seconds for seconds in estimates if seconds is not None]
     return mean(known) if known else None
 
 
-def seconds_left_waiting(limits: _Limits, position: Position, whole: float | None) -> float | None:
+def seconds_left_waiting(limits: _Limits, position: TrainingPosition, whole: float | None) -> float | None:
     """Seconds for a run that is not being trained: `whole`, less what it did in an earlier call."""
     if not position.update:
         return whole
-    estimates = [seconds_left(limits, position), None if whole is None else max(0.0, whole - position.work_seconds)]
+    estimates = [seconds_to_limit(limits, position), None if whole is None else max(0.0, whole - position.work_seconds)]
     return min((one for one in estimates if one is not None), default=None)
 
 

@@ -12,15 +12,15 @@ from regard.reports.compare.measure import Judge, Result
 from regard.reports.compare.plan import Contender, Publication, differing_settings
 from regard.reports.compare.statistics import Difference, Figure, Tables, figures, gains, spread
 from regard.reports.length_buckets import length_buckets
-from regard.reports.timing import Rate, Spent
+from regard.reports.timing import ClockRate, TimeSpent
 from regard.tasks import Wording
 from regard.tasks.examples import count_of
 
 _SHOWN = 4  # names in a title
-LEAST = 30  # sentences of a bucket: of fewer, an interval is too wide to tell anything
+SMALLEST_BUCKET = 30  # sentences of a bucket: of fewer, an interval is too wide to tell anything
 
 
-class Row(NamedTuple):
+class SystemRow(NamedTuple):
     """One contender: all its runs as one figure a column."""
 
     name: str
@@ -36,23 +36,23 @@ class Row(NamedTuple):
         return self.results[0].parameters
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> TimeSpent:
         """The mean time of training; without processor time where a run did not count it."""
         walls, cores = zip(*(run.spent for run in self.results), strict=True)
-        return Spent(mean(walls), None if None in cores else mean(cores))
+        return TimeSpent(mean(walls), None if None in cores else mean(cores))
 
     @property
-    def tokens(self) -> Rate:
+    def tokens(self) -> ClockRate:
         """Target tokens in training: the median of the runs that are long enough to tell."""
         return _median_rate(run.tokens for run in self.results)
 
     @property
-    def words(self) -> Rate:
+    def words(self) -> ClockRate:
         """Target words in training: the same for those that cut them into other pieces."""
         return _median_rate(run.tokens / run.tokens_per_word for run in self.results)
 
     @property
-    def sentences(self) -> Rate:
+    def sentences(self) -> ClockRate:
         """Of the test part: the median of the runs."""
         return _median_rate(run.sentences for run in self.results)
 
@@ -99,7 +99,7 @@ class Halves(NamedTuple):
 class Compared(NamedTuple):
     """All that a comparison found."""
 
-    rows: list[Row]
+    rows: list[SystemRow]
     baseline: str
     metrics: list[str]
     signatures: list[str]
@@ -181,7 +181,9 @@ def summarise(
     ]
     return Compared(
         rows=[
-            Row(name, str(config), list(changes), list(results[name]), [one[name] for one in by_metric], publication)
+            SystemRow(
+                name, str(config), list(changes), list(results[name]), [one[name] for one in by_metric], publication
+            )
             for name, config, changes, _, publication in listed
         ],
         baseline=baseline,
@@ -211,7 +213,7 @@ def _of_common_folds(results: Mapping[str, Sequence[Result]]) -> dict[str, list[
 def buckets_of(tables: Tables, judge: Judge, baseline: str) -> list[ComparisonBucket]:
     """The first metric by the length of the texts; neighbours are one bucket where there are few sentences."""
     found = []
-    for label, lines in length_buckets(_lengths(judge), LEAST):
+    for label, lines in length_buckets(_lengths(judge), SMALLEST_BUCKET):
         some = {name: [table[lines] for table in several] for name, several in tables.items()}
         found.append(ComparisonBucket(label, len(lines), list(figures(judge.metrics[0], some, baseline).values())))
     return found
@@ -223,7 +225,7 @@ def halves_of(tables: Tables, judge: Judge, baseline: str) -> Halves | None:
     edge = min(set(lengths), key=lambda edge: (abs(2 * sum(length > edge for length in lengths) - len(lengths)), edge))
     longer = [place for place, length in enumerate(lengths) if length > edge]
     shorter = [place for place, length in enumerate(lengths) if length <= edge]
-    if min(len(longer), len(shorter)) < LEAST:
+    if min(len(longer), len(shorter)) < SMALLEST_BUCKET:
         return None
     found = gains(judge.metrics[0], tables, baseline, longer, shorter)
     return Halves(edge, len(shorter), len(longer), [found.get(name) for name in tables]) if found else None
@@ -243,18 +245,18 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _median_rate(rates: Iterable[Rate]) -> Rate:
+def _median_rate(rates: Iterable[ClockRate]) -> ClockRate:
     """By each clock, of those that are known."""
     known = [[value for value in values if value is not None] for values in zip(*rates, strict=True)]
-    return Rate(*(median(values) if values else None for values in known))
+    return ClockRate(*(median(values) if values else None for values in known))
 
 
-def _prefixed(name: str, rate: Rate) -> dict[str, float | None]:
+def _prefixed(name: str, rate: ClockRate) -> dict[str, float | None]:
     """tokens_per_second, tokens_per_core_second"""
     return {f"{name}_{field}": value for field, value in rate._asdict().items()}
 
 
-def _row_values(row: Row, metrics: Sequence[str]) -> dict[str, Any]:
+def _row_values(row: SystemRow, metrics: Sequence[str]) -> dict[str, Any]:
     rates = row.error_rates
     return {
         "name": row.name,

@@ -7,10 +7,10 @@ from regard.evaluation import Interval
 from regard.explain.tokens import visible_line
 from regard.reports.compare.measure import Result
 from regard.reports.compare.statistics import Difference, Figure, mean_and_spread
-from regard.reports.compare.summary import Compared, Row, finite
+from regard.reports.compare.summary import Compared, SystemRow, finite
 from regard.reports.report import Report
-from regard.reports.table import NONE, Cell, Table, escaped, number_cell
-from regard.reports.timing import Rate
+from regard.reports.table import DASH, Cell, Table, escaped, number_cell
+from regard.reports.timing import ClockRate
 
 SIGNIFICANT = 0.05  # p-values below this are coloured
 
@@ -117,9 +117,9 @@ def publication_table(compared: Compared) -> Table | None:
     rows = [
         [
             Cell(row.name),
-            Cell(mean_and_spread(row.figures[0].values) or NONE, row.figures[0].mean),
-            Cell(row.publication.published or NONE),
-            Cell(row.publication.paper or NONE),
+            Cell(mean_and_spread(row.figures[0].values) or DASH, row.figures[0].mean),
+            Cell(row.publication.published or DASH),
+            Cell(row.publication.paper or DASH),
         ]
         for row in compared.rows
     ]
@@ -138,17 +138,17 @@ def figure_cell(figure: Figure) -> Cell:
     return _interval_cell(figure.mean, figure.interval)
 
 
-def _main_row(compared: Compared, row: Row) -> list[Cell]:
+def _main_row(compared: Compared, row: SystemRow) -> list[Cell]:
     first, *others = (_score_cell(*one) for one in zip(row.figures, compared.higher_is_better, strict=True))
     (low, high), found = row.figures[0].interval, row.figures[0].difference
     rates = row.error_rates
-    errors = Cell(mean_and_spread(rates, ".1f") or NONE, sum(rates) / len(rates) if rates else None)
+    errors = Cell(mean_and_spread(rates, ".1f") or DASH, sum(rates) / len(rates) if rates else None)
     return [
         Cell(row.name),
         number_cell(len(row.results)),
         first,
         Cell(f"{low:.2f} to {high:.2f}", low),
-        Cell(NONE) if found is None else first._replace(text=f"{found.p_value:.3g}", value=found.p_value),
+        Cell(DASH) if found is None else first._replace(text=f"{found.p_value:.3g}", value=found.p_value),
         *others,
         *([errors] if _error_column(compared) else []),
         number_cell(row.parameters),
@@ -156,12 +156,12 @@ def _main_row(compared: Compared, row: Row) -> list[Cell]:
     ]
 
 
-def _run_row(compared: Compared, row: Row, place: int, run: Result) -> list[Cell]:
+def _run_row(compared: Compared, row: SystemRow, place: int, run: Result) -> list[Cell]:
     rate = run.error_rate
     return [
         Cell(run.name),
         *(_interval_cell(figure.values[place], figure.intervals[place]) for figure in row.figures),
-        *([Cell(NONE if rate is None else f"{rate:.1f}", rate)] if _error_column(compared) else []),
+        *([Cell(DASH if rate is None else f"{rate:.1f}", rate)] if _error_column(compared) else []),
         number_cell(run.updates),
         *_speed_cells(compared, run, [run.tokens, run.sentences]),
     ]
@@ -181,11 +181,11 @@ def _speed_columns(compared: Compared, *, words: bool) -> list[str]:
     return [*(f"{what}/{unit}" for what in (*trained, compared.wording.speed)), time]
 
 
-def _speed_cells(compared: Compared, one: Row | Result, rates: Sequence[Rate]) -> list[Cell]:
+def _speed_cells(compared: Compared, one: SystemRow | Result, rates: Sequence[ClockRate]) -> list[Cell]:
     """By the clock of `_speed_columns`."""
     clock = int(compared.by_core)
     seconds = one.spent[clock]
-    minutes = NONE if seconds is None else f"{seconds / 60:.1f}"
+    minutes = DASH if seconds is None else f"{seconds / 60:.1f}"
     return [*(number_cell(rate[clock]) for rate in rates), Cell(minutes, seconds)]
 
 
@@ -196,7 +196,7 @@ def _interval_cell(value: float, interval: Interval, sign: str = "") -> Cell:
 def _difference_cell(found: Difference | None, *, p: bool = False) -> Cell:
     """+1.20 (+0.31 to +2.05), or with p = 0.012 behind it."""
     if found is None:
-        return Cell(NONE)
+        return Cell(DASH)
     cell, tip = _interval_cell(found.value, found.interval, "+"), f"p = {found.p_value:.3g}"
     return cell._replace(text=f"{cell.text}, {tip}" if p else cell.text, tip=tip)
 

@@ -32,11 +32,11 @@ from regard.training.interrupt import Interrupted, listening_to_signals
 LOGS = "logs"
 TRAININGS = "trainings.jsonl"
 WORKER = (sys.executable, "-m", "regard.reports.compare.worker")
-DONE, FAULT, INTERRUPTED = 0, 2, 75  # exit codes of a worker, as those of `regard train`
-ERROR, WARNING = "error: ", "warning: "  # how its lines on stderr begin
+DONE, FAULT_CODE, INTERRUPTED_CODE = 0, 2, 75  # exit codes of a worker, as those of `regard train`
+ERROR_MARK, WARNING = "error: ", "warning: "  # how its lines on stderr begin
 TRACEBACK = "Traceback (most recent call last):"
 KILL_AFTER = 30.0  # seconds that a process gets to end at once
-Failed = dict[str, str]  # run → why it has no result
+FailedRuns = dict[str, str]  # run → why it has no result
 
 
 class Conditions(NamedTuple):
@@ -49,14 +49,14 @@ class Conditions(NamedTuple):
 # Training
 
 
-def train_all(runs: Sequence[PlannedRun], stages: Mapping[str, Stage], jobs: int, watch: Watch) -> Failed:
+def train_all(runs: Sequence[PlannedRun], stages: Mapping[str, Stage], jobs: int, watch: Watch) -> FailedRuns:
     """Trains the runs that have not finished; one that fails does not stop the others. Returns those that failed.
 
     Raises Interrupted after Ctrl-C or SIGTERM, when all processes have ended, and names those that could not save. A
     second Ctrl-C does not wait for them.
     """
     waiting = deque(run for run in runs if stages[run.name] != "finished")
-    working, failed, unsaved = list[Child](), Failed(), Failed()
+    working, failed, unsaved = list[Child](), FailedRuns(), FailedRuns()
     conditions = Conditions(jobs, max(1, torch.get_num_threads() // jobs))
     with listening_to_signals() as interrupted:
         try:
@@ -144,7 +144,7 @@ def _begin(run: PlannedRun, conditions: Conditions, watch: Watch, *, resume: boo
     return Child(run, resume=resume, threads=conditions.threads)
 
 
-def _finish(child: Child, failed: Failed, watch: Watch, *, interrupted: bool) -> None:
+def _finish(child: Child, failed: FailedRuns, watch: Watch, *, interrupted: bool) -> None:
     """Reports how a process has ended."""
     run, code, lines = child.run, child.code or DONE, child.messages()
     for line in lines:
@@ -153,12 +153,14 @@ def _finish(child: Child, failed: Failed, watch: Watch, *, interrupted: bool) ->
     if code == DONE:
         _log(run).unlink(missing_ok=True)
         watch.end(run)
-    elif code == INTERRUPTED and interrupted:
+    elif code == INTERRUPTED_CODE and interrupted:
         watch.stop(run, "saved" if RunFolder(run.path).started else "ended before there was anything to save")
     else:
-        faults = [line.removeprefix(ERROR) for line in lines if line.startswith(ERROR)]
-        if code != FAULT or not faults:
-            how = f"was ended by signal {-code}" if code < 0 else "was stopped" if code == INTERRUPTED else "failed"
+        faults = [line.removeprefix(ERROR_MARK) for line in lines if line.startswith(ERROR_MARK)]
+        if code != FAULT_CODE or not faults:
+            how = (
+                f"was ended by signal {-code}" if code < 0 else "was stopped" if code == INTERRUPTED_CODE else "failed"
+            )
             faults = [_crash(run, lines, how)]
         failed[run.name] = "\n".join(faults)
         watch.stop(run, f"failed: {faults[-1]}")

@@ -18,7 +18,7 @@ import torch
 from regard.config import read_settings
 from regard.errors import RegardError
 from regard.experiment import Experiment
-from regard.reports.compare.train import DONE, ERROR, FAULT, INTERRUPTED, KILL_AFTER, reason
+from regard.reports.compare.train import DONE, ERROR_MARK, FAULT_CODE, INTERRUPTED_CODE, KILL_AFTER, reason
 from regard.runs import train_run
 
 
@@ -28,21 +28,21 @@ def main() -> int:
     try:
         job = json.loads(sys.stdin.readline())
         threading.Thread(target=_end_with_stdin, args=(job["parent"],), daemon=True).start()
-        return work(job)
+        return train_job(job)
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return INTERRUPTED_CODE
 
 
-def work(job: dict[str, Any]) -> int:
+def train_job(job: dict[str, Any]) -> int:
     """Trains one job; returns the exit code."""
     try:
         torch.set_num_threads(job["threads"])
         done = train_run(read_settings(Experiment, job["experiment"]), resume=job["resume"], quiet=True)
     except (RegardError, OSError) as error:
         for line in reason(error).splitlines():
-            print(f"{ERROR}{line}", file=sys.stderr)
-        return FAULT
-    return DONE if done else INTERRUPTED
+            print(f"{ERROR_MARK}{line}", file=sys.stderr)
+        return FAULT_CODE
+    return DONE if done else INTERRUPTED_CODE
 
 
 def _end_with_stdin(parent: int) -> None:
@@ -52,7 +52,7 @@ def _end_with_stdin(parent: int) -> None:
     while os.getppid() == parent:  # which waits for what is saved now, or kills
         time.sleep(0.1)
     time.sleep(KILL_AFTER)
-    os._exit(INTERRUPTED)
+    os._exit(INTERRUPTED_CODE)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.reports.compare.page import Line, Point, chart, page, ticks
+from regard.reports.compare.page import Line, Point, chart, comparison_page, ticks
 from regard.reports.compare.plan import Publication
 
 HOSTILE = "</script><img src=x onerror=alert(1)>{{style}}\"'&amp;\u2028\u202e\ud800|`x`"
@@ -35,10 +35,14 @@ class Read(HTMLParser):
 
 
 def test_hostile_names_add_no_element(compared):
-    tame = Read(page(compared({"a": 0.1, "b": 0.6}, publication=Publication("x", "y"), command="x", notes=["y"])))
+    tame = Read(
+        comparison_page(compared({"a": 0.1, "b": 0.6}, publication=Publication("x", "y"), command="x", notes=["y"]))
+    )
     publication = Publication(HOSTILE, HOSTILE)
     wild = Read(
-        page(compared({HOSTILE: 0.1, "b" + HOSTILE: 0.6}, publication=publication, command=HOSTILE, notes=[HOSTILE]))
+        comparison_page(
+            compared({HOSTILE: 0.1, "b" + HOSTILE: 0.6}, publication=publication, command=HOSTILE, notes=[HOSTILE])
+        )
     )
     assert [tag for tag, _ in wild.elements] == [tag for tag, _ in tame.elements]
     assert [set(attributes) for _, attributes in wild.elements] == [set(one) for _, one in tame.elements]
@@ -46,7 +50,7 @@ def test_hostile_names_add_no_element(compared):
 
 
 def test_the_page_asks_for_nothing_and_runs_nothing_but_its_own(compared):
-    html = page(compared({"a": 0.1, "b": 0.6}, command="regard compare a.yaml 'b c.yaml' --seeds 2"))
+    html = comparison_page(compared({"a": 0.1, "b": 0.6}, command="regard compare a.yaml 'b c.yaml' --seeds 2"))
     html.encode("utf-8")
     read = Read(html)
     links = [value for _, one in read.elements for name, value in one.items() if name in ("src", "href", "action")]
@@ -62,7 +66,7 @@ def test_the_page_asks_for_nothing_and_runs_nothing_but_its_own(compared):
 
 
 def test_a_surely_poorer_system_is_marked_and_a_like_one_is_not(compared):
-    read = Read(page(compared({"base": 0.3, "poor": 0.9, "same": 0.3, "good": 0.0})))
+    read = Read(comparison_page(compared({"base": 0.3, "poor": 0.9, "same": 0.3, "good": 0.0})))
     rows = [place for place, (tag, one) in enumerate(read.elements) if tag == "tr" and "data-system" in one][:5]
     marks = [
         [one.get("class") for tag, one in read.elements[start:end] if tag == "td"][2] for start, end in pairwise(rows)
@@ -115,7 +119,7 @@ def tab(compared, tmp_path):
     if program is None:
         pytest.fail("this test needs a browser: apt-get install chromium")
     path = tmp_path / "report.html"
-    path.write_text(page(compared({"b": 0.1, ALERT: 0.6, "c": 0.3}, command=ALERT)), encoding="utf-8")
+    path.write_text(comparison_page(compared({"b": 0.1, ALERT: 0.6, "c": 0.3}, command=ALERT)), encoding="utf-8")
     faults: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])

@@ -9,18 +9,18 @@ from rich.console import Console
 
 from regard.reports.compare import progress as compare_progress
 from regard.reports.compare.progress import (
-    Position,
+    TrainingPosition,
     Watch,
     duration,
     events,
     final_score,
     position_of,
-    seconds_left,
     seconds_left_of_all,
     seconds_left_waiting,
     seconds_per_run,
+    seconds_to_limit,
 )
-from regard.reports.timing import Spent
+from regard.reports.timing import TimeSpent
 
 NO_LIMITS = {"max_updates": None, "max_minutes": None, "max_core_minutes": None, "max_epochs": None}
 
@@ -44,22 +44,22 @@ def log(run, *lines, event="update"):
 @pytest.mark.parametrize(
     ("limits", "place", "left"),
     [
-        ({}, Position(10, Spent(20.0, 15.0), 2.0, 3.0), None),
-        ({"max_updates": 30}, Position(10, Spent(20.0, None), per_update=3.0), 60.0),
-        ({"max_updates": 30}, Position(), None),
-        ({"max_minutes": 1}, Position(10, Spent(20.0, None)), 40.0),
-        ({"max_minutes": 1, "max_updates": 20}, Position(10, Spent(20.0, None), per_update=2.0), 20.0),
-        ({"max_minutes": 0.1}, Position(10, Spent(20.0, None)), 0.0),
+        ({}, TrainingPosition(10, TimeSpent(20.0, 15.0), 2.0, 3.0), None),
+        ({"max_updates": 30}, TrainingPosition(10, TimeSpent(20.0, None), per_update=3.0), 60.0),
+        ({"max_updates": 30}, TrainingPosition(), None),
+        ({"max_minutes": 1}, TrainingPosition(10, TimeSpent(20.0, None)), 40.0),
+        ({"max_minutes": 1, "max_updates": 20}, TrainingPosition(10, TimeSpent(20.0, None), per_update=2.0), 20.0),
+        ({"max_minutes": 0.1}, TrainingPosition(10, TimeSpent(20.0, None)), 0.0),
         (
             {"max_core_minutes": 1},
-            Position(10, Spent(20.0, 15.0), pace=2.0),
+            TrainingPosition(10, TimeSpent(20.0, 15.0), pace=2.0),
             90.0,
         ),  # 45 core seconds of 2 s each
-        ({"max_core_minutes": 1}, Position(), None),
+        ({"max_core_minutes": 1}, TrainingPosition(), None),
     ],
 )
 def test_what_is_left_of_a_run(limits, place, left):
-    assert seconds_left({**NO_LIMITS, **limits}, place) == left
+    assert seconds_to_limit({**NO_LIMITS, **limits}, place) == left
 
 
 def test_a_halt_does_not_slow_the_pace(tmp_path):
@@ -71,7 +71,7 @@ def test_a_halt_does_not_slow_the_pace(tmp_path):
     assert place.pace == 2.0
     assert place.per_update == 2.0 * (54 - 10) / 40
     assert place.work_seconds == 108.0
-    assert seconds_left({**NO_LIMITS, "max_core_minutes": 2}, place) == 132.0
+    assert seconds_to_limit({**NO_LIMITS, "max_core_minutes": 2}, place) == 132.0
 
 
 def test_the_last_lines_tell_the_pace(tmp_path):
@@ -95,31 +95,31 @@ def test_a_log_without_processor_time_tells_the_median_of_its_lines(tmp_path):
 
 
 def test_a_run_takes_as_long_as_those_that_have_ended_or_as_its_limit_allows():
-    ended = [Position(10, Spent(9999.0, 50.0), pace=2.0), Position(10, Spent(80.0, None))]
+    ended = [TrainingPosition(10, TimeSpent(9999.0, 50.0), pace=2.0), TrainingPosition(10, TimeSpent(80.0, None))]
     limits = {**NO_LIMITS, "max_core_minutes": 1}
     active = [
-        (limits, Position(5, Spent(7000.0, 10.0), pace=1.5)),
-        (limits, Position(5, Spent(7000.0, 10.0), pace=2.5)),
-        (limits, Position()),
+        (limits, TrainingPosition(5, TimeSpent(7000.0, 10.0), pace=1.5)),
+        (limits, TrainingPosition(5, TimeSpent(7000.0, 10.0), pace=2.5)),
+        (limits, TrainingPosition()),
     ]
     assert seconds_per_run(ended, active) == 90.0
     assert seconds_per_run([], active) == 120.0
-    assert seconds_per_run([], [(limits, Position())]) is None
+    assert seconds_per_run([], [(limits, TrainingPosition())]) is None
 
 
 @pytest.mark.parametrize(
     ("limits", "place", "whole", "left"),
     [
-        ({}, Position(), 90.0, 90.0),
-        ({}, Position(), None, None),
-        ({"max_core_minutes": 1}, Position(), 90.0, 90.0),
-        ({}, Position(10, Spent(9999.0, 15.0), pace=2.0), 90.0, 60.0),  # a halt is no work
-        ({}, Position(10, Spent(9999.0, 15.0), pace=2.0), 20.0, 0.0),
-        ({}, Position(10, Spent(20.0, None)), None, None),
-        ({"max_core_minutes": 1}, Position(10, Spent(9999.0, 45.0), pace=2.0), None, 30.0),
+        ({}, TrainingPosition(), 90.0, 90.0),
+        ({}, TrainingPosition(), None, None),
+        ({"max_core_minutes": 1}, TrainingPosition(), 90.0, 90.0),
+        ({}, TrainingPosition(10, TimeSpent(9999.0, 15.0), pace=2.0), 90.0, 60.0),  # a halt is no work
+        ({}, TrainingPosition(10, TimeSpent(9999.0, 15.0), pace=2.0), 20.0, 0.0),
+        ({}, TrainingPosition(10, TimeSpent(20.0, None)), None, None),
+        ({"max_core_minutes": 1}, TrainingPosition(10, TimeSpent(9999.0, 45.0), pace=2.0), None, 30.0),
         (
             {"max_core_minutes": 1},
-            Position(10, Spent(9999.0, 45.0), pace=2.0),
+            TrainingPosition(10, TimeSpent(9999.0, 45.0), pace=2.0),
             100.0,
             10.0,
         ),  # patience
@@ -154,7 +154,7 @@ def test_a_log_tells_the_last_update_and_the_score_that_steers(tmp_path):
         {"event": "update", "update": 50, "seconds": 7.5, "core_seconds": 9.5, "loss": 1.5},
     ]
     log, text = tmp_path / "metrics.jsonl", "".join(json.dumps(line) + "\n" for line in lines)
-    assert position_of(tmp_path) == Position()
+    assert position_of(tmp_path) == TrainingPosition()
     for written in (text, "half a line\n" * 5000 + text + '{"event": "upd', "[]\n3\n{}\n" + text):
         log.write_text(written)
         assert events(tmp_path) == lines
@@ -190,7 +190,7 @@ def watched(waiting, jobs, ended=(), *, terminal=False):
 
 @pytest.fixture
 def at_once(monkeypatch):
-    for name in ("TERMINAL_SECONDS", "PLAIN_SECONDS"):
+    for name in ("REDRAW_SECONDS", "LINE_SECONDS"):
         monkeypatch.setattr(compare_progress, name, 0.0)
 
 

@@ -11,7 +11,7 @@ from regard.evaluation import METRICS, compare
 from regard.registry import Choice
 from regard.reports.compare.measure import Judge
 from regard.reports.compare.statistics import gains
-from regard.reports.compare.summary import LEAST, buckets_of, finite, halves_of
+from regard.reports.compare.summary import SMALLEST_BUCKET, buckets_of, finite, halves_of
 from regard.reports.compare.tables import comparison_markdown, gain_table, length_table
 from regard.tasks import TranslationTask
 
@@ -79,8 +79,8 @@ def test_seeds_that_are_lucky_throughout_tell_nothing_of_length(exact):
 
 
 def test_of_few_sentences_no_halves_are_made(exact):
-    few = exact._replace(test={name: values[: LEAST + 20] for name, values in exact.test.items()})
-    tables = {"a": [right(exact, 0.5, 0.5)[0][: LEAST + 20]]}
+    few = exact._replace(test={name: values[: SMALLEST_BUCKET + 20] for name, values in exact.test.items()})
+    tables = {"a": [right(exact, 0.5, 0.5)[0][: SMALLEST_BUCKET + 20]]}
     assert halves_of({**tables, "b": tables["a"]}, few, "a") is None
     assert halves_of({"a": [right(exact, 0.5, 0.5)[0]]}, exact, "a") is None  # nobody to compare
 
@@ -97,7 +97,7 @@ def test_tables_and_json_tell_the_same(compared):
         told = bucket["differences"]["good"]
         low, high = told["interval"]
         assert gains_of.rows[0][place].text == f"{told['difference']:+.2f} ({low:+.2f} to {high:+.2f})"
-        assert bucket["sentences"] >= LEAST or len(values["by_length"]) == 1
+        assert bucket["sentences"] >= SMALLEST_BUCKET or len(values["by_length"]) == 1
     halves = values["by_half"]
     longer = f"over {halves['more_words_than']} ({halves['longer']})"
     assert gains_of.columns[-1] == f"{longer} less the rest ({halves['shorter']})"

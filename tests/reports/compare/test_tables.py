@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from regard.reports.compare.page import page
+from regard.reports.compare.page import comparison_page
 from regard.reports.compare.plan import Publication
 from regard.reports.compare.tables import (
     colour_note,
@@ -17,7 +17,7 @@ from regard.reports.compare.tables import (
     run_table,
     terminal,
 )
-from regard.reports.timing import Rate, Spent
+from regard.reports.timing import ClockRate, TimeSpent
 
 HOSTILE = "</script><img src=x>\n# a\n\n- b | c\u2028\u202e\ud800`x` *y* [z](u)"
 
@@ -42,7 +42,11 @@ def test_the_rows_of_the_table(compared):
     assert len(table.markdown().splitlines()) == 4
 
 
-NO_CORES = [{"spent": Spent(240.0, None)}, {"tokens": Rate(7000.0, None)}, {"sentences": Rate(210.0, None)}]
+NO_CORES = [
+    {"spent": TimeSpent(240.0, None)},
+    {"tokens": ClockRate(7000.0, None)},
+    {"sentences": ClockRate(210.0, None)},
+]
 
 
 @pytest.mark.parametrize("known", NO_CORES, ids=lambda known: next(iter(known)))
@@ -56,15 +60,15 @@ def test_where_processor_time_does_not_tell_all_the_clock_on_the_wall_does(known
 
 
 def test_a_run_too_short_for_a_line_of_the_log_has_no_speed_but_its_minutes(compared):
-    table = main_table(compared({"good": 0.1}, known={"tokens": Rate(None, None)}))
+    table = main_table(compared({"good": 0.1}, known={"tokens": ClockRate(None, None)}))
     assert table.columns[-1] == "core minutes"
     assert texts(table)[0][7:] == ["–", "–", "220", "5.0"]
 
 
 def test_halts_are_in_no_table_that_knows_processor_time(compared):
-    found = compared({"good": 0.1, "poor": 0.6}, known={"spent": Spent(7777.0 * 60, 300.0)})
+    found = compared({"good": 0.1, "poor": 0.6}, known={"spent": TimeSpent(7777.0 * 60, 300.0)})
     assert "7777.0" not in comparison_markdown(found)
-    assert "7777.0" not in page(found)
+    assert "7777.0" not in comparison_page(found)
     assert found.values()["systems"][0]["seconds"] == 7777.0 * 60
 
 
