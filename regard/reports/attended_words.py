@@ -72,9 +72,10 @@ def attended_words(predictor: Predictor, lines: int, at_least: int, say: Say) ->
         raise DataError(str(run), "has no test part", hint="data.test names one in training")
     sums, counts = _looked(predictor, {name: examples[name][:lines] for name in task.inputs}, str(run))
     say(f"{min(lines, count_of(examples)):,} texts looked at")
+    column = cast(TextColumn, task.vocabularies[task.first])
     texts, labels, frequencies = Counter[tuple[str, str]](), Counter[str](), Counter[str]()
     for example in training_readers(experiment)["train"]:
-        words = _words(task.vocabularies[task.first], example.texts[task.first])
+        words = [word.text for word in words_of(column.pieces(column.encode(example.texts[task.first])))]
         frequencies.update(words)
         texts.update((word, example.texts[task.last]) for word in set(words))
         labels[example.texts[task.last]] += 1
@@ -155,18 +156,11 @@ def _figure(found: AttendedWords, title: str, ending: str) -> bytes:
     axes, labels = figure.subplots(), sorted({one.polarity.label for one in found.words})
     for label in labels:
         own = [one for one in found.words if one.polarity.label == label]
-        axes.scatter(
-            [_signed(one, labels) for one in own],
-            [one.attention for one in own],
-            s=8,
-            alpha=0.5,
-            label=visible_line(label),
-        )
+        across, up = [_signed(one, labels) for one in own], [one.attention for one in own]
+        axes.scatter(across, up, s=8, alpha=0.5, label=visible_line(label))
     for one in found.words[:ANNOTATED]:
-        name = visible_line(one.word).replace("$", r"\$")
-        axes.annotate(
-            name, (_signed(one, labels), one.attention), fontsize=7, xytext=(2, 2), textcoords="offset points"
-        )
+        name, place = visible_line(one.word).replace("$", r"\$"), (_signed(one, labels), one.attention)
+        axes.annotate(name, place, fontsize=7, xytext=(2, 2), textcoords="offset points")
     axes.axhline(1.0, color="grey", linewidth=0.8)
     axes.set_xlabel("log-odds of the label" if len(labels) > 2 else f"log-odds of {labels[-1]}", parse_math=False)
     axes.set_ylabel("attention, 1: an equal share")
@@ -197,11 +191,6 @@ def _weighed(found: Explanation | None, run: str) -> Iterable[tuple[str, float]]
     words, weights = views[0].words, views[0].of_words()
     pairs = zip(words, weights, strict=True)
     return [(word.text, weight * len(words)) for word, weight in pairs if word.text not in SPECIALS]
-
-
-def _words(column: Any, text: str) -> list[str]:
-    pieces = cast(TextColumn, column)
-    return [word.text for word in words_of(pieces.pieces(pieces.encode(text)))]
 
 
 def _signed(one: AttendedWord, labels: Sequence[str]) -> float:

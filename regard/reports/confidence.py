@@ -130,9 +130,11 @@ def calibrate_run(
     mended = _crossed(blank, task, dev) if held is None else calibrated(task, judged.predictions, calibration)
     levels = reliabilities(task, judged, mended)
     found = [None if one is None else Choice(by, one.values()) for one in calibration]
-    unkept = _changed(run.changes, experiment) or _fault(len(dev.predictions), levels)
+    unkept = _unkept(predictor.run, len(dev.predictions), levels)
     if not unkept:
-        _keep(run, found, len(dev.predictions), levels)
+        errors = [{"of": one.after.name, "before": one.errors[0], "after": one.errors[1]} for one in levels]
+        rows = {name: one and one._asdict() for name, one in zip(Calibrations._fields, found, strict=True)}
+        run.measurements.keep(CALIBRATION, {**rows, "examples": len(dev.predictions), "errors": errors})
     sure = np.array([one.confidence or 0.0 for one in mended])
     curve = abstention_curve(measure, judged.statistics, sure)
     wanted = None if passes is None or held is None else [(examples, dev.predictions), (held, mended)]
@@ -145,7 +147,7 @@ def calibrate_run(
         levels,
         measure.name,
         curve,
-        _steps(measure, judged.statistics, sure, curve),
+        abstention_steps(measure, judged.statistics, sure, curve),
         area_under_risk(measure, curve),
         area_under_risk(measure, curve[-1:]),
         None if unkept else run.path / CALIBRATION,
@@ -175,15 +177,12 @@ def _parts(
     return dev, test
 
 
-def _changed(changes: Sequence[str], experiment: Experiment) -> str:
-    """Say why what was calibrated is not the model that the run has trained; nothing where it is."""
-    if changes:
+def _unkept(run: Run, examples: int, levels: Sequence[Reliability]) -> str:
+    """Return why a calibration is not kept: of another model than the run's, or not good enough; "" where it is."""
+    if run.changes:
         return "settings were changed"
-    return "it is of an ensemble, and a calibration is of one model" if experiment.decoding.ensemble else ""
-
-
-def _fault(examples: int, levels: Sequence[Reliability]) -> str:
-    """Say why probabilities cannot be called calibrated; nothing where they can."""
+    if run.experiment.decoding.ensemble:
+        return "it is of an ensemble, and a calibration is of one model"
     if examples < FEWEST:
         return f"{examples} dev examples tell too little, {FEWEST} are needed"
     worst = max(levels, key=lambda one: one.errors[1])
@@ -192,13 +191,6 @@ def _fault(examples: int, levels: Sequence[Reliability]) -> str:
     return (
         f"probabilities of {worst.after.name} are still {worst.errors[1]:.1f} points off, and {MOST_OFF:g} are allowed"
     )
-
-
-def _keep(run: Run, found: Sequence[Choice | None], examples: int, levels: Sequence[Reliability]) -> None:
-    """Keep in a run what was fitted on so many examples, and how far probabilities were off before and after."""
-    errors = [{"of": one.after.name, "before": one.errors[0], "after": one.errors[1]} for one in levels]
-    rows = {name: one and one._asdict() for name, one in zip(Calibrations._fields, found, strict=True)}
-    run.measurements.keep(CALIBRATION, {**rows, "examples": examples, "errors": errors})
 
 
 def answers_of(predictor: Predictor, examples: Examples, measure: Measure, say: Say) -> JudgedAnswers:
@@ -291,7 +283,7 @@ def _crossed(blank: Calibration, task: Task, answers: JudgedAnswers) -> list[Pre
     return found
 
 
-def _steps(
+def abstention_steps(
     measure: Measure, statistics: Statistics, sure: Floats, curve: Sequence[CoveragePoint]
 ) -> list[AbstentionStep]:
     order = surest_first(sure)

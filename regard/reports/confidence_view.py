@@ -1,6 +1,5 @@
 """What a calibration found as tables, as JSON values, and as a picture through matplotlib (the extra `[plot]`)."""
 
-import math
 from functools import partial
 from typing import Any
 
@@ -59,7 +58,7 @@ def _quality_table(found: QualityReport) -> Table:
         [
             Cell(one.name),
             Cell(f"{one.pearson:.3f} [{one.interval.low:.3f}, {one.interval.high:.3f}]"),
-            Cell(DASH if math.isnan(one.spearman) else f"{one.spearman:.3f}"),
+            Cell(DASH if one.spearman is None else f"{one.spearman:.3f}"),
         ]
         for one in found.estimates
     ]
@@ -100,16 +99,8 @@ def _as_values(found: ConfidenceReport) -> dict[str, Any]:
         "abstention": [{**step.kept._asdict(), "interval": [*step.interval]} for step in found.steps],
         "area_under_risk": found.risk,
         "at_random": found.whole_risk,
-        **({} if found.quality is None else {"quality": _quality_values(found.quality)}),
+        **({} if found.quality is None else {"quality": found.quality.values()}),
     }
-
-
-def _quality_values(found: QualityReport) -> dict[str, Any]:
-    estimates = [
-        {**one._asdict(), "interval": [*one.interval], "spearman": None if math.isnan(one.spearman) else one.spearman}
-        for one in found.estimates
-    ]
-    return {**found._asdict(), "estimates": estimates}
 
 
 def _figure(found: ConfidenceReport, title: str, ending: str) -> bytes:
@@ -139,8 +130,5 @@ def _binned(things: Things) -> tuple[list[float], list[float]]:
 
 
 def _told(one: Choice) -> str:
-    return ", ".join(f"{name} {_rounded(value)}" for name, value in one.settings.items())
-
-
-def _rounded(value: Any) -> str:
-    return " ".join(f"{one:.3g}" for one in ([value] if isinstance(value, float) else value))
+    settings = {name: [value] if isinstance(value, float) else value for name, value in one.settings.items()}
+    return ", ".join(" ".join([name, *(f"{each:.3g}" for each in values)]) for name, values in settings.items())

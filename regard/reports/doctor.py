@@ -52,12 +52,13 @@ def _lines(found: dict[str, Any]) -> list[str]:
         f"compiler   {'found: Transformers answer by compiled code' if found['compiled'] else NO_COMPILER}",
         f"threads    {threads['best']} of {threads['all']} are worth it ({took})",
         "products   ms of torch's BLAS, oneDNN, bfloat16 · who computes float32",
-        *(_product(kind, told) for kind, told in found["products"].items()),
+        *(
+            f"  {kind:<10} {' x '.join(map(str, told['shape'])):<18}{_times(told['ms'])} · {told['by']}"
+            for kind, told in found["products"].items()
+        ),
         f"kept in    {found['kept'] or 'no file: the cache folder cannot be written'}",
     ]
 
 
-def _product(kind: str, told: dict[str, Any]) -> str:
-    shape = " x ".join(map(str, told["shape"]))
-    times = "".join(f"{told['ms'][who]:9.3f}" if who in told["ms"] else "        -" for who in _WHO)
-    return f"  {kind:<10} {shape:<18}{times} · {told['by']}"
+def _times(ms: dict[str, float]) -> str:
+    return "".join(f"{ms[who]:9.3f}" if who in ms else "        -" for who in _WHO)

@@ -137,7 +137,11 @@ def confusion_picture(found: Confusion, title: str = "Answers to the examples of
 
 def _classes(found: Confusion) -> Table:
     rows = [
-        [Cell(_short(one.label)), *map(_percent, (one.precision, one.recall, one.f1)), number_cell(one.examples)]
+        [
+            Cell(_short(one.label)),
+            *(number_cell(None) if each is None else Cell(f"{each:.2f}", each) for each in one[1:4]),
+            number_cell(one.examples),
+        ]
         for one in found.classes()[:_ROWS]
     ]
     return Table(["class", "precision", "recall", "f1", "examples"], rows)
@@ -158,7 +162,3 @@ def _names(found: Confusion) -> list[str]:
 
 def _short(label: str) -> str:
     return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
-
-
-def _percent(value: float | None) -> Cell:
-    return number_cell(None) if value is None else Cell(f"{value:.2f}", value)

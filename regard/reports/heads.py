@@ -104,8 +104,8 @@ def measured_heads(predictor: Predictor, lines: int, prune: bool, say: Say) -> H
         say(f"{name}: {heads.num_heads} heads taken out, one by one")
     named = labels({name: one for name, (one, _) in known.items()})
     reports = [
-        _reported(place, named[place[0]], seen.get(place[0]), slopes[place[0]], base, rows)
-        for place, rows in without.items()
+        _reported((name, head), named[name], seen.get(name), slopes[name], base, rows)
+        for (name, head), rows in without.items()
     ]
     measure, *_ = *predictor.task.measures(experiment.evaluation.metrics), NATS
     pruning = prunings(predictor, examples, reports, measure, say) if prune else []

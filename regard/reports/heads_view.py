@@ -9,7 +9,7 @@ import numpy as np
 
 from regard.explain.heads import PATTERNS, pattern_of
 from regard.predictor import Predictor
-from regard.reports.heads import HeadReport, HeadsReport, Pruned, measured_heads
+from regard.reports.heads import HeadReport, HeadsReport, measured_heads
 from regard.reports.report import Report, new_figure, picture_of
 from regard.reports.table import DASH, Cell, Table, number
 from regard.runs.texts import Say
@@ -22,25 +22,22 @@ ORDERS = ("importance", "random")
 def heads_report(predictor: Predictor, lines: int, prune: bool, say: Say) -> Report:
     """Report what the heads of a run look at, and what they are worth. Raises RegardError as `measured_heads` does."""
     found = measured_heads(predictor, lines, prune, say)
-    tables = [_heads_table(found), *([_pruning_table(found)] if found.pruning else [])]
+    names = ["head", *PATTERNS, "weight", "ablation", "gradient", "looks at"]
+    tables = [Table(names, [_row(one) for one in found.heads], texts=1)]
+    tables += [_pruning_table(found)] if found.pruning else []
     title = f"Heads of {predictor.run.path.name}, {found.examples} dev examples"
     return Report(tables, _as_values(found), _summary(found), partial(_figure, found, title))
 
 
-def _heads_table(found: HeadsReport) -> Table:
-    """Return a row for each head, in the order of the model; * marks an ablation that is no chance."""
-    names = ["head", *PATTERNS, "weight", "ablation", "gradient", "looks at"]
-    return Table(names, [_row(one) for one in found.heads], texts=1)
-
-
 def _pruning_table(found: HeadsReport) -> Table:
     """Return a row for each number of heads that are out; * marks a score that differs from the whole model's."""
-    by = {(one.order, one.heads): one for one in found.pruning}
-    counts = sorted({one.heads for one in found.pruning})
-    rows = [
-        [Cell(str(count), count), *(cell for order in ORDERS for cell in _scored(by.get((order, count), by["", 0])))]
-        for count in counts
-    ]
+    by, rows = {(one.order, one.heads): one for one in found.pruning}, list[list[Cell]]()
+    for count in sorted({one.heads for one in found.pruning}):
+        rows.append([Cell(str(count), count)])
+        for one in (by.get((order, count), by["", 0]) for order in ORDERS):
+            low, high = one.interval
+            score = f"{number(one.score)} [{number(low)}, {number(high)}]{'*' if one.p_value < _SURE else ''}"
+            rows[-1] += [Cell(score, one.score), Cell(f"{one.loss:.3f}", one.loss)]
     names = [f"{what}, {order}" for order in ("by importance", "at random") for what in (found.measure, "loss")]
     return Table(["heads out", *names], rows)
 
@@ -81,13 +78,13 @@ def _figure(found: HeadsReport, title: str, ending: str) -> bytes:
 
 
 def _row(one: HeadReport) -> list[Cell]:
+    """Return what the table tells of a head; * marks an ablation that is no chance."""
     shares = [Cell(DASH if math.isnan(share) else f"{share:.0%}", share) for share in one.shares.tolist()]
-    mark = "*" if one.p_value < _SURE else ""
     return [
         Cell(f"{one.attention} {one.layer}.{one.head}"),
         *shares,
         Cell(DASH if math.isnan(one.confidence) else f"{one.confidence:.2f}", one.confidence),
-        Cell(f"{one.ablation:+.4f}{mark}", one.ablation),
+        Cell(f"{one.ablation:+.4f}{'*' if one.p_value < _SURE else ''}", one.ablation),
         Cell(f"{one.gradient:.4f}", one.gradient),
         Cell(_pattern(one)),
     ]
@@ -95,13 +92,6 @@ def _row(one: HeadReport) -> list[Cell]:
 
 def _pattern(one: HeadReport) -> str:
     return DASH if np.isnan(one.shares).all() else pattern_of(one.shares) or MIXED
-
-
-def _scored(one: Pruned) -> tuple[Cell, Cell]:
-    low, high = one.interval
-    mark = "*" if one.p_value < _SURE else ""
-    told = f"{number(one.score)} [{number(low)}, {number(high)}]{mark}"
-    return Cell(told, one.score), Cell(f"{one.loss:.3f}", one.loss)
 
 
 def _values(one: HeadReport) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Estimate(NamedTuple):
     name: str  # row of QUALITY_FEATURES, or what they make together
     pearson: float
     interval: Interval  # of it, 95 %
-    spearman: float  # nan where all are the same
+    spearman: float | None  # None where all are the same
 
 
 class QualityReport(NamedTuple):
@@ -60,6 +60,13 @@ class QualityReport(NamedTuple):
     judged: int  # test sentences
     passes: int
     estimates: list[Estimate]
+
+    def values(self) -> dict[str, Any]:
+        """Return the same as JSON values."""
+        return {
+            **self._asdict(),
+            "estimates": [{**one._asdict(), "interval": [*one.interval]} for one in self.estimates],
+        }
 
 
 def check_estimable(predictor: Predictor, dev: Examples, test: Examples | None) -> None:
@@ -181,7 +188,8 @@ def _estimate(name: str, values: Floats, quality: Floats) -> Estimate:
     measure = Pearson()
     rows = measure.statistics(values, quality)
     ranks = rank_correlation(torch.from_numpy(values)[None], torch.from_numpy(quality)[None])
-    return Estimate(name, measure.value(rows.sum(axis=0)), interval_of(measure, rows), float(ranks))
+    spearman = None if torch.isnan(ranks) else float(ranks)
+    return Estimate(name, measure.value(rows.sum(axis=0)), interval_of(measure, rows), spearman)
 
 
 def _numbers(values: Any) -> Floats:

@@ -13,7 +13,7 @@ from regard.ops.plain import is_plain
 from regard.registry import Choice
 from regard.reports.bench.bench import LengthTiming, Pass, Timing, Workload, bench, expected_bytes, peak_bytes, slope
 from regard.reports.bench.mechanisms import USUAL_MECHANISMS, Mechanism, mechanisms_of
-from regard.reports.bench.report import bench_values, memory_table, plot, time_table
+from regard.reports.bench.report import bench_report, memory_table, plot, time_table
 from regard.reports.report import check_plot
 
 CPU = torch.device("cpu")
@@ -182,7 +182,7 @@ def test_tables_have_a_column_for_each_length():
 
 
 def test_a_report_is_json():
-    told = bench_values([timing("fast", (10, 1, 1), (20, 2, 2))], Workload((10, 20)))
+    told = bench_report([timing("fast", (10, 1, 1), (20, 2, 2))], Workload((10, 20))).values
     assert json.loads(json.dumps(told, allow_nan=False))["mechanisms"][0]["slope"] == pytest.approx(1)
     assert told["workload"]["lengths"] == (10, 20)
 

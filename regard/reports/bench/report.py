@@ -18,16 +18,9 @@ _MARKERS = "osD^vP*Xh<>d"
 def bench_report(timings: Sequence[Timing], work: Workload) -> Report:
     """Report the time and the memory of each mechanism over lengths."""
     tables = [time_table(timings, work.lengths), memory_table(timings, work.lengths)]
-
-    def figure(ending: str) -> bytes:
-        return plot(timings, title=about(work), kind=ending)
-
-    return Report(tables, bench_values(timings, work), figure=figure, heading=about(work))
-
-
-def bench_values(timings: Sequence[Timing], work: Workload) -> dict[str, Any]:
-    """Everything that was measured, and on what, as JSON values."""
-    return {"workload": asdict(work), "environment": environment(), "mechanisms": [one.values() for one in timings]}
+    values = {"workload": asdict(work), "environment": environment(), "mechanisms": [one.values() for one in timings]}
+    title = about(work)
+    return Report(tables, values, figure=lambda ending: plot(timings, title=title, kind=ending), heading=title)
 
 
 def about(work: Workload) -> str:
@@ -83,7 +76,8 @@ def _draw(axes: Any, timings: Sequence[Timing], value: Callable[[LengthTiming], 
         lengths = [one.length for one in timing.measures]
         values = [value(one) for one in timing.measures]
         style = {"marker": _MARKERS[number % len(_MARKERS)], "linewidth": 1.6, "markersize": 4.5}
-        axes.plot(lengths, values, label=_label(timing), **style)
+        name, slope = visible_line(timing.mechanism.name).replace("$", r"\$"), timing.slope()
+        axes.plot(lengths, values, label=name if slope is None else f"{name}  ~ n^{slope:.2f}", **style)
     ticks = sorted({one.length for timing in timings for one in timing.measures})
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
@@ -91,9 +85,3 @@ def _draw(axes: Any, timings: Sequence[Timing], value: Callable[[LengthTiming], 
     axes.set_xlabel("length")
     axes.set_ylabel(label)
     axes.grid(which="major", alpha=0.3)
-
-
-def _label(timing: Timing) -> str:
-    slope = timing.slope()
-    name = visible_line(timing.mechanism.name).replace("$", r"\$")
-    return name if slope is None else f"{name}  ~ n^{slope:.2f}"

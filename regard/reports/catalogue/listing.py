@@ -61,7 +61,8 @@ def show_sheet(parts: _Parts, others: Sequence[Any], legend: str, console: Conso
     names = [*(name for rows in parts.values() for name in rows), *(one.names[0] for one in others)]
     width = max(map(len, names))
     for kind, rows in parts.items():
-        console.print(_title(kind, _title_of(kind)), _sheet(rows, width, console.width >= _WIDE))
+        title = "for models of your own, in Python" if kind == "layer" else KIND_TITLES[kind].partition(": ")[2]
+        console.print(_title(kind, title), _sheet(rows, width, console.width >= _WIDE))
     console.print(_title("other", "what other names of the literature stand for"), _others(others, width))
     console.print(Text(f"\n{legend}", "dim"))
 
@@ -72,13 +73,8 @@ def _lines_of(rows: Mapping[str, _Row]) -> Iterator[str]:
         if row["aliases"]:
             yield f"  {'':<18} also {', '.join(row['aliases'])}"
         for setting, about in row["settings"].items():
-            yield f"  {'':<18}   {_setting(setting, about)}"
-
-
-def _setting(name: str, about: dict[str, Any]) -> str:
-    return f"{name}: {about['type']}" + (
-        f" = {json.dumps(about['default'])}" if "default" in about else " (must be given)"
-    )
+            default = f" = {json.dumps(about['default'])}" if "default" in about else " (must be given)"
+            yield f"  {'':<18}   {setting}: {about['type']}{default}"
 
 
 def _named(name: str, parts: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -104,10 +100,6 @@ def _names() -> dict[str, Any]:
 
 
 # The sheet
-
-
-def _title_of(kind: str) -> str:
-    return "for models of your own, in Python" if kind == "layer" else KIND_TITLES[kind].partition(": ")[2]
 
 
 def _title(kind: str, about: str) -> RenderableType:

@@ -213,25 +213,22 @@ def _facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, 
     if row["aliases"]:
         yield "other names", ", ".join(row["aliases"])
     if row["settings"]:
-        yield "settings", ", ".join(code(_setting(*one)) for one in row["settings"].items())
+        yield "settings", ", ".join(_settings(row["settings"]))
     for method in SHAPED.get(kind, ()):
         if method in vars(part):
-            yield "shapes", code(_shapes(part, method))
+            own = (vars(base)[method] for base in part.__mro__ if method in vars(base))  # and of its contract
+            yield "shapes", code(next((said for one in own if (said := formula(one).rstrip("."))), ""))
     if kind in MECHANISMS:
         yield from _attention_facts(kind, name, row)
     if row["paper"]:
         yield "paper", f"<{row['paper']}>"
 
 
-def _setting(name: str, about: Mapping[str, Any]) -> str:
-    """hidden_dim: int = 256"""
-    return f"{name}: {about['type']}" + (f" = {as_yaml(about['default'])}" if "default" in about else ", must be given")
-
-
-def _shapes(part: Any, method: str) -> str:
-    """The first line on a method, of the part itself or of the contract that it keeps."""
-    own = (vars(base)[method] for base in part.__mro__ if method in vars(base))
-    return next((said for one in own if (said := formula(one).rstrip("."))), "")
+def _settings(settings: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield `hidden_dim: int = 256`."""
+    for name, about in settings.items():
+        default = f" = {as_yaml(about['default'])}" if "default" in about else ", must be given"
+        yield code(f"{name}: {about['type']}{default}")
 
 
 def _attention_facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

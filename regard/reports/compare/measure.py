@@ -82,7 +82,9 @@ class Judge(NamedTuple):
         choices = first.evaluation.metrics or (Choice("bleu"),)
         for measure in task.measures(choices):
             measure.check(test)
-        return cls(test, task.measures(choices), choices, _curve_metric(contenders), gold, task.spec.wording, folds)
+        chosen = {one.experiment.training.metric for one in contenders}
+        curve_metric = chosen.pop() if len(chosen) == 1 else task.spec.metric  # the task's is in every log
+        return cls(test, task.measures(choices), choices, curve_metric, gold, task.spec.wording, folds)
 
     def of_run(self, run: PlannedRun) -> "Judge":
         """Return the judge of a run: of its own fold, where there are folds."""
@@ -194,12 +196,6 @@ def _key(run: PlannedRun, judge: Judge) -> str:
     rest: list[Any] = [_FORMAT, final.read_text(encoding="utf-8"), settings, speed, judge.test, gold]
     log = (run.path / METRICS_FILE).stat().st_size if (run.path / METRICS_FILE).exists() else 0
     return hashlib.sha256(json.dumps([*rest, log]).encode()).hexdigest()
-
-
-def _curve_metric(contenders: Sequence[Contender]) -> str:
-    """The metric that chooses the best checkpoint of all; where they differ, the task's, which is in every log."""
-    metrics = {one.experiment.training.metric for one in contenders}
-    return metrics.pop() if len(metrics) == 1 else contenders[0].experiment.task_class.spec.metric
 
 
 # Speeds and curves, by the log of a training

@@ -57,12 +57,12 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(colour=colour, sort_key=_sort_key)
+
+    def sort_key(cell: Cell) -> str:
+        return "" if cell.text == DASH else cell.text if cell.value is None else repr(float(cell.value))
+
+    environment.globals.update(colour=colour, sort_key=sort_key)
     return environment
-
-
-def _sort_key(cell: Cell) -> str:
-    return "" if cell.text == DASH else cell.text if cell.value is None else repr(float(cell.value))
 
 
 def _differing_table(compared: Compared) -> Table | None:

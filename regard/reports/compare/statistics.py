@@ -61,16 +61,16 @@ def figures(
     fold by fold, and the folds that are drawn are the same for all.
     """
     drawn = (_drawn_by_fold if folds else _drawn)(metric, tables, resamples, seed, seed)
-    found = {name: _figure(metric, several, drawn[name]) for name, several in tables.items()}
-    rivals = _rivals(metric, tables, baseline)
-    return {
-        name: figure._replace(
-            difference=_difference(figure.mean - found[baseline].mean, drawn[name].means - drawn[baseline].means)
-        )
-        if name in rivals
-        else figure
-        for name, figure in found.items()
-    }
+    found = dict[str, Figure]()
+    for name, several in tables.items():
+        values = tuple(metric.value(table.sum(axis=0)) for table in several)
+        intervals = tuple(_interval(column) for column in drawn[name].runs.T)
+        mean, interval = float(np.mean(values)), _interval(drawn[name].means)
+        found[name] = Figure(values, intervals, mean, spread(values), interval, None)
+    for name in _rivals(metric, tables, baseline):
+        lead, draws = found[name].mean - found[baseline].mean, drawn[name].means - drawn[baseline].means
+        found[name] = found[name]._replace(difference=_difference(lead, draws))
+    return found
 
 
 def gains(
@@ -139,12 +139,6 @@ def _drawn_by_fold(metric: Measure, tables: Tables, resamples: int, seed: int, f
         ours = np.stack([drawn[:, place] for drawn in columns], axis=1)
         found[name] = _Drawn(ours, _means(ours, folds + 1))
     return found
-
-
-def _figure(metric: Measure, several: Sequence[_Table], drawn: _Drawn) -> Figure:
-    values = tuple(metric.value(table.sum(axis=0)) for table in several)
-    intervals = tuple(_interval(column) for column in drawn.runs.T)
-    return Figure(values, intervals, float(np.mean(values)), spread(values), _interval(drawn.means), None)
 
 
 def _mean(metric: Measure, several: Sequence[_Table]) -> float:

@@ -95,6 +95,11 @@ class Halves(NamedTuple):
     longer: int
     gains: list[Difference | None]  # row by row: its lead over the baseline in the longer half less that in the other
 
+    def values(self, names: Sequence[str]) -> dict[str, Any]:
+        """As JSON values, by the names of rows."""
+        found = _difference_values(names, self.gains)
+        return {"more_words_than": self.words, "shorter": self.shorter, "longer": self.longer, "gains": found}
+
 
 class Compared(NamedTuple):
     """All that a comparison found."""
@@ -150,7 +155,7 @@ class Compared(NamedTuple):
             "metrics": [{"name": a, "signature": b} for a, b in zip(self.metrics, self.signatures, strict=True)],
             "systems": [_row_values(row, self.metrics) for row in self.rows],
             "by_length": [_bucket_values(bucket, self.names) for bucket in self.buckets],
-            "by_half": None if self.halves is None else _halves_values(self.halves, self.names),
+            "by_half": self.halves and self.halves.values(self.names),
             "differing": {name: dict(zip(self.names, row, strict=True)) for name, row in self.differing.items()},
             "failed": self.failed,
         }
@@ -309,11 +314,6 @@ def _bucket_values(bucket: ComparisonBucket, names: Sequence[str]) -> dict[str, 
         "intervals": {name: list(figure.interval) for name, figure in named.items()},
         "differences": _difference_values(names, [figure.difference for figure in bucket.figures]),
     }
-
-
-def _halves_values(halves: Halves, names: Sequence[str]) -> dict[str, Any]:
-    found = _difference_values(names, halves.gains)
-    return {"more_words_than": halves.words, "shorter": halves.shorter, "longer": halves.longer, "gains": found}
 
 
 def _difference_values(names: Sequence[str], found: Sequence[Difference | None]) -> dict[str, Any]:

@@ -30,7 +30,8 @@ def sections(compared: Compared) -> Iterator[Section]:
     yield Section("Result", main_table(compared), notes(compared), systems=True)
     if compared.buckets:
         title = f"{metric} by {wording.length} ({wording.examples})"
-        yield Section(title, length_table(compared), [_length_note(compared)], systems=True)
+        note = f"In parentheses: the 95 % interval, over {_drawn(compared)}.{_without_seeds(compared)}"
+        yield Section(title, length_table(compared), [note], systems=True)
     if gains := gain_table(compared):
         title = f"{metric}: difference to {compared.baseline} by {wording.length}"
         yield Section(title, gains, [_gain_note(compared)])
@@ -240,10 +241,6 @@ def colour_note(compared: Compared) -> str:
         f"Coloured: better or worse than {compared.baseline} with p < {SIGNIFICANT:g}{alone}; "
         "pointed at: the difference."
     )
-
-
-def _length_note(compared: Compared) -> str:
-    return f"In parentheses: the 95 % interval, over {_drawn(compared)}.{_without_seeds(compared)}"
 
 
 def _gain_note(compared: Compared) -> str:
