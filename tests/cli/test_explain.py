@@ -141,7 +141,9 @@ def runs_of(monkeypatch, **languages):
     def load(run, changes):
         found = Seer()
         found.run = SimpleNamespace(path=Path(run), measurements=Seer.run.measurements)
-        found.task = SimpleNamespace(translated="source", columns={"source": "text", "target": "text"})
+        found.task = SimpleNamespace(
+            spec=SimpleNamespace(translated="source"), columns={"source": "text", "target": "text"}
+        )
         found.languages = ("en", languages.get(run.name, "de"))
         return found
 
