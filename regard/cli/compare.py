@@ -14,7 +14,7 @@ from regard.cli.options import Quiet
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
-    from regard.reports import Compared
+    from regard.reports import Request
 
 ConfigsAndChanges = Annotated[
     list[str], typer.Argument(metavar="CONFIG... [KEY=VALUE]", help="Config files, and changes to all of them.")
@@ -81,15 +81,7 @@ def compare_command(  # noqa: PLR0913  an option each
 
     regard compare a.yaml --grid model.attention.score=dot,bilinear --grid model.dim=128,256 data.folds=10
     """
-    from regard.reports import (
-        REPORT_PAGE,
-        Budget,
-        Request,
-        compare_configs,
-        comparison_markdown,
-        failed_runs,
-        gold_links,
-    )
+    from regard.reports import Budget, Request, gold_links
 
     check_writable(markdown, "--markdown")
     configs, changes = paths_and_changes(words)
@@ -108,18 +100,18 @@ def compare_command(  # noqa: PLR0913  an option each
         any_data=any_data,
         command=shlex.join(["regard", *sys.argv[1:]]),
     )
+    _compare(request, markdown, as_json=as_json, quiet=quiet)
+
+
+def _compare(request: "Request", file: Path | None, *, as_json: bool, quiet: bool) -> None:
+    from regard.reports import REPORT_PAGE, compare_configs, comparison_markdown, comparison_report, failed_runs
+
     with resumable():
         compared = compare_configs(request, quiet=quiet)
-    if markdown is not None:
-        markdown.write_text(comparison_markdown(compared), encoding="utf-8")
-    _emit(compared, as_json=as_json)
+    if file is not None:
+        file.write_text(comparison_markdown(compared), encoding="utf-8")
+    emit(comparison_report(compared, get_terminal_size().columns if sys.stdout.isatty() else None), as_json=as_json)
     if not quiet:
         say(f"report: {request.folder / REPORT_PAGE}")
     if compared.failed:
         raise failed_runs(compared.failed)
-
-
-def _emit(compared: "Compared", *, as_json: bool) -> None:
-    from regard.reports import comparison_report
-
-    emit(comparison_report(compared, get_terminal_size().columns if sys.stdout.isatty() else None), as_json=as_json)
