@@ -1,7 +1,6 @@
 """Searches: from a writer to targets. One file a row, built with nothing but its settings."""
 
 from regard.decoding.beam import BeamSearch
-from regard.decoding.constrained import ConstrainedBeamSearch
 from regard.decoding.engine import Answering, Engine, SearchEngine
 from regard.decoding.features import FEATURES, Feature, Surroundings
 from regard.decoding.forced import forced
@@ -26,7 +25,6 @@ __all__ = [
     "SEARCHES",
     "Answering",
     "BeamSearch",
-    "ConstrainedBeamSearch",
     "Engine",
     "Feature",
     "GreedySearch",

@@ -1,8 +1,8 @@
-"""Beam search with length normalisation, and a stop that is never too early."""
+"""Beam search with length normalisation and a stop that is never too early, with or without required terms."""
 
 import copy
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -12,13 +12,14 @@ from torch import Tensor
 from regard.config import Doc
 from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
 from regard.decoding.features.feature import Feature
-from regard.decoding.phrases import Array
-from regard.decoding.search import WIDEST_BEAM, Guided, Hypothesis, Likeliest, Search
+from regard.decoding.phrases import Array, PhraseProgress, PhraseTracker, Requirement, Requirements
+from regard.decoding.search import WIDEST_BEAM, Guided, Hypothesis, Search
 from regard.decoding.trace import Considered, SearchTrace
-from regard.ops.kernels.search import Rules
+from regard.ops.kernels.search import Required, Rules
 from regard.records import EOS, Batch, Writer
 
-NO_SCORE = float("-inf")
+_NO_SCORE = float("-inf")
+_MOST_BANKS = 32  # parts of a beam; terms of more ids share some
 _Penalty = Annotated[float, Ge(-5), Le(5)]  # beyond, length alone decides
 
 
@@ -56,29 +57,48 @@ class BeamSearch(Search):
         self.width = self.size
         self.trace: SearchTrace | None = None
         self.length_penalty, self.gnmt, self.exact = length_penalty, normalisation == "gnmt", stop == "exact"
+        self.enough = 0  # likely ends that may stop a sentence with terms; 0: never
 
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
-        limits, guided = self.limits(writer, batch).numpy(force=True), Guided(writer, features, batch, self.min_length)
-        norms = self.norm(np.arange(1, limits.max(initial=0) + 2))
-        rules = Rules(self.size, self.n_best, self.exact, self.min_length, limits, np.concatenate([[1.0], norms]))
-        if self.trace is None and (found := self.written(guided, rules, batch.lines)) is not None:
+        wanted = self.requirements.batch(batch.lines.tolist())
+        limits, guided = self._limits(writer, batch, wanted), Guided(writer, features, batch, self.min_length)
+        terms = _Terms(self, wanted, int(limits.max(initial=0))) if self.requirements.of else None
+        norms = np.concatenate([[1.0], self.norm(np.arange(1, limits.max(initial=0) + 2))])
+        rules = Rules(self.size, self.n_best, self.exact, self.min_length, limits, norms)
+        required = None if terms is None else terms.required()
+        if self.trace is None and (found := self.written(guided, rules, batch.lines, required)) is not None:
             return found
-        each = self.size + 1 if self.trace is None else 2 * self.size + 1  # one more than go on, since EOS does not
-        beams = _Beams(self, limits)
-        open_ended, device = any(feature.rewards for feature in features), batch.lines.device
-        while len(beams.sentences):
-            best = guided.best(each)
-            count = len(best.words)
-            words, rows = beams.grow(best, guided.ending())
-            dropped = self.dropped(batch.lines[torch.from_numpy(beams.sentences).to(device)])
+        beams, device = _Beams(self, limits, terms), batch.lines.device
+        open_ended = any(feature.rewards for feature in features)
+        while count := len(beams.sums):
+            words, rows = beams.grow(beams.choices(guided), guided.ending())
+            dropped = self.dropped(batch.lines)
             kept = beams.keep(open_ended, None if dropped is None else dropped.numpy(force=True))
-            words, rows = words[kept].flatten(), rows[kept].flatten()
+            words, rows = words[kept], rows[kept]
             if len(rows):
                 unmoved = len(rows) == count and np.array_equal(rows, np.arange(count))
                 guided.go_on(torch.from_numpy(words).to(device), None if unmoved else torch.from_numpy(rows).to(device))
         if self.trace is not None:
             self.trace.finish(beams.finished)
         return [sorted(found, key=lambda one: -one.score)[: self.n_best] for found in beams.finished]
+
+    def requiring(self, requirements: Requirements, *, n_best: int | None = None, early: bool = False) -> "BeamSearch":
+        """The same search of targets that contain what is required: dynamic beam allocation
+        (https://arxiv.org/abs/1804.06609), for all hypotheses at once (https://aclanthology.org/N19-1090).
+
+        Hypotheses that have written equally many ids of what is required share a bank, and the banks share the beam:
+        the best of each goes on, then the second best, until the beam is full. It has one place more for each bank but
+        one. What is required is tried behind every hypothesis besides its likeliest words. One may end when it has all,
+        and a sentence is done when `size` of the likely ones have, as with `stop: full`. Where none does within the
+        limit, which has room for all, the answer is what has most of it, unfinished. `n_best` stands in for that of
+        the beam. `early`: a sentence with terms is also done when as many likely ones have ended as the beam has n
+        best, and no unfinished one that has all terms has a better score so far than the worst of those.
+        """
+        other = copy.copy(self)
+        other.requirements, other.exact = requirements, False
+        other.n_best, other.enough = n_best or self.n_best, self.n_best if early else 0
+        other.width = max(map(other.width_of, requirements.of.values()), default=self.width)
+        return other
 
     def traced(self, trace: SearchTrace) -> "BeamSearch":
         """The same, step by step; of each step the trace is told as many words that were dropped as went on."""
@@ -93,116 +113,242 @@ class BeamSearch(Search):
     def norm(self, lengths: Any) -> Any:
         return ((5.0 + lengths) / 6.0 if self.gnmt else lengths * 1.0) ** self.length_penalty
 
+    def width_of(self, requirement: Requirement) -> int:
+        """Hypotheses of an example of which this is required."""
+        return min(self.size + _banks(requirement) - 1, WIDEST_BEAM)
+
+    def _limits(self, writer: Writer, batch: Batch, wanted: Sequence[Requirement]) -> Array:
+        """(examples,) most ids of each target."""
+        needed = np.array([one.size + self.max_extra if one.size else 0 for one in wanted], np.int64)
+        limits, most = np.maximum(self.limits(writer, batch).numpy(force=True), needed), writer.longest(batch)
+        return limits if most is None else limits.clip(max=max(1, most))
+
+
+class _Choices(NamedTuple):
+    """Words that may be written next, each behind a row."""
+
+    rows: Array
+    words: Array
+    scores: Array  # with what features add
+    log_probs: Array
+    tried: Array  # it is none of the likeliest: it has to bring a term on
+
+
+class _Terms:
+    """What the targets of a batch have to contain, in arrays of a row for each example."""
+
+    def __init__(self, search: BeamSearch, wanted: Sequence[Requirement], longest: int) -> None:
+        self.tracker, self.enough = PhraseTracker(wanted, search.requirements.parts_words), search.enough
+        self.banks = np.array([_banks(one) for one in wanted], np.int64)
+        self.widths = np.array([search.width_of(one) for one in wanted], np.int64)
+        end = np.full((len(wanted), 1), EOS)  # few rows have all, and may end: it is always tried
+        self.tried = np.sort(np.concatenate([self.tracker.words, end], axis=1), axis=1)
+        self.prefixes = np.full((len(wanted), longest), -1)
+        for number, one in enumerate(wanted):
+            self.prefixes[number, : len(one.prefix)] = one.prefix[:longest]
+
+    def required(self) -> Required:
+        """The same for compiled code."""
+        tracker, (_, nodes, met) = self.tracker, self.tracker.start()
+        automata = tracker.next, tracker.left, tracker.open, tracker.whole, tracker.parts_words
+        terms = tracker.needed, tracker.sizes, tracker.totals, tracker.words
+        return Required(self.enough, *terms, *automata, nodes, met, self.tried, self.prefixes, self.banks, self.widths)
+
+    def asked(self, examples: Array, place: int) -> tuple[Array, Array]:
+        """(rows, some) words to try, -1: none, and (rows, 1) whether the last is of a prefix, so that it is the only
+        one."""
+        prefix = self.prefixes[examples, place, None]
+        asked, forced = self.tried[examples], prefix >= 0
+        return np.where(forced, np.where(np.arange(asked.shape[1]) < asked.shape[1] - 1, -1, prefix), asked), forced
+
+    def read(self, before: PhraseProgress, choices: _Choices) -> tuple[PhraseProgress, Array, Array]:
+        """Write the words: what each choice has then, whether it may stand, and its bank."""
+        progress = self.tracker.read(before.select(choices.rows), choices.words)
+        remaining, ends = self.tracker.remaining(progress), choices.words == EOS
+        fit = ~choices.tried | ends | (remaining < self.tracker.remaining(before)[choices.rows])
+        fit &= ~ends | self.tracker.complete(progress)
+        totals = np.maximum(self.tracker.totals, 1)[progress.examples]
+        return progress, fit, (totals - remaining) * (self.banks[progress.examples] - 1) // totals
+
 
 class _Beams:
-    """The hypotheses of the sentences that are still being written, each array (sentence, beam, …).
+    """The hypotheses that are being written, a row each, those of an example one after the other.
 
     Arrays on the CPU, whatever the model runs on: numpy's calls on a few numbers are quicker than torch's.
     """
 
-    def __init__(self, search: BeamSearch, limits: Array) -> None:
-        self.search, self.limits = search, limits
-        count, longest = len(limits), int(limits.max()) if len(limits) else 0
-        self.sentences = np.arange(count)
-        self.sums = np.zeros((count, 1))
-        self.ids = np.full((count, 1, longest), EOS)
-        self.log_probs = np.zeros((count, 1, longest))
-        self.bar = np.full(count, NO_SCORE)  # n-th best finished score
+    def __init__(self, search: BeamSearch, limits: Array, terms: _Terms | None) -> None:
+        count, longest = len(limits), int(limits.max(initial=0))
+        self.search, self.limits, self.terms = search, limits, terms
+        self.widths = np.full(count, search.size) if terms is None else terms.widths
+        self.examples = np.arange(count)
+        self.progress = None if terms is None else terms.tracker.start()
+        self.sums = np.zeros(count)
+        self.ids, self.log_probs = np.full((count, longest), EOS), np.zeros((count, longest))
+        self.ended = np.zeros(count, np.int64)  # likely hypotheses that have
+        self.bar = np.full(count, _NO_SCORE)  # n-th best finished score
         self.length = 0
         self.finished: list[list[Hypothesis]] = [[] for _ in range(count)]
 
-    def grow(self, best: Likeliest, ending: Tensor | float) -> tuple[Array, Array]:
-        """One word more: EOS among the best `size` ends a hypothesis, the best `size` others go on.
-
-        The best `size` + 1 words of each row and EOS → words and the rows they follow, each (sentence, beam).
-        """
-        size = self.search.size
+    def choices(self, guided: Guided) -> _Choices:
+        """The likeliest words of each row, and EOS, or the words of its terms and the next one of its prefix."""
+        each = self.widths[self.examples, None] * (1 if self.search.trace is None else 2) + 1  # one more than go on
+        if self.terms is None:
+            best, asked, forced = guided.best(int(each.max())), np.full((len(each), 1), EOS), np.zeros_like(each, bool)
+        else:
+            asked, forced = self.terms.asked(self.examples, self.length)
+            best = guided.best(int(each.max()), asked.clip(0))
+        words, scores = best.words.numpy(force=True), _numbers(best.scores)
+        count = words.shape[1] - asked.shape[1]
+        near = (np.arange(count) < each) & ~forced  # whatever its batch mates have
+        known = ((asked[:, :, None] == words[:, None, :count]) & near[:, None, :]).any(axis=-1)
+        given = np.concatenate([near, (asked >= 0) & ~known], axis=1) & (scores > _NO_SCORE)
+        rows, places = given.nonzero()
+        tried = (places >= count) & ~forced[rows, 0]
         log_probs = _numbers(best.log_probs)
-        each = log_probs.size // self.sums.size  # words of a row
-        scores = self._closed(_numbers(best.scores).reshape(*self.sums.shape, each))
-        sums = (self.sums[:, :, None] + scores).reshape(len(self.sums), -1)
-        order = _places(sums)  # among all words of all rows, as the places below
-        sums, words, log_probs = sums.take(order), best.words.numpy(force=True).take(order), log_probs.take(order)
-        rows = order // each
+        return _Choices(rows, words[rows, places], scores[rows, places], log_probs[rows, places], tried)
+
+    def grow(self, choices: _Choices, ending: Tensor | float) -> tuple[Array, Array]:
+        """One word more: what has all may end, the best of each bank go on → words and the rows they follow."""
         self.length += 1
-        self._finish(sums[:, :size], words[:, :size], rows[:, :size], log_probs[:, :size], ending)
-        others = np.where(words == EOS, NO_SCORE, sums)
-        going = _places(others)[:, :size]
+        ends, examples, progress = choices.words == EOS, self.examples[choices.rows], None
+        fit, banks = np.ones_like(ends), np.zeros_like(examples)
+        if self.terms is not None and self.progress is not None:
+            progress, fit, banks = self.terms.read(self.progress, choices)
+        sums = self.sums[choices.rows] + choices.scores
+        closed = np.zeros(len(self.limits), np.bool_)  # at the limit and can end: nothing goes on
+        closed[examples[fit & ends]] = True
+        fit &= ends | ~(closed & (self.limits == self.length))[examples]
+        places = fit.nonzero()[0]
+        keys = (-sums, examples) if self.terms is None else (-sums, -banks, examples)  # the last one counts first
+        ranked = places[np.lexsort([key[places] for key in keys])]
+        self._finish(choices, ranked, banks[ranked], sums, ending)
+        order = self._share_out(ranked[~ends[ranked]], examples, banks)
         if self.search.trace is not None:
-            self.search.trace.step(self.sentences, Considered(sums, words, rows, log_probs), going)
-        self.sums, words, rows = others.take(going), words.take(going), rows.take(going)
-        longest = self.ids.shape[-1]
-        self.ids, self.log_probs = self.ids.reshape(-1, longest)[rows], self.log_probs.reshape(-1, longest)[rows]
-        self.ids[:, :, self.length - 1] = words
-        self.log_probs[:, :, self.length - 1] = log_probs.take(going)
+            self._tell(self.search.trace, choices, sums, ranked, order)
+        self._give_up(np.setdiff1d(self.examples, examples[order]), self.length - 1)
+        words, rows = choices.words[order], choices.rows[order]
+        self.examples, self.sums, self.progress = examples[order], sums[order], progress and progress.select(order)
+        self.ids, self.log_probs = self.ids[rows], self.log_probs[rows]
+        self.ids[:, self.length - 1], self.log_probs[:, self.length - 1] = words, choices.log_probs[order]
         return words, rows
 
-    def _closed(self, scores: Array) -> Array:
-        """Scores (sentence, beam, word) with EOS, the last, hidden, but at the limit the others, if any can end."""
-        last = (self.limits == self.length + 1) & (scores[:, :, -1] > NO_SCORE).any(axis=1)
-        scores[~last, :, -1] = NO_SCORE
-        scores[last, :, :-1] = NO_SCORE
-        return scores
-
     def keep(self, open_ended: bool, dropped: Array | None) -> Array:
-        """Drops the sentences that are done, or nobody wants; which of them stay (kept,)."""
-        if self.search.exact:
-            soon, late = self.search.norm(self.length + 1), self.search.norm(self.limits)
-            hope = np.maximum(self.sums[:, 0] / soon, self.sums[:, 0] / late)  # all ends between are no better
-            done = (hope <= self.bar) & (not open_ended)
-        else:
-            counts = [len(self.finished[sentence]) for sentence in self.sentences]
-            done = np.array(counts) >= self.search.size
-        done |= (self.limits <= self.length) | ~(self.sums > NO_SCORE).any(axis=1)
+        """Drops the examples that are done, or nobody wants; which rows stay (kept,)."""
+        done = self.limits <= self.length
         if dropped is not None:
             done |= dropped
-        self._give_up(done.nonzero()[0])
-        kept: Array = (~done).nonzero()[0]
-        if len(kept) < len(done):
-            self.sentences, self.limits, self.bar = self.sentences[kept], self.limits[kept], self.bar[kept]
-            self.sums, self.ids, self.log_probs = self.sums[kept], self.ids[kept], self.log_probs[kept]
+        self._give_up(np.unique(self.examples[done[self.examples]]), self.length)
+        done |= self._beaten() & (not open_ended) if self.search.exact else self._full()
+        kept: Array = (~done)[self.examples].nonzero()[0]
+        if len(kept) < len(self.examples):
+            self.examples, self.sums = self.examples[kept], self.sums[kept]
+            self.progress = self.progress and self.progress.select(kept)
+            self.ids, self.log_probs = self.ids[kept], self.log_probs[kept]
         return kept
 
-    def _finish(self, sums: Array, words: Array, rows: Array, last: Array, ending: Tensor | float) -> None:
-        """Notes the hypotheses that end here, unless as many better ones are known."""
-        ends = (words == EOS) & (sums > NO_SCORE)
-        if not ends.any():
-            return
-        added = _numbers(ending)[rows] if isinstance(ending, Tensor) else ending
-        scores = sums / self.search.norm(self.length) + added
+    def _share_out(self, order: Array, examples: Array, banks: Array) -> Array:
+        """Of what does not end, the best of each bank, then the second best, until the beam of its example is full."""
+        if self.terms is not None:
+            ranks = _ranks(examples[order], banks[order])
+            order = order[np.lexsort((np.arange(len(order)), ranks, examples[order]))]
+        found: Array = order[_ranks(examples[order]) < self.widths[examples[order]]]
+        return found
+
+    def _beaten(self) -> Array:
+        """(examples,) whether not even the best row can beat what has ended: all ends between are no better."""
+        best = np.full(len(self.limits), _NO_SCORE)
+        np.maximum.at(best, self.examples, self.sums)
+        soon, late = self.search.norm(self.length + 1), self.search.norm(self.limits)
+        beaten: Array = np.maximum(best / soon, best / late) <= self.bar
+        return beaten
+
+    def _full(self) -> Array:
+        """(examples,) whether `size` likely ones have ended, or, with terms, `enough`, and no row that has all terms
+        has a better score so far than the worst of the best of them."""
+        full: Array = self.ended >= self.search.size
+        if self.terms is None or self.progress is None or not self.search.enough:
+            return full
+        enough = (self.ended >= self.search.enough) & (self.terms.tracker.totals > 0)
+        sums = np.full(len(enough), _NO_SCORE)
+        whole = self.terms.tracker.remaining(self.progress) == 0
+        np.maximum.at(sums, self.examples[whole], self.sums[whole])
+        for example in enough.nonzero()[0].tolist():
+            worst = self._worst_of(example, self.search.enough)
+            enough[example] = sums[example] / self.search.norm(self.length) <= worst
+        return full | enough
+
+    def _worst_of(self, example: int, count: int) -> float:
+        """The score of the worst of the `count` best that have ended."""
+        return sorted((one.score for one in self.finished[example]), reverse=True)[count - 1]
+
+    def _finish(self, choices: _Choices, ranked: Array, banks: Array, sums: Array, ending: Tensor | float) -> None:
+        """Notes the hypotheses that end here: what is likely, and the best of what has terms; in an exact search those
+        that beat what is known."""
+        ends = choices.words[ranked] == EOS
+        ended, examples = ranked[ends], self.examples[choices.rows[ranked]]
+        likely, examples = _ranks(examples, banks)[ends] < self.search.size, examples[ends]
+        self.ended += np.bincount(examples[likely], minlength=len(self.ended))
+        added = _numbers(ending) if isinstance(ending, Tensor) else np.full(len(self.sums), ending)
+        rows = choices.rows[ended]
+        scores = sums[ended] / self.search.norm(self.length) + added[rows]
         if self.search.exact:
-            ends &= scores > self.bar[:, None]
-        places, beams = ends.nonzero()
-        ended, longest = rows[places, beams], self.ids.shape[-1]
-        log_probs = self.log_probs.reshape(-1, longest)[ended, : self.length]
-        log_probs[:, -1] = last[places, beams]
-        ids = self.ids.reshape(-1, longest)[ended, : self.length - 1].tolist()
-        found = zip(places.tolist(), ids, scores[places, beams].tolist(), log_probs.tolist(), strict=True)
-        for place, written, score, each in found:
-            self._note(place, Hypothesis.ended(written, score, each, int(self.limits[place])))
+            likely &= scores > self.bar[examples]
+        elif self.terms is not None:
+            likely |= (_ranks(examples) == 0) & (self.terms.tracker.totals[examples] > 0)
+        for place in likely.nonzero()[0].tolist():
+            row, example = int(rows[place]), int(examples[place])
+            each = [*self.log_probs[row, : self.length - 1].tolist(), float(choices.log_probs[ended[place]])]
+            ids, limit = self.ids[row, : self.length - 1].tolist(), int(self.limits[example])
+            self.finished[example].append(Hypothesis.ended(ids, float(scores[place]), each, limit))
+            if self.search.exact and len(self.finished[example]) >= self.search.n_best:
+                self.bar[example] = self._worst_of(example, self.search.n_best)
 
-    def _note(self, place: int, hypothesis: Hypothesis) -> None:
-        known = self.finished[int(self.sentences[place])]
-        known.append(hypothesis)
-        if len(known) >= self.search.n_best:
-            self.bar[place] = sorted((one.score for one in known), reverse=True)[self.search.n_best - 1]
+    def _tell(self, trace: SearchTrace, choices: _Choices, sums: Array, ranked: Array, order: Array) -> None:
+        """A trace the choices of each example, the best first, and which of them go on."""
+        firsts = self.examples.searchsorted(self.examples)  # the first row of the example of each
+        told = sums, choices.words, choices.rows - firsts[choices.rows], choices.log_probs
+        examples = self.examples[choices.rows]
+        for example in np.unique(self.examples).tolist():
+            mine = ranked[examples[ranked] == example]
+            places = {one: place for place, one in enumerate(mine.tolist())}
+            going = [places[one] for one in order[examples[order] == example].tolist()]
+            trace.step(example, Considered(*(one[mine].tolist() for one in told)), going, int(self.widths[example]))
 
-    def _give_up(self, places: Array) -> None:
-        """A sentence that could not end is answered by what was written of it."""
-        for place in places.tolist():
-            known = self.finished[int(self.sentences[place])]
-            norm = float(self.search.norm(self.length))
-            for beam in range(min(self.search.n_best, self.sums.shape[1])):
-                if known and (known[0].has_end or float(self.sums[place, beam]) == NO_SCORE):
-                    break
-                ids, each = self.ids[place, beam, : self.length], self.log_probs[place, beam, : self.length]
-                known.append(Hypothesis(ids.tolist(), float(self.sums[place, beam]) / norm, each.tolist(), False))
+    def _give_up(self, examples: Array, length: int) -> None:
+        """An example that none of the hypotheses has ended of is answered by the best of them, unfinished; with terms
+        by the one that has most."""
+        if not any(not self.finished[example] for example in examples.tolist()):
+            return
+        has_all = np.zeros(len(self.sums), np.int64)
+        remaining = (
+            has_all if self.terms is None or self.progress is None else self.terms.tracker.remaining(self.progress)
+        )
+        for example in examples.tolist():
+            if self.finished[example]:
+                continue
+            rows = (self.examples == example).nonzero()[0]
+            best = rows[np.lexsort((-self.sums[rows], remaining[rows]))][
+                : self.search.n_best if self.terms is None else 1
+            ]
+            for row in best.tolist():
+                ids, each = self.ids[row, :length].tolist(), self.log_probs[row, :length].tolist()
+                score = float(self.sums[row]) / float(self.search.norm(max(length, 1)))
+                self.finished[example].append(Hypothesis(ids, score, each, False))
 
 
-def _places(values: Array) -> Array:
-    """(sentences, n) → where the numbers of each sentence stand among all of them, falling, of equals the first."""
-    order = (-values).argsort(axis=1, kind="stable")
-    return order + np.arange(0, values.size, values.shape[1])[:, None]
+def _banks(requirement: Requirement) -> int:
+    """Parts of a beam."""
+    return min(requirement.size - len(requirement.prefix) + 1, _MOST_BANKS)
+
+
+def _ranks(*keys: Array) -> Array:
+    """Rows in the order of their keys → the number of each among those of equal keys, from 0."""
+    count = len(keys[0])
+    new = np.ones(count, np.bool_)
+    new[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    starts = new.nonzero()[0]
+    return np.arange(count) - np.repeat(starts, np.diff(np.append(starts, count)))
 
 
 def _numbers(values: Tensor) -> Array:

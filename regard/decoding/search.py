@@ -18,7 +18,7 @@ from regard.decoding.phrases import Requirements
 from regard.decoding.shortlist import QuickWriter
 from regard.errors import ConfigError
 from regard.ops.kernels.search import CompiledWriter, Required, Rules
-from regard.ops.topk import best_words
+from regard.ops.topk import top
 from regard.records import BOS, EOS, PAD, Batch, Sequences, Writer
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ class Hypothesis(NamedTuple):
 
 
 class Likeliest(NamedTuple):
-    """The best next words of each row, falling by score, and behind them EOS, whether or not it is among them."""
+    """The best next words of each row, falling by score, and behind them EOS or others, even if they are among them."""
 
-    words: Tensor  # (rows, count + 1)
-    scores: Tensor  # (rows, count + 1), with what features add; -inf where a word may not stand
-    log_probs: Tensor  # (rows, count + 1), the model's own
+    words: Tensor  # (rows, count + asked)
+    scores: Tensor  # (rows, count + asked), with what features add; -inf where a word may not stand
+    log_probs: Tensor  # (rows, count + asked), the model's own
 
 
 class Search(ABC):
@@ -170,15 +170,17 @@ class Guided:
             return None
         return self.writer.compiled_writer(self.ids, self.state, steps)
 
-    def best(self, count: int) -> Likeliest:
-        """Return the `count` best words of each row, falling, of equals the first, and behind them EOS.
+    def best(self, count: int, asked: NDArray[np.int64] | None = None) -> Likeliest:
+        """Return the `count` best words of each row, falling, of equals the first, and behind them those asked for.
 
-        Without features a head may answer without the log-probabilities of all words.
+        asked (rows, some); None: EOS. Then, without features, a head may answer without the log-probabilities of all
+        words.
         """
-        if self.features or not isinstance(self.writer, QuickWriter):
+        if asked is not None or self.features or not isinstance(self.writer, QuickWriter):
             scores, log_probs = self.step()
-            words, found = best_words(scores, count, asked=(EOS,))
-            return Likeliest(words, found, log_probs.gather(-1, words))
+            more = self.ids.new_full((len(self.ids), 1), EOS) if asked is None else torch.from_numpy(asked)
+            words = torch.cat([top(scores, count)[1], more.to(scores.device)], dim=-1)
+            return Likeliest(words, scores.gather(-1, words), log_probs.gather(-1, words))
         hidden = (PAD, BOS, EOS) if self.written < self.min_length else (PAD, BOS)
         words, log_probs, self.state = self.writer.best(self.ids, self.state, count, hidden, (EOS,))
         self.written += 1

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from regard.decoding.phrases import Array
 from regard.records import EOS
 from regard.results import SearchNode, SearchTree
 
@@ -15,12 +14,12 @@ ROOT = -1
 
 
 class Considered(NamedTuple):
-    """What a step chose from, the best first, each (sentence, candidate)."""
+    """The words a step chose from, the best first."""
 
-    sums: Array  # of all words up to this one, with what features add
-    words: Array
-    rows: Array  # that each follows, among those of all sentences
-    log_probs: Array
+    sums: list[float]  # of all words up to each, with what features add
+    words: list[int]
+    rows: list[int]  # that each follows, among those of the sentence
+    log_probs: list[float]
 
 
 class SearchTrace:
@@ -34,15 +33,13 @@ class SearchTrace:
         self.trees: dict[int, SearchTree] = {}  # by the place of the sentence in its batch
         self._growing: dict[int, _Tree] = {}
 
-    def step(self, sentences: Array, found: Considered, going: Array) -> None:
-        """One word more: `going` (sentence, beam) are the flat places among those considered that went on."""
-        count = found.sums.shape[1]
-        for place, sentence in enumerate(sentences.tolist()):
-            tree = self._growing.setdefault(sentence, _Tree())
-            if len(tree.nodes) < self.most:
-                tree.grow(self, [row[place] for row in found], going[place] - place * count, place)
-            else:
-                tree.whole = False
+    def step(self, sentence: int, found: Considered, going: Sequence[int], width: int) -> None:
+        """One word more of a sentence: `going` are the places among those considered that went on, at most `width`."""
+        tree = self._growing.setdefault(sentence, _Tree())
+        if len(tree.nodes) < self.most:
+            tree.grow(self, found, going, width)
+        else:
+            tree.whole = False
 
     def finish(self, finished: Sequence[Sequence["Hypothesis"]]) -> None:
         """All hypotheses of each sentence that ended, or were cut off. A search after this one has trees of its own."""
@@ -58,21 +55,18 @@ class _Tree:
         self.places = dict[tuple[int, int], int]()  # of the node of a word behind a node
         self.held, self.whole = [ROOT], True
 
-    def grow(self, trace: SearchTrace, found: Sequence[Array], going: Array, place: int) -> None:
-        sums, words, rows, log_probs = (row.tolist() for row in found)
-        there = [one for one, total in enumerate(sums) if total > float("-inf")]
-        kept = {one for one in going.tolist() if words[one] != EOS and sums[one] > float("-inf")}
-        near = {*[one for one in there if one not in kept][: len(going)]}
-        numbers = dict[int, int]()
-        for one in there:
+    def grow(self, trace: SearchTrace, found: Considered, going: Sequence[int], width: int) -> None:
+        kept, numbers = {*going}, dict[int, int]()
+        near = {*[one for one in range(len(found.words)) if one not in kept][:width]}
+        for one, (total, word, row, log_prob) in enumerate(zip(*found, strict=True)):
             if one not in kept and one not in near:
                 continue
             numbers[one] = len(self.nodes)
-            parent = self.held[rows[one] - place * len(self.held)]
-            self.places[parent, words[one]] = len(self.nodes)
+            parent = self.held[row]
+            self.places[parent, word] = len(self.nodes)
             fate = "kept" if one in kept else "dropped"
-            self.nodes.append(SearchNode(parent, trace.spell(words[one]), log_probs[one], sums[one], fate))
-        self.held = [numbers.get(one, ROOT) for one in going.tolist()]
+            self.nodes.append(SearchNode(parent, trace.spell(word), log_prob, total, fate))
+        self.held = [numbers[one] for one in going]
 
     def finished(self, found: Sequence["Hypothesis"]) -> SearchTree:
         """The tree with the ends of hypotheses marked."""

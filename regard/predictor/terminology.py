@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.data.columns import TextColumn
-from regard.decoding import BeamSearch, ConstrainedBeamSearch, Requirement, Requirements, Search
+from regard.decoding import BeamSearch, Requirement, Requirements, Search
 from regard.decoding.phrases import Phrase, Term
 from regard.documents.glossary import Glossary, Occurrence, uses
 from regard.documents.sentences import sentences
@@ -135,7 +135,7 @@ def with_terms(
     phrases.check(wanted.glossaries)
 
     def again(of: Mapping[int, Requirement], n_best: int) -> dict[int, Prediction]:
-        search = ConstrainedBeamSearch(beam, Requirements(of, phrases.parts_words), n_best=n_best, early=True)
+        search = beam.requiring(Requirements(of, phrases.parts_words), n_best=n_best, early=True)
         return dict(zip(of, predicted([*of], search), strict=True))
 
     begins = {row: phrases.requirement([], one) for row, one in enumerate(wanted.prefixes)}

@@ -10,7 +10,7 @@ from builds import BUILDS, build_for
 from networks import build_translator
 from writers import batch_of, sources_of
 
-from regard.decoding import BeamSearch, ConstrainedBeamSearch, Requirement, Requirements
+from regard.decoding import BeamSearch, Requirement, Requirements
 from regard.decoding.features.coverage import CoverageFeature
 from regard.decoding.phrases import Phrase
 from regard.decoding.shortlist import Shortlist, ShortlistedWriter
@@ -105,7 +105,7 @@ def assert_same(found, wanted):
 def test_it_finds_what_steps_find(model, batch, settings, prefixes, early, used, monkeypatch):
     for seed in range(2):
         given = drawn(seed, prefixes=prefixes)
-        search = ConstrainedBeamSearch(BeamSearch(**settings), given, n_best=10, early=early)
+        search = BeamSearch(**settings).requiring(given, n_best=10, early=early)
         assert_same(search.run(model, batch), step_by_step(monkeypatch, search, model, batch))
     assert used == [TEXTS] * 2
 
@@ -114,7 +114,7 @@ def test_it_finds_what_steps_find(model, batch, settings, prefixes, early, used,
 @torch.inference_mode()
 def test_without_terms_it_is_the_plain_beam(model, batch, settings, used, monkeypatch):
     plain = BeamSearch(**settings, stop="full", max_extra=30)
-    constrained = ConstrainedBeamSearch(plain, Requirements({}, NEW))
+    constrained = plain.requiring(Requirements({}, NEW))
     assert constrained.run(model, batch) == plain.run(model, batch)
     assert used == [TEXTS] * 2
     assert_same(step_by_step(monkeypatch, constrained, model, batch), step_by_step(monkeypatch, plain, model, batch))
@@ -123,16 +123,16 @@ def test_without_terms_it_is_the_plain_beam(model, batch, settings, used, monkey
 @torch.inference_mode()
 def test_an_answer_does_not_depend_on_its_batch_mates(model, used):
     sources, given = sources_of(TEXTS, VOCAB, 9, seed=3), drawn(6)
-    together = ConstrainedBeamSearch(BeamSearch(size=2), given, n_best=10).run(model, batch_of(sources))
+    together = BeamSearch(size=2).requiring(given, n_best=10).run(model, batch_of(sources))
     for line, (source, found) in enumerate(zip(sources, together, strict=True)):
         alone = given._replace(of={0: given.of.get(line, Requirement())})
-        assert ConstrainedBeamSearch(BeamSearch(size=2), alone, n_best=10).run(model, batch_of([source])) == [found]
+        assert BeamSearch(size=2).requiring(alone, n_best=10).run(model, batch_of([source])) == [found]
     assert used == [TEXTS, *[1] * TEXTS]
 
 
 @torch.inference_mode()
 def test_long_terms_share_banks(model, batch, used, monkeypatch):
-    search = ConstrainedBeamSearch(BeamSearch(size=2), drawn(1, terms=4, longest=20))
+    search = BeamSearch(size=2).requiring(drawn(1, terms=4, longest=20))
     assert max(one.size for one in search.requirements.of.values()) > 32
     assert_same(search.run(model, batch), step_by_step(monkeypatch, search, model, batch))
     assert used == [TEXTS]
@@ -141,7 +141,7 @@ def test_long_terms_share_banks(model, batch, used, monkeypatch):
 @torch.inference_mode()
 def test_a_target_that_has_no_room_is_answered_by_what_has_most(model, batch, used, monkeypatch):
     monkeypatch.setattr(Translator, "longest", lambda *_: 4)
-    search = ConstrainedBeamSearch(BeamSearch(size=3), drawn(2, longest=4))
+    search = BeamSearch(size=3).requiring(drawn(2, longest=4))
     found = search.run(model, batch)
     assert any(not some[0].finished for some in found)
     assert_same(found, step_by_step(monkeypatch, search, model, batch))
@@ -161,7 +161,7 @@ def test_unwanted_texts_are_written_no_further(model, batch, used, monkeypatch):
 
     for after in (0, 3):
         found, wanted = (
-            run(ConstrainedBeamSearch(BeamSearch(size=3, min_length=6), drawn(3)).until(leaving(after)))
+            run(BeamSearch(size=3, min_length=6).requiring(drawn(3)).until(leaving(after)))
             for run in (
                 lambda search: search.run(model, batch),
                 lambda search: step_by_step(monkeypatch, search, model, batch),
@@ -179,18 +179,18 @@ def test_other_processors_find_the_same(model, batch, build, used, monkeypatch):
     made = build_for(build, monkeypatch)
     for module in ("transformer", "vocabulary", "search"):
         monkeypatch.setattr(f"regard.ops.kernels.{module}.library", made)
-    search = ConstrainedBeamSearch(BeamSearch(size=4), drawn(4))
+    search = BeamSearch(size=4).requiring(drawn(4))
     assert_same(search.run(model, batch), step_by_step(monkeypatch, search, model, batch))
     assert used == [TEXTS]
 
 
 @torch.inference_mode()
 def test_features_shortlists_and_wide_beams_take_steps(model, batch, used):
-    search = ConstrainedBeamSearch(BeamSearch(size=3), drawn(5))
+    search = BeamSearch(size=3).requiring(drawn(5))
     search.run(model, batch, features=[CoverageFeature()])
     everything = Shortlist(torch.arange(VOCAB).expand(VOCAB, -1), torch.arange(0), VOCAB)
     found = search.run(ShortlistedWriter(model, everything), batch)
-    ConstrainedBeamSearch(BeamSearch(size=VOCAB), drawn(5)).run(model, batch)
+    BeamSearch(size=VOCAB).requiring(drawn(5)).run(model, batch)
     assert used == []
     assert_same(search.run(model, batch), found)
     assert used == [TEXTS]

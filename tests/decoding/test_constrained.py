@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from regard.decoding.beam import BeamSearch
-from regard.decoding.constrained import ConstrainedBeamSearch
 from regard.decoding.phrases import Phrase, PhraseTracker, Requirement, Requirements
 from regard.records import BOS, EOS, UNK
 
@@ -51,7 +50,7 @@ def best_of(writers, tree, source, requirement, extra=EXTRA):
 
 def search(size, given, **settings):
     beam = BeamSearch(size=size, **{"max_ratio": 0.0, "max_extra": EXTRA, **settings})
-    return ConstrainedBeamSearch(beam, requirements(given))
+    return beam.requiring(requirements(given))
 
 
 REQUIRED = {
@@ -102,7 +101,7 @@ def test_without_requirements_it_is_beam_search_that_stops_when_full(writers):
     tree, batch = writers.drawn(VOCAB, 6, 1.0), writers.batch_of(writers.sources_of(15, VOCAB, 8))
     for size, n_best in ((1, 1), (3, 2), (5, 5)):
         beam = BeamSearch(size=size, n_best=n_best, stop="full")
-        found = ConstrainedBeamSearch(beam, requirements([])).run(tree, batch)
+        found = beam.requiring(requirements([])).run(tree, batch)
         for mine, other in zip(found, beam.run(tree, batch), strict=True):
             assert [(one.ids, one.has_end) for one in mine] == [(one.ids, one.has_end) for one in other]
             assert [one.score for one in mine] == pytest.approx([one.score for one in other], abs=1e-12)
@@ -113,7 +112,7 @@ def test_an_early_stop_finds_what_a_full_search_has_found_by_then(writers):
     given = [Requirement([term([B, C])])] * 10 + [Requirement()] * 2
     beam, both = BeamSearch(size=5, n_best=2, max_ratio=0.0, max_extra=12), []
     for early in (False, True):
-        search = ConstrainedBeamSearch(beam, requirements(given), n_best=20, early=early)
+        search = beam.requiring(requirements(given), n_best=20, early=early)
         found = search.run(tree, batch)
         both.append([{tuple(one.ids): one.score for one in some if one.has_end} for some in found])
     full, soon = both
@@ -137,7 +136,7 @@ def test_what_does_not_fit_is_answered_by_what_has_most_of_it(writers):
 def test_a_line_that_nobody_wants_is_given_up(writers):
     tree, batch = writers.drawn(VOCAB, 8), writers.batch_of(writers.sources_of(3, VOCAB, 6))
     beam = BeamSearch(size=3).until(lambda: {1})
-    found = ConstrainedBeamSearch(beam, requirements([Requirement([term([B, C])])] * 3)).run(tree, batch)
+    found = beam.requiring(requirements([Requirement([term([B, C])])] * 3)).run(tree, batch)
     assert [some[0].has_end for some in found] == [True, False, True]
     assert len(found[1][0].ids) == 1
 

@@ -1,5 +1,5 @@
-// Beam search over a Transformer's decoder in one call, with or without requirements. It finds what decoding/beam.py and
-// decoding/constrained.py find, step by step the same.
+// Beam search over a Transformer's decoder in one call, with or without requirements. It finds what decoding/beam.py
+// finds, step by step the same.
 
 #include <functional>
 #include <numeric>
