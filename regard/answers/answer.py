@@ -1,7 +1,7 @@
 """The contract of answers: what a prediction of one kind is, how it is judged, and how it is shown."""
 
 from abc import ABC
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # a server reads answers without torch, and prints none
     from rich.console import RenderableType
 
     from regard.data.columns import Column, TextColumn
+    from regard.results import Explanation
 
 P = TypeVar("P", bound=Prediction)
 
@@ -32,13 +33,15 @@ class Answer(ABC, Generic[P]):
     between: ClassVar[str | None] = None  # what stands between several right answers of an example
     written: ClassVar[bool] = False  # by a search, which may find several
     closed_set: ClassVar[bool] = False  # one label of those that training has seen
-    counts_given: ClassVar[bool] = False  # speeds are told in tokens of what is given, not of the answer
-    shows_given: ClassVar[bool] = False  # its lines show the words that were given with what was looked at
 
     def metrics(self) -> list[str]:
         """Return the rows of METRICS that judge it."""
         rows: dict[str, Any] = {name: METRICS[name] for name in METRICS}
         return [name for name, row in rows.items() if row.judges == self.form]
+
+    def counted(self, columns: Iterable[str]) -> tuple[str, ...]:
+        """Return the columns whose tokens speeds are told in: the last, which is the answer."""
+        return (*columns,)[-1:]
 
     def can_show(self, column: "Column") -> bool:
         """Return whether a column keeps what answers are made of, or shown with."""
@@ -74,8 +77,26 @@ class Answer(ABC, Generic[P]):
         """Return which labels are taken for which; None where answers are no labels."""
         return None
 
+    def beside_lines(self, found: "Explanation") -> "Explanation":
+        """Return what of an explanation is shown beside the lines of an answer."""
+        return found
+
     def lines(self, prediction: P) -> "Iterator[RenderableType]":
         """Return what a terminal shows of an answer, beside its explanation."""
         from regard.answers.drawing import written  # rich is loaded with what prints
 
         yield written(prediction)
+
+
+class ReadAnswer(Answer[P], ABC):
+    """The code that answers share which are found in what was given, rather than written: labels, tags, spans."""
+
+    def counted(self, columns: Iterable[str]) -> tuple[str, ...]:
+        """Return all columns but the answer."""
+        return (*columns,)[:-1]
+
+    def beside_lines(self, found: "Explanation") -> "Explanation":
+        """Return it without learned questions: the lines show the words that were given with what these looked at."""
+        from regard.explain.token_weights import without_questions
+
+        return without_questions(found)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from regard.answers.answer import Answer
+from regard.answers.answer import ReadAnswer
 from regard.evaluation.confusion import Confusion, confusion_of
 from regard.results import Prediction
 
@@ -35,14 +35,14 @@ class LabelPrediction(Prediction):
         return {**super().details(), "probabilities": dict(self.probabilities)}
 
 
-class LabelAnswer(Answer[LabelPrediction]):
+class LabelAnswer(ReadAnswer[LabelPrediction]):
     """A label with the probability of every label. A calibration mends all of them at once."""
 
     name = form = "label"
     records = (LabelPrediction,)
     items = "labels"
     calibration = "temperature"  # the likeliest label stays the likeliest
-    closed_set = counts_given = shows_given = True
+    closed_set = True
 
     def choices(self, prediction: LabelPrediction) -> list[list[float]]:
         found = prediction.label_probabilities()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from regard.answers.answer import Answer
+from regard.answers.answer import ReadAnswer
 from regard.results import BETWEEN_ANSWERS, Prediction
 
 if TYPE_CHECKING:
@@ -31,14 +31,13 @@ class SpanPrediction(Prediction):
         return {**super().details(), "start": self.start, "end": self.end, "probability": self.confidence}
 
 
-class SpanAnswer(Answer[SpanPrediction]):
+class SpanAnswer(ReadAnswer[SpanPrediction]):
     """A stretch of a text, which is one item. An example may have several right ones, on lines of their own."""
 
     name = form = "span"
     records = (SpanPrediction,)
     items = "answers"
     between = BETWEEN_ANSWERS
-    counts_given = shows_given = True
 
     def metrics(self) -> list[str]:
         """Return the metrics of stretches, and the exact match of texts."""

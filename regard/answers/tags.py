@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from regard.answers.answer import Answer
+from regard.answers.answer import ReadAnswer
 from regard.evaluation.confusion import Confusion, tag_confusion
 from regard.results import Prediction
 
@@ -46,13 +46,12 @@ class TagsPrediction(Prediction):
         }
 
 
-class TagsAnswer(Answer[TagsPrediction]):
+class TagsAnswer(ReadAnswer[TagsPrediction]):
     """A tag for each word, each with its probability."""
 
     name = form = "tags"
     records = (TagsPrediction,)
     items = "tags"
-    counts_given = shows_given = True
 
     def can_show(self, column: "Column") -> bool:
         """Return whether every word has a piece: a text is shown as it was given."""

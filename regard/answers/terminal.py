@@ -12,7 +12,6 @@ from regard.explain.alignment import Weights, aligned_words, merge_weights, word
 from regard.explain.alignment_view import AlignmentView, alignment_views
 from regard.explain.diagnosis import word_places
 from regard.explain.scale import SHADES, amount, are_shares, largest, legend, scaled, shade
-from regard.explain.token_weights import without_questions
 from regard.explain.tokens import is_end, told_apart, visible, visible_line, words_of
 from regard.pieces import END
 from regard.results import Explanation, Place, Prediction, SearchNode, SearchTree
@@ -36,8 +35,8 @@ def show(predictions: Iterable[Prediction], console: Console | None = None) -> N
 def render(prediction: Prediction) -> RenderableType:
     """One prediction as something rich prints. Tokens are never read as markup and cannot send control sequences."""
     answer, found = answer_of(prediction), prediction.explanation
-    if answer.shows_given and found is not None:
-        found = without_questions(found)
+    if found is not None:
+        found = answer.beside_lines(found)
     parts = [*answer.lines(prediction)]
     if prediction.warning:
         parts.append(Text(visible_line(prediction.warning), "yellow"))

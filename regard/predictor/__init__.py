@@ -62,7 +62,7 @@ def _predictor(assembled: Assembled) -> Predictor:
     model = _with_others(model, task, settings, [one for one in run.changes if not one.startswith("data.")])
     first = not run.route  # that a run is measured with, unless settings are changed
     measured = run.measurements.alignment_head() if first else None
-    task = task.along(task.route, measured or task.alignment_head, fault_finder_of(run.path))
+    task = task.along(task.route, measured or task.alignment_head)
     features = features_of(settings, surroundings_of(run.path, task.vocabularies))
     engine = engine_of(settings, model, task, shortlist_of(run.path, settings, task.vocabularies), features)
     if any("max_source" in change for change in run.changes) and (
@@ -81,6 +81,7 @@ def _predictor(assembled: Assembled) -> Predictor:
         adequacy=adequacy_of(run.path, settings, task.vocabularies),
         calibration=run.measurements.calibration() if alone else None,  # of this model alone
         reranker=None if settings.rerank is None else _reranker(settings.rerank, task),
+        fault_finder=fault_finder_of(run.path),
         languages=run.experiment.data.language_pair(),
     )
 

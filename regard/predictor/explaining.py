@@ -13,14 +13,15 @@ from regard.errors import RegardError
 from regard.explain.maps import without_end
 from regard.explain.relevance import RELEVANCES, method_of
 from regard.explain.relevance.question import Progress, no_progress
+from regard.explain.translation_faults import KeptFaultFinder
 from regard.models import Model
 from regard.predictor.predictions import Predictions
 from regard.records import Batch
 from regard.registry import Choice
 from regard.results import Explanation, Prediction, TextPrediction, WordRelevance
 from regard.tasks import Task
+from regard.tasks.example_texts import Ids
 from regard.tasks.relevance import state_relevance, word_relevance
-from regard.tasks.task import Ids
 from regard.text.clean import clean
 
 T = TypeVar("T")
@@ -36,6 +37,7 @@ class Explaining(ABC):
     model: Model
     task: Task
     search: Search
+    fault_finder: KeptFaultFinder | None  # by what a run counted; None: nothing was
 
     @abstractmethod
     def predict(self, texts: Iterable[str | Given], *, search: Search | None = None) -> Predictions:
@@ -98,7 +100,7 @@ class Explaining(ABC):
         `progress` is called before every pass through the model; what it raises ends the explanation.
         """
         found = self._weighed(predictions, by, progress)
-        return self._pictured(predictions, map(self.task.pictured, found))
+        return self._pictured(predictions, map(self.task.relevance.explanation, found))
 
     def explained(self, predictions: Sequence[Prediction]) -> Predictions:
         """The same predictions, each with what its pieces looked at as they were written, and what a lexicon says."""
@@ -106,7 +108,12 @@ class Explaining(ABC):
 
     def _pictured(self, predictions: Sequence[Prediction], explanations: Iterable[Explanation]) -> Predictions:
         pairs = zip(predictions, explanations, strict=True)
-        return Predictions(self.task.diagnosed(self._with(one, found)) for one, found in pairs)
+        return Predictions(self._diagnosed(self._with(one, found)) for one, found in pairs)
+
+    def _diagnosed(self, prediction: Prediction) -> Prediction:
+        if self.fault_finder is None or not isinstance(prediction, TextPrediction):
+            return prediction
+        return replace(prediction, lexicon=self.fault_finder.report(prediction.source, prediction.text))
 
     def _explanations(self, predictions: Sequence[Prediction]) -> list[Explanation]:
         rows = self.answered(predictions)
@@ -137,7 +144,10 @@ class Explaining(ABC):
         """The same predictions, each with what words are worth to the states of a layer as its explanation."""
         found = zip(predictions, self.weighed_states(predictions, by, layer), strict=True)
         task = self.task
-        return [replace(one, explanation=_located(task, task.pictured(states), one.source)) for one, states in found]
+        return [
+            replace(one, explanation=_located(task, task.relevance.explanation(states), one.source))
+            for one, states in found
+        ]
 
     def with_reasons(
         self, predictions: Sequence[Prediction], methods: Iterable[str | Choice], progress: Progress = no_progress
@@ -163,7 +173,7 @@ class Explaining(ABC):
         By what it looks at, or the first of the methods; the others are `reasons`. Raises ConfigError where answers
         cannot be scored.
         """
-        lines = map(self.task.line, predictions)
+        lines = map(self.task.texts.line, predictions)
         scored = self.score(lines, [one.text for one in predictions])
         given = [replace(one, source=other.source) for one, other in zip(scored, predictions, strict=True)]
         if not methods:
@@ -182,7 +192,7 @@ class Explaining(ABC):
     def _searched(self, prediction: Prediction, unwanted: Unwanted) -> Prediction:
         column = self.task.vocabularies[self.task.last]
         trace = SearchTrace(lambda one: cast(TextColumn, column).pieces([one])[0])
-        self.predict([self.task.line(prediction)], search=self.search.traced(trace).until(unwanted))
+        self.predict([self.task.texts.line(prediction)], search=self.search.traced(trace).until(unwanted))
         if 0 not in trace.trees or not isinstance(prediction, TextPrediction):
             return prediction
         return replace(prediction, search=trace.trees[0])
@@ -190,7 +200,8 @@ class Explaining(ABC):
     def answered(self, predictions: Sequence[Prediction]) -> list[Ids]:
         """The ids of predictions with their answers."""
         self.encode(self.given([prediction.source for prediction in predictions]))
-        return [self.task.answered(replace(one, source=clean(one.source))) for one in predictions]
+        answered = self.task.texts.answered
+        return [answered(replace(one, source=clean(one.source))) for one in predictions]
 
     def _with(self, prediction: Prediction, found: Explanation) -> Prediction:
         shown = found if prediction.finished else without_end(found)
@@ -202,7 +213,7 @@ def _located(task: Task, found: Explanation, source: str) -> Explanation:
     if found.has_sides_alone:
         return found
     columns = dict(found.columns)
-    for name, value in task.given(source).items():
+    for name, value in task.texts.given(source).items():
         if places := task.vocabularies[name].offsets(value):
             offsets = [*(None if place is None else [*place] for place in places), None]  # the end has no place
             columns[name] = found.column(name)._replace(offsets=offsets)

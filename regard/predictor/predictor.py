@@ -16,6 +16,7 @@ from regard.documents.glossary import Glossary
 from regard.errors import DataError, RegardError, TooLongError
 from regard.experiment import DecodingSettings
 from regard.explain.adequacy import Adequacy, checked
+from regard.explain.translation_faults import KeptFaultFinder
 from regard.models import Model
 from regard.ops.kernels.packing import caches_of
 from regard.ops.memory import hinting_at_memory
@@ -32,9 +33,9 @@ from regard.results import Prediction
 from regard.runs import Run
 from regard.statistical.calibration import Calibrations
 from regard.tasks import Examples, Outcome, Task
+from regard.tasks.example_texts import Ids
 from regard.tasks.examples import as_rows
 from regard.tasks.outcome import outcome_of
-from regard.tasks.task import Ids
 from regard.text.clean import clean
 from regard.text.windows import with_windows
 
@@ -64,6 +65,7 @@ class Predictor(Explaining):
         adequacy: Adequacy | None = None,
         calibration: Calibrations | None = None,
         reranker: Reranker | None = None,
+        fault_finder: KeptFaultFinder | None = None,
         languages: tuple[str | None, str | None] = (None, None),
     ) -> None:
         """`run` is where the model comes from; `features` go with every search that a call of `predict` names.
@@ -71,11 +73,13 @@ class Predictor(Explaining):
         `settings` have limits of batches, texts and the cost of terms; `search` is that of the run. `adequacy` tells
         words left out; `languages` are codes. `calibration` mends the probabilities that predictions tell; which answer
         is the best it does not change. `reranker` ranks the n best anew, unless terms or prefixes are wanted.
+        `fault_finder` tells faults of explained translations.
         """
         self._run, self.settings, self.search, self.adequacy = run, settings, search or BeamSearch(), adequacy
         self.model, self.task, self.engine, self.features = model.eval(), task, engine, tuple(features)
         limits = [settings.max_source, model.max_source, engine.max_source]
         self.languages, self.calibration, self.reranker = languages, calibration, reranker
+        self.fault_finder = fault_finder
         self.max_source = min(one for one in limits if one is not None)
 
     @property
@@ -94,7 +98,8 @@ class Predictor(Explaining):
         """Another one for another thread: the same weights in modules of its own, so that hooks stay apart."""
         weights = (*self.model.parameters(), *self.model.buffers(), *caches_of(self.model))
         shared: dict[int, Any] = {
-            id(one): one for one in (*weights, self.task, self.adequacy, self.reranker, *self.features)
+            id(one): one
+            for one in (*weights, self.task, self.adequacy, self.reranker, self.fault_finder, *self.features)
         }
         return copy.deepcopy(self, shared)
 
@@ -128,7 +133,7 @@ class Predictor(Explaining):
         else:
             for option, given in (("glossary", glossary), ("prefixes", prefixes)):
                 if given is not None:
-                    self.task.check_terms(option)
+                    self.task.texts.check_terms(option)
 
             def predicted(rows: Sequence[int], other: Search | None) -> list[Prediction]:
                 known = None if encoded is None else [encoded[row] for row in rows]
@@ -151,9 +156,11 @@ class Predictor(Explaining):
         encoded: Sequence[Ids] | None = None,
     ) -> list[Prediction]:
         """One prediction for each example; `lines` are their places among those that were given."""
-        answers = [self.task.unasked(example) for example in examples]
+        texts = self.task.texts
+        answers = [*map(texts.unasked, examples)]
         if safeguards:
-            answers = [answer or self.task.unanswerable(one) for answer, one in zip(answers, examples, strict=True)]
+            texts = self.task.texts
+        answers = [answer or texts.unanswerable(one) for answer, one in zip(answers, examples, strict=True)]
         asked = [row for row, answer in enumerate(answers) if answer is None]
         if encoded is None:
             rows = self.encode([examples[row] for row in asked], [lines[row] + 1 for row in asked])
@@ -166,10 +173,10 @@ class Predictor(Explaining):
         predict = partial(self.task.predict, engine)
         found = iter(self.in_batches(rows, predict, width=engine.width, lines=[lines[row] for row in asked]))
         whole = [next(found) if answer is None else answer for answer in answers]
-        predictions = [*map(self.task.as_given, whole, examples)]
+        predictions = [*map(texts.as_given, whole, examples)]
         if reranker is not None:
             predictions = reranker.reranked(predictions, wanted)
-        return [*map(self.task.safeguarded, predictions)] if safeguards else predictions
+        return [*map(texts.safeguarded, predictions)] if safeguards else predictions
 
     @cached_property
     def term_phrases(self) -> TermPhrases:
@@ -196,10 +203,10 @@ class Predictor(Explaining):
         read = _listed(texts, "translate([text])")
         if any(not isinstance(text, str) for text in read):
             raise TypeError("translate takes texts; predict takes examples by column")
-        documents = [self.task.document(text, self.languages[0]) for text in read]
+        documents = [self.task.texts.document(text, self.languages[0]) for text in read]
         pairs = zip(read, documents, strict=True)
         asked = [
-            [text] if document is None else with_windows(document.texts, self.task.read_together)
+            [text] if document is None else with_windows(document.texts, self.task.texts.window)
             for text, document in pairs
         ]
         begins = None if prefixes is None else prefixes_of_sentences(prefixes, asked)
@@ -222,11 +229,11 @@ class Predictor(Explaining):
         `suffix` tells the kind: .txt, .srt, .html or .docx. Raises FileError for any other and for a broken file,
         TooLarge above 20,000 sentences, and DataError where the task reads no source and target.
         """
-        if self.task.document("", self.languages[0]) is None:
+        if self.task.texts.document("", self.languages[0]) is None:
             raise DataError("file", "this model translates no files", hint="give it texts")
         document = file_document(data, suffix, language=self.languages[0])
         found: list[Prediction] = self.predict(
-            with_windows(document.texts, self.task.read_together), search=search, glossary=glossary
+            with_windows(document.texts, self.task.texts.window), search=search, glossary=glossary
         )
         if document.explain:
             found = list(self.linked(found))
@@ -246,9 +253,9 @@ class Predictor(Explaining):
         if len(read) != len(wanted):
             raise DataError("target", f"{len(wanted):,} texts, but the source has {len(read):,}")
         pairs = zip(read, wanted, strict=True)
-        examples = [self.task.scored(clean(source), target) for source, target in pairs]
+        examples = [self.task.texts.scored(clean(source), target) for source, target in pairs]
         forced = self.in_batches(self.task.encode(examples), partial(self.task.force, self.model))
-        found = [*map(self.task.as_given, forced, examples)]
+        found = [*map(self.task.texts.as_given, forced, examples)]
         return Predictions(calibrated(self.task, found, self.calibration))
 
     def outcome(self, examples: Examples) -> Outcome:
@@ -262,7 +269,7 @@ class Predictor(Explaining):
         found = list[Given]()
         for line, text in enumerate(texts, start=1):
             try:
-                found.append(self.task.given(text) if isinstance(text, str) else text)
+                found.append(self.task.texts.given(text) if isinstance(text, str) else text)
             except DataError as error:
                 raise error.at(line) from error
         return found

@@ -131,7 +131,7 @@ def judge_of(run: Path) -> TextJudge:
 
     @torch.no_grad()
     def judge(texts: Sequence[str]) -> list[Mapping[str, float]]:
-        whole, found = task.encode([task.given(clean(text)) for text in texts]), dict[int, Mapping[str, float]]()
+        whole, found = task.encode([task.texts.given(clean(text)) for text in texts]), dict[int, Mapping[str, float]]()
         rows = [{name: ids[:longest] for name, ids in row.items()} for row in whole]
         lengths = [max(map(len, row.values())) + 1 for row in rows]
         for places in chunks(lengths, experiment.decoding.batch_tokens):

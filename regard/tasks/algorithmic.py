@@ -17,6 +17,7 @@ from regard.models.number_model import GIVEN, WANTED, HeadTrace, NumberModel
 from regard.records import Batch, Sequences
 from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TokenRole, Tokens
 from regard.tasks.example_filter import ExampleFilter
+from regard.tasks.example_texts import ExampleTexts, NumbersTexts
 from regard.tasks.measures import LikelihoodMeasure, Measure
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
@@ -46,14 +47,12 @@ class AlgorithmicTask(Task):
     )
     answer = NumbersAnswer()
 
-    def given(self, text: str) -> Mapping[str, str]:
-        example = super().given(text)
-        self.filter.check(example)
-        return example
+    @property
+    def texts(self) -> ExampleTexts:
+        return NumbersTexts(self.vocabularies)
 
     @property
     def filter(self) -> ExampleFilter:
-        """Return a filter by rows, whatever their width."""
         width = max(self._numbers(name).width for name in self.columns)
         return ExampleFilter(self.vocabularies, lambda limit: limit * width)
 

@@ -14,10 +14,11 @@ from regard.explain.maps import attention_maps
 from regard.models import Generator, Model
 from regard.pieces import END
 from regard.records import Batch
-from regard.results import Explanation, Prediction, TextPrediction
+from regard.results import Explanation, Prediction
 from regard.tasks.example_filter import ExampleFilter
+from regard.tasks.example_texts import ExampleTexts, NumbersTexts
 from regard.tasks.spec import TaskSpec, Wording
-from regard.tasks.task import Ids, Task
+from regard.tasks.task import Task
 from regard.tasks.text_predictions import rows_of, text_prediction
 
 
@@ -40,20 +41,13 @@ class CaptioningTask(Task):
         super().__init__(columns)
         self.cells, self.caption = cast(NumbersColumn, columns["source"]), cast(TextColumn, columns["target"])
 
-    def given(self, text: str) -> Mapping[str, str]:
-        example = super().given(text)
-        self.cells.check(example["source"])
-        return example
+    @property
+    def texts(self) -> ExampleTexts:
+        return NumbersTexts(self.vocabularies)
 
     @property
     def filter(self) -> ExampleFilter:
-        """Return a filter by cells, whatever their width."""
         return ExampleFilter(self.vocabularies, lambda limit: limit * self.cells.width)
-
-    def answered(self, prediction: Prediction) -> Ids:
-        ids = prediction.ids if isinstance(prediction, TextPrediction) else None
-        caption = self.caption.encode(prediction.text) if ids is None else ids
-        return {"source": self.cells.encode(prediction.source), "target": caption}
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         pairs = zip(self._texts(batch), cast(Engine, model).answer(batch), strict=True)

@@ -73,5 +73,4 @@ class ClassificationTask(LabelTask):
 
     @property
     def filter(self) -> ExampleFilter:
-        """Return a filter that takes any length where long texts are cut."""
         return ExampleFilter(self.vocabularies, lambda limit: limit if self.max_pieces is None else sys.maxsize)

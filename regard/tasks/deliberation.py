@@ -15,8 +15,9 @@ from regard.records import DOCUMENT, SOURCE, TARGET
 from regard.registry import Choice
 from regard.results import Prediction, TextPrediction
 from regard.tasks.example_filter import ExampleFilter
-from regard.tasks.task import Ids
-from regard.tasks.translation import TranslationTask
+from regard.tasks.example_texts import ExampleTexts, Ids, Texts
+from regard.tasks.relevance_view import RelevanceView
+from regard.tasks.translation import TranslationRelevance, TranslationTask, TranslationTexts
 from regard.text.windows import SENTENCE_TAB, with_window
 
 
@@ -31,6 +32,29 @@ class SentenceFilter(ExampleFilter):
             raise ConfigError("text.tokenizer.sampling", problem, "use 0, also for the translator to start from")
 
 
+class SentenceTexts(TranslationTexts):
+    """Sentences with the texts that they stand in, of which a window is read."""
+
+    def __init__(self, columns: Columns, window: int) -> None:
+        super().__init__(columns)
+        self.window = window
+
+    def given(self, text: str) -> Texts:
+        """Return a sentence and its text, which is the sentence alone where the line has no other."""
+        source, _, document = text.partition(SENTENCE_TAB)
+        return {SOURCE: source, DOCUMENT: document or source}
+
+    def as_given(self, prediction: Prediction, example: Texts) -> Prediction:
+        return replace(cast(TextPrediction, prediction), document=example[DOCUMENT])
+
+    def line(self, prediction: Prediction) -> str:
+        return with_window(prediction.source, cast(TextPrediction, prediction).document)
+
+    def answered(self, prediction: Prediction) -> Ids:
+        document = cast(TextPrediction, prediction).document or prediction.source
+        return {**super().answered(prediction), DOCUMENT: self.columns[DOCUMENT].encode(document)}
+
+
 class DeliberationTask(TranslationTask):
     """A sentence and the text that it stands in → its translation: all of the text is drafted, then written anew.
 
@@ -40,16 +64,22 @@ class DeliberationTask(TranslationTask):
 
     columns: ClassVar[Mapping[str, str]] = {SOURCE: "text", DOCUMENT: "sentences", TARGET: "text"}
     spec = TranslationTask.spec._replace(model="deliberation", contract=Deliberation)
-    weighed = (SOURCE, TARGET)
 
     def __init__(self, columns: Columns, *, window: WindowSize = 4) -> None:
         source = cast(TextColumn, columns[SOURCE])
         super().__init__({**columns, DOCUMENT: SentencesColumn(source.tokenizer)})
-        self.read_together = window
+        self.window = window
+
+    @property
+    def texts(self) -> ExampleTexts:
+        return SentenceTexts(self.vocabularies, self.window)
+
+    @property
+    def relevance(self) -> RelevanceView:
+        return TranslationRelevance(self.vocabularies, (SOURCE, TARGET))
 
     @property
     def filter(self) -> ExampleFilter:
-        """Return a filter that refuses whatever changes a sentence."""
         return SentenceFilter(self.vocabularies)
 
     def stream(
@@ -57,19 +87,3 @@ class DeliberationTask(TranslationTask):
     ) -> PlannedStream:
         """Return batches in which sentences of a text share its draft, as far as they fit."""
         return self._batches(corpus, tokens, sentences, seed, together=DOCUMENT)
-
-    def given(self, text: str) -> Mapping[str, str]:
-        """Return a sentence and its text, which is the sentence alone where the line has no other."""
-        source, _, document = text.partition(SENTENCE_TAB)
-        return {SOURCE: source, DOCUMENT: document or source}
-
-    def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
-        return replace(cast(TextPrediction, prediction), document=example[DOCUMENT])
-
-    def line(self, prediction: Prediction) -> str:
-        return with_window(prediction.source, cast(TextPrediction, prediction).document)
-
-    def answered(self, prediction: Prediction) -> Ids:
-        document = cast(TextPrediction, prediction).document or prediction.source
-        both = super().answered(prediction)
-        return {SOURCE: both[SOURCE], DOCUMENT: self.vocabularies[DOCUMENT].encode(document), TARGET: both[TARGET]}

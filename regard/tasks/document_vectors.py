@@ -26,15 +26,25 @@ from regard.models.document_vectors import DocumentVectors
 from regard.records import TEXT, Batch
 from regard.results import Explanation, Prediction, as_line
 from regard.tasks.example_filter import ExampleFilter
+from regard.tasks.example_texts import ExampleTexts, Ids
 from regard.tasks.examples import Examples, count_of
 from regard.tasks.files import Files, Parts
 from regard.tasks.spec import Wording
-from regard.tasks.task import Ids
-from regard.tasks.word_vectors import FLOOR, NEIGHBOURS, WordVectorsTask, word_ids_of
+from regard.tasks.word_vectors import FLOOR, NEIGHBOURS, WordTexts, WordVectorsTask, word_ids_of
 from regard.text.vector_table import VectorTable
 
 RAREST = 1e-300  # share of a word that was drawn; a small power of the counts makes tiny ones
 LONGEST = 2**31 - 1  # pieces of a document: any number, but without a text it is left out
+
+
+class DocumentTexts(WordTexts):
+    """Texts and the documents that are near to them."""
+
+    def answered(self, prediction: Prediction) -> Ids:
+        """Return the ids of the text, and the number of the nearest document; 0 where none is near."""
+        nearest = cast(NearestPrediction, prediction).nearest
+        document = self.columns[DOCUMENT_NUMBERS].encode(nearest[0][0]) if nearest else [0]
+        return {TEXT: self.columns[TEXT].encode(prediction.source), DOCUMENT_NUMBERS: document}
 
 
 class LearntFiles(Files):
@@ -89,10 +99,9 @@ class DocumentVectorsTask(WordVectorsTask):
         self.documents = cast(DocumentColumn, columns[DOCUMENT_NUMBERS])
         self.part, self.passes, self.rate = part, passes, rate
 
-    def answered(self, prediction: Prediction) -> Ids:
-        nearest = cast(NearestPrediction, prediction).nearest
-        document = self.documents.encode(nearest[0][0]) if nearest else [0]
-        return {TEXT: self.text.encode(prediction.source), DOCUMENT_NUMBERS: document}
+    @property
+    def texts(self) -> ExampleTexts:
+        return DocumentTexts(self.vocabularies, self.worded)
 
     @property
     def filter(self) -> ExampleFilter:

@@ -20,13 +20,30 @@ from regard.models import LabelModel, Model
 from regard.pieces import END, SPECIALS, UNK
 from regard.records import Batch
 from regard.results import ColumnLink, Explanation, Prediction, TokenRole, Tokens, as_line
+from regard.tasks.example_texts import ExampleTexts, Texts, without_surrogates
 from regard.tasks.files import Files
+from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec
 from regard.tasks.task import Task
 from regard.tasks.text_predictions import rows_of
 
 NOTHING = "the text is empty, so its label tells only which labels are common"
 UNREAD = "the model knows no word of the {name}, so the label rests on none"
+
+
+class LabelTexts(ExampleTexts):
+    """Texts with a label for all of them."""
+
+    def as_given(self, prediction: Prediction, example: Texts) -> Prediction:
+        source = as_line(without_surrogates(example[name]) for name in self.inputs)
+        return replace(prediction, source=source, warning=prediction.warning if source.strip() else NOTHING)
+
+
+class LabelRelevance(RelevanceView):
+    """The relevance of words for a label."""
+
+    def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
+        return [self.columns[self.last].decode([label]) for label in cast(Tensor, batch.columns[self.last]).tolist()]
 
 
 class LabelFiles(Files):
@@ -64,10 +81,13 @@ class LabelTask(Task, ABC):
             found.append(LabelPrediction(source, labels[0], scores[0], probabilities=probabilities, warning=warning))
         return found
 
-    def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
-        return [
-            self.vocabularies[self.last].decode([label]) for label in cast(Tensor, batch.columns[self.last]).tolist()
-        ]
+    @property
+    def texts(self) -> ExampleTexts:
+        return LabelTexts(self.vocabularies)
+
+    @property
+    def relevance(self) -> RelevanceView:
+        return LabelRelevance(self.vocabularies)
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return what the poolings, and each attention between words, looked at."""
@@ -104,11 +124,6 @@ class LabelTask(Task, ABC):
         """The text of each unit of the first column, of the places of its pieces; END for that of the end symbol."""
         texts = [[ids[place] for place in places if place < len(ids)] for places in units]
         return [_spelt_out(self._text(self.first), one) or END for one in texts]
-
-    def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
-        texts = [example[name].encode(errors="replace").decode() for name in self.inputs]  # no lone surrogates
-        warning = prediction.warning if any(map(str.strip, texts)) else NOTHING
-        return replace(prediction, source=as_line(texts), warning=warning)
 
     def _sources(self, batch: Batch) -> list[str]:
         """What was given, its columns with tabs between them."""

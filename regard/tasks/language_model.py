@@ -29,13 +29,15 @@ from regard.models.language_model import COUNTED, counted_pieces, prompts
 from regard.pieces import END
 from regard.records import EOS, TEXT, Batch, Sequences
 from regard.registry import Choice
-from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, TokenRole, Tokens, WordRelevance
+from regard.results import AttentionMap, Explanation, Prediction, TokenRole, Tokens, WordRelevance
 from regard.tasks.example_filter import ExampleFilter
+from regard.tasks.example_texts import ExampleTexts, Ids
 from regard.tasks.examples import Examples
 from regard.tasks.files import WholeText
 from regard.tasks.measures import LikelihoodMeasure, Measure
+from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec, Wording
-from regard.tasks.task import Ids, Task
+from regard.tasks.task import Task
 from regard.tasks.text_predictions import text_prediction
 from regard.text.clean import clean
 
@@ -54,6 +56,18 @@ class TextFilter(LineFilter):
 
     def usable(self, texts: Mapping[str, str]) -> bool:
         return True
+
+
+class ContinuationRelevance(RelevanceView):
+    """The relevance of pieces for those that follow on them."""
+
+    def explanation(self, found: WordRelevance) -> Explanation:
+        """Return what the pieces before it say for each piece that was written; for those of the prompt nothing."""
+        read, rows = found.tokens[TEXT], found.scaled(TEXT)
+        given = len(read) - len(rows)
+        weights = [*([0.0] * len(read) for _ in range(given)), *rows]
+        maps = [AttentionMap(found.by, "decoder", 0, [weights], TEXT, TEXT)]
+        return Explanation({TEXT: Tokens([*read[1 : given + 1], *found.items], TokenRole.WRITTEN)}, [], maps, found.by)
 
 
 class LanguageModelTask(Task):
@@ -105,9 +119,6 @@ class LanguageModelTask(Task):
             raise ConfigError("decoding.features", "looks at a source, and a language model has none", "leave it out")
         return super().engine(model, search, features)
 
-    def scored(self, source: str, target: str) -> Mapping[str, str]:
-        return {TEXT: source, CONTINUATION: target}
-
     def encode(self, examples: Sequence[Mapping[str, str]]) -> list[Ids]:
         names = [name for name in (TEXT, CONTINUATION) if examples and name in examples[0]]
         encoded = [self.text.encode_batch([one[name] for one in examples]) for name in names]
@@ -122,15 +133,16 @@ class LanguageModelTask(Task):
         columns: dict[str, Sequences | Tensor] = {TEXT: text, COUNTED: chosen}
         return Batch(columns, self.route, torch.arange(len(rows)), int(chosen.sum()))
 
-    def answered(self, prediction: Prediction) -> Ids:
-        """The prompt and the pieces that were written, where they are known: a text may be cut in several ways."""
-        ids = prediction.ids if isinstance(prediction, TextPrediction) else None
-        written = self.text.encode(prediction.text) if ids is None else ids
-        return {TEXT: self.text.encode(prediction.source), CONTINUATION: written}
+    @property
+    def texts(self) -> ExampleTexts:
+        return ExampleTexts({TEXT: self.text, CONTINUATION: self.text})
+
+    @property
+    def relevance(self) -> RelevanceView:
+        return ContinuationRelevance(self.vocabularies)
 
     @property
     def filter(self) -> ExampleFilter:
-        """Return a filter of lines with text; where windows are cut out of them, of all lines of any length."""
         return LineFilter(self.vocabularies) if self.window is None else TextFilter(self.vocabularies, lambda _: None)
 
     def stream(
@@ -194,14 +206,6 @@ class LanguageModelTask(Task):
             hypothesis = Hypothesis(ids[chosen].tolist()[:-1], sum(log_probs), log_probs, True)
             found.append(text_prediction(text, [hypothesis], self.text))
         return found
-
-    def pictured(self, found: WordRelevance) -> Explanation:
-        """Return what the pieces before it say for each piece that was written; for those of the prompt nothing."""
-        read, rows = found.tokens[TEXT], found.scaled(TEXT)
-        given = len(read) - len(rows)
-        weights = [*([0.0] * len(read) for _ in range(given)), *rows]
-        maps = [AttentionMap(found.by, "decoder", 0, [weights], TEXT, TEXT)]
-        return Explanation({TEXT: Tokens([*read[1 : given + 1], *found.items], TokenRole.WRITTEN)}, [], maps, found.by)
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """What each piece, those of the prompt first, looked at. There is no source."""

@@ -38,11 +38,13 @@ from regard.results import (
     WordRelevance,
 )
 from regard.tasks.example_filter import ExampleFilter
+from regard.tasks.example_texts import ExampleTexts, Ids, Texts, without_surrogates
 from regard.tasks.examples import Examples
 from regard.tasks.files import SuccessiveLines
 from regard.tasks.measures import Measure
+from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec, Wording
-from regard.tasks.task import Ids, Task
+from regard.tasks.task import Task
 from regard.tasks.text_predictions import rows_of, text_prediction
 from regard.text.words import stands_alone
 
@@ -73,6 +75,44 @@ class MaskEngine:
             choices = [list(zip(next(scores), next(words), strict=True)) for _ in places]
             found.append([_filled(ids, places, chosen) for chosen in _likeliest(choices, self.width)])
         return found
+
+
+class FillingTexts(ExampleTexts):
+    """Texts with holes, and what fills them."""
+
+    def __init__(self, columns: Columns, mask: int) -> None:
+        super().__init__(columns)
+        self.mask = mask
+
+    def answered(self, prediction: Prediction) -> Ids:
+        ids = self.columns[TEXT].encode(prediction.source)
+        filled = prediction.ids if isinstance(prediction, TextPrediction) else None
+        pairs = zip(ids, filled or ids, strict=True)
+        return {TEXT: ids, MASKED_PIECES: [new if old == self.mask and new != old else PAD for old, new in pairs]}
+
+    def unasked(self, example: Texts) -> Prediction | None:
+        """Return a text without holes as it is."""
+        text = example[TEXT]
+        return None if MASK_PIECE in text else TextPrediction(text, text, 0.0, warning=NOTHING)
+
+    def as_given(self, prediction: Prediction, example: Texts) -> Prediction:
+        """Return a prediction with its source as it was given, its masks written out."""
+        source = without_surrogates(example[TEXT])
+        others = [replace(other, source=source) for other in prediction.alternatives]
+        return replace(prediction, source=source, alternatives=others)
+
+
+class FillingRelevance(RelevanceView):
+    """The relevance of the pieces of a text for what fills its holes."""
+
+    def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
+        fillings = torch.as_tensor(batch.columns[MASKED_PIECES])[0, [*places]].tolist()
+        return cast(TextColumn, self.columns[TEXT]).pieces(fillings)
+
+    def explanation(self, found: WordRelevance) -> Explanation:
+        tokens, weights = found.tokens[TEXT], [*found.scaled(TEXT), [0.0] * len(found.tokens[TEXT])]
+        maps = [AttentionMap(found.by, "encoder", 0, [weights], MASKED_PIECES, TEXT)]
+        return _explanation(tokens, found.items, [], weights, maps, found.by)
 
 
 class MaskedLanguageModelTask(Task):
@@ -149,25 +189,16 @@ class MaskedLanguageModelTask(Task):
         lines = super().stream(corpus, tokens, sentences, seed=seed)
         return Transformed(lines, self._masking, seed=seed, stage=STAGE)
 
-    def answered(self, prediction: Prediction) -> Ids:
-        ids = self.text.encode(prediction.source)
-        filled = prediction.ids if isinstance(prediction, TextPrediction) else None
-        pairs = zip(ids, filled or ids, strict=True)
-        return {TEXT: ids, MASKED_PIECES: [new if old == self.mask and new != old else PAD for old, new in pairs]}
+    @property
+    def texts(self) -> ExampleTexts:
+        return FillingTexts(self.vocabularies, self.mask)
 
-    def unasked(self, example: Mapping[str, str]) -> Prediction | None:
-        """Return a text without holes as it is."""
-        text = example[TEXT]
-        return None if MASK_PIECE in text else TextPrediction(text, text, 0.0, warning=NOTHING)
-
-    def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
-        source = example[TEXT].encode(errors="replace").decode()  # no lone surrogates
-        others = [replace(other, source=source) for other in prediction.alternatives]
-        return replace(prediction, source=source, alternatives=others)
+    @property
+    def relevance(self) -> RelevanceView:
+        return FillingRelevance(self.vocabularies)
 
     @property
     def filter(self) -> ExampleFilter:
-        """Return a filter that takes any length where long lines are cut."""
         return ExampleFilter(self.vocabularies, lambda limit: limit if self.max_pieces is None else None)
 
     @classmethod
@@ -179,15 +210,6 @@ class MaskedLanguageModelTask(Task):
         texts = [self.text.decode(ids) for ids in rows_of(batch.sequences(TEXT))]
         pairs = zip(texts, cast(Engine, model).answer(batch), strict=True)
         return [text_prediction(text, ranked, self.text) for text, ranked in pairs]
-
-    def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
-        return self.text.pieces(torch.as_tensor(batch.columns[MASKED_PIECES])[0, [*places]].tolist())
-
-    def pictured(self, found: WordRelevance) -> Explanation:
-        """Return what each piece of the text says for each filling."""
-        tokens, weights = found.tokens[TEXT], [*found.scaled(TEXT), [0.0] * len(found.tokens[TEXT])]
-        maps = [AttentionMap(found.by, "encoder", 0, [weights], MASKED_PIECES, TEXT)]
-        return _explanation(tokens, found.items, [], weights, maps, found.by)
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return what each hole, and each piece of the text, looked at."""

@@ -31,7 +31,6 @@ class Outcome:
 
     @property
     def texts(self) -> list[str]:
-        """Return the answers as lines; none where no measure asked for them."""
         return [one.text for one in self.answers] if "answers" in vars(self) else []
 
     @cached_property

@@ -18,11 +18,11 @@ from regard.data.transforms.masking import STAGE, Masking
 from regard.models.next_sentence import FILLED, NextSentenceModel
 from regard.pieces import PAD
 from regard.records import FIRST, LABEL, SECOND, Batch
+from regard.tasks.example_texts import Ids
 from regard.tasks.examples import Examples
 from regard.tasks.label_task import LabelFiles, LabelTask
 from regard.tasks.masked_language_model import FIXED, MaskedLanguageModelTask
 from regard.tasks.spec import Wording
-from regard.tasks.task import Ids
 
 PARTS = ("train", "dev", "test")
 

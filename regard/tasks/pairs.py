@@ -5,8 +5,21 @@ from typing import ClassVar
 
 from regard.errors import DataError
 from regard.records import FIRST, LABEL, SECOND
-from regard.tasks.label_task import LabelTask
+from regard.tasks.example_texts import ExampleTexts, Texts
+from regard.tasks.label_task import LabelTask, LabelTexts
 from regard.tasks.spec import Wording
+
+
+class PairTexts(LabelTexts):
+    """Two texts that are compared."""
+
+    def given(self, text: str) -> Texts:
+        """Return both texts of a line. Raises DataError where one is empty: it has nothing to be compared with."""
+        example = super().given(text)
+        for number, (name, value) in enumerate(example.items(), start=1):
+            if not value.strip():
+                raise DataError("text", f"has an empty field {number}, the {name} text", hint="first, a tab, second")
+        return example
 
 
 class PairsTask(LabelTask):
@@ -30,10 +43,6 @@ class PairsTask(LabelTask):
         },
     )
 
-    def given(self, text: str) -> Mapping[str, str]:
-        """Return both texts of a line. Raises DataError where one is empty: it has nothing to be compared with."""
-        example = super().given(text)
-        for number, (name, value) in enumerate(example.items(), start=1):
-            if not value.strip():
-                raise DataError("text", f"has an empty field {number}, the {name} text", hint="first, a tab, second")
-        return example
+    @property
+    def texts(self) -> ExampleTexts:
+        return PairTexts(self.vocabularies)

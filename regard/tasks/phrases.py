@@ -24,10 +24,11 @@ from regard.statistical.mert import bleu_values, minimise_errors, random_search
 from regard.statistical.phrase_decoder import RequiredPhrase, Translation
 from regard.statistical.phrase_table import Phrase
 from regard.statistical.phrase_tuning import Round, SearchWeights, tuned
+from regard.tasks.example_texts import ExampleTexts
 from regard.tasks.examples import Examples
 from regard.tasks.measures import Measure
 from regard.tasks.text_predictions import rows_of
-from regard.tasks.translation import TranslationTask
+from regard.tasks.translation import TranslationTask, TranslationTexts
 
 SEARCHES: dict[str, SearchWeights] = {"mert": minimise_errors, "random": random_search}
 
@@ -71,6 +72,16 @@ class PhraseEngine:
         return Hypothesis(ids, one.score, log_probs, True)
 
 
+class PhraseTexts(TranslationTexts):
+    """Texts that are translated by phrases, which are found in no order of the target."""
+
+    def check_terms(self, option: str = "glossary") -> None:
+        """Raise ConfigError for prefixes: phrases are found in no order of the target."""
+        if option == "prefixes":
+            problem = "are for models that write word by word, and this one joins phrases of its table"
+            raise ConfigError(option, problem, "leave them out, or use a network")
+
+
 class PhrasesTask(TranslationTask):
     """A text in one language → the same in another, by phrases."""
 
@@ -98,6 +109,10 @@ class PhrasesTask(TranslationTask):
         pieces = self.target.pieces(range(len(self.target)))
         self._ids = {piece: place for place, piece in reversed([*enumerate(pieces)])}
 
+    @property
+    def texts(self) -> ExampleTexts:
+        return PhraseTexts(self.vocabularies)
+
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
         """Search with stacks. Raises ConfigError for features, which are of a word-by-word search."""
         if features:
@@ -107,12 +122,6 @@ class PhrasesTask(TranslationTask):
             )
             raise ConfigError("decoding.features", problem, hint)
         return PhraseEngine(cast(PhraseBased, model), search, self.ids)
-
-    def check_terms(self, option: str = "glossary") -> None:
-        """Raise ConfigError for prefixes: phrases are found in no order of the target."""
-        if option == "prefixes":
-            problem = "are for models that write word by word, and this one joins phrases of its table"
-            raise ConfigError(option, problem, "leave them out, or use a network")
 
     def fit(
         self, model: Model, batches: Stream, examples: Examples | None, say: Callable[[str], None] = lambda line: None

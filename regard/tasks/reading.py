@@ -31,6 +31,7 @@ from regard.results import (
     as_line,
 )
 from regard.tasks.example_filter import ExampleFilter
+from regard.tasks.example_texts import ExampleTexts, Texts, without_surrogates
 from regard.tasks.files import Files
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
@@ -54,6 +55,21 @@ class PassageFilter(ExampleFilter):
         if self.learnt_from(texts) is None:
             problem = f"'{texts[ANSWER]:.60}' does not stand in the passage"
             raise DataError(ANSWER, problem, hint="words of the passage, or task=question_answering")
+
+
+class PassageTexts(ExampleTexts):
+    """Passages and questions, with answers that have a place in a passage."""
+
+    def as_given(self, prediction: Prediction, example: Texts) -> Prediction:
+        """Return a prediction with its place in the passage as given, and its text, where spaces may be others."""
+        span, passage = cast(SpanPrediction, prediction), without_surrogates(example[PASSAGE])
+        source = as_line([passage, without_surrogates(example[QUESTION])])
+        before = sum(start < span.start for start, _ in _stretches(span.source, span.text))
+        places = _stretches(passage, span.text)
+        if before >= len(places):
+            return prediction
+        start, end = places[before]
+        return replace(span, source=source, text=passage[start:end], start=start, end=end)
 
 
 class ReadingTask(Task):
@@ -120,20 +136,12 @@ class ReadingTask(Task):
         return found
 
     @property
-    def filter(self) -> ExampleFilter:
-        """Return a filter of examples whose answer stands in the passage."""
-        return PassageFilter(self.vocabularies)
+    def texts(self) -> ExampleTexts:
+        return PassageTexts(self.vocabularies)
 
-    def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
-        """Return a prediction with its place in the passage as given, and its text, where spaces may be others."""
-        span, passage = cast(SpanPrediction, prediction), example[PASSAGE].encode(errors="replace").decode()
-        source = as_line([passage, example[QUESTION].encode(errors="replace").decode()])
-        before = sum(start < span.start for start, _ in _stretches(span.source, span.text))
-        places = _stretches(passage, span.text)
-        if before >= len(places):
-            return prediction
-        start, end = places[before]
-        return replace(span, source=source, text=passage[start:end], start=start, end=end)
+    @property
+    def filter(self) -> ExampleFilter:
+        return PassageFilter(self.vocabularies)
 
     @property
     def _text(self) -> TextColumn:

@@ -38,7 +38,7 @@ def word_relevance(
     totals = [one.total.double().tolist() for one in found if one.total is not None]
     return WordRelevance(
         by,
-        task.items(batch, question.items.tolist()),
+        task.relevance.items(batch, question.items.tolist()),
         tokens,
         {name: rows.double().tolist() for name, rows in zip(names, words, strict=True)},
         scores.double().tolist(),
@@ -67,7 +67,7 @@ def state_relevance(task: Task, model: Model, batch: Batch, method: Relevance, b
     found = method.of(StateQuestion(model, batch, whole.columns, place, torch.arange(count)))
     return WordRelevance(
         by,
-        _named(count, tokens, found.words, task.items(batch, whole.items.tolist())),
+        _named(count, tokens, found.words, task.relevance.items(batch, whole.items.tolist())),
         tokens,
         {name: rows.double().tolist() for name, rows in zip(tokens, found.words, strict=True)},
         [],
@@ -94,7 +94,9 @@ def question_of(task: Task, model: Model, batch: Batch) -> Question:
 def _columns(task: Task, reads: int) -> Sequence[str]:
     """The columns that a model reads: those that the task says, or are given, or all where it reads what it wrote."""
     joint = [JOINT.join(task.inputs)]
-    return next((names for names in (task.weighed, task.inputs, tuple(task.columns)) if len(names) == reads), joint)
+    return next(
+        (names for names in (task.relevance.weighed, task.inputs, tuple(task.columns)) if len(names) == reads), joint
+    )
 
 
 def _tokens_of(task: Task, names: Sequence[str], reads: Sequence[Tensor]) -> dict[str, list[str]]:

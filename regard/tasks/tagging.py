@@ -30,7 +30,9 @@ from regard.results import (
     WordRelevance,
 )
 from regard.tasks.example_filter import ExampleFilter
+from regard.tasks.example_texts import ExampleTexts, Texts, without_surrogates
 from regard.tasks.files import Files
+from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
 
@@ -50,6 +52,28 @@ class TagsFilter(ExampleFilter):
         words, tags = (len(texts[name].split()) for name in (TEXT, TAGS))
         if words != tags:
             raise DataError(TAGS, f"has {tags} labels for {words} words", hint="one for each word, parted by spaces")
+
+
+class TagsTexts(ExampleTexts):
+    """Texts with their own spaces, in which words have their places."""
+
+    def unasked(self, example: Texts) -> Prediction | None:
+        return None if example[TEXT].strip() else TagsPrediction(example[TEXT], "", 0.0)
+
+    def as_given(self, prediction: Prediction, example: Texts) -> Prediction:
+        return replace(prediction, source=without_surrogates(example[TEXT]))
+
+
+class TagsRelevance(RelevanceView):
+    """The relevance of each word for each tag."""
+
+    def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
+        return self.columns[TAGS].decode(batch.sequences(TAGS).items[0, [*places]].tolist()).split()
+
+    def explanation(self, found: WordRelevance) -> Explanation:
+        maps = [AttentionMap(found.by, "encoder", 0, [found.scaled(TEXT)], TAGS, TEXT)]
+        link = ColumnLink(TEXT, TAGS, [], found.scaled(TEXT))
+        return Explanation(_columns(found.tokens[TEXT], found.items), [link], maps, found.by)
 
 
 class TaggingTask(Task):
@@ -82,14 +106,6 @@ class TaggingTask(Task):
             found.append(TagsPrediction(" ".join(words), text, score, log_probs, tags=text.split(), probabilities=sure))
         return found
 
-    def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
-        return self.vocabularies[TAGS].decode(batch.sequences(TAGS).items[0, [*places]].tolist()).split()
-
-    def pictured(self, found: WordRelevance) -> Explanation:
-        maps = [AttentionMap(found.by, "encoder", 0, [found.scaled(TEXT)], TAGS, TEXT)]
-        link = ColumnLink(TEXT, TAGS, [], found.scaled(TEXT))
-        return Explanation(_columns(found.tokens[TEXT], found.items), [link], maps, found.by)
-
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return what each attention between words looked at; of pieces all that a word has count as one."""
         with recording(model) as records:
@@ -107,15 +123,16 @@ class TaggingTask(Task):
         return found
 
     @property
+    def texts(self) -> ExampleTexts:
+        return TagsTexts(self.vocabularies)
+
+    @property
+    def relevance(self) -> RelevanceView:
+        return TagsRelevance(self.vocabularies)
+
+    @property
     def filter(self) -> ExampleFilter:
-        """Return a filter of texts with a label for each word."""
         return TagsFilter(self.vocabularies)
-
-    def unasked(self, example: Mapping[str, str]) -> Prediction | None:
-        return None if example[TEXT].strip() else TagsPrediction(example[TEXT], "", 0.0)
-
-    def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
-        return replace(prediction, source=example[TEXT].encode(errors="replace").decode())  # no lone surrogates
 
     def _texts(self, batch: Batch) -> list[list[str]]:
         """The words of each text."""

@@ -12,29 +12,26 @@ from regard.answers import Answer
 from regard.answers.text import TextAnswer
 from regard.data import Corpus
 from regard.data.batches import Batches
-from regard.data.columns import Columns, TextColumn, of_language
+from regard.data.columns import Column, Columns, of_language
 from regard.data.packing import chunks
 from regard.data.streams import PlannedStream, Stream
 from regard.decoding import Answering, Search, SearchEngine
 from regard.decoding.features import Feature
-from regard.documents.document import Document
-from regard.errors import ConfigError, DataError, nearest
+from regard.errors import ConfigError, nearest
 from regard.evaluation import METRICS
 from regard.evaluation.metric import Statistics
 from regard.explain.alignment_head import AlignmentHead
-from regard.explain.maps import POOLING
-from regard.explain.translation_faults import KeptFaultFinder
 from regard.models import ROUTE, Generator, Model
 from regard.records import Batch
 from regard.registry import Choice
-from regard.results import AttentionMap, Explanation, Prediction, TokenRole, Tokens, WordRelevance
+from regard.results import Explanation, Prediction
 from regard.tasks.example_filter import ExampleFilter
+from regard.tasks.example_texts import ExampleTexts, Ids, inputs_of
 from regard.tasks.examples import Examples, as_rows, count_of
 from regard.tasks.files import Files
 from regard.tasks.measures import LikelihoodMeasure, Measure, TextMeasure
+from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec
-
-Ids = Mapping[str, Sequence[int]]  # of one example, by column
 
 
 class Task(ABC):
@@ -46,32 +43,50 @@ class Task(ABC):
     columns: ClassVar[Mapping[str, str]]  # name → row of COLUMNS
     spec: ClassVar[TaskSpec]
     answer: ClassVar[Answer[Any]] = TextAnswer()
-    weighed: ClassVar[tuple[str, ...]] = ()  # columns whose words relevance is told of, where it is not of all
-    read_together: int = 1  # sentences of a text that an answer to one of them depends on
     files: ClassVar[Files] = Files()
 
     def __init__(self, columns: Columns) -> None:
         self.learnt = columns  # with those that languages have of their own
-        self.vocabularies, self.route = of_language(columns, None), ROUTE
+        self.vocabularies, self.route = self._of_language(None), ROUTE
         self.alignment_head: AlignmentHead | None = None  # that links words; None: the decoder's own alignment does
-        self.fault_finder: KeptFaultFinder | None = None  # by what a run counted; None: nothing was
-        self.first, self.last = ends(self.columns)
-        self.inputs = tuple(self.columns)[:-1] or (self.first,)  # columns that an answer is predicted from
+        self.inputs = inputs_of(self.columns)
+        self.first, self.last = self.inputs[0], [*self.columns][-1]
         if not all(map(self.answer.can_show, columns.values())):
             problem = "keeps no case and no rare words, and answers of this task show or are made of them"
             raise ConfigError("text.tokenizer", problem, "subwords or words, in a run to start from, too")
 
-    def along(
-        self, route: str, alignment_head: AlignmentHead | None = None, fault_finder: KeptFaultFinder | None = None
-    ) -> Self:
+    def along(self, route: str, alignment_head: AlignmentHead | None = None) -> Self:
         """Return the same task for batches that take a route of its model, in the vocabularies of its language.
 
-        An `alignment_head` that links words, and a `fault_finder`, are of a route: those given here, or none.
+        An `alignment_head` that links words is of a route: the one given here, or none.
         """
         found = copy.copy(self)
-        found.vocabularies, found.route = of_language(self.learnt, route), route
-        found.alignment_head, found.fault_finder = alignment_head, fault_finder
+        found.vocabularies, found.route, found.alignment_head = self._of_language(route), route, alignment_head
         return found
+
+    def _of_language(self, language: str | None) -> dict[str, Column]:
+        """The columns in their order, in a language's own vocabularies where it has some."""
+        found = of_language(self.learnt, language)
+        return {name: found[name] for name in self.columns if name in found}
+
+    # parts
+
+    @property
+    def texts(self) -> ExampleTexts:
+        """Return the examples and answers as texts."""
+        return ExampleTexts(self.vocabularies)
+
+    @property
+    def filter(self) -> ExampleFilter:
+        """Return the rules of which examples are learnt from, validated with and judged."""
+        return ExampleFilter(self.vocabularies)
+
+    @property
+    def relevance(self) -> RelevanceView:
+        """Return how the relevance of words is shown."""
+        return RelevanceView(self.vocabularies)
+
+    # answers
 
     @abstractmethod
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
@@ -88,29 +103,12 @@ class Task(ABC):
         """Return what answers batches: a search over a model that writes, or the model itself."""
         return SearchEngine(cast(Generator, model), search, features) if self.answer.written else model
 
-    def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
-        """Return what a model's losses are of in the only example of a batch, at these places, as shown to a person."""
-        answers = batch.sequences(self.last).items[0, [*places]].tolist()
-        return cast(TextColumn, self.vocabularies[self.last]).pieces(answers)
-
-    def pictured(self, found: WordRelevance) -> Explanation:
-        """Return the relevance of words in the shape of an explanation: of each text, what speaks for the answer."""
-        columns = {name: Tokens(tokens, TokenRole.GIVEN) for name, tokens in found.tokens.items()}
-        columns[self.last] = Tokens(found.items, TokenRole.LABEL)
-        maps = [AttentionMap(found.by, POOLING, 0, [found.scaled(name)], "", name) for name in found.tokens]
-        return Explanation(columns, [], maps, found.by)
-
     def fit(self, model: Model, batches: Stream, examples: Examples | None, say: Callable[[str], None]) -> None:
         """Count what is counted rather than learned by gradient, before the first update; `examples`: the dev part."""
 
     def force(self, model: Model, batch: Batch) -> list[Prediction]:
         """Return the given answers as predictions: their score is their log-probability, in nats."""
         raise ConfigError("task", "has no answers that could be forced", "predict instead")
-
-    def check_terms(self, option: str = "glossary") -> None:
-        """Raise ConfigError where answers cannot be made to hold given words; `option` is what asks for that."""
-        if self.spec.translated is None:
-            raise ConfigError(option, "is for models that translate", "leave it out")
 
     # examples → batches
 
@@ -138,60 +136,7 @@ class Task(ABC):
         found = [(places, self.batch([rows[place] for place in places])) for places in chunks(lengths, tokens)]
         return [batch._replace(lines=torch.from_numpy(places)) for places, batch in found]
 
-    def given(self, text: str) -> Mapping[str, str]:
-        """Return the example that a text to predict from stands for: of several columns with tabs between them.
-
-        Raises DataError for a text of more or fewer.
-        """
-        values = text.split("\t") if len(self.inputs) > 1 else [text]
-        if len(values) != len(self.inputs):
-            named = ", a tab, ".join(self.inputs)
-            plural = "" if len(values) == 1 else "s"
-            raise DataError("text", f"has {len(values)} field{plural}, and {len(self.inputs)} are read", hint=named)
-        return dict(zip(self.inputs, values, strict=True))
-
-    def scored(self, source: str, target: str) -> Mapping[str, str]:
-        """Return the example whose answer is given."""
-        return {**self.given(source), self.last: target}
-
-    def line(self, prediction: Prediction) -> str:
-        """Return the line that asks for a prediction again."""
-        return prediction.source
-
-    def answered(self, prediction: Prediction) -> Ids:
-        """Return the ids of a prediction's example with its answer."""
-        return self.encode([self.scored(prediction.source, prediction.text)])[0]
-
-    def unasked(self, example: Mapping[str, str]) -> Prediction | None:
-        """Return the answer that needs no model, if there is one for this example."""
-        return None
-
-    def unanswerable(self, example: Mapping[str, str]) -> Prediction | None:
-        """Return what stands for the answer of an example that the model cannot answer, as a copy of it."""
-        return None
-
-    def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
-        """Return a prediction with its source as the example has it, where columns do not keep all of a text."""
-        return prediction
-
-    def safeguarded(self, prediction: Prediction) -> Prediction:
-        """Return an answer without what a model may go astray with."""
-        return prediction
-
-    def diagnosed(self, prediction: Prediction) -> Prediction:
-        """Return an answer with what a lexicon finds wrong with it, where there is one."""
-        return prediction
-
-    def document(self, text: str, language: str | None) -> Document | None:
-        """Return a text split into what is answered one by one; None: it is answered as a whole."""
-        return None
-
     # what is learnt from
-
-    @property
-    def filter(self) -> ExampleFilter:
-        """Return the rules of which examples are learnt from, validated with and judged."""
-        return ExampleFilter(self.vocabularies)
 
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
@@ -204,6 +149,7 @@ class Task(ABC):
     ) -> Batches:
         """The corpus as batches; equal values of the column `together` share one, as far as they fit."""
         joins = {name: column.join for name, column in self.vocabularies.items()}
+        counted = self.answer.counted(self.columns)
         return Batches(
             corpus,
             tuple(self.columns),
@@ -214,13 +160,8 @@ class Task(ABC):
             sentences=sentences,
             seed=seed,
             together=together,
-            read=() if self.last in self.counted else self.counted,
+            read=() if self.last in counted else counted,
         )
-
-    @property
-    def counted(self) -> tuple[str, ...]:
-        """The columns whose tokens speeds are told in: what is read where answers are of few kinds, else answers."""
-        return self.inputs if self.answer.counts_given else (self.last,)
 
     # figures
 
@@ -230,7 +171,7 @@ class Task(ABC):
 
         Raises ConfigError for a metric that this task has not.
         """
-        source, target = ends(cls.columns)
+        source, *_, target = *inputs_of(cls.columns), [*cls.columns][-1]
         known = cls.answer.metrics()
         for one in choices:
             if one.name not in known:
@@ -271,9 +212,3 @@ def usage_of(task: type[Task], run: str) -> str:
     given = [*task.columns][:-1]
     several = f", a line being {', a tab, '.join(given)}" if len(given) > 1 else ""
     return task.spec.wording.use.format(run=run, line=several)
-
-
-def ends(columns: Iterable[str]) -> tuple[str, str]:
-    """Return the first and the last name."""
-    names = list(columns)
-    return names[0], names[-1]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import ClassVar, cast
 
 from regard.attention import recording
-from regard.data.columns import TextColumn, of_language
+from regard.data.columns import Columns, TextColumn, of_language
 from regard.decoding import Answering, Engine, forced
 from regard.documents.document import Document
 from regard.documents.plain_text import plain_document
@@ -17,8 +17,10 @@ from regard.models.model import WrittenColumn
 from regard.pieces import END
 from regard.records import PAD, Batch
 from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, TokenRole, Tokens, WordRelevance
+from regard.tasks.example_texts import ExampleTexts, Texts
+from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec, Wording
-from regard.tasks.task import Ids, Task
+from regard.tasks.task import Task
 from regard.tasks.text_predictions import (
     COPIED,
     loop_of,
@@ -28,6 +30,55 @@ from regard.tasks.text_predictions import (
     without_loop,
 )
 from regard.text.clean import clean
+
+
+class TranslationTexts(ExampleTexts):
+    """Texts and their translations."""
+
+    def __init__(self, columns: Columns) -> None:
+        super().__init__(columns)
+        self.source, self.target = (cast(TextColumn, columns[name]) for name in (self.inputs[0], self.last))
+
+    def unasked(self, example: Texts) -> Prediction | None:
+        return None if example["source"].strip() else TextPrediction(example["source"], "", 0.0)
+
+    def unanswerable(self, example: Texts) -> Prediction | None:
+        """A text in a script that training never saw is copied."""
+        source = clean(example["source"])
+        return TextPrediction(source, source, 0.0, warning=COPIED) if unknown_script(source, self.source) else None
+
+    def safeguarded(self, prediction: Prediction) -> Prediction:
+        """A loop is cut, also in alternatives."""
+        found = [one for one in (prediction, *prediction.alternatives) if isinstance(one, TextPrediction)]
+        if all(loop_of(one.ids or []) is None for one in found):
+            return prediction
+        source = self.source.encode(prediction.source)
+        best, *rest = [
+            without_loop(one, source, self.target) if isinstance(one, TextPrediction) else one
+            for one in (prediction, *prediction.alternatives)
+        ]
+        return replace(best, alternatives=rest)
+
+    def document(self, text: str, language: str | None) -> Document:
+        return copy_unknown_words(plain_document(text, language=language), self.source.alphabet)
+
+    def check_terms(self, option: str = "glossary") -> None:
+        """Accept any: a search writes them."""
+
+
+class TranslationRelevance(RelevanceView):
+    """The relevance of both sides for the words of a translation."""
+
+    def explanation(self, found: WordRelevance) -> Explanation:
+        """Return the relevance of the source as links and weights, and both sides as maps."""
+        weights = found.scaled("source")
+        maps = [
+            AttentionMap(found.by, kind, 0, [found.scaled(name)], "target", name)
+            for kind, name in (("cross", "source"), ("decoder", "target"))
+        ]
+        links = align([line[:-1] for line in weights[:-1]])
+        tokens = found.tokens["source"], found.items
+        return Explanation.of_text(*tokens, links, weights, maps, by=found.by, sides=found.sides())
 
 
 class TranslationTask(Task):
@@ -55,39 +106,13 @@ class TranslationTask(Task):
         """What cuts their translations."""
         return cast(TextColumn, self.vocabularies[self.last])
 
-    def unasked(self, example: Mapping[str, str]) -> Prediction | None:
-        return None if example["source"].strip() else TextPrediction(example["source"], "", 0.0)
+    @property
+    def texts(self) -> ExampleTexts:
+        return TranslationTexts(self.vocabularies)
 
-    def unanswerable(self, example: Mapping[str, str]) -> Prediction | None:
-        """A text in a script that training never saw is copied."""
-        source = clean(example["source"])
-        return TextPrediction(source, source, 0.0, warning=COPIED) if unknown_script(source, self.source) else None
-
-    def safeguarded(self, prediction: Prediction) -> Prediction:
-        """A loop is cut, also in alternatives."""
-        found = [one for one in (prediction, *prediction.alternatives) if isinstance(one, TextPrediction)]
-        if all(loop_of(one.ids or []) is None for one in found):
-            return prediction
-        source = self.source.encode(prediction.source)
-        best, *rest = [
-            without_loop(one, source, self.target) if isinstance(one, TextPrediction) else one
-            for one in (prediction, *prediction.alternatives)
-        ]
-        return replace(best, alternatives=rest)
-
-    def diagnosed(self, prediction: Prediction) -> Prediction:
-        if self.fault_finder is None or not isinstance(prediction, TextPrediction):
-            return prediction
-        return replace(prediction, lexicon=self.fault_finder.report(prediction.source, prediction.text))
-
-    def document(self, text: str, language: str | None) -> Document:
-        return copy_unknown_words(plain_document(text, language=language), self.source.alphabet)
-
-    def answered(self, prediction: Prediction) -> Ids:
-        """The pieces that were written, where they are known: a text may be cut in several ways."""
-        ids = prediction.ids if isinstance(prediction, TextPrediction) else None
-        target = self.target.encode(prediction.text) if ids is None else ids
-        return {"source": self.source.encode(prediction.source), "target": target}
+    @property
+    def relevance(self) -> RelevanceView:
+        return TranslationRelevance(self.vocabularies)
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         pairs = zip(self._texts(batch), cast(Engine, model).answer(batch), strict=True)
@@ -96,17 +121,6 @@ class TranslationTask(Task):
     def force(self, model: Model, batch: Batch) -> list[Prediction]:
         pairs = zip(self._texts(batch), forced(cast(Generator, model), batch), strict=True)
         return [text_prediction(text, [found], self.target) for text, found in pairs]
-
-    def pictured(self, found: WordRelevance) -> Explanation:
-        """Return the relevance of the source as links and weights, and both sides as maps."""
-        weights = found.scaled("source")
-        maps = [
-            AttentionMap(found.by, kind, 0, [found.scaled(name)], "target", name)
-            for kind, name in (("cross", "source"), ("decoder", "target"))
-        ]
-        links = align([line[:-1] for line in weights[:-1]])
-        tokens = found.tokens["source"], found.items
-        return Explanation.of_text(*tokens, links, weights, maps, by=found.by, sides=found.sides())
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return what each target looked at, in one forced pass: its source, and what the model wrote for itself."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from regard.answers.neighbours import NeighboursAnswer
 from regard.arrays import Longs
@@ -26,6 +27,7 @@ from regard.records import TEXT, Batch
 from regard.registry import Choice
 from regard.results import Explanation, Prediction, TextPrediction
 from regard.tasks.example_filter import ExampleFilter
+from regard.tasks.example_texts import ExampleTexts, Texts, without_surrogates
 from regard.tasks.examples import Examples, count_of
 from regard.tasks.measures import LikelihoodMeasure, Measure
 from regard.tasks.spec import TaskSpec, Wording
@@ -38,6 +40,45 @@ SHOWN = 5  # words that are told
 WORDLESS = "there is no word in it, so nothing is near"
 UNREAD = "the model knows no word of the text, so nothing is near"
 FLOOR = 1.0  # added to the counts of words in a text to be judged by, so that there is always another word
+
+
+class WordTexts(ExampleTexts):
+    """Texts, with warnings of the words that have no vector."""
+
+    def __init__(self, columns: Columns, worded: NDArray[np.bool_]) -> None:
+        """`worded` tells of each piece that it is a word."""
+        super().__init__(columns)
+        self.text, self.worded = cast(TextColumn, columns[TEXT]), worded
+
+    def scored(self, source: str, target: str) -> Texts:
+        """Return the text alone: its neighbours are no part of it."""
+        return self.given(source)
+
+    def as_given(self, prediction: Prediction, example: Texts) -> Prediction:
+        """Return a prediction with its text as it was given, and a warning of the words that have no vector."""
+        source = without_surrogates(example[TEXT])
+        return replace(prediction, source=source, warning=self._left_out(source))
+
+    def _left_out(self, text: str) -> str:
+        """Which words of a text are not known, and how many of all that is; "" where there are none."""
+        worded, unknown = self.worded[self.text.encode(text)], list[tuple[int, int]]()
+        if worded.all() and (len(worded) or not text.strip()):
+            return ""
+        for is_known, place in zip(worded, self.text.offsets(text), strict=True):
+            if not is_known and place is not None:
+                touches = bool(unknown) and place[0] <= unknown[-1][1]  # bytes of one word
+                unknown.append((unknown.pop()[0], place[1]) if touches else place)
+        if not unknown:
+            return WORDLESS
+        known = int(worded.sum())
+        shown = ", ".join(text[start:end][:60] for start, end in unknown[:SHOWN]) + (
+            " …" if len(unknown) > SHOWN else ""
+        )
+        if not known:
+            return f"{UNREAD}: {shown}"
+        count = known + len(unknown)
+        share = round(100 * len(unknown) / count)
+        return f"{len(unknown):,} of {count:,} words ({share} %) are not known and left out: {shown}"
 
 
 class WordVectorsTask(Task):
@@ -88,39 +129,12 @@ class WordVectorsTask(Task):
         self.sampling = Sampling(window, negatives, noise_power, frequent)
         self.worded = np.array([one not in SPECIALS and byte_of(one) is None for one in self._pieces()])
 
-    def scored(self, source: str, target: str) -> Mapping[str, str]:
-        """Return the text alone: its neighbours are no part of it."""
-        return self.given(source)
-
-    def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
-        """Return a prediction with its text as it was given, and a warning of the words that have no vector."""
-        source = example[TEXT].encode(errors="replace").decode()  # no lone surrogates
-        return replace(prediction, source=source, warning=self._left_out(source))
-
-    def _left_out(self, text: str) -> str:
-        """Which words of a text are not known, and how many of all that is; "" where there are none."""
-        worded, unknown = self.worded[self.text.encode(text)], list[tuple[int, int]]()
-        if worded.all() and (len(worded) or not text.strip()):
-            return ""
-        for is_known, place in zip(worded, self.text.offsets(text), strict=True):
-            if not is_known and place is not None:
-                touches = bool(unknown) and place[0] <= unknown[-1][1]  # bytes of one word
-                unknown.append((unknown.pop()[0], place[1]) if touches else place)
-        if not unknown:
-            return WORDLESS
-        known = int(worded.sum())
-        shown = ", ".join(text[start:end][:60] for start, end in unknown[:SHOWN]) + (
-            " …" if len(unknown) > SHOWN else ""
-        )
-        if not known:
-            return f"{UNREAD}: {shown}"
-        count = known + len(unknown)
-        share = round(100 * len(unknown) / count)
-        return f"{len(unknown):,} of {count:,} words ({share} %) are not known and left out: {shown}"
+    @property
+    def texts(self) -> ExampleTexts:
+        return WordTexts(self.vocabularies, self.worded)
 
     @property
     def filter(self) -> ExampleFilter:
-        """Return a filter that takes lines of any length."""
         return ExampleFilter(self.vocabularies, lambda limit: None)
 
     def stream(

@@ -64,7 +64,7 @@ def test_each_word_of_a_language_model_is_written_by_what_was_there():
     decoder = Choice("transformer", {"num_layers": 2, "feedforward_dim": 8})
     model = build_language_model(dict(dim=8, decoder=decoder), len(tokenizer)).eval()
     task = language_model_of(tokenizer)
-    found = task.explain(model, task.batch(task.encode([task.scored("a dog", "sees cats")])))[0]
+    found = task.explain(model, task.batch(task.encode([task.texts.scored("a dog", "sees cats")])))[0]
     columns, rows, weights = by_words(found)
     assert columns == [START, "a", "dog", "sees", "cats"] and rows == columns[1:]
     assert [sum(weight > 0 for weight in row) for row in weights] == [1, 2, 3, 4]

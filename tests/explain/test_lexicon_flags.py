@@ -88,8 +88,8 @@ def counted(tmp_path):
     blocks = Choice("transformer", {"num_layers": 1, "feedforward_dim": 8})
     model = build_translator({"dim": 8, "encoder": blocks, "decoder": blocks}, len(tokenizer), len(tokenizer))
     task = translation_of(tokenizer)
-    task.fault_finder = KeptFaultFinder(path)
-    return Predictor(model, task, engine_of(model, task, Choice("greedy", {"max_extra": 4})))
+    engine = engine_of(model, task, Choice("greedy", {"max_extra": 4}))
+    return Predictor(model, task, engine, fault_finder=KeptFaultFinder(path))
 
 
 def test_explained_answers_are_looked_up(counted):

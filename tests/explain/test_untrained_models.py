@@ -24,7 +24,7 @@ def explained(attention: AttentionSettings):
     settings = dict(dim=8, encoder=blocks, decoder=blocks, attention=attention)
     model = build_translator(settings, len(tokenizer), len(tokenizer)).eval()
     task = translation_of(tokenizer)
-    batch = task.batch(task.encode([task.scored(*TEXTS)]))
+    batch = task.batch(task.encode([task.texts.scored(*TEXTS)]))
     (prediction,) = task.force(model, batch)
     return replace(prediction, explanation=task.explain(model, batch)[0])
 

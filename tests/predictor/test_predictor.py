@@ -140,7 +140,7 @@ def test_forced_decoding_scores_what_is_given(predictor):
     assert [one.text for one in found] == targets
     for one, source, target in zip(found, sources, targets, strict=True):
         task, model = predictor.task, predictor.model
-        batch = task.batch(task.encode([task.scored(source, target)]))
+        batch = task.batch(task.encode([task.texts.scored(source, target)]))
         with torch.no_grad():
             wanted = -model.nll(batch)[0]
         assert_close(torch.tensor(one.log_probs), wanted)  # float32, in a batch and alone

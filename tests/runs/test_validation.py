@@ -37,7 +37,7 @@ def test_figures_do_not_depend_on_the_batches(model_and_task, batch_tokens):
     total = count = 0.0
     texts = []
     for source, target in zip(*PAIRS.values(), strict=True):
-        batch = task.batch(task.encode([task.scored(source, target)]))
+        batch = task.batch(task.encode([task.texts.scored(source, target)]))
         with torch.no_grad():
             total += float(model.nll(batch).sum())
             texts.append(task.predict(engine, batch)[0].text)

@@ -159,7 +159,10 @@ def test_a_window_may_have_more_pieces_than_one_sentence(folder):
 def test_the_server_counts_sentences_of_a_window_one_by_one(folder):
     line = "Er bellt.\tEin Hund läuft.\tEr bellt.\tJa."
     task = load(folder / "second").task
-    whole, longest = len(task.encode([task.given(line)])[0]["document"]), len(task.source.encode("Ein Hund läuft."))
+    whole, longest = (
+        len(task.encode([task.texts.given(line)])[0]["document"]),
+        len(task.source.encode("Ein Hund läuft.")),
+    )
     limit = "decoding.max_source={}".format
     taken, _ = Answering.load(folder / "second", batch_tokens=512, changes=[limit(longest + 1)])
     assert taken.count(Predict([line]))[0].pieces == whole and whole > longest
@@ -206,10 +209,10 @@ def test_other_words_are_those_of_the_sentence_in_its_text(ask, open_run):
 def test_another_run_explains_a_sentence_in_its_text(open_run):
     line, predictor = "Er bellt.\tEin Hund läuft.\tEr bellt.", load(open_run)
     (found,) = predictor.predict([line])
-    assert (predictor.task.line(found), found.source) == (line, "Er bellt.")
+    assert (predictor.task.texts.line(found), found.source) == (line, "Er bellt.")
     (again,) = predictor.explained_beside([found])
     np.testing.assert_allclose(again.log_probs, found.log_probs, atol=1e-3)
-    assert (predictor.task.line(again), again.explanation.columns["draft"].texts.count("</s>")) == (line, 2)
+    assert (predictor.task.texts.line(again), again.explanation.columns["draft"].texts.count("</s>")) == (line, 2)
 
 
 def test_others_do_not_join_in(folder):

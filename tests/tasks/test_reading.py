@@ -75,7 +75,7 @@ def test_places_are_those_of_the_passage_as_it_was_given(parts):
     model, task = parts
     example = {"passage": "  Mary   went home.\u00a0 Mary left. ", "question": "Who?"}
     (found,) = task.predict(model, task.batch(task.encode([example])))
-    given = task.as_given(found, example)
+    given = task.texts.as_given(found, example)
     assert example["passage"][given.start : given.end] == given.text
     assert given.details().keys() >= {"start", "end"}
 
@@ -96,7 +96,7 @@ def test_the_place_of_an_answer_is_the_same_word_as_it_was_given(parts, passage,
     single = " ".join(passage.split())
     assert single[place:].startswith(answer)
     found = SpanPrediction(f"{single}\tWhat?", answer, -1.0, start=place, end=place + len(answer))
-    given = task.as_given(found, {"passage": passage, "question": "What?"})
+    given = task.texts.as_given(found, {"passage": passage, "question": "What?"})
     assert (given.start, given.end) == wanted
     assert given.source == f"{passage}\tWhat?" and given.text == passage[slice(*wanted)]
 

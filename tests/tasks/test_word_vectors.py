@@ -186,7 +186,7 @@ def test_unknown_words_are_told_with_their_share(tokenizer):
     task = TASKS.build(Choice("word_vectors"), known)
 
     def told(text):
-        return task.as_given(TextPrediction("", "", 0.0), {"text": text}).warning
+        return task.texts.as_given(TextPrediction("", "", 0.0), {"text": text}).warning
 
     assert (told("ab cd"), told("")) == ("", "")
     assert told("ab xü cd yy") == "2 of 4 words (50 %) are not known and left out: xü, yy"
@@ -197,7 +197,7 @@ def test_a_text_of_signs_alone_has_no_word():
     examples = [Example(1, {"text": "ab cd"})]
     signless = Choice("uncased_words", {"signs": False})
     task = TASKS.build(Choice("word_vectors"), learn_columns({"text": "text"}, [examples], signless, shared=True))
-    assert task.as_given(TextPrediction("", "", 0.0), {"text": " !? "}).warning == (
+    assert task.texts.as_given(TextPrediction("", "", 0.0), {"text": " !? "}).warning == (
         "there is no word in it, so nothing is near"
     )
 

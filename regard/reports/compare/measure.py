@@ -252,7 +252,11 @@ def tokens_per_word(predictor: Predictor, test: Examples) -> float:
     A tokenizer that cuts texts anew each time they are trained on cuts them so here, too.
     """
     task = predictor.task
-    texts = [(task.vocabularies[name], seed, text) for name in task.counted for seed, text in enumerate(test[name])]
+    texts = [
+        (task.vocabularies[name], seed, text)
+        for name in task.answer.counted(task.columns)
+        for seed, text in enumerate(test[name])
+    ]
     pieces = sum(len(column.sample(text, seed)) + 1 for column, seed, text in texts)
     return pieces / max(1, sum(len(words(text)) for _, _, text in texts))
 

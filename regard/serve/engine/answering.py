@@ -22,7 +22,7 @@ from regard.serve.engine.explaining import FIRST_PIECES, Looking, rewritten
 from regard.serve.engine.messages import Refused
 from regard.serve.engine.model_card import card_of
 from regard.serve.engine.questions import Kept, Pair, Predict, Question
-from regard.tasks.task import Ids
+from regard.tasks.example_texts import Ids
 from regard.text.clean import clean
 
 KEPT = ("max_ratio", "max_extra", "min_length")  # settings that every search has
@@ -203,7 +203,7 @@ class Answering:
             return frozenset()
 
         (scored,) = self.predictor.score([text.source], [text.target])
-        given = replace(scored, source=self.predictor.task.given(text.source)[self.predictor.task.first])
+        given = replace(scored, source=self.predictor.task.texts.given(text.source)[self.predictor.task.first])
         try:
             if by:
                 found: Sequence[Prediction] = self.predictor.pictured([given], by, progress)

@@ -23,7 +23,7 @@ from regard.pieces import BOS, END, EOS, PAD, UNK
 from regard.predictor import Predictor
 from regard.records import Batch, Step
 from regard.results import AttentionMap, Prediction, TextPrediction
-from regard.tasks.task import Ids
+from regard.tasks.example_texts import Ids
 from regard.tasks.text_predictions import own_log_probs
 from regard.text.clean import clean
 
@@ -75,7 +75,7 @@ class Looking:
     def weights(self, prediction: Prediction) -> int:
         """How many weights all heads together give to a text and its answer, at most."""
         task, sizes = self.predictor.task, Counter[str]()
-        answered = task.answered(replace(prediction, source=clean(prediction.source)))
+        answered = task.texts.answered(replace(prediction, source=clean(prediction.source)))
         for name, ids in answered.items():
             sizes[name if name in task.columns else task.last] += len(ids)  # a continuation goes on with its text
         lengths = {"": 1, **{name: size + 1 for name, size in sizes.items()}}  # "": a learned question
@@ -165,10 +165,10 @@ def rewritten(predictor: Predictor, search: Search, line: str, target: str, word
     `line` is the source, or a line of several columns as `predict` takes it.
     """
     task = predictor.task
-    column, example = cast(TextColumn, task.vocabularies["target"]), task.given(line)
+    column, example = cast(TextColumn, task.vocabularies["target"]), task.texts.given(line)
     ids = column.encode(clean(target))
     words = words_of([*column.pieces(ids), END])
-    given = cast(TextPrediction, task.as_given(TextPrediction(example["source"], target, 0.0, ids=ids), example))
+    given = cast(TextPrediction, task.texts.as_given(TextPrediction(example["source"], target, 0.0, ids=ids), example))
     if word >= len(words) - 1:
         return given
     begin = words[word].pieces[0]

@@ -43,7 +43,7 @@ def card_of(predictor: Predictor) -> dict[str, Any]:
         "given": list(task.inputs),
         "predicted": task.last,
         "answers": task.answer.name,
-        "read_together": task.read_together,
+        "read_together": task.texts.window,
         "languages": [] if translated is None else [source or "", target or ""],
         "parameters": sum(parameter.numel() for parameter in predictor.model.parameters()),
         "attention": "" if attention is None else _attention(attention),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from regard.decoding import Unwanted
     from regard.serve.engine.answering import Answered, Answering
     from regard.tasks import Task
-    from regard.tasks.task import Ids
+    from regard.tasks.example_texts import Ids
 
 PIECE = 3  # bytes: pieces of European words have more, a Chinese character has as many
 BEAM = 4  # hypotheses of a usual search; more of them cost more
@@ -148,11 +148,11 @@ class Predict(Question, frozen=True):
 
     def read(self, task: "Task", text: str) -> Mapping[str, str]:
         """The columns of a line."""
-        return task.given(text)
+        return task.texts.given(text)
 
     def copied(self, task: "Task", example: Mapping[str, str]) -> Prediction | None:
         """The answer to a text in a script that training never saw."""
-        return task.unanswerable(example)
+        return task.texts.unanswerable(example)
 
     def kept(self, encode: Callable[[str], Sequence[int]]) -> Kept:
         """Terms and the prefix."""
@@ -188,7 +188,7 @@ class _Forced(Question, frozen=True):
 
     def read(self, task: "Task", text: Pair) -> Mapping[str, str]:
         """The columns of a line, and its target."""
-        return task.scored(clean(text.source), clean(text.target))
+        return task.texts.scored(clean(text.source), clean(text.target))
 
 
 class Explain(_Forced, frozen=True):
