@@ -98,7 +98,6 @@ class Batches(PlannedStream):
         self._lengths = {column: corpus.lengths(column) for column in columns if column not in self._samplers}
 
     def plans(self, start: StreamPlace | None = None, *, workers: int = 0) -> Generator[BatchPlan, None, None]:
-        """The plans of all batches from a place on, epoch after epoch; with workers a thread plans the next pool."""
         first_epoch, index = epoch_and_index(start, self.corpus.folder)
         first = index - index % self._pool
         pools = (
@@ -219,7 +218,6 @@ class Windows(EpochStream):
         return [self._batch(spans, order) for order in self._cut(np.arange(len(spans.starts)))]
 
     def batches_of(self, epoch: int) -> list[partial[Batch]]:
-        """Draw where windows end, and their order."""
         draws = np.random.default_rng((self.seed, epoch))
         spans = self.spans(int(draws.integers(self.step)) % max(1, len(self)))
         return [partial(self._batch, spans, one) for one in self._cut(draws.permutation(len(spans.starts)))]

@@ -140,7 +140,6 @@ class MixedStream(PlannedStream):
         self._names, self._bounds = list(self.parts), np.cumsum(list(self.shares.values()))
 
     def plans(self, start: StreamPlace | None = None, *, workers: int = 0) -> Generator[BatchPlan, None, None]:
-        """The plans of all batches from a place on; its place holds those of all parts."""
         places: dict[str, StreamPlace | None] = dict.fromkeys(self.parts)
         if start is not None:
             if start.get("parts", {}).keys() != self.parts.keys():

@@ -112,7 +112,6 @@ class WordWindows(EpochStream):
         return [self._batch(0, lines) for lines in self._cut(order)]
 
     def batches_of(self, epoch: int) -> list[partial[Batch]]:
-        """Draw the order of the lines."""
         order = np.random.default_rng((self.seed, epoch)).permutation(len(self.lines.offsets) - 1)
         return [partial(self._batch, epoch, one) for one in self._cut(order)]
 

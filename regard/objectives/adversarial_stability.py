@@ -61,7 +61,6 @@ class AdversarialStabilityObjective(Objective):
         self.register_buffer("read", torch.zeros(len(source)))  # a number, as what several processes share
 
     def parameters_of(self, turn: str) -> Iterable[nn.Parameter]:
-        """Return those of the model and of the discriminator."""
         return chain(self.context.model.parameters(), self.discriminator.parameters())
 
     def loss(self, batch: Batch, turn: str) -> Loss:

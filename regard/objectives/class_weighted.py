@@ -48,7 +48,6 @@ class ClassWeightedObjective(Objective):
         self.register_buffer("weights", weights, persistent=False)
 
     def loss(self, batch: Batch, turn: str) -> Loss:
-        """Sum over the examples of a batch."""
         (model,) = self.model
         log_probs = model.log_probs(batch)
         labels = torch.as_tensor(batch.columns[model.label])

@@ -42,7 +42,6 @@ class MinimumRiskObjective(DrawnObjective):
         self.reward, self.sharpness = TotalReward(context, reward, rewards), sharpness
 
     def loss(self, batch: Batch, turn: str) -> Loss:
-        """Sums over the sentences of a batch."""
         model = self.context.model
         found = distinct_candidates(batch, self.drawn(batch))
         log_probs = found.table(-model.nll(found.batch).sum(dim=-1), float("-inf"))

@@ -31,15 +31,12 @@ class PenalisedObjective(Objective):
 
     @property
     def itself(self) -> Objective:
-        """The objective without its penalties."""
         return self.objective.itself
 
     def parameters_of(self, turn: str) -> Iterable[nn.Parameter]:
-        """Return those of the objective."""
         return self.objective.parameters_of(turn)
 
     def halves(self, batch: Batch) -> list[Batch]:
-        """Return those of the objective."""
         return self.objective.halves(batch)
 
     def loss(self, batch: Batch, turn: str) -> Loss:

@@ -60,11 +60,9 @@ class PosteriorRegularisationObjective(DrawnObjective):
         self.weight, self.sharpness = weight, sharpness
 
     def parameters_of(self, turn: str) -> Iterable[nn.Parameter]:
-        """Return those of the model and the weights of the features."""
         return chain(self.context.model.parameters(), [self.strengths])
 
     def loss(self, batch: Batch, turn: str) -> Loss:
-        """Sums over the sentences of a batch."""
         model = self.context.model
         found = distinct_candidates(batch, self.drawn(batch))
         log_probs = found.table(-model.nll(found.batch).sum(dim=-1), float("-inf"))

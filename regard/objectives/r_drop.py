@@ -30,7 +30,6 @@ class RDropObjective(Objective):
         self.weight, self.label_smoothing = weight, label_smoothing
 
     def loss(self, batch: Batch, turn: str) -> Loss:
-        """Sums over the items that count."""
         both = self.context.model.distributions(copied(batch, 2))
         losses = both.nll(self.label_smoothing).sum() / 2
         one, other = both.log_probs.chunk(2)

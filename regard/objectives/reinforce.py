@@ -44,7 +44,6 @@ class ReinforceObjective(Objective):
         self.register_buffer("baseline", torch.zeros(()))
 
     def loss(self, batch: Batch, turn: str) -> Loss:
-        """Sums over the target tokens of a batch."""
         with recording(self.context.model) as records:
             copies = copied(batch, self.samples)
             losses = self.context.model.nll(copies, smoothing=self.label_smoothing)

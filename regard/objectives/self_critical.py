@@ -48,7 +48,6 @@ class SelfCriticalObjective(DrawnObjective):
         self.greedy = baseline == "greedy"
 
     def loss(self, batch: Batch, turn: str) -> Loss:
-        """Sums over the sentences of a batch."""
         model, drawn = self.context.model, self.drawn(batch)
         log_probs = -model.nll(with_targets(batch, drawn)).sum(dim=-1).view(len(drawn), -1)
         rewards = self.reward(drawn, batch).to(log_probs).view_as(log_probs)

@@ -34,7 +34,6 @@ class SequenceDistillationObjective(Objective):
         self.weight, self.label_smoothing = weight, label_smoothing
 
     def loss(self, batch: Batch, turn: str) -> Loss:
-        """Sums over the targets of a batch."""
         (teacher,) = self.teachers
         found = search_with(teacher.to(batch.lines.device), self.search, batch)
         taught = with_targets(batch, [[ids_of(best)] for best, *_ in found])

@@ -28,7 +28,6 @@ class SubBatchObjective(Objective):
         return [batch]
 
     def loss(self, batch: Batch, turn: str) -> Loss:
-        """Sum over what is counted of the main half."""
         model, rows = self.context.model, len(batch.lines)
         if self.training:
             self._need_two(rows)

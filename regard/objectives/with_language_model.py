@@ -36,7 +36,6 @@ class WithLanguageModelObjective(Objective):
         self.weight, self.label_smoothing = weight, label_smoothing
 
     def loss(self, batch: Batch, turn: str) -> Loss:
-        """Sums over the examples of a batch."""
         (model,) = self.model
         read, labels = model.read(batch), torch.as_tensor(batch.columns[model.label])
         own, even = read.log_probs.gather(1, labels.unsqueeze(1)).squeeze(1), read.log_probs.mean(dim=-1)

@@ -42,7 +42,6 @@ class WordDistillationObjective(Objective):
         self.weight, self.temperature, self.label_smoothing = weight, temperature, label_smoothing
 
     def loss(self, batch: Batch, turn: str) -> Loss:
-        """Sums over the items that count."""
         student = self.context.model.distributions(batch)
         (teacher,) = self.teachers
         with torch.no_grad():

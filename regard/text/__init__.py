@@ -12,7 +12,7 @@ from regard.text.huggingface import HuggingFaceRecipe
 from regard.text.mask_piece import MASK_FILE as MASK_FILE
 from regard.text.mask_piece import MaskedTokenizer
 from regard.text.subwords import SubwordsRecipe
-from regard.text.tokenizer import Recipe, Tokenizer
+from regard.text.tokenizer import KIND_FILE, Recipe, Tokenizer
 from regard.text.uncased_words import UncasedWordsRecipe
 from regard.text.words import WordsRecipe
 
@@ -39,7 +39,7 @@ def train_tokenizer(choice: Choice, texts: Iterable[str]) -> Tokenizer:
 def load_tokenizer(folder: Path) -> Tokenizer:
     """What `Tokenizer.save` wrote. Raises CheckpointError where that is not what is there."""
     try:
-        kind = (folder / "kind").read_text(encoding="utf-8").strip()
+        kind = (folder / KIND_FILE).read_text(encoding="utf-8").strip()
     except (OSError, ValueError) as error:
         raise CheckpointError(folder, f"is not a saved tokenizer: {error}") from error
     if kind not in TOKENIZERS:

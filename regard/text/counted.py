@@ -32,35 +32,10 @@ class CountedTokenizer(Tokenizer):
     def __init__(self, kind: str, cut: Cut, vocabulary: Vocabulary) -> None:
         self.kind, self.cut, self.vocabulary = kind, cut, vocabulary
 
-    @classmethod
-    def train(cls, kind: str, cut: Cut, texts: Iterable[str], size: int, min_count: int) -> "CountedTokenizer":
-        """Counts pieces. Raises PartError where `size` or `min_count` leaves none, DataError where there is none."""
-        if size <= FIRST_PIECE:
-            hint = f"{FIRST_PIECE} for bytes and specials, and one for each of the {kind}"
-            raise PartError(f"is {size}, but {FIRST_PIECE + 1} are needed at least", hint, setting="size")
-        counts = Counter(piece for text in texts for piece in cut.pieces(clean(text)))
-        if not counts:
-            raise DataError("training text", f"there are no {kind} to learn", hint="is the file empty?")
-        often = max(counts.values())
-        if often < min_count:
-            problem = f"is {min_count}, but of the {kind} of this text none is there more than {often} times"
-            raise PartError(problem, f"{often} or less", setting="min_count")
-        return cls(kind, cut, Vocabulary.count(counts, size, min_count))
-
-    @classmethod
-    def load(cls, kind: str, cut: Cut, folder: Path) -> "CountedTokenizer":
-        """What `save` wrote."""
-        try:
-            pieces = parse_json((folder / _FILE).read_text(encoding="utf-8"))
-            return cls(kind, cut, Vocabulary([str(piece) for piece in pieces]))
-        except (OSError, ValueError, TypeError) as error:
-            raise CheckpointError(folder / _FILE, f"cannot be read as a vocabulary: {error}") from error
-
     def __len__(self) -> int:
         return len(self.vocabulary)
 
     def encode(self, text: str) -> list[int]:
-        """One id per known piece, one per byte of the others."""
         return [number for piece in self.cut.pieces(clean(text)) for number in self.vocabulary.ids(piece)]
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -72,10 +47,8 @@ class CountedTokenizer(Tokenizer):
     def key(self) -> str:
         return hashlib.sha256(json.dumps([self.kind, self.vocabulary.listed]).encode()).hexdigest()
 
-    def save(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / _FILE).write_text(json.dumps(self.vocabulary.listed, ensure_ascii=False), encoding="utf-8")
-        (folder / "kind").write_text(self.kind, encoding="utf-8")
+    def files(self) -> dict[str, bytes]:
+        return {_FILE: json.dumps(self.vocabulary.listed, ensure_ascii=False).encode()}
 
 
 class CountedRecipe(Recipe):
@@ -88,8 +61,32 @@ class CountedRecipe(Recipe):
         self.size, self.min_count = size, min_count
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
-        return CountedTokenizer.train(self.kind, self.cut, texts, self.size, self.min_count)
+        learnt = count_pieces(self.kind, self.cut, texts, self.size, self.min_count)
+        return CountedTokenizer(self.kind, self.cut, learnt)
 
     @classmethod
     def load(cls, folder: Path) -> Tokenizer:
-        return CountedTokenizer.load(cls.kind, cls.cut, folder)
+        return CountedTokenizer(cls.kind, cls.cut, load_vocabulary(folder))
+
+
+def count_pieces(kind: str, cut: Cut, texts: Iterable[str], size: int, min_count: int) -> Vocabulary:
+    """Count pieces. Raises PartError where `size` or `min_count` leaves none, DataError where there is none."""
+    if size <= FIRST_PIECE:
+        hint = f"{FIRST_PIECE} for bytes and specials, and one for each of the {kind}"
+        raise PartError(f"is {size}, but {FIRST_PIECE + 1} are needed at least", hint, setting="size")
+    counts = Counter(piece for text in texts for piece in cut.pieces(clean(text)))
+    if not counts:
+        raise DataError("training text", f"there are no {kind} to learn", hint="is the file empty?")
+    often = max(counts.values())
+    if often < min_count:
+        problem = f"is {min_count}, but of the {kind} of this text none is there more than {often} times"
+        raise PartError(problem, f"{often} or less", setting="min_count")
+    return Vocabulary.count(counts, size, min_count)
+
+
+def load_vocabulary(folder: Path) -> Vocabulary:
+    """Read what a tokenizer saved. Raises CheckpointError where it is damaged."""
+    try:
+        return Vocabulary([str(piece) for piece in parse_json((folder / _FILE).read_text(encoding="utf-8"))])
+    except (OSError, ValueError, TypeError) as error:
+        raise CheckpointError(folder / _FILE, f"cannot be read as a vocabulary: {error}") from error

@@ -57,6 +57,8 @@ class HuggingFaceTokenizer(Tokenizer):
     Pieces of bytes, as RoBERTa has, keep all of a text; others may lose capitals, accents and rare characters.
     """
 
+    kind = "huggingface"
+
     def __init__(self, source: str, cutter: "Cutter", roles: Sequence[int]) -> None:
         """`roles` are the numbers of the specials and of the mask in the file."""
         self.source, self._cutter = source, cutter
@@ -88,7 +90,6 @@ class HuggingFaceTokenizer(Tokenizer):
         ]
 
     def offsets(self, text: str) -> list[TextPlace]:
-        """Return where each piece stands, as the library tells."""
         return given_places(text, [place for _, place in self._cut(clean(text))])
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -103,10 +104,8 @@ class HuggingFaceTokenizer(Tokenizer):
     def key(self) -> str:
         return hashlib.sha256(self.source.encode()).hexdigest()
 
-    def save(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / TOKENIZER_FILE).write_text(self.source, encoding="utf-8", newline="")
-        (folder / "kind").write_text("huggingface", encoding="utf-8")
+    def files(self) -> dict[str, bytes]:
+        return {TOKENIZER_FILE: self.source.encode()}
 
     def _cut(self, text: str) -> list[tuple[int, TextPlace]]:
         """Pieces of a clean text, and where each stands. A text of which nothing remains is unknown."""

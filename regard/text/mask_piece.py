@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from regard.errors import ConfigError
@@ -33,7 +32,7 @@ class MaskedTokenizer(Tokenizer):
         if not inner.keeps_words:
             problem = f"loses the words that it does not know, so {MASK_PIECE} could not be told from them"
             raise ConfigError("text.tokenizer", problem, "subwords or words")
-        self.inner, self.mask, self._last = inner, len(inner), len(inner)
+        self.inner, self.kind, self.mask, self._last = inner, inner.kind, len(inner), len(inner)
         self.lossless, self.keeps_words, self.samples = inner.lossless, inner.keeps_words, inner.samples
         spelt = inner.encode(_STAND_IN)
         width = len(inner.encode(_STAND_IN * 2)) - len(spelt)
@@ -43,13 +42,11 @@ class MaskedTokenizer(Tokenizer):
         return self._last + 1
 
     def encode(self, text: str) -> list[int]:
-        """Cut the text, <mask> where it is written out."""
         if MASK_PIECE not in text:
             return self.inner.encode(text)
         return [one.id for one in self._cuts(text)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """As fast as the inner tokenizer where there are no masks."""
         rows = self.inner.encode_batch(texts)
         return [self.encode(text) if MASK_PIECE in text else ids for text, ids in zip(texts, rows, strict=True)]
 
@@ -58,7 +55,6 @@ class MaskedTokenizer(Tokenizer):
         return self.encode(text) if MASK_PIECE in text else self.inner.sample(text, seed)
 
     def offsets(self, text: str) -> list[TextPlace]:
-        """Where each piece stands; a mask as it is written out."""
         if MASK_PIECE not in text:
             return self.inner.offsets(text)
         read = text.replace(MASK_PIECE, _STAND_IN)
@@ -73,7 +69,6 @@ class MaskedTokenizer(Tokenizer):
         return found
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Join pieces; specials and masks are left out."""
         return self.inner.decode([one for one in ids if one != self.mask])
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
@@ -85,10 +80,8 @@ class MaskedTokenizer(Tokenizer):
     def key(self) -> str:
         return hashlib.sha256(f"{self.inner.key()} {MASK_PIECE}".encode()).hexdigest()
 
-    def save(self, folder: Path) -> None:
-        """The inner tokenizer's files, and a note that there is the piece."""
-        self.inner.save(folder)
-        (folder / MASK_FILE).write_text(MASK_PIECE, encoding="utf-8")
+    def files(self) -> dict[str, bytes]:
+        return {**self.inner.files(), MASK_FILE: MASK_PIECE.encode()}
 
     def _cuts(self, text: str) -> list[_Cut]:
         ids, found, place = self.inner.encode(text.replace(MASK_PIECE, _STAND_IN)), list[_Cut](), 0

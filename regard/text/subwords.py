@@ -87,6 +87,8 @@ class SubwordsRecipe(Recipe):
 class SubwordTokenizer(Tokenizer):
     """A trained sentencepiece model."""
 
+    kind = "subwords"
+
     def __init__(self, model: bytes, sampling: NotNegative = 0.0) -> None:
         self.model, self.sampling = model, sampling
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
@@ -109,7 +111,6 @@ class SubwordTokenizer(Tokenizer):
         return int(self._processor.get_piece_size())
 
     def encode(self, text: str) -> list[int]:
-        """The likeliest cutting."""
         ids: list[int] = self._processor.encode(_escape(clean(text)))
         return ids
 
@@ -129,7 +130,6 @@ class SubwordTokenizer(Tokenizer):
         return self._sampler.cut(_SPACE + marked, seed) if marked else []
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Pieces and bytes joined, the space that stands before the first word taken off."""
         raw = bytearray()
         for number in ids:
             if number in self._bytes:
@@ -140,22 +140,16 @@ class SubwordTokenizer(Tokenizer):
         return unescape(text)
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """As sentencepiece writes them: U+2581 before a word."""
         return [self._listed[number] if 0 <= number < len(self._listed) else "<unk>" for number in ids]
 
     def spelt(self, text: str) -> list[str]:
-        """Characters escaped, U+2581 for a space."""
         return [_escape(character).replace(" ", _SPACE) for character in text]
 
     def key(self) -> str:
         return hashlib.sha256(self.model + repr(self.sampling).encode()).hexdigest()
 
-    def save(self, folder: Path) -> None:
-        """sentencepiece's own file, and ours beside it."""
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / _FILE).write_bytes(self.model)
-        (folder / "sampling").write_text(repr(self.sampling), encoding="utf-8")
-        (folder / "kind").write_text("subwords", encoding="utf-8")
+    def files(self) -> dict[str, bytes]:
+        return {_FILE: self.model, "sampling": repr(self.sampling).encode()}
 
 
 def _escape(text: str) -> str:
@@ -260,7 +254,6 @@ class BpeSampler(Sampler):
     """BPE-dropout (https://arxiv.org/abs/1910.13267): each merge is left out with probability `strength`."""
 
     def pieces(self, word: str, draws: random.Random) -> list[str]:
-        """Merges the best pair that is not left out, until none remains."""
         parts = list(word)
         while len(parts) > 1:
             best, place = -math.inf, -1
@@ -282,7 +275,6 @@ class UnigramSampler(Sampler):
     UNKNOWN = -20.0  # log-probability of a character without a piece, below all others
 
     def pieces(self, word: str, draws: random.Random) -> list[str]:
-        """An exact draw."""
         before: list[list[tuple[int, float]]] = [[] for _ in range(len(word) + 1)]
         total = [0.0] + [-math.inf] * len(word)
         for end in range(1, len(word) + 1):

@@ -7,10 +7,13 @@ from pathlib import Path
 from regard.text.clean import clean
 from regard.text.offsets import TextPlace, given_places, spelt_places
 
+KIND_FILE = "kind"
+
 
 class Tokenizer(ABC):
     """Text ↔ ids. Where it is `lossless`, decode(encode(text)) == clean(text): what has no piece is spelt in bytes."""
 
+    kind: str  # the row of TOKENIZERS that loads it
     lossless = True  # False: for texts that are only read
     keeps_words = True  # False: a word may have no piece
     samples = False  # True: `sample` differs from `encode`
@@ -37,8 +40,14 @@ class Tokenizer(ABC):
         """SHA-256 over everything that decides the ids."""
 
     @abstractmethod
+    def files(self) -> dict[str, bytes]:
+        """Return what its recipe loads: the content of each file by its name."""
+
     def save(self, folder: Path) -> None:
-        """Writes into a folder, which is made; `load_tokenizer` reads it."""
+        """Write into a folder, which is made; `load_tokenizer` reads it."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in {**self.files(), KIND_FILE: self.kind.encode()}.items():
+            (folder / name).write_bytes(content)
 
     def sample(self, text: str, seed: int) -> list[int]:
         """A random cutting that depends on the text and `seed` alone."""

@@ -11,13 +11,14 @@ from regard.config.bounds import Pieces
 from regard.errors import CheckpointError
 from regard.pieces import UNK
 from regard.text.clean import clean
-from regard.text.counted import CountedTokenizer, Cut, Fewest
+from regard.text.counted import CountedTokenizer, Cut, Fewest, count_pieces, load_vocabulary
 from regard.text.offsets import TextPlace, given_places
 from regard.text.tokenizer import Recipe, Tokenizer
 from regard.text.vocabulary import Vocabulary
 from regard.text.words import cut_words, stands_alone
 
 SIGNS = "signs.json"  # beside the vocabulary
+_KIND = "uncased_words"
 _INSIDE = re.compile(r"(?<=\w)'(?=\w)")  # the apostrophe of don't
 _MARK = re.compile(r"(</?\w+>)")  # of a word: <e1>, </e1>
 
@@ -28,7 +29,7 @@ class UncasedWordsTokenizer(CountedTokenizer):
     lossless = keeps_words = False
 
     def __init__(self, vocabulary: Vocabulary, *, signs: bool) -> None:
-        super().__init__("uncased_words", _cut(signs=signs), vocabulary)
+        super().__init__(_KIND, _cut(signs=signs), vocabulary)
         self.signs = signs
 
     def encode(self, text: str) -> list[int]:
@@ -57,9 +58,8 @@ class UncasedWordsTokenizer(CountedTokenizer):
     def key(self) -> str:
         return f"{super().key()} {self.signs}"
 
-    def save(self, folder: Path) -> None:
-        super().save(folder)
-        (folder / SIGNS).write_text(json.dumps(self.signs), encoding="utf-8")
+    def files(self) -> dict[str, bytes]:
+        return {**super().files(), SIGNS: json.dumps(self.signs).encode()}
 
 
 class UncasedWordsRecipe(Recipe):
@@ -82,17 +82,17 @@ class UncasedWordsRecipe(Recipe):
         self.size, self.min_count, self.signs = size, min_count, signs
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
-        learnt = CountedTokenizer.train("uncased_words", _cut(signs=self.signs), texts, self.size, self.min_count)
-        return UncasedWordsTokenizer(learnt.vocabulary, signs=self.signs)
+        learnt = count_pieces(_KIND, _cut(signs=self.signs), texts, self.size, self.min_count)
+        return UncasedWordsTokenizer(learnt, signs=self.signs)
 
     @staticmethod
     def load(folder: Path) -> Tokenizer:
-        learnt = CountedTokenizer.load("uncased_words", _cut(signs=True), folder)
+        learnt = load_vocabulary(folder)
         try:
             signs = parse_json((folder / SIGNS).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise CheckpointError(folder / SIGNS, f"cannot be read: {error}") from error
-        return UncasedWordsTokenizer(learnt.vocabulary, signs=bool(signs))
+        return UncasedWordsTokenizer(learnt, signs=bool(signs))
 
 
 def cut_signs(text: str) -> list[str]:

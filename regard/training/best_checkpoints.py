@@ -81,11 +81,6 @@ class BestCheckpoints:
 
     def write(self, reason: str, update: int, best: EarlyStopping, averaged: float | None) -> tuple[Path, float | None]:
         """Names the mean, else the best, else the last: its folder and its score. Raises CheckpointError."""
-        return self.world.by_first(lambda: self._write(reason, update, best, averaged))
-
-    def _write(
-        self, reason: str, update: int, best: EarlyStopping, averaged: float | None
-    ) -> tuple[Path, float | None]:
         folder, score = files.step_folder(self.run, update), averaged
         if averaged is not None:
             folder = self.mean
@@ -93,25 +88,28 @@ class BestCheckpoints:
             score = best.ranked[0].score
             folder = files.step_folder(self.run, best.ranked[0].update)
         named = {"checkpoint": folder.name, "metric": self.settings.metric, "score": score, "reason": reason}
-        path = self.run / files.FINAL
-        try:
-            write_checked(path, named)
-        except OSError as error:
-            problem = f"could not be written: {error.strerror or error}"
-            raise CheckpointError(path, problem, "is the disk full?") from error
+        self.world.by_first(lambda: _write_final(self.run / files.FINAL, named))
         return folder, score
 
     def _save(self, state: dict[str, Any]) -> bool:
         content = files.content_of(self.model)
-        return self.world.by_first(lambda: self._saved(content, state))
 
-    def _saved(self, content: files.Content, state: dict[str, Any]) -> bool:
-        try:
-            files.write(self.mean, content, state)
-        except CheckpointError as error:
-            self.progress.warn(f"{error}; the best is kept instead")
-            return False
-        return True
+        def write() -> bool:
+            try:
+                files.write(self.mean, content, state)
+            except CheckpointError as error:
+                self.progress.warn(f"{error}; the best is kept instead")
+                return False
+            return True
+
+        return self.world.by_first(write)
+
+
+def _write_final(path: Path, named: Mapping[str, Any]) -> None:
+    try:
+        write_checked(path, named)
+    except OSError as error:
+        raise CheckpointError(path, f"could not be written: {error.strerror or error}", "is the disk full?") from error
 
 
 def average(models: Sequence[Tensors]) -> Tensors:

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple, Protocol
@@ -130,7 +130,8 @@ def load_checkpoint(folder: Path, *, training: bool = True) -> Checkpoint:
     try:
         state = parse_json((folder / STATE_FILE).read_text(encoding="utf-8"))
         model = _model(folder, state)
-        rest = [_read(path) if training and path.exists() else {} for path in _rest(folder)]
+        paths = (folder / name for name in (OBJECTIVE_FILE, OPTIMIZERS_FILE, GENERATORS_FILE))
+        rest = [_read(path) if training and path.exists() else {} for path in paths]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         raise CheckpointError(folder, f"cannot be read: {_line(error)}") from error
     objective, optimizers, generators = rest
@@ -228,10 +229,6 @@ def _states(moments: Tensors, turn: str, parameters: Sequence[Tensor]) -> dict[i
         if owner == turn:
             states.setdefault(int(number), {})[field] = sharded_like(value, parameters[int(number)])
     return states
-
-
-def _rest(folder: Path) -> Iterator[Path]:
-    return (folder / name for name in (OBJECTIVE_FILE, OPTIMIZERS_FILE, GENERATORS_FILE))
 
 
 def _whole(module: nn.Module) -> Tensors:

@@ -17,7 +17,7 @@ class Schedule(ABC):
     It rises to its peak over `rise` updates, `warmup` unless that is shortened; what falls later falls as it would.
     """
 
-    def __init__(self, peak: float, warmup: int = 0) -> None:
+    def __init__(self, peak: float, *, warmup: Warmup = 0) -> None:
         self.peak, self.warmup, self.rise = peak, warmup, warmup
 
     @abstractmethod
@@ -56,11 +56,7 @@ class Schedule(ABC):
 class ConstantSchedule(Schedule):
     """The peak, reached in a line over `warmup` updates."""
 
-    def __init__(self, peak: float, *, warmup: Warmup = 0) -> None:
-        super().__init__(peak, warmup)
-
     def value(self, update: int) -> float:
-        """peak · min(1, update / warmup)."""
         return self.peak * self.risen(update)
 
 
@@ -68,10 +64,9 @@ class InverseSqrtSchedule(Schedule):
     """peak · min(update / warmup, sqrt(warmup / update)): https://arxiv.org/abs/1706.03762, equation 3, by its peak."""
 
     def __init__(self, peak: float, *, warmup: Warmup = 1000) -> None:
-        super().__init__(peak, max(1, warmup))
+        super().__init__(peak, warmup=max(1, warmup))
 
     def value(self, update: int) -> float:
-        """Rises in a line, falls as one over the root."""
         return self.peak * min(self.risen(update), math.sqrt(self.warmup / update))
 
 
@@ -85,11 +80,10 @@ class NoamSchedule(Schedule):
         dim: Annotated[Size, Doc("Width of the model in the formula.")] = 512,
         warmup: Warmup = 4000,
     ) -> None:
-        super().__init__(peak, max(1, warmup))
+        super().__init__(peak, warmup=max(1, warmup))
         self.dim = dim
 
     def value(self, update: int) -> float:
-        """Equation 3."""
         rising = update * self.warmup**-1.5 * (self.warmup / max(1, self.rise))
         return float(self.peak * self.dim**-0.5 * min(max(update, self.warmup) ** -0.5, rising))
 
@@ -102,12 +96,11 @@ class DelayedSchedule(Schedule):
         self.updates = updates
 
     def value(self, update: int) -> float:
-        """A step."""
         return self.peak if update > self.updates else 0.0
 
 
-class LinearSchedule(Schedule):
-    """Rises over `warmup`, then falls in a line to `floor` · peak at `updates`."""
+class FallingSchedule(Schedule):
+    """Rises in a line over `warmup`, and falls from then on, to `floor` · peak at `updates`."""
 
     def __init__(
         self,
@@ -117,32 +110,27 @@ class LinearSchedule(Schedule):
         warmup: Warmup = 0,
         floor: Annotated[NotNegative, Doc("Share of the peak where the fall ends.")] = 0.0,
     ) -> None:
-        super().__init__(peak, warmup)
+        super().__init__(peak, warmup=warmup)
         self.updates, self.floor = updates, floor
 
+    def fallen(self, update: int) -> float:
+        """Return how far an update is between the end of the warm-up and the last update, 0 to 1."""
+        return min(1.0, max(0.0, (update - self.warmup) / max(1, self.updates - self.warmup)))
+
+
+class LinearSchedule(FallingSchedule):
+    """Rises over `warmup`, then falls in a line to `floor` · peak at `updates`."""
+
     def value(self, update: int) -> float:
-        """Two lines."""
-        fall = 1.0 - (1.0 - self.floor) * _share(update, self.warmup, self.updates)
+        fall = 1.0 - (1.0 - self.floor) * self.fallen(update)
         return self.peak * self.risen(update) * fall
 
 
-class CosineSchedule(Schedule):
+class CosineSchedule(FallingSchedule):
     """Rises over `warmup`, then falls as half a cosine to `floor` · peak at `updates` (arXiv:1608.03983)."""
 
-    def __init__(
-        self,
-        peak: float,
-        *,
-        updates: Annotated[Count, Doc("Update at which the fall ends.")],
-        warmup: Warmup = 0,
-        floor: Annotated[NotNegative, Doc("Share of the peak where the fall ends.")] = 0.0,
-    ) -> None:
-        super().__init__(peak, warmup)
-        self.updates, self.floor = updates, floor
-
     def value(self, update: int) -> float:
-        """A line, then half a cosine."""
-        fall = 0.5 * (1 + math.cos(math.pi * _share(update, self.warmup, self.updates)))
+        fall = 0.5 * (1 + math.cos(math.pi * self.fallen(update)))
         return self.peak * self.risen(update) * (self.floor + (1 - self.floor) * fall)
 
 
@@ -161,13 +149,12 @@ class PlateauSchedule(Schedule):
         warmup: Warmup = 0,
         stop: Annotated[NotNegative, Doc("End training once the learning rate is below it.")] = 0.0,
     ) -> None:
-        super().__init__(peak, warmup)
+        super().__init__(peak, warmup=warmup)
         self.factor, self.patience, self.stop = factor, patience, stop
         self.best: float | None = None
         self.waited, self.scale = 0, 1.0
 
     def value(self, update: int) -> float:
-        """peak · factor^(how often it stalled)."""
         return self.peak * self.scale * self.risen(update)
 
     @property
@@ -186,11 +173,9 @@ class PlateauSchedule(Schedule):
             self.waited, self.scale = 0, self.scale * self.factor
 
     def state(self) -> dict[str, Any]:
-        """Best score, patience and scale."""
         return {"best": self.best, "waited": self.waited, "scale": self.scale}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """The way back."""
         self.best, self.waited, self.scale = state["best"], state["waited"], state["scale"]
 
 
@@ -210,18 +195,12 @@ class StepDecaySchedule(Schedule):
         factor: Annotated[Share, Doc("What a fall multiplies by.")] = 0.5,
         warmup: Warmup = 0,
     ) -> None:
-        super().__init__(peak, warmup)
+        super().__init__(peak, warmup=warmup)
         self.every, self.after, self.factor = every, after, factor
 
     def value(self, update: int) -> float:
-        """peak · factor^(how often `every` updates were done since `after`)."""
         falls = max(0, update - 1 - self.after) // self.every
         return self.peak * self.risen(update) * float(self.factor**falls)
-
-
-def _share(update: int, warmup: int, updates: int) -> float:
-    """How far between the end of the warm-up and the last update, 0 to 1."""
-    return min(1.0, max(0.0, (update - warmup) / max(1, updates - warmup)))
 
 
 SCHEDULES: Registry[Schedule] = Registry(

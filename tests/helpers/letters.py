@@ -2,12 +2,13 @@
 
 import random
 from collections.abc import Sequence
-from pathlib import Path
 
 from regard.text.tokenizer import Tokenizer
 
 
 class Letters(Tokenizer):
+    kind = "letters"
+
     def __init__(self, size: int = 1000, *, samples: bool = False, slack: float = 0.3) -> None:
         self.size, self.samples, self.slack = size, samples, slack
 
@@ -27,8 +28,8 @@ class Letters(Tokenizer):
     def pieces(self, ids: Sequence[int]) -> list[str]:
         return [self.decode([number]) for number in ids]
 
-    def save(self, folder: Path) -> None:
-        (folder / "size").write_text(str(self.size), "utf-8")
+    def files(self) -> dict[str, bytes]:
+        return {"size": str(self.size).encode()}
 
     def key(self) -> str:
         return f"letters {self.size}"

@@ -33,7 +33,6 @@ class LabelColumn(Column):
 
     @classmethod
     def learn(cls, values: Iterable[str], tokenizer: Choice) -> "LabelColumn":
-        """Collect and count all labels. Raises DataError where there are fewer than two."""
         counts = Counter(label for value in values if (label := value.strip()))
         labels = sorted(counts)
         if len(labels) < 2:
@@ -58,14 +57,12 @@ class LabelColumn(Column):
         return len(self.labels)
 
     def encode(self, value: str) -> list[int]:
-        """Return the label's number, alone. Raises DataError for a label that training has not seen."""
         label = value.strip()
         if label not in self._numbers:
             raise DataError(self.what, f"there is no '{label:.60}'", hint=nearest(label, self.labels))
         return [self._numbers[label]]
 
     def rare(self) -> list[str]:
-        """Return the labels that one example has."""
         return [label for label, count in zip(self.labels, self.counts or (), strict=False) if count == 1]
 
     def check(self, value: str) -> None:

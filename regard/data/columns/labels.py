@@ -28,7 +28,6 @@ class LabelsColumn(Column):
 
     @classmethod
     def learn(cls, values: Iterable[str], tokenizer: Choice) -> "LabelsColumn":
-        """Collect all labels. Raises DataError where there is none."""
         labels = sorted({label for value in values for label in value.split()})
         if not labels:
             raise DataError("labels", "needs a label for each word, and there is none")
@@ -53,11 +52,9 @@ class LabelsColumn(Column):
 
     @property
     def num_values(self) -> int:
-        """Number of labels; padding is none."""
         return len(self.labels)
 
     def encode(self, value: str) -> list[int]:
-        """Return a number for each label. Raises DataError for a label that training has not seen."""
         labels = value.split()
         for place, label in enumerate(labels, start=1):
             if label not in self._numbers:

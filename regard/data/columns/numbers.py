@@ -73,14 +73,12 @@ class NumbersColumn(Column):
         (folder / SHAPE).write_text(json.dumps(shape), encoding="utf-8")
 
     def key(self) -> str:
-        """SHA-256 of the width; ids depend on nothing else."""
         return hashlib.sha256(f"numbers {self.width}".encode()).hexdigest()
 
     def __len__(self) -> int:
         return 2 * ZERO + 1
 
     def encode(self, value: str) -> list[int]:
-        """Return the numbers of all rows by fixed point. Raises DataError for a text that is none of this width."""
         numbers = read_rows(value)
         if numbers.shape[1] != self.width:
             raise _other_width(numbers.shape[1], self.width)
@@ -95,7 +93,6 @@ class NumbersColumn(Column):
         return write_rows(numbers[first : first + self.width] for first in range(0, len(numbers), self.width))
 
     def spread(self, count: int) -> str:
-        """Return rows of zeros with about so many numbers."""
         return write_rows(np.zeros((max(count // self.width, 1), self.width)))
 
     def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Sequences:

@@ -25,11 +25,9 @@ class SentencesColumn(TextColumn):
         return super().folder("source", shared=shared)
 
     def key(self) -> str:
-        """That of the tokenizer, told from that of a text."""
         return f"sentences {self.tokenizer.key()}"
 
     def encode(self, value: str) -> list[int]:
-        """Cut each sentence; the last end symbol is not added."""
         return self.encode_batch([value])[0]
 
     def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
@@ -47,11 +45,9 @@ class SentencesColumn(TextColumn):
         return max(map(len, sentences_in(ids)), default=0)
 
     def offsets(self, value: str) -> list[TextPlace]:
-        """Return none: nothing tells them."""
         return []
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Join pieces, with a tab between sentences."""
         return SENTENCE_TAB.join(map(self.tokenizer.decode, sentences_in(ids)))
 
 

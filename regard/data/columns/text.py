@@ -33,7 +33,6 @@ class TextColumn(TokenizerColumn):
         return TextColumn(self.tokenizer, most=most, from_end=from_end, begins=begins)
 
     def key(self) -> str:
-        """That of the tokenizer, with the limit where there is one."""
         limit = "" if self._cut == slice(None) else f" {self._cut.start} {self._cut.stop}"
         return f"{self.tokenizer.key()}{limit}{' <s>' * len(self._first)}"
 
@@ -41,21 +40,18 @@ class TextColumn(TokenizerColumn):
         return len(self.tokenizer)
 
     def encode(self, value: str) -> list[int]:
-        """Clean and cut; EOS is not added."""
         return [*self._first, *self.tokenizer.encode(value)[self._cut]]
 
     def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
         return [[*self._first, *ids[self._cut]] for ids in self.tokenizer.encode_batch(values)]
 
     def offsets(self, value: str) -> list[TextPlace]:
-        """Return where each piece that is read stands in the text as it was given."""
         return [*(None for _ in self._first), *self.tokenizer.offsets(value)[self._cut]]
 
     def sample(self, value: str, seed: int) -> list[int]:
         return [*self._first, *self.tokenizer.sample(value, seed)[self._cut]]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Join pieces; specials are left out."""
         return self.tokenizer.decode(ids)
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
@@ -74,5 +70,4 @@ class TextColumn(TokenizerColumn):
         return frozenset(character for piece in pieces if byte_of(piece) is None for character in piece)
 
     def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Sequences:
-        """Pad on the right, EOS after each."""
         return ended(flat, lengths)

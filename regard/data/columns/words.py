@@ -27,18 +27,15 @@ class WordsColumn(TokenizerColumn):
 
     @classmethod
     def learnt_from(cls, value: str) -> str:
-        """The words, a space between them."""
         return " ".join(value.split())
 
     def key(self) -> str:
-        """That of the tokenizer, told from that of a text."""
         return f"words {self.tokenizer.key()}"
 
     def __len__(self) -> int:
         return 2 * self._mark
 
     def encode(self, value: str) -> list[int]:
-        """Clean each word and cut it."""
         return self.encode_batch([value])[0]
 
     def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
@@ -53,11 +50,9 @@ class WordsColumn(TokenizerColumn):
         return [one for ids in cut for one in self._marked(ids)]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Join pieces, with a space between words."""
         return " ".join(self.words(ids))
 
     def spread(self, count: int) -> str:
-        """Return about so many pieces, a word each."""
         return self.decode([self._mark + piece for piece in spread_ids(count, self._mark)])
 
     def words(self, ids: Sequence[int]) -> list[str]:

@@ -26,7 +26,6 @@ class WindowReader(GroupedReader):
         self._lines, self._document, self._window = lines, document, window
 
     def grouped(self) -> Iterator[tuple[str, Example]]:
-        """The examples, each behind the name of its document."""
         for name, lines in groupby(self._lines, lambda example: example.texts[self._document]):
             sentences = [*lines]
             for start in range(0, len(sentences), self._window):

@@ -48,7 +48,6 @@ class SentenceOrderReader(WindowReader):
         return f"order of {self._window} sentences of {self._lines.key()}"
 
     def shaped(self, window: Sequence[Example]) -> Iterator[Example]:
-        """Yield a window as it is and in another order, with the line of its first sentence."""
         text, label = self.columns
         sentences = [one.texts[_SENTENCE] for one in window]
         if len({*sentences}) > 1:

@@ -42,7 +42,6 @@ class Transformed(PlannedStream):
         self.inner, self.transform, self.seed, self.stage = stream, transform, seed, stage
 
     def plans(self, start: StreamPlace | None = None, *, workers: int = 0) -> Generator[BatchPlan, None, None]:
-        """The plans of the stream inside, at the same places."""
         with closing(self.inner.plans(start, workers=workers)) as plans:
             for plan in plans:
                 yield plan._replace(make=partial(self._make, plan))

@@ -55,7 +55,6 @@ class GuidedAlignmentPenalty(Penalty):
         self.links: PairLinks = same_place
 
     def bind(self, context: Context) -> None:
-        """Have the training pairs linked."""
         if context.links is not None:
             self.links = context.links(self.aligner)
 

@@ -24,7 +24,6 @@ class LengthRatioFeature(PosteriorFeature):
         self.ratio = ratio
 
     def __call__(self, source: str, targets: Sequence[str]) -> list[float]:
-        """0 for an empty target."""
         expected = self.ratio * max(1, len(words(source)))
         found = [len(words(target)) / expected for target in targets]
         return [min(one, 1 / one) if one else 0.0 for one in found]

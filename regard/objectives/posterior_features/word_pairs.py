@@ -41,7 +41,6 @@ class WordPairsFeature(PosteriorFeature):
         return found
 
     def __call__(self, source: str, targets: Sequence[str]) -> list[float]:
-        """Of each target."""
         wanted = [self.translations[word] for word in words(source.lower()) if word in self.translations]
         written = [set(words(target.lower())) for target in targets]
         return [sum(not one.isdisjoint(some) for one in wanted) / len(wanted) if wanted else 1.0 for some in written]

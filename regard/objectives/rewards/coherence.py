@@ -44,7 +44,6 @@ class CoherenceReward(Reward):
         self.judge, self.label = context.classifier(teacher), label
 
     def __call__(self, targets: Sequence[Sequence[TargetIds]], batch: Batch) -> Tensor:
-        """(all,), row by row."""
         given = [target_text(self.column, one) for one in targets_of(batch)]
         texts = [
             " ".join(target_text(self.column, one) if mate == row else given[mate] for mate in mates)

@@ -18,7 +18,6 @@ class DropPerturbation(Perturbation):
         super().__init__(share, seed)
 
     def __call__(self, text: str, line: int) -> str:
-        """Return the text without some words, and with one space where two would stand."""
         changed = super().__call__(text, line)
         return text if changed == text else " ".join(changed.split())
 

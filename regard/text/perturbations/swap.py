@@ -18,7 +18,6 @@ class SwapPerturbation(Perturbation):
         super().__init__(share, seed)
 
     def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Floats) -> list[str]:
-        """Exchange neighbours; the signs between them stay."""
         found, place = list(words), 0
         while place + 1 < len(found):
             if chosen[place]:

@@ -29,7 +29,6 @@ class SynonymPerturbation(WordPerturbation):
         self._near: dict[str, list[str]] = {}  # of the words that were asked for
 
     def of_word(self, word: str, where: float, how: float) -> str:
-        """Take a neighbour, with the capitals of the word."""
         near = self.near(word)
         return cased_as(near[int(how * len(near))], word) if near else word
 

@@ -15,7 +15,6 @@ class TypoPerturbation(WordPerturbation):
         super().__init__(share, seed)
 
     def of_word(self, word: str, where: float, how: float) -> str:
-        """Exchange, leave out or double the letter at a place behind the first."""
         if len(word) < 2:
             return word
         slip = int(3 * how) if len(word) > 2 else 1 + int(2 * how)  # two letters cannot change places
