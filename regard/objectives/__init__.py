@@ -5,7 +5,7 @@ from regard.objectives.class_weighted import ClassWeightedObjective
 from regard.objectives.counted import CountedObjective
 from regard.objectives.likelihood import LikelihoodObjective
 from regard.objectives.minimum_risk import MinimumRiskObjective
-from regard.objectives.objective import Context, Objective
+from regard.objectives.objective import OBJECTIVE_PLACE, Context, Objective
 from regard.objectives.penalised import PenalisedObjective
 from regard.objectives.penalties import PENALTIES, build_penalties
 from regard.objectives.posterior_features import POSTERIOR_FEATURES
@@ -21,7 +21,7 @@ from regard.objectives.word_distillation import WordDistillationObjective
 from regard.registry import Registry
 
 OBJECTIVES: Registry[Objective] = Registry(
-    "objective",
+    OBJECTIVE_PLACE,
     {
         "adversarial_stability": AdversarialStabilityObjective,
         "class_weighted": ClassWeightedObjective,

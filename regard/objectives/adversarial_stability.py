@@ -12,7 +12,7 @@ from torch.nn import functional
 from regard.config import Doc
 from regard.config.bounds import NotNegative, Share, Size
 from regard.config.common_settings import LabelSmoothing
-from regard.errors import ConfigError, PartError
+from regard.errors import PartError
 from regard.models import Translator
 from regard.objectives.objective import Context, Objective, copied
 from regard.pieces import SPECIALS
@@ -44,18 +44,19 @@ class AdversarialStabilityObjective(Objective):
         label_smoothing: LabelSmoothing = 0.1,
     ) -> None:
         super().__init__(context)
-        if not isinstance(context.model, Translator):
+        model = context.model
+        if not isinstance(model, Translator):
             problem = "changes the source of a translation, and this model reads none"
             raise PartError(problem, "objective=likelihood")
-        if noise == "feature" and context.compiled:
-            raise ConfigError("training.compile", "compiled code takes no noise between its parts", "use false")
+        if noise == "feature":
+            context.need_uncompiled("compiled code takes no noise between its parts")
         source = context.task.vocabularies[SOURCE]
         if noise == "lexical" and source.tokenizer is None:
             raise PartError("'lexical' replaces pieces of a text, and this source is none", "feature", setting="noise")
-        self.model: tuple[Translator] = (context.model,)  # a tuple, so that it is no submodule
+        self.model = (model,)  # a tuple, so that it is no submodule
         self.lexical, self.share, self.nearest = noise == "lexical", share, nearest
         self.std, self.noisy, self.invariance, self.label_smoothing = std, noisy, invariance, label_smoothing
-        dim = next(iter(context.model.encoders.values())).encoder.dim
+        dim = next(iter(model.encoders.values())).encoder.dim
         self.discriminator = nn.Sequential(nn.Linear(dim, dim), nn.Tanh(), nn.Linear(dim, 1))
         self.read: Tensor  # (vocab,): 1 for pieces that sources have had so far
         self.register_buffer("read", torch.zeros(len(source)))  # a number, as what several processes share

@@ -7,18 +7,19 @@ import torch
 from torch import Tensor
 
 from regard.config import Doc
-from regard.config.bounds import NotNegative, Size
+from regard.config.bounds import NotNegative, Positive, Size
 from regard.data.collate import collate
 from regard.data.columns import TextColumn
 from regard.decoding import Hypothesis, Search
 from regard.decoding.sampling import SamplingSearch
-from regard.errors import ConfigError, PartError
+from regard.errors import PartError
 from regard.models import Generator, Model
 from regard.objectives.objective import Context, Objective
 from regard.ops.modules import evaluating
-from regard.records import EOS, TARGET, Batch, Sequences
+from regard.records import EOS, TARGET, Batch, Loss, Sequences
 
 Samples = Annotated[Size, Doc("Targets drawn for every sentence.")]
+Sharpness = Annotated[Positive, Doc("Exponent of the probabilities: below 1 unlikely candidates count for more.")]
 LikelihoodWeight = Annotated[NotNegative, Doc("Weight of the loss of the given target, the mean over its pieces.")]
 TargetIds = tuple[int, ...]  # EOS at the end, unless a limit cut it off
 
@@ -39,15 +40,16 @@ class Candidates(NamedTuple):
 class DrawnObjective(Objective):
     """One that learns from targets which the model draws, and from the given one.
 
-    Built with its name in error messages, the draws for every sentence, and the weight and the smoothing of the loss of
-    the given target. Raises ConfigError for models that write no targets.
+    Built with the draws for every sentence, and the weight and the smoothing of the loss of the given target. Raises
+    ConfigError for models that write no targets.
     """
 
+    name: str  # in the table of objectives
     writes = True
 
-    def __init__(self, context: Context, name: str, *, samples: int, likelihood: float, label_smoothing: float) -> None:
+    def __init__(self, context: Context, samples: int, likelihood: float, label_smoothing: float) -> None:
         super().__init__(context)
-        need_writer(context, name)
+        need_writer(context, self.name)
         self.samples, self.likelihood, self.label_smoothing = samples, likelihood, label_smoothing
 
     def drawn(self, batch: Batch) -> list[list[TargetIds]]:
@@ -55,17 +57,28 @@ class DrawnObjective(Objective):
         found = search_with(self.context.model, sampling(self.samples), batch)
         return [[ids_of(one) for one in some] for some in found]
 
-    def mean_losses(self, batch: Batch) -> Tensor:
-        """(sentence,): the loss of a piece of the given target."""
+    def scored(self, batch: Batch) -> tuple[Candidates, Tensor]:
+        """Return what is drawn and given, each once, and its log-probabilities: (sentence, candidate)."""
+        found = distinct_candidates(batch, self.drawn(batch))
+        return found, found.table(-self.context.model.nll(found.batch).sum(dim=-1), float("-inf"))
+
+    def given_loss(self, batch: Batch) -> Tensor:
+        """Return the sum over sentences of the loss of a piece of the given target."""
         model = self.context.model
         losses = model.nll(batch, smoothing=self.label_smoothing).sum(dim=-1)
-        return losses / model.counted(batch).sum(dim=-1).clamp(min=1)
+        return (losses / model.counted(batch).sum(dim=-1).clamp(min=1)).sum()
+
+    def with_given(self, total: Tensor, parts: dict[str, Tensor], batch: Batch) -> Loss:
+        """Return the loss of a batch: `total`, and that of the given targets where it has a weight."""
+        if self.likelihood:
+            given = self.given_loss(batch)
+            total, parts = total + self.likelihood * given, {**parts, "likelihood": given.detach()}
+        return Loss(total, len(batch.lines), parts)
 
 
 def need_writer(context: Context, name: str) -> Generator:
     """Return the model. Raises ConfigError for one that writes no targets by a search, and for compiled code."""
-    if context.compiled:
-        raise ConfigError("training.compile", f"a search, as '{name}' needs it, cannot be compiled", "use false")
+    context.need_uncompiled(f"a search, as '{name}' needs it, cannot be compiled")
     if not isinstance(context.model, Generator) or (context.task and TARGET not in context.task.vocabularies):
         raise PartError(f"'{name}' is for models that write targets, and this one does not", "objective=likelihood")
     return context.model

@@ -39,11 +39,12 @@ class ClassWeightedObjective(Objective):
         label_smoothing: LabelSmoothing = 0.0,
     ) -> None:
         super().__init__(context)
-        if not isinstance(context.model, LabelModel):
+        model = context.model
+        if not isinstance(model, LabelModel):
             raise PartError("weighs classes, and this model chooses none", "objective=likelihood")
-        self.model: tuple[LabelModel] = (context.model,)  # a tuple, so that it is no submodule
+        self.model = (model,)  # a tuple, so that it is no submodule
         self.label_smoothing = label_smoothing
-        column = cast(LabelColumn, context.task.vocabularies[context.model.label])
+        column = cast(LabelColumn, context.task.vocabularies[model.label])
         weights = balanced(column) if class_weights is None else weights_by_label(column, class_weights)
         self.register_buffer("weights", weights, persistent=False)
 

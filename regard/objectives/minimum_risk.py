@@ -1,13 +1,9 @@
 """Minimum risk training: probability goes to what a metric likes (https://aclanthology.org/P16-1159)."""
 
-from typing import Annotated
-
 from torch import Tensor
 
-from regard.config import Doc
-from regard.config.bounds import Positive
 from regard.config.common_settings import LabelSmoothing
-from regard.objectives.candidates import Candidates, DrawnObjective, LikelihoodWeight, Samples, distinct_candidates
+from regard.objectives.candidates import Candidates, DrawnObjective, LikelihoodWeight, Samples, Sharpness
 from regard.objectives.objective import Context
 from regard.objectives.reward import SENTENCE_BLEU, MoreRewards, RewardMetric, TotalReward
 from regard.records import Batch, Loss
@@ -21,6 +17,7 @@ class MinimumRiskObjective(DrawnObjective):
     Raises ConfigError for models that write no targets.
     """
 
+    name = "minimum_risk"
     aliases = "mrt, expected_risk, minimum_bayes_risk_training"
 
     def __init__(
@@ -30,36 +27,22 @@ class MinimumRiskObjective(DrawnObjective):
         reward: RewardMetric = SENTENCE_BLEU,
         rewards: MoreRewards = (),
         samples: Samples = 10,
-        sharpness: Annotated[
-            Positive, Doc("Exponent of the probabilities: below 1 unlikely candidates count for more.")
-        ] = 0.05,
+        sharpness: Sharpness = 0.05,
         likelihood: LikelihoodWeight = 0.1,
         label_smoothing: LabelSmoothing = 0.1,
     ) -> None:
-        super().__init__(
-            context, "minimum_risk", samples=samples, likelihood=likelihood, label_smoothing=label_smoothing
-        )
+        super().__init__(context, samples, likelihood, label_smoothing)
         self.reward, self.sharpness = TotalReward(context, reward, rewards), sharpness
 
     def loss(self, batch: Batch, turn: str) -> Loss:
-        model = self.context.model
-        found = distinct_candidates(batch, self.drawn(batch))
-        log_probs = found.table(-model.nll(found.batch).sum(dim=-1), float("-inf"))
+        found, log_probs = self.scored(batch)
         rewards = self.rewards(found, batch).to(log_probs)
         shares = (self.sharpness * log_probs).softmax(dim=-1)
         risk = (shares * (1 - rewards)).sum()
-        total, parts = risk, {"risk": risk.detach(), "reward": _of_draws(rewards, found).detach()}
-        if self.likelihood:
-            given = self.mean_losses(batch).sum()
-            total, parts = total + self.likelihood * given, {**parts, "likelihood": given.detach()}
-        return Loss(total, len(batch.lines), parts)
+        drawn = found.mask[:, 1:]  # the given target is left out
+        gained = ((rewards[:, 1:] * drawn).sum(dim=-1) / drawn.sum(dim=-1).clamp(min=1)).sum()
+        return self.with_given(risk, {"risk": risk.detach(), "reward": gained.detach()}, batch)
 
     def rewards(self, found: Candidates, batch: Batch) -> Tensor:
         """(sentence, candidate)."""
         return found.table(self.reward(found.targets, batch).to(found.mask.device), 0.0)
-
-
-def _of_draws(rewards: Tensor, found: Candidates) -> Tensor:
-    """The sum over sentences of the mean reward of what was drawn, the given target left out."""
-    drawn = found.mask[:, 1:]
-    return ((rewards[:, 1:] * drawn).sum(dim=-1) / drawn.sum(dim=-1).clamp(min=1)).sum()

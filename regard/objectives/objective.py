@@ -17,8 +17,8 @@ from regard.ops.modules import module_dict
 from regard.records import Batch, Loss
 from regard.registry import Choice
 
+OBJECTIVE_PLACE = "objective"  # in a config
 MAIN = "model"  # the turn that trains the model: its loss is the loss of the log
-
 
 PairLinks = Callable[[Batch], Tensor]  # → (batch, target, source): True where pieces of both sides are linked
 
@@ -26,7 +26,6 @@ NEVER_LEARNS = (
     "never learns where to look: its weighting only draws, and the objective rewards no draw (objective=reinforce with "
     "a reward above 0, or a soft_share above 0)"
 )
-
 
 TextJudge = Callable[[Sequence[str]], list[Mapping[str, float]]]  # texts → the probability of each label, of each
 
@@ -42,10 +41,14 @@ class Context(NamedTuple):
     links: Callable[[Choice], PairLinks] | None = None  # row of ALIGNERS → its links of the training pairs
     judge: Callable[[Path], TextJudge] | None = None  # run of a classifier → what it says of texts
 
+    def need_uncompiled(self, problem: str) -> None:
+        """Raise ConfigError for compiled code, which has a problem."""
+        if self.compiled:
+            raise ConfigError("training.compile", problem, "use false")
+
     def need_records(self, what: str) -> None:
         """Raise ConfigError where `what` could not read what attention saw."""
-        if self.compiled:
-            raise ConfigError("training.compile", f"compiled code does not tell {what} what attention saw", "use false")
+        self.need_uncompiled(f"compiled code does not tell {what} what attention saw")
 
     def teacher(self, run: Path) -> Model:
         """Return the model of another run, which learns nothing. Raises RegardError where it does not fit."""

@@ -8,7 +8,7 @@ from torch import nn
 from regard.attention import Attended, Recorded, Records, Role, recording
 from regard.errors import ConfigError
 from regard.objectives.objective import MAIN, Objective
-from regard.objectives.penalties.penalty import Penalty
+from regard.objectives.penalties.penalty import PENALTIES_PLACE, Penalty
 from regard.ops.modules import module_dict
 from regard.records import Batch, Loss
 
@@ -22,7 +22,7 @@ class PenalisedObjective(Objective):
             problem = (
                 "weigh what attention saw of given targets, and this objective also reads targets that are written"
             )
-            raise ConfigError("penalties", problem, "leave them out, or objective=likelihood")
+            raise ConfigError(PENALTIES_PLACE, problem, "leave them out, or objective=likelihood")
         super().__init__(objective.context, rewards_draws=True)  # `objective` has told where it does not
         self.objective, self.penalties = objective, module_dict(penalties)
         for penalty in penalties.values():

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import Doc, OneOrMany, PartOf
-from regard.config.bounds import NotNegative, Positive
+from regard.config.bounds import NotNegative
 from regard.config.common_settings import LabelSmoothing
 from regard.data.columns import TextColumn
 from regard.objectives.candidates import (
@@ -16,7 +16,7 @@ from regard.objectives.candidates import (
     DrawnObjective,
     LikelihoodWeight,
     Samples,
-    distinct_candidates,
+    Sharpness,
     target_text,
 )
 from regard.objectives.objective import Context
@@ -33,6 +33,7 @@ class PosteriorRegularisationObjective(DrawnObjective):
     from a run. Raises ConfigError for models that write no targets.
     """
 
+    name = "posterior_regularisation"
     aliases = "pr, posterior_regularization, 后验正则化"
 
     def __init__(
@@ -46,15 +47,11 @@ class PosteriorRegularisationObjective(DrawnObjective):
         ] = (Choice("length_ratio"),),
         weight: Annotated[NotNegative, Doc("Weight of the divergence, for a sentence.")] = 0.3,
         samples: Samples = 10,
-        sharpness: Annotated[
-            Positive, Doc("Exponent of the probabilities: below 1 unlikely candidates count for more.")
-        ] = 0.05,
+        sharpness: Sharpness = 0.05,
         likelihood: LikelihoodWeight = 1.0,
         label_smoothing: LabelSmoothing = 0.1,
     ) -> None:
-        super().__init__(
-            context, "posterior_regularisation", samples=samples, likelihood=likelihood, label_smoothing=label_smoothing
-        )
+        super().__init__(context, samples, likelihood, label_smoothing)
         self.features = {one.name: POSTERIOR_FEATURES.build(one, place="features") for one in features}
         self.strengths = nn.Parameter(torch.tensor([one.weight for one in self.features.values()]))
         self.weight, self.sharpness = weight, sharpness
@@ -63,15 +60,13 @@ class PosteriorRegularisationObjective(DrawnObjective):
         return chain(self.context.model.parameters(), [self.strengths])
 
     def loss(self, batch: Batch, turn: str) -> Loss:
-        model = self.context.model
-        found = distinct_candidates(batch, self.drawn(batch))
-        log_probs = found.table(-model.nll(found.batch).sum(dim=-1), float("-inf"))
+        found, log_probs = self.scored(batch)
         values = self.values(found, batch).to(log_probs)
         wanted = (values @ self.strengths.to(values)).masked_fill(~found.mask, float("-inf")).log_softmax(dim=-1)
         held = (self.sharpness * log_probs).log_softmax(dim=-1)
         apart = (wanted - held).masked_fill(~found.mask, 0.0)
         divergence = (wanted.exp() * apart).sum()
-        given = self.mean_losses(batch).sum()
+        given = self.given_loss(batch)
         expected = (held.exp().unsqueeze(-1) * values).sum(dim=(0, 1)).detach()
         parts = {"divergence": divergence.detach(), "likelihood": given.detach()}
         parts |= dict(zip(self.features, expected, strict=True))

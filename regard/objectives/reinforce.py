@@ -11,7 +11,7 @@ from regard.config.bounds import NotNegative, Size
 from regard.config.common_settings import LabelSmoothing
 from regard.errors import ConfigError
 from regard.objectives.attention_roles import query_mask
-from regard.objectives.objective import Context, Objective, copied
+from regard.objectives.objective import OBJECTIVE_PLACE, Context, Objective, copied
 from regard.records import Batch, Loss
 
 _KEPT = 0.9  # of the baseline, at every batch
@@ -75,5 +75,5 @@ def _summed(term: str, records: Records, batch: Batch) -> Tensor:
             values = values * mask.view(len(mask), *(1,) * (values.dim() - 2), -1)
         sums.append(values.flatten(1).sum(dim=-1))
     if not sums:
-        raise ConfigError("objective", "'reinforce' finds no attention that draws", "attention.weighting=hard")
+        raise ConfigError(OBJECTIVE_PLACE, "'reinforce' finds no attention that draws", "attention.weighting=hard")
     return torch.stack(sums).sum(dim=0)

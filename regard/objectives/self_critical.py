@@ -24,6 +24,7 @@ class SelfCriticalObjective(DrawnObjective):
     models that write no targets.
     """
 
+    name = "self_critical"
     aliases = "scst, self_critical_sequence_training, sequence_reinforce"
 
     def __init__(
@@ -39,9 +40,7 @@ class SelfCriticalObjective(DrawnObjective):
         likelihood: LikelihoodWeight = 0.1,
         label_smoothing: LabelSmoothing = 0.1,
     ) -> None:
-        super().__init__(
-            context, "self_critical", samples=samples, likelihood=likelihood, label_smoothing=label_smoothing
-        )
+        super().__init__(context, samples, likelihood, label_smoothing)
         if baseline == "others" and samples == 1:
             raise PartError("one draw has no others", "2 at least, or baseline: greedy", setting="samples")
         self.reward = TotalReward(context, reward, rewards)
@@ -55,11 +54,7 @@ class SelfCriticalObjective(DrawnObjective):
         sizes = model.counted(batch).sum(dim=-1).clamp(min=1)
         gained = ((rewards - baseline) * log_probs).mean(dim=-1) / sizes
         parts = {"reward": rewards.mean(dim=-1).sum(), "baseline": baseline.mean(dim=-1).sum()}
-        total = -gained.sum()
-        if self.likelihood:
-            losses = self.mean_losses(batch).sum()
-            total, parts = total + self.likelihood * losses, {**parts, "likelihood": losses.detach()}
-        return Loss(total, len(batch.lines), parts)
+        return self.with_given(-gained.sum(), parts, batch)
 
     def _baseline(self, rewards: Tensor, batch: Batch) -> Tensor:
         """Rewards (sentence, draw) → what each is compared with, (sentence, draw) or (sentence, 1)."""

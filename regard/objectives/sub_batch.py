@@ -5,7 +5,7 @@ import torch
 from regard.config.common_settings import LabelSmoothing
 from regard.errors import ConfigError
 from regard.layers.normalisation import Norm, main_rows
-from regard.objectives.objective import Context, Objective
+from regard.objectives.objective import OBJECTIVE_PLACE, Context, Objective
 from regard.records import Batch, Loss
 
 MAX_LONE_BATCHES = 20  # batches of a single text, before any of several, that a training may begin with
@@ -56,4 +56,4 @@ def check_norms(name: str, objective: Objective) -> None:
         raise ConfigError("model", problem, "objective=sub_batch, or another norm")
     if learns and not norms:
         problem = f"'{name}' learns from half of each batch, and no norm of the model needs the other half"
-        raise ConfigError("objective", problem, "objective=likelihood, or a model whose norm is sub_batch")
+        raise ConfigError(OBJECTIVE_PLACE, problem, "objective=likelihood, or a model whose norm is sub_batch")

@@ -29,10 +29,11 @@ class WithLanguageModelObjective(Objective):
         label_smoothing: LabelSmoothing = 0.0,
     ) -> None:
         super().__init__(context)
-        if not isinstance(context.model, CausalClassifier):
+        model = context.model
+        if not isinstance(model, CausalClassifier):
             problem = "reads and writes a text with one network, and this model does not"
             raise PartError(problem, "model=causal_classifier, or objective=likelihood")
-        self.model: tuple[CausalClassifier] = (context.model,)  # a tuple, so that it is no submodule
+        self.model = (model,)  # a tuple, so that it is no submodule
         self.weight, self.label_smoothing = weight, label_smoothing
 
     def loss(self, batch: Batch, turn: str) -> Loss:

@@ -6,11 +6,11 @@ from regard.errors import ConfigError
 from regard.objectives.penalties.doubly_stochastic import DoublyStochasticPenalty
 from regard.objectives.penalties.guided_alignment import GuidedAlignmentPenalty
 from regard.objectives.penalties.overlap import OverlapPenalty
-from regard.objectives.penalties.penalty import Penalty
+from regard.objectives.penalties.penalty import PENALTIES_PLACE, Penalty
 from regard.registry import Choice, Registry
 
 PENALTIES: Registry[Penalty] = Registry(
-    "penalties",
+    PENALTIES_PLACE,
     {
         "doubly_stochastic": DoublyStochasticPenalty,
         "guided_alignment": GuidedAlignmentPenalty,
@@ -24,7 +24,9 @@ def build_penalties(choices: Sequence[Choice]) -> dict[str, Penalty]:
     penalties: dict[str, Penalty] = {}
     for place, choice in enumerate(choices):
         if choice in choices[:place]:
-            raise ConfigError("penalties", f"'{choice.name}' stands twice and says the same", "once, with its weight")
+            raise ConfigError(
+                PENALTIES_PLACE, f"'{choice.name}' stands twice and says the same", "once, with its weight"
+            )
         before = sum(other.name == choice.name for other in choices[:place])
         penalties[choice.name if not before else f"{choice.name}_{before + 1}"] = PENALTIES.build(choice)
     return penalties

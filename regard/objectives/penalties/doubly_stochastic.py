@@ -6,7 +6,7 @@ from torch import Tensor
 
 from regard.attention import Role
 from regard.config import Doc
-from regard.objectives.attention_roles import column_mask, fitted
+from regard.objectives.attention_roles import column_mask
 from regard.objectives.penalties.penalty import Attentions, Penalty, Weight
 from regard.records import Batch
 
@@ -32,6 +32,6 @@ class DoublyStochasticPenalty(Penalty):
         if role.queries is None or role.keys is None or not role.crosses:
             raise self.refused("attentions", f"'{name}' looks at no source", "leave it out")
         target, source = (column_mask(column, batch, len(weights)) for column in (role.queries, role.keys))
-        source = fitted(source, weights.shape[-1], name)
+        source = self.fitted(source, weights.shape[-1], name)
         seen = (weights * target[:, None, :, None]).sum(dim=-2)
         return ((1 - seen).square() * source[:, None]).mean(dim=1)

@@ -10,7 +10,6 @@ from regard.attention import Records, Role, attentions_in
 from regard.config import Doc, PartOf
 from regard.config.bounds import AnyInt, Count
 from regard.models import Model
-from regard.objectives.attention_roles import fitted
 from regard.objectives.objective import Context, PairLinks
 from regard.objectives.penalties.penalty import Attentions, Penalty, TrainedHead, Weight
 from regard.records import Batch
@@ -94,7 +93,7 @@ class GuidedAlignmentPenalty(Penalty):
             problem = f"there is no head {self.head} among {weights.shape[1]} of '{name}'"
             raise self.refused("head", problem, "count from 0")
         looked, links = weights[:, self.head], self.links(batch).to(weights.device)
-        links = fitted(links.repeat(len(weights) // max(1, len(links)), 1, 1), looked.shape[-1], name)
+        links = self.fitted(links.repeat(len(weights) // max(1, len(links)), 1, 1), looked.shape[-1], name)
         if self.ahead:
             looked, links = looked[:, 1:], links[:, :-1]
         shares = links / links.sum(dim=-1, keepdim=True).clamp(min=1)

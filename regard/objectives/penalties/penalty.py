@@ -7,6 +7,7 @@ from typing import Annotated
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from regard.attention import Records, Role
 from regard.config import Doc, OneOrMany
@@ -17,6 +18,7 @@ from regard.objectives.objective import Context
 from regard.ops.functional import wide
 from regard.records import Batch
 
+PENALTIES_PLACE = "penalties"  # in a config
 Weight = NotNegative
 Attentions = Annotated[
     Annotated[tuple[str, ...], OneOrMany()] | None,
@@ -39,7 +41,18 @@ class Penalty(nn.Module, ABC):
 
     def refused(self, setting: str, problem: str, hint: str) -> ConfigError:
         """Return the fault of one of its settings, which shows when it meets a model."""
-        return PartError(problem, hint, setting=setting).inside("penalties")
+        return PartError(problem, hint, setting=setting).inside(PENALTIES_PLACE)
+
+    def fitted(self, of_source: Tensor, places: int, name: str) -> Tensor:
+        """Return (..., source) with zeros behind it for the places that an encoder unfolds: (..., places).
+
+        Raises ConfigError where the attention called `name` looks at fewer places than the source has words.
+        """
+        words = of_source.shape[-1]
+        if places < words:
+            problem = f"'{name}' looks at {places} places, and the source has {words} words"
+            raise self.refused("", problem, "it needs an encoder that keeps a place a word")
+        return functional.pad(of_source, (0, places - words))
 
     def bind(self, context: Context) -> None:
         """Take what it needs beside its settings, before the first batch."""

@@ -12,7 +12,7 @@ from regard.data.columns import TextColumn
 from regard.errors import ConfigError, PartError, nearest
 from regard.objectives.candidates import TargetIds, target_text, targets_of
 from regard.objectives.objective import Context
-from regard.objectives.rewards.reward import Reward, RewardWeight
+from regard.objectives.rewards.reward import REWARDS_PLACE, Reward, RewardWeight
 from regard.records import DOCUMENT, TARGET, Batch
 
 
@@ -57,7 +57,7 @@ class CoherenceReward(Reward):
     def _share(self, probabilities: Mapping[str, float]) -> float:
         if self.label not in probabilities:
             problem = f"the teacher knows no '{self.label}'"
-            raise ConfigError("objective.rewards.label", problem, nearest(self.label, probabilities))
+            raise ConfigError(f"{REWARDS_PLACE}.label", problem, nearest(self.label, probabilities))
         return probabilities[self.label]
 
 

@@ -9,9 +9,10 @@ from torch import Tensor
 from regard.config import Doc
 from regard.config.bounds import AnyFloat
 from regard.objectives.candidates import TargetIds
-from regard.objectives.objective import Context
+from regard.objectives.objective import OBJECTIVE_PLACE, Context
 from regard.records import Batch
 
+REWARDS_PLACE = f"{OBJECTIVE_PLACE}.rewards"  # in a config
 RewardWeight = Annotated[AnyFloat, Doc("Weight of the reward; that of the metric has 1.")]
 
 
