@@ -1,12 +1,12 @@
 """Word alignments against gold links: the alignment error rate of https://aclanthology.org/J03-1002."""
 
-import gzip
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from regard.errors import DataError, RegardError
+from regard.packed import open_packed
 
 Link = tuple[int, int]  # (source, target) word positions, from 0
 _LINK = re.compile(r"([1-9][0-9]{0,8})([-p])([1-9][0-9]{0,8})", re.ASCII)
@@ -62,14 +62,10 @@ def read_gold(path: Path | str) -> list[GoldAlignment]:
     counted from 1, source first. Raises DataError with the line of a link that cannot be read.
     """
     try:
-        with _open(Path(path)) as file:
+        with open_packed(Path(path)) as file:
             return [_alignment(path, number, line) for number, line in _lines(path, file)]
     except (OSError, EOFError) as error:
         raise DataError(path, f"cannot be read: {error}") from error
-
-
-def _open(path: Path) -> IO[bytes] | gzip.GzipFile:
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
 
 
 def _lines(path: Path | str, file: Iterable[bytes]) -> Iterator[tuple[int, str]]:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from regard.data.readers.line_stream import chunks_of_lines, open_text
+from regard.data.readers.line_stream import chunks_of_lines
 from regard.documents.glossary import Glossary
 from regard.errors import ConfigError, DataError
+from regard.packed import open_packed
 from regard.predictor.predictor import Predictor
 from regard.results import Prediction, TermUse
 
@@ -83,7 +84,7 @@ class KeptTerms:
 def _lines(path: Path, warn: Warn) -> list[str]:
     """The lines of a file of texts. Raises DataError for one that cannot be read, or is not UTF-8."""
     try:
-        with open_text(path) as stream:
+        with open_packed(path) as stream:
             return [line for some in chunks_of_lines(stream, str(path), warn) for line in some]
     except OSError as error:
         hint = "name a file with a line for each text: what its answer begins with, or nothing"

@@ -8,12 +8,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from regard.data.readers.line_stream import chunks_of_lines, open_text
+from regard.data.readers.line_stream import chunks_of_lines
 from regard.documents.files import FileError
 from regard.documents.numeral_faults import compared
 from regard.documents.size_budget import TooLarge
 from regard.errors import ConfigError, DataError, TooLongError
 from regard.explain import aligned_words, format_pharaoh
+from regard.packed import open_packed
 from regard.predictor.confidence import abstained
 from regard.predictor.kept_terms import KeptTerms, LineAnswer, Warn
 from regard.predictor.predictor import Predictor
@@ -67,7 +68,7 @@ def answered_lines(
     plain = partial(raw_lines, predictor, explain=shown.alignment) if raw or shown.alignment else predictor.translate
     answer = sure.answer(beside_empty(kept.answer(plain), predictor))
     with ExitStack() as stack:
-        stream = stack.enter_context(open_text(source)) if isinstance(source, Path) else source
+        stream = stack.enter_context(open_packed(source)) if isinstance(source, Path) else source
         chunks = chunks_of_lines(stream, name, kept.warn)
         for some in kept.counted(predicted(answer, chunks, name, kept.warn)):
             yield "".join(f"{shown.write(one, next(numbers))}\n" for one in some).encode()

@@ -4,7 +4,6 @@
 weight`, and so on; `\\end\\` at last. https://www.seas.ucla.edu/spapl/weichu/htkbook/node243_mn.html
 """
 
-import gzip
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 
 from regard.data.readers.lines import read_lines
 from regard.errors import DataError
+from regard.packed import write_packed
 from regard.statistical.ngram_model import BEGIN, EMPTY_STATE, END_WORD, UNKNOWN_WORD, NgramModel, Ngrams
 
 TEN = math.log(10)
@@ -46,7 +46,7 @@ def write_arpa(model: NgramModel, path: Path) -> None:
                 line += f"\t{model.backoffs[after] / TEN:.8g}"
                 waiting.append((after, f"{ngram} "))
             lines[length].append(line)
-    with gzip.open(path, "wt", encoding="utf-8") if path.suffix == ".gz" else path.open("w", encoding="utf-8") as file:
+    with write_packed(path) as file:
         _write(file, lines)
 
 

@@ -1,6 +1,5 @@
 """Which words translate which: p(target word | source word) of the pairs that stand in one sentence pair."""
 
-import gzip
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from regard.arrays import Floats, Longs
 from regard.data.readers.lines import read_lines
 from regard.errors import DataError
+from regard.packed import write_packed
 from regard.statistical.bitext import NULL, Bitext, Block, Words
 
 UNSEEN = 1e-12  # p(target | source) of words that stand in no sentence pair together
@@ -105,11 +105,7 @@ class Lexicon:
 
     def write(self, path: Path) -> None:
         """Write lines of source, target and p with tabs between them; the source of NULL is empty."""
-        with (
-            gzip.open(path, "wt", encoding="utf-8")
-            if path.suffix == ".gz"
-            else path.open("w", encoding="utf-8") as file
-        ):
+        with write_packed(path) as file:
             file.writelines(f"{source}\t{target}\t{p:.6g}\n" for source, target, p in self if p >= LEAST)
 
     @classmethod

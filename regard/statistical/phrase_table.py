@@ -4,7 +4,6 @@ A line of a table is `source ||| target ||| scores ||| links`, a line of a reord
 probabilities`. A file whose name ends in .gz is compressed. A bar in a word is written as `&#124;`.
 """
 
-import gzip
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -19,6 +18,7 @@ from regard.data.ragged import Ragged
 from regard.data.readers.lines import read_lines
 from regard.errors import DataError
 from regard.evaluation.alignments import Link
+from regard.packed import write_packed
 from regard.statistical.bitext import split_words
 
 Phrase = tuple[str, ...]
@@ -165,7 +165,7 @@ def _pharaoh(links: Iterable[Link]) -> str:
 
 
 def _write(path: Path, table: PhraseTable, values: Callable[[PhraseEntry], str]) -> None:
-    with gzip.open(path, "wt", encoding="utf-8") if path.suffix == ".gz" else path.open("w", encoding="utf-8") as file:
+    with write_packed(path) as file:
         for source, entry in table:
             texts = (" ".join(phrase).replace(_BAR, _ESCAPED) for phrase in (source, entry.target))
             file.write(" ||| ".join([*texts, values(entry)]) + "\n")

@@ -4,18 +4,18 @@ word2vec's have a line `words dim`, then each word with its numbers, as text or 
 GloVe's lack the first line. A file whose name ends in .gz is compressed.
 """
 
-import gzip
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, NoReturn, cast
+from typing import IO, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import DataError
+from regard.packed import open_packed
 from regard.text.fasttext_format import MAGIC, read_fasttext
 from regard.text.vector_table import VectorTable, check_size
 
@@ -35,7 +35,7 @@ def read_vectors(path: Path, words: Collection[str] | None = None, *, rows: int 
     """
     known = None if words is None else frozenset(words)
     try:
-        with opened(path) as file:
+        with open_packed(path) as file:
             read = FORMATS.get(file.read(len(MAGIC)))
             return read_word2vec(path, file, known, rows) if read is None else read(path, file, known)
     except (OSError, EOFError, zlib.error) as error:
@@ -77,7 +77,7 @@ def write_word2vec(path: Path, table: VectorTable, *, binary: bool = False) -> N
         raise DataError(
             path, f"the word '{broken:.60}' is empty or has a space in it", hint="the format has no such words"
         )
-    with opened(path, "wb") as file:
+    with open_packed(path, "wb") as file:
         file.write(f"{len(table)} {table.vectors.shape[1]}\n".encode())
         for word, vector in table:
             numbers = vector.astype("<f4").tobytes() if binary else " ".join(map(_shortest, vector)).encode()
@@ -86,11 +86,6 @@ def write_word2vec(path: Path, table: VectorTable, *, binary: bool = False) -> N
 
 def _shortest(number: np.float32) -> str:
     return np.format_float_positional(number, trim="-")
-
-
-def opened(path: Path, mode: str = "rb") -> IO[bytes]:
-    """Return a file, unpacked where its name ends in .gz."""
-    return cast("IO[bytes]", gzip.open(path, mode) if path.suffix == ".gz" else path.open(mode))
 
 
 def _header(path: Path, line: bytes) -> tuple[int | None, int]:

@@ -5,18 +5,12 @@ import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from itertools import chain
-from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from regard.data.readers.lines import C1, C1_HINT, encoding_hint
 from regard.errors import DataError
 
 READ_BYTES = 2**16  # bytes read at once from a file; a pipe gives what it has
-
-
-def open_text(path: Path) -> BinaryIO:
-    """The bytes of a text file, unpacked where its name ends with .gz."""
-    return cast(BinaryIO, gzip.GzipFile(path)) if path.suffix == ".gz" else path.open("rb")
 
 
 def chunks_of_lines(stream: BinaryIO, name: str, warn: Callable[[str], None]) -> Iterator[list[str]]:

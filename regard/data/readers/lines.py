@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from regard.errors import DataError
+from regard.packed import open_packed
 
 LONGEST_LINE = 2**26  # bytes of a line; what is longer is no text, and would have to be held in memory
 GZIP, UTF16 = b"\x1f\x8b", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -28,11 +29,11 @@ def read_lines(path: Path) -> Generator[str, None, None]:
 
     Other characters that end lines elsewhere (U+2028, U+0085, form feed) are part of the text.
     """
-    with reading_faults(path), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+    with reading_faults(path), open_packed(path) as file:
         yield from lines_in(file, path)
 
 
-def lines_in(file: IO[bytes] | gzip.GzipFile, path: Path) -> Generator[str, None, None]:
+def lines_in(file: IO[bytes], path: Path) -> Generator[str, None, None]:
     """The lines of an open file, as `read_lines` gives them; `path` is what faults call it."""
     number, offset = 0, 0
     for raw in iter(partial(file.readline, LONGEST_LINE), b""):
@@ -105,7 +106,7 @@ def _decode(path: Path, number: int, offset: int, raw: bytes) -> str:
 
 def _sample(path: Path, raw: bytes) -> bytes:
     """Whole lines of a file behind one of them; that line alone where they cannot be read."""
-    with suppress(OSError, EOFError, zlib.error), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+    with suppress(OSError, EOFError, zlib.error), open_packed(path) as file:
         return raw + b"\n" + file.read(_SAMPLE).rpartition(b"\n")[0]
     return raw
 

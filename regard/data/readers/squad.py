@@ -1,6 +1,5 @@
 """SQuAD's JSON, versions 1.1 and 2.0 (https://arxiv.org/abs/1606.05250, https://arxiv.org/abs/1806.03822)."""
 
-import gzip
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from regard.data.examples import Example
 from regard.data.readers.lines import encoding_hint, reading_faults
 from regard.data.readers.reader import FileName, FileReader
 from regard.errors import DataError, PartError
+from regard.packed import open_packed
 from regard.results import BETWEEN_ANSWERS
 from regard.text.clean import without_surrogates
 
@@ -57,7 +57,7 @@ class SquadReader(FileReader):
 
 
 def _content(path: Path) -> Mapping[str, Any]:
-    with reading_faults(path), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+    with reading_faults(path), open_packed(path) as file:
         data = file.read(_LARGEST + 1)
     if len(data) > _LARGEST:
         problem = f"more than {_LARGEST >> 20} MiB of JSON in one piece"

@@ -1,18 +1,18 @@
 """Translation memories (TMX 1.4, https://www.gala-global.org/tmx-14b): units of a text in several languages."""
 
-import gzip
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Annotated, cast
+from typing import Annotated
 from xml.etree.ElementTree import Element
 
 from regard.config import Doc
 from regard.data.examples import Example
-from regard.data.readers.lines import check
+from regard.data.readers.lines import reading_faults
 from regard.data.readers.reader import FileName, FileReader
 from regard.data.readers.xml_units import element_language, xml_units
 from regard.errors import DataError, PartError
+from regard.packed import open_packed
 
 _CODES = ("bpt", "ept", "ph", "it", "ut")  # markup of the text's own format
 LINE_ENDS = re.compile(r"[ \t]*[\r\n]+[ \t]*")  # with the indents that editors set
@@ -44,9 +44,8 @@ class TmxReader(FileReader):
 
     def __iter__(self) -> Iterator[Example]:
         path = self.path
-        check(path)
         languages = self._languages
-        with _opened(path) as file:
+        with reading_faults(path), open_packed(path) as file:
             for number, (_, unit) in enumerate(xml_units(file, path, ("tu",), "TMX"), start=1):
                 texts = {name: text for name, text in _variants(unit) if name}
                 languages = languages or self._first(path, tuple(texts))
@@ -60,13 +59,6 @@ class TmxReader(FileReader):
             problem = f"the first unit has {len(found)} languages, {len(self.columns)} are needed"
             raise DataError(path, problem, hint="name them: languages=[en, de]")
         return found[: len(self.columns)]
-
-
-def _opened(path: Path) -> IO[bytes]:
-    try:
-        return cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
-    except OSError as error:
-        raise DataError(path, f"cannot be read: {error.strerror or error}") from error
 
 
 def _variants(unit: Element) -> Iterator[tuple[str, str]]:
