@@ -12,8 +12,6 @@ def open_packed(path: Path, mode: str = "rb") -> BinaryIO:
 
 def write_packed(path: Path) -> TextIO:
     """Open a file for text to be written into it, UTF-8."""
-    return (
-        cast(TextIO, gzip.open(path, "wt", encoding="utf-8"))
-        if path.suffix == ".gz"
-        else path.open("w", encoding="utf-8")
-    )
+    if path.suffix == ".gz":
+        return gzip.open(path, "wt", encoding="utf-8")
+    return path.open("w", encoding="utf-8")

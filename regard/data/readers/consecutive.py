@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from regard.data.examples import Example
 from regard.data.readers.documents import DocumentPart, DocumentsReader, Every, Index
-from regard.data.readers.reader import FileName, Reader
-from regard.errors import PartError
+from regard.data.readers.reader import FileName, Reader, check_columns
 
 _TEXT = "text"  # the one column of what is paired
 
@@ -26,9 +25,7 @@ class ConsecutiveReader(Reader):
         part: DocumentPart = "train",
         every: Every = 10,
     ) -> None:
-        if len(columns) != 2:
-            problem = f"pairs each line with the next, and the task has one column, {', '.join(columns)}"
-            raise PartError(problem, "the reader documents reads line by line")
+        check_columns(columns, 2, "pairs each line with the next", "the reader documents reads line by line")
         self._documents = DocumentsReader((_TEXT,), files={_TEXT: file}, index=index, part=part, every=every)
         self.columns, self.files = columns, self._documents.files
 

@@ -11,7 +11,7 @@ from typing import Annotated
 from regard.config import Doc
 from regard.data.readers.lines import LONGEST_LINE, read_lines
 from regard.data.readers.reader import FileName, TableRows
-from regard.data.readers.tables import FieldNumbers, NumberedRows, TableReader, usual_rows
+from regard.data.readers.tables import FieldNumbers, HasHeader, NumberedRows, TableReader, usual_rows
 from regard.errors import DataError, PartError
 
 _DELIMITERS = ",;\t|"  # the likeliest first
@@ -31,7 +31,7 @@ class CsvReader(TableReader):
         *,
         file: FileName,
         fields: FieldNumbers = None,
-        header: Annotated[bool, Doc("Leave out the first line.")] = False,
+        header: HasHeader = False,
         delimiter: Annotated[
             str | None, Doc("Character between two fields; null: that of , ; | and tab which cuts most lines alike.")
         ] = None,
@@ -39,17 +39,20 @@ class CsvReader(TableReader):
         if delimiter is not None and len(delimiter) != 1:
             raise PartError(f"is '{delimiter}'", "one character, such as ; or ,", setting="delimiter")
         super().__init__(columns, file=file, fields=fields, header=header)
-        self._delimiter = delimiter
+        self._given = delimiter
+
+    @property
+    def _delimiter(self) -> str:
+        return self._given or found_delimiter(self.path)
 
     def key(self) -> str:
-        return f"csv {self._places} {self._header} {self._delimiter or found_delimiter(self.path)!r}"
+        return f"csv {self._places} {self._header} {self._delimiter!r}"
 
     def rows(self) -> NumberedRows:
-        return csv_rows(self.path, self._delimiter or found_delimiter(self.path))
+        return csv_rows(self.path, self._delimiter)
 
     def lacking(self, problem: str) -> tuple[str, str]:
-        delimiter = self._delimiter or found_delimiter(self.path)
-        return f"{problem}; read with the delimiter {delimiter!r}", _other_delimiter(self.path)
+        return f"{problem}; read with the delimiter {self._delimiter!r}", _other_delimiter(self.path)
 
     @classmethod
     def first_rows(cls, path: Path) -> TableRows:

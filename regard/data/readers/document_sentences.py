@@ -3,15 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.data.examples import Example
-from regard.data.readers.reader import FileName, GroupedReader
-from regard.data.readers.tables import FieldNumbers
+from regard.data.readers.reader import FileName, GroupedReader, check_columns
+from regard.data.readers.tables import FieldNumbers, HasHeader
 from regard.data.readers.tsv import TsvReader
-from regard.errors import PartError
 from regard.text.windows import SENTENCE_TAB
 
 WindowSize = Annotated[Size, Doc("Sentences of a document that are read together; 1: each by itself.")]
@@ -20,16 +19,34 @@ WindowSize = Annotated[Size, Doc("Sentences of a document that are read together
 class WindowReader(GroupedReader):
     """Shapes the lines of each document, which stand together, window by window; the last one is shorter."""
 
-    def __init__(self, columns: tuple[str, ...], lines: TsvReader, document: str, window: int) -> None:
-        """`document` is the column of `lines` that names it."""
-        self.columns, self.files = tuple(columns), lines.files
-        self._lines, self._document, self._window = lines, document, window
+    makes: ClassVar[tuple[int, str]]  # how many columns, and which in words
+    task: ClassVar[str]  # that reads them
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        *,
+        file: FileName,
+        fields: FieldNumbers = None,
+        header: HasHeader = False,
+        window: WindowSize = 4,
+    ) -> None:
+        count, what = self.makes
+        check_columns(columns, count, f"makes {what}", f"use it for the task {self.task}")
+        names, in_order = self.table(columns)
+        self._lines = TsvReader(names, file=file, fields=fields or in_order, header=header)
+        self.columns, self.files = tuple(columns), self._lines.files
+        self._document, self._window = next(iter(in_order)), window
 
     def grouped(self) -> Iterator[tuple[str, Example]]:
         for name, lines in groupby(self._lines, lambda example: example.texts[self._document]):
             sentences = [*lines]
             for start in range(0, len(sentences), self._window):
                 yield from ((name, one) for one in self.shaped(sentences[start : start + self._window]))
+
+    @abstractmethod
+    def table(self, columns: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, int]]:
+        """Return the columns of the file, and the usual field of each, that of the document's name first."""
 
     @abstractmethod
     def shaped(self, window: Sequence[Example]) -> Iterator[Example]:
@@ -45,22 +62,11 @@ class DocumentSentencesReader(WindowReader):
     part is held out.
     """
 
-    def __init__(
-        self,
-        columns: tuple[str, ...],
-        *,
-        file: FileName,
-        fields: FieldNumbers = None,
-        header: Annotated[bool, Doc("Leave out the first line.")] = False,
-        window: WindowSize = 4,
-    ) -> None:
-        if len(columns) != 3:
-            problem = f"makes a sentence, its window and a translation, and the task reads {', '.join(columns)}"
-            raise PartError(problem, "use it for the task deliberation")
+    makes, task = (3, "a sentence, its window and a translation"), "deliberation"
+
+    def table(self, columns: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, int]]:
         sentence, document, translation = columns
-        in_order = fields or {document: 1, sentence: 2, translation: 3}
-        lines = TsvReader(columns, file=file, fields=in_order, header=header)
-        super().__init__(columns, lines, document, window)
+        return columns, {document: 1, sentence: 2, translation: 3}
 
     def key(self) -> str:
         return f"windows of {self._window} sentences of {self._lines.key()}"

@@ -7,9 +7,9 @@ from typing import Annotated
 from regard.config import Doc
 from regard.data.examples import Example
 from regard.data.readers.lines import read_lines
-from regard.data.readers.reader import Reader
+from regard.data.readers.reader import Reader, check_columns
 from regard.data.readers.tables import listed_labels
-from regard.errors import DataError, PartError
+from regard.errors import DataError
 
 
 class FoldersReader(Reader):
@@ -26,9 +26,7 @@ class FoldersReader(Reader):
         *,
         folder: Annotated[str, Doc("Folder that holds a folder for each label.")],
     ) -> None:
-        if len(columns) != 2:
-            problem = f"holds a text and its label, and the columns are {', '.join(columns)}"
-            raise PartError(problem, "a table: .tsv, .csv or .jsonl", setting="folder")
+        check_columns(columns, 2, "holds a text and its label", "a table: .tsv, .csv or .jsonl", setting="folder")
         self.columns = tuple(columns)
         self._folder = Path(folder).expanduser()
         self.files = tuple(_texts(self._folder))

@@ -11,8 +11,8 @@ from regard.config.bounds import Seed, Size
 from regard.data.examples import Example
 from regard.data.readers.documents import DocumentPart, DocumentsReader, Every, part_of
 from regard.data.readers.lines import read_lines
-from regard.data.readers.reader import FileName, Reader
-from regard.errors import DataError, PartError
+from regard.data.readers.reader import FileName, Reader, check_columns
+from regard.errors import DataError
 
 NEXT, OTHER = "next", "other"
 _TEXT = "text"
@@ -47,9 +47,7 @@ class NextSentenceReader(Reader):
         rounds: Annotated[Size, Doc("Times that all pairs are drawn.")] = 1,
         seed: Annotated[Seed, Doc("Number that pairs are drawn from.")] = 1,
     ) -> None:
-        if len(columns) != 3:
-            problem = f"makes two texts and a label, and the task has the columns {', '.join(columns)}"
-            raise PartError(problem, "task=next_sentence or task=pairs")
+        check_columns(columns, 3, "makes two texts and a label", "task=next_sentence or task=pairs")
         self._path, self.columns = Path(file).expanduser(), columns
         self._part, self._every, self._sentences, self._rounds, self._seed = part, every, sentences, rounds, seed
         self._index = (

@@ -4,16 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from regard.data.examples import Example
 from regard.data.readers.lines import read_lines
-from regard.data.readers.reader import FileName, FileReader
-from regard.errors import PartError
+from regard.data.readers.reader import FileName, FileReader, check_columns
 
 
 class NumberedReader(FileReader):
     """A line, and its number from 1 in a second column: the name of a document."""
 
     def __init__(self, columns: Sequence[str], *, file: FileName) -> None:
-        if len(columns) != 2:
-            raise PartError(f"reads a line and its number, not {', '.join(columns)}", "another reader", setting="name")
+        check_columns(columns, 2, "reads a line and its number", "another reader", setting="name")
         super().__init__(columns, file)
 
     def key(self) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, NamedTuple
 
 from regard.config import Doc
 from regard.data.examples import Example
+from regard.errors import PartError
 
 FileName = Annotated[str, Doc("File to read, plain or .gz.")]
 
@@ -58,6 +59,12 @@ class Reader(ABC):
         Raises DataError for a file that is no such table.
         """
         return None
+
+
+def check_columns(columns: Sequence[str], count: int, problem: str, hint: str, *, setting: str = "") -> None:
+    """Raise PartError for a task whose columns are not as many as a reader makes."""
+    if len(columns) != count:
+        raise PartError(f"{problem}, and the task reads {', '.join(columns)}", hint, setting=setting)
 
 
 class FileReader(Reader):

@@ -2,17 +2,11 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from typing import Annotated
 
 import numpy as np
 
-from regard.config import Doc
 from regard.data.examples import Example
-from regard.data.readers.document_sentences import WindowReader, WindowSize
-from regard.data.readers.reader import FileName
-from regard.data.readers.tables import FieldNumbers
-from regard.data.readers.tsv import TsvReader
-from regard.errors import PartError
+from regard.data.readers.document_sentences import WindowReader
 from regard.text.windows import SENTENCE_TAB
 
 _NAME, _SENTENCE = "document", "sentence"  # columns of the file
@@ -28,21 +22,10 @@ class SentenceOrderReader(WindowReader):
     """
 
     answers = "label"
+    makes, task = (2, "a text and a label"), "classification"
 
-    def __init__(
-        self,
-        columns: tuple[str, ...],
-        *,
-        file: FileName,
-        fields: FieldNumbers = None,
-        header: Annotated[bool, Doc("Leave out the first line.")] = False,
-        window: WindowSize = 4,
-    ) -> None:
-        if len(columns) != 2:
-            problem = f"makes a text and a label, and the task reads {', '.join(columns)}"
-            raise PartError(problem, "use it for the task classification")
-        lines = TsvReader((_NAME, _SENTENCE), file=file, fields=fields, header=header)
-        super().__init__(columns, lines, _NAME, window)
+    def table(self, columns: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, int]]:
+        return (_NAME, _SENTENCE), {_NAME: 1, _SENTENCE: 2}
 
     def key(self) -> str:
         return f"order of {self._window} sentences of {self._lines.key()}"

@@ -11,8 +11,8 @@ from regard.config import Doc
 from regard.data.examples import Example
 from regard.data.readers.jsonl import JsonlReader
 from regard.data.readers.lines import read_lines
-from regard.data.readers.reader import FileName, FileReader
-from regard.errors import DataError, PartError
+from regard.data.readers.reader import FileName, FileReader, check_columns
+from regard.errors import DataError
 
 _FIELDS = ("q", "s", "source", "target")  # text, better translation, and the codes of their languages
 _TRIED = 10  # lines that tell the format
@@ -47,8 +47,7 @@ class SuggestionsReader(FileReader):
             _Languages | None, Doc("Codes of the languages of source and target; null: those of the first line.")
         ] = None,
     ) -> None:
-        if len(columns) != 2:
-            raise PartError(f"has a text and its translation, not {', '.join(columns)}", "for a task of two texts")
+        check_columns(columns, 2, "has a text and its translation", "for a task of two texts")
         super().__init__(columns, file)
         self._languages = languages
 

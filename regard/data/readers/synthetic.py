@@ -9,7 +9,7 @@ import numpy as np
 from regard.config import Doc
 from regard.config.bounds import Count, Size
 from regard.data.examples import Example
-from regard.data.readers.reader import Reader
+from regard.data.readers.reader import Reader, check_columns
 from regard.errors import PartError
 
 ExampleCount = Annotated[Size, Doc("How many examples are made.")]
@@ -25,9 +25,8 @@ class SyntheticReader(Reader):
 
     def __init__(self, columns: tuple[str, ...], kinds: int, rule: str, examples: int, seed: int) -> None:
         """`kinds` is how many columns the rule, in words, makes. Raises PartError for a task of more or fewer."""
-        if len(columns) != kinds:
-            problem = f"makes examples of {kinds} columns, and the task has {len(columns)}: {', '.join(columns)}"
-            raise PartError(problem, "copying and adding are for algorithmic, counting is for language_model")
+        hint = "copying and adding are for algorithmic, counting is for language_model"
+        check_columns(columns, kinds, f"makes examples of {kinds} columns", hint)
         self.columns, self.rule, self.examples, self.seed = tuple(columns), rule, examples, seed
 
     def key(self) -> str:

@@ -19,6 +19,7 @@ FieldNumbers = Annotated[
     Mapping[str, Size] | None,
     Doc("Number of the field, from 1, of each column; null: in the order of the columns."),
 ]
+HasHeader = Annotated[bool, Doc("Leave out the first line.")]
 Fields = Mapping[str, Any]  # column → number of its field, from 1, or its name in JSON
 NumberedRows = Iterator[tuple[int, list[str]]]  # the number of a row's last line, and its cells
 
@@ -37,7 +38,7 @@ class TableReader(FileReader):
         *,
         file: FileName,
         fields: FieldNumbers = None,
-        header: Annotated[bool, Doc("Leave out the first line.")] = False,
+        header: HasHeader = False,
     ) -> None:
         super().__init__(columns, file)
         self._places, self._header = field_places(columns, fields), header

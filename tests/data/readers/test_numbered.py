@@ -23,5 +23,5 @@ def test_each_line_is_named_by_its_number(tmp_path):
 def test_a_missing_file_and_other_columns_are_refused(tmp_path):
     with pytest.raises(DataError, match="there is no such file"):
         list(read(tmp_path / "none"))
-    with pytest.raises(ConfigError, match="reads a line and its number, not text"):
+    with pytest.raises(ConfigError, match="reads a line and its number, and the task reads text"):
         read(tmp_path / "none", ("text",))

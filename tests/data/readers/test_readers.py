@@ -197,7 +197,7 @@ def test_an_excerpt_lies_within_the_text(start, end):
 
 def test_a_task_of_one_column_has_no_pairs(tmp_path):
     settings = consecutive(tmp_path, "")
-    with pytest.raises(ConfigError, match=r"data\.reader: pairs each line with the next, .* one column, text"):
+    with pytest.raises(ConfigError, match=r"data\.reader: pairs each line with the next, and the task reads text"):
         READERS.build(Choice("consecutive", settings), ("text",))
 
 
