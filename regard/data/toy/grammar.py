@@ -15,7 +15,7 @@ from regard.data.toy.trees import (
     joined,
     located,
     phrase,
-    place,
+    placed_at,
     presence,
     quality,
     question,
@@ -210,7 +210,7 @@ class Grammar:
 
     def place(self, draws: random.Random, spots: Sequence[Spot]) -> RuleTree:
         preposition, noun = draws.choice(spots)
-        return place(preposition, self.phrase(draws, noun, _PLACE, ADJECTIVE / 2, one=True))
+        return placed_at(preposition, self.phrase(draws, noun, _PLACE, ADJECTIVE / 2, one=True))
 
     def phrase(
         self, draws: random.Random, noun: Lexeme, weights: _Weights, adjective: float = ADJECTIVE, one: bool = False

@@ -40,7 +40,7 @@ def phrase(
     )
 
 
-def place(preposition: Lexeme, where: RuleTree) -> RuleTree:
+def placed_at(preposition: Lexeme, where: RuleTree) -> RuleTree:
     """on the old table."""
     return RuleTree("place", preposition=preposition, where=where)
 

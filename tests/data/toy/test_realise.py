@@ -45,7 +45,7 @@ def phrase(text, german=None):
 def place(preposition, text, german=None):
     thing = phrase(text, german)
     kinds = thing.noun.classes
-    return trees.place(
+    return trees.placed_at(
         next(row for row in WORDS.prepositions if row.english == preposition and row.kind in kinds), thing
     )
 
