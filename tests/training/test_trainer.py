@@ -239,3 +239,40 @@ def test_batches_halved_for_want_of_memory_stay_so_when_resumed(trainer, differe
         short_of_memory(broken, update=update).prepare().train()
     short_of_memory(broken).prepare(resume=True).train()
     assert differences(broken, whole) == []
+
+
+class NormSum:
+    """s = 0.9 · s + norms of an update: as small a technique with state as can be."""
+
+    def __init__(self):
+        self.sum = 0.0
+
+    def state(self):
+        return {"sum": self.sum}
+
+    def restore(self, state):
+        self.sum = state["sum"]
+
+
+def test_a_technique_with_state_is_saved_and_restored(trainer, tmp_path, monkeypatch):
+    def tracked(run):
+        made, norms = trainer(run, max_updates=6), NormSum()
+        made.saved["norms"], take = norms, made.updater.update
+
+        def update(*given):
+            done = take(*given)
+            norms.sum = 0.9 * norms.sum + sum(turn.norm for turn in done.turns.values())
+            return done
+
+        monkeypatch.setattr(made.updater, "update", update)
+        return made, norms
+
+    made, norms = tracked(tmp_path / "a")
+    made.prepare().train()
+    resumed, again = tracked(tmp_path / "a")
+    resumed.prepare(resume=True)
+    assert again.sum == norms.sum > 0
+    trainer(tmp_path / "b", max_updates=6).prepare().train()
+    resumed, anew = tracked(tmp_path / "b")
+    resumed.prepare(resume=True)
+    assert anew.sum == 0  # a checkpoint from before the technique has no state of it
