@@ -372,3 +372,23 @@ def test_tmx_languages_may_be_named_and_markup_is_left_out(tmp_path):
 def test_tmx_faults_are_told(tmp_path, lines, told):
     with pytest.raises(DataError, match=told):
         list(read("tmx", file=save(tmp_path / "pairs.tmx", lines)))
+
+
+def numbered(path, columns=("text", "document")):
+    return READERS.build(Choice("numbered", {"file": str(path)}), columns)
+
+
+def test_each_line_is_named_by_its_number(tmp_path):
+    (tmp_path / "text").write_text("one\n\n two three\n", encoding="utf-8")
+    reader = numbered(tmp_path / "text")
+    wanted = [("one", "1"), ("", ""), (" two three", "3")]  # an empty line is no document
+    assert [tuple(texts.values()) for _, texts in reader] == wanted
+    assert [line for line, _ in reader] == [1, 2, 3]
+    assert reader.files == (tmp_path / "text",)
+
+
+def test_a_missing_file_and_other_columns_are_refused(tmp_path):
+    with pytest.raises(DataError, match="there is no such file"):
+        list(numbered(tmp_path / "none"))
+    with pytest.raises(ConfigError, match="reads a line and its number, and the task reads text"):
+        numbered(tmp_path / "none", ("text",))

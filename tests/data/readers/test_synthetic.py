@@ -5,6 +5,7 @@ from itertools import islice
 import pytest
 
 from regard.data.readers import READERS, Reader
+from regard.data.readers.grids import BETWEEN, COLOURS, SHAPES
 from regard.errors import ConfigError
 from regard.registry import Choice
 from regard.text.numbers import read_rows
@@ -98,3 +99,38 @@ def test_settings_of_nothing_are_told(settings, told):
 def test_another_task_is_refused(name):
     with pytest.raises(ConfigError, match="the task has 3: a, b, c"):
         READERS.build(Choice(name), ("a", "b", "c"))
+
+
+GRID_COLUMNS = ("source", "target")
+
+
+def grids(**settings):
+    return READERS.build(Choice("grids", {"examples": 100, **settings}), GRID_COLUMNS)
+
+
+@pytest.mark.parametrize(("size", "marked"), [(4, 3), (1, 1), (2, 4)])
+def test_a_caption_names_the_marked_cells_in_their_order(size, marked):
+    for _, texts in grids(size=size, marked=marked):
+        cells = read_rows(texts["source"])
+        assert cells.shape == (size * size, 9)
+        assert cells[:, :4].sum(axis=1).tolist() == cells[:, 4:8].sum(axis=1).tolist() == [1] * size * size
+        named = [f"{COLOURS[row[:4].argmax()]} {SHAPES[row[4:8].argmax()]}" for row in cells if row[8]]
+        assert texts["target"].split(BETWEEN) == named
+        assert len(named) == marked
+
+
+def test_seeds_alone_decide_a_grid():
+    assert list(grids()) == list(grids()) != list(grids(seed=2))
+    assert list(grids(examples=3)) == list(grids())[:3]
+
+
+def test_all_cells_colours_and_shapes_come_up():
+    """Of 1,200 draws of 16 each comes up."""
+    rows = [read_rows(texts["source"]) for _, texts in grids(examples=400)]
+    seen = sum(rows)
+    assert bool((seen[:, :9] > 0).all())
+
+
+def test_more_marks_than_cells_are_refused():
+    with pytest.raises(ConfigError, match=r"data\.reader\.marked: is 5, and a grid has 4 cells"):
+        grids(size=2, marked=5)

@@ -131,3 +131,28 @@ def test_damaged_and_missing_files_are_one_line(tmp_path):
 def test_a_word_with_a_space_is_not_written(tmp_path):
     with pytest.raises(DataError, match="'a b' is empty or has a space"):
         write_word2vec(tmp_path / "a", VectorTable(["a b"], np.ones((1, 1))))
+
+
+TABLE = VectorTable(
+    ["king", "queen", "man", "woman", "zero"], np.array([[3.0, 1, 0], [3, 0, 1], [0, 2, 0], [0, 0, 5], [0, 0, 0]])
+)
+
+
+def test_similarity_is_the_cosine():
+    assert TABLE.similarity("king", "queen") == pytest.approx(9 / 10)
+    assert TABLE.similarity("man", "woman") == 0
+    assert TABLE.similarity("zero", "man") == 0
+
+
+def test_nearest_are_ranked_without_the_word_itself():
+    assert [one.word for one in TABLE.nearest("king")] == ["queen", "man", "woman", "zero"]
+    assert TABLE.nearest("king", 1)[0].cosine == pytest.approx(0.9)
+
+
+def test_analogy_adds_the_difference():
+    assert TABLE.analogy("man", "king", "woman", 1)[0].word == "queen"
+
+
+def test_an_unknown_word_is_told_with_the_nearest_spelling():
+    with pytest.raises(DataError, match=r"there is no vector of 'quen'.*queen"):
+        TABLE.vector("quen")
