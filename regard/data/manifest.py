@@ -7,7 +7,6 @@ A run that an earlier version made has no manifest, or one without later files, 
 """
 
 import fcntl
-import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from pathlib import Path
 from shlex import quote
 
 from regard.config import SETTINGS_FILE, read_checked, write_checked
+from regard.data.sealed import bring_to_disk, file_digest
 from regard.errors import CheckpointError
 
 MANIFEST = "manifest.json"
@@ -57,7 +57,7 @@ def verify_file(path: Path, hint: str) -> None:
     """
     folder, name = path.parent, path.name
     noted = _read(folder)[_LEARNT].get(name)
-    while path.is_file() and noted is not None and _digest(path) not in noted:
+    while path.is_file() and noted is not None and file_digest(path) not in noted:
         now = _read(folder)[_LEARNT].get(name)
         if now == noted:
             raise CheckpointError(path, "was edited or damaged after it was written", hint)
@@ -73,7 +73,7 @@ def place_file(new: Path, path: Path) -> None:
     with _alone(folder):
         known = _read(folder)
         part = _FILES if name in known[_FILES] else _LEARNT
-        before = known[part].get(name) or ([_digest(path)] if path.is_file() else [])
+        before = known[part].get(name) or ([file_digest(path)] if path.is_file() else [])
         _write(folder, {**known, part: {**known[part], name: [*before, digest]}})
         os.replace(new, path)
         _write(folder, {**known, part: {**known[part], name: [digest]}})
@@ -120,7 +120,7 @@ def _fault(run: Path, known: Digests) -> CheckpointError | None:
     """What is wrong with the first file that is not as it was."""
     for name, digests in known.items():
         try:
-            if _digest(run / name) in digests:
+            if file_digest(run / name) in digests:
                 continue
         except OSError as error:
             problem = f"cannot be read: {error.strerror or error}"
@@ -140,13 +140,6 @@ def _hint(run: Path, name: str) -> str:
     )
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _digest_on_disk(path: Path) -> str:
-    """That of a file that is brought to disk first."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-    return _digest(path)
+    bring_to_disk(path)
+    return file_digest(path)

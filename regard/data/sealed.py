@@ -38,13 +38,13 @@ def seal(folder: Path, content: Mapping[str, Any]) -> None:
     """Brings all files to disk and writes down what they are, with `content` for whoever opens the folder."""
     files = {}
     for path in sorted(folder.iterdir()):
-        _to_disk(path)
-        files[path.name] = [path.stat().st_size, _digest(path)]
+        bring_to_disk(path)
+        files[path.name] = [path.stat().st_size, file_digest(path)]
     body = {"content": content, "files": files}
     path = folder / SEAL
     path.write_text(json.dumps({**body, "sha256": _checksum(body)}, indent=1), encoding="utf-8")
-    _to_disk(path)
-    _to_disk(folder)
+    bring_to_disk(path)
+    bring_to_disk(folder)
 
 
 def unseal(folder: Path, only: Collection[str] | None = None) -> dict[str, Any] | None:
@@ -59,7 +59,7 @@ def unseal(folder: Path, only: Collection[str] | None = None) -> dict[str, Any] 
         for name in body["files"] if only is None else only:
             size, digest = body["files"][name]
             path = folder / name
-            if path.stat().st_size != size or _digest(path) != digest:
+            if path.stat().st_size != size or file_digest(path) != digest:
                 return None
         content: dict[str, Any] = body["content"]
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
@@ -76,7 +76,7 @@ def publish(made: Path, place: Path) -> None:
             if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
                 raise
         else:
-            _to_disk(place.parent)
+            bring_to_disk(place.parent)
             return
         if unseal(place) is not None:
             return
@@ -109,7 +109,8 @@ def _lives(process: int) -> bool:
     return True
 
 
-def _to_disk(path: Path) -> None:
+def bring_to_disk(path: Path) -> None:
+    """Wait until a file or folder is written."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -117,7 +118,8 @@ def _to_disk(path: Path) -> None:
         os.close(descriptor)
 
 
-def _digest(path: Path) -> str:
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -78,7 +78,8 @@ class PlannedStream(ABC):
         """
         with closing(self.plans(start, workers=workers)) as plans:
             own = (BatchPlan(group[-1].after, *group[shard.rank][1:]) for group in groups(plans, shard.size))
-            with closing(prefetch(_made, own, workers, BATCHES_AHEAD * workers)) as batches:
+            made = prefetch(lambda plan: (plan.after, plan.make()), own, workers, BATCHES_AHEAD * workers)
+            with closing(made) as batches:
                 yield from batches
 
     def count(self, epochs: int, most: int) -> int:
@@ -200,7 +201,3 @@ def saved_place(state: Mapping[str, Any]) -> StreamPlace | None:
         return {"epoch": epoch, "index": index}
     place: StreamPlace | None = state.get("place")
     return place
-
-
-def _made(plan: BatchPlan) -> tuple[StreamPlace, Batch]:
-    return plan.after, plan.make()

@@ -52,14 +52,11 @@ class ReinforceObjective(Objective):
         advantage = written.detach() - self.baseline * sizes
         gained = written + self.reward * advantage * log_prob + self.entropy * entropy
         if self.training:
-            self._remember(written.detach().sum() / sizes.sum().clamp(min=1))
+            mean = written.detach().sum() / sizes.sum().clamp(min=1)
+            self.baseline.mul_(_KEPT).add_((1 - _KEPT) * mean)
         shown = {"loss": -written, "log_prob": log_prob, "entropy": entropy}
         parts = {name: rows.detach().sum() / self.samples for name, rows in shown.items()}
         return Loss(-gained.sum() / self.samples, batch.count, parts)
-
-    @torch.no_grad()
-    def _remember(self, written: Tensor) -> None:
-        self.baseline.mul_(_KEPT).add_((1 - _KEPT) * written)
 
 
 def _summed(term: str, records: Records, batch: Batch) -> Tensor:

@@ -36,7 +36,7 @@ class MaskedTokenizer(Tokenizer):
         self.lossless, self.keeps_words, self.samples = inner.lossless, inner.keeps_words, inner.samples
         spelt = inner.encode(_STAND_IN)
         width = len(inner.encode(_STAND_IN * 2)) - len(spelt)
-        self._space, self._letter = spelt[: len(spelt) - width], spelt[len(spelt) - width :]
+        self._spellings = spelt, spelt[len(spelt) - width :]  # of a mask: with the space before it, and without
 
     def __len__(self) -> int:
         return self._last + 1
@@ -86,11 +86,7 @@ class MaskedTokenizer(Tokenizer):
     def _cuts(self, text: str) -> list[_Cut]:
         ids, found, place = self.inner.encode(text.replace(MASK_PIECE, _STAND_IN)), list[_Cut](), 0
         while place < len(ids):
-            width = next((len(one) for one in self._spellings() if ids[place : place + len(one)] == one), 0)
+            width = next((len(one) for one in self._spellings if ids[place : place + len(one)] == one), 0)
             found.append(_Cut(self._last if width else ids[place], place, place + max(width, 1)))
             place += max(width, 1)
         return found
-
-    def _spellings(self) -> tuple[list[int], list[int]]:
-        """How the inner tokenizer spells what stands for a mask: with the space before it, and without."""
-        return [*self._space, *self._letter], self._letter

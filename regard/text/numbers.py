@@ -25,7 +25,7 @@ def read_rows(text: str) -> Floats:
     try:
         numbers = np.array([float(word) for word in words])
     except ValueError:
-        strange = next(word for word in words if not _is_number(word))
+        strange = next(word for word in words if not is_number(word))
         raise DataError("numbers", f"'{strange:.60}' is no number", hint=ROW_FORM) from None
     if not bool((np.abs(numbers) <= LARGEST_NUMBER).all()):  # nor one that is not a number
         strange = words[int(np.argmin(np.abs(numbers) <= LARGEST_NUMBER))]
@@ -53,7 +53,8 @@ def _written(number: float) -> str:
     return "0" if text == "-0" else text
 
 
-def _is_number(word: str) -> bool:
+def is_number(word: str) -> bool:
+    """Return whether a word spells a number."""
     try:
         float(word)
     except ValueError:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from regard.errors import DataError
 from regard.packed import open_packed
 from regard.text.fasttext_format import MAGIC, read_fasttext
+from regard.text.numbers import is_number
 from regard.text.vector_table import VectorTable, check_size
 
 _Row = tuple[str, NDArray[np.float32] | None]  # None: of a word that is not wanted
@@ -77,15 +78,12 @@ def write_word2vec(path: Path, table: VectorTable, *, binary: bool = False) -> N
         raise DataError(
             path, f"the word '{broken:.60}' is empty or has a space in it", hint="the format has no such words"
         )
+    spelt = partial(np.format_float_positional, trim="-")
     with open_packed(path, "wb") as file:
         file.write(f"{len(table)} {table.vectors.shape[1]}\n".encode())
         for word, vector in table:
-            numbers = vector.astype("<f4").tobytes() if binary else " ".join(map(_shortest, vector)).encode()
+            numbers = vector.astype("<f4").tobytes() if binary else " ".join(map(spelt, vector)).encode()
             file.write(word.encode() + b" " + numbers + b"\n")
-
-
-def _shortest(number: np.float32) -> str:
-    return np.format_float_positional(number, trim="-")
 
 
 def _header(path: Path, line: bytes) -> tuple[int | None, int]:
@@ -108,17 +106,9 @@ def _is_text(line: bytes) -> bool:
     """Whether a line is a word and numbers in digits."""
     try:
         _, *fields = line.decode().rstrip().split(" ")
-        return bool(fields) and all(map(_is_number, fields))
+        return bool(fields) and all(map(is_number, fields))
     except UnicodeDecodeError:
         return False
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
 
 
 def _text_rows(
@@ -144,7 +134,7 @@ def _text_rows(
         try:
             vector = np.array(numbers, np.float32)
         except ValueError:
-            wrong = next(field for field in numbers if not _is_number(field))
+            wrong = next(field for field in numbers if not is_number(field))
             raise DataError(path, f"'{wrong:.60}' is not a number", line=line) from None
         yield word, vector
     if count is not None and line < count + 1:

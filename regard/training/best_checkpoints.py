@@ -1,6 +1,7 @@
 """How a training ends: which of its weights are the ones to use."""
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ class BestCheckpoints:
         load_whole(self.model, average(models))
         scores = judge()
         score = scores[self.settings.metric]
-        first = best.copy().add(score, update + 1, scores.get("loss"))
+        first = copy(best).add(score, update + 1, scores.get("loss"))
         better = first and self._save({"update": update, "averaged": chosen, "score": score})
         self.model.load_state_dict(before)
         if not better:

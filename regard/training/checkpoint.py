@@ -83,18 +83,6 @@ def content_of(
     return Content(_whole(model), kept_objective, moments, groups, generators)
 
 
-def save(
-    folder: Path,
-    model: nn.Module,
-    state: Mapping[str, Any],
-    *,
-    objective: nn.Module | None = None,
-    optimizers: Mapping[str, optim.Optimizer] | None = None,
-) -> None:
-    """Write a checkpoint of this process alone; see `write`."""
-    write(folder, content_of(model, objective, optimizers), state)
-
-
 def write(folder: Path, content: Content, state: Mapping[str, Any]) -> None:
     """Write a checkpoint. Raises CheckpointError where the disk does not take it; no other file is touched."""
     try:

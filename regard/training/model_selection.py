@@ -63,10 +63,6 @@ class EarlyStopping:
         self.ranked = [one for one in self.ranked if one.update != update]
         self.latest = [one for one in self.latest if one != update]
 
-    def copy(self) -> "EarlyStopping":
-        """What is added to it stays out of this one."""
-        return copy(self)
-
     @property
     def updates(self) -> list[int]:
         """Of the kept ones, the best first."""
@@ -163,7 +159,7 @@ class ModelSelection:
 
         `best` is left as it is: resuming from here reproduces an uninterrupted run.
         """
-        best = self.best.copy()
+        best = copy(self.best)
         self._rank(scores, place, best)
         return best
 

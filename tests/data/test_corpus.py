@@ -208,7 +208,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, write, letters, senten
 
 
 def test_a_disk_that_does_not_keep_what_is_written_is_told(tmp_path, write, letters, sentences, monkeypatch):
-    monkeypatch.setattr(sealed, "_digest", lambda path: str(time.perf_counter_ns()))
+    monkeypatch.setattr(sealed, "file_digest", lambda path: str(time.perf_counter_ns()))
     with pytest.raises(DataError, match="does not read back the same"):
         Corpus.open(write(tmp_path, sentences), {"source": letters()}, tmp_path / "cache")
 

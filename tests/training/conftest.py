@@ -113,5 +113,5 @@ def saved(tmp_path: Path, trained: Callable[..., optim.Optimizer]) -> Path:
     model = nn.Linear(3, 2)
     folder = files.step_folder(tmp_path, 5)
     objective = nn.Linear(1, 1)
-    files.save(folder, model, {"update": 5}, objective=objective, optimizers={"model": trained(model)})
+    files.write(folder, files.content_of(model, objective, {"model": trained(model)}), {"update": 5})
     return folder

@@ -31,7 +31,7 @@ class Views(nn.Module):
 @pytest.mark.parametrize("make", ["tiny", "views"])
 def test_a_model_is_loaded_as_it_was_saved(make, tiny, tmp_path):
     model, other = [(tiny(seed=seed) if make == "tiny" else Views()) for seed in (1, 2)]
-    files.save(tmp_path / "x", model, {"update": 1})
+    files.write(tmp_path / "x", files.content_of(model), {"update": 1})
     checkpoint = files.load_checkpoint(tmp_path / "x")
     assert all(torch.equal(checkpoint.model[name], value) for name, value in model.state_dict().items())
     files.load_model(other, checkpoint)
@@ -41,7 +41,7 @@ def test_a_model_is_loaded_as_it_was_saved(make, tiny, tmp_path):
 
 def test_tied_tables_are_written_once_and_stay_tied(tmp_path):
     model, other = Views(), Views()
-    files.save(tmp_path / "x", model, {})
+    files.write(tmp_path / "x", files.content_of(model), {})
     checkpoint = files.load_checkpoint(tmp_path / "x")
     assert checkpoint.state["aliases"] == {"same": "table"}
     files.load_model(other, checkpoint)
@@ -52,7 +52,7 @@ def test_tied_tables_are_written_once_and_stay_tied(tmp_path):
 def test_optimizers_objective_and_generators_come_back(tmp_path, trained, name):
     model, objective = nn.Linear(3, 2), nn.Linear(1, 1)
     optimizers = {turn: trained(model, name) for turn in ("critic", "model.b")}
-    files.save(tmp_path / "x", model, {}, objective=objective, optimizers=optimizers)
+    files.write(tmp_path / "x", files.content_of(model, objective, optimizers), {})
     drawn = torch.rand(9)
     others, again = {turn: trained(nn.Linear(3, 2), name) for turn in optimizers}, nn.Linear(1, 1)
     files.load_training(files.load_checkpoint(tmp_path / "x"), again, others)

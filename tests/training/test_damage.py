@@ -74,7 +74,7 @@ def test_another_one_is_advised_where_there_is_one(saved, tmp_path):
     model = saved / files.MODEL_FILE
     model.write_bytes(b"")
     assert "(it is the only one)" in refusal(saved)
-    files.save(files.step_folder(tmp_path, 4), nn.Linear(1, 1), {"update": 4})
+    files.write(files.step_folder(tmp_path, 4), files.content_of(nn.Linear(1, 1)), {"update": 4})
     assert f"(regard train --run {tmp_path} --resume takes another one)" in refusal(saved)
 
 
@@ -100,7 +100,7 @@ def test_what_is_read_of_the_weights_is_verified(saved, name):
 
 def test_the_latest_whole_one_is_found_and_damaged_ones_are_named(saved, tmp_path):
     for update in (6, 10, 100):
-        files.save(files.step_folder(tmp_path, update), nn.Linear(1, 1), {"update": update})
+        files.write(files.step_folder(tmp_path, update), files.content_of(nn.Linear(1, 1)), {"update": update})
     (files.step_folder(tmp_path, 100) / files.MODEL_FILE).write_bytes(b"")
     (files.step_folder(tmp_path, 10) / SEAL).unlink()
     checkpoint, told = files.latest_valid(tmp_path)

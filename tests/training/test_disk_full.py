@@ -23,10 +23,10 @@ from regard.errors import CheckpointError
 from regard.training import checkpoint as files
 
 run = Path(sys.argv[1])
-files.save(files.step_folder(run, 1), nn.Linear(100, 100), {"update": 1})
+files.write(files.step_folder(run, 1), files.content_of(nn.Linear(100, 100)), {"update": 1})
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 try:
-    files.save(files.step_folder(run, 2), nn.Linear(100, 100), {"update": 2})
+    files.write(files.step_folder(run, 2), files.content_of(nn.Linear(100, 100)), {"update": 2})
 except CheckpointError as error:
     print(error)
 """
@@ -42,7 +42,7 @@ def test_the_earlier_checkpoint_stays_whole(saved, tmp_path, monkeypatch, where)
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full) if where == "os.fsync" else patch.setattr(files, where, full)
         with pytest.raises(CheckpointError, match=r"step-00000006: could not be written: .*No space left.*disk full"):
-            files.save(files.step_folder(tmp_path, 6), nn.Linear(1, 1), {"update": 6})
+            files.write(files.step_folder(tmp_path, 6), files.content_of(nn.Linear(1, 1)), {"update": 6})
     assert [path.name for path in saved.parent.iterdir()] == [saved.name]
     assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
     assert files.latest_valid(tmp_path)[0].folder == saved

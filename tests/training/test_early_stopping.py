@@ -2,6 +2,7 @@
 
 import json
 import math
+from copy import copy
 
 import pytest
 from hypothesis import given
@@ -48,7 +49,7 @@ def test_what_is_added_to_a_copy_stays_out_of_the_first():
     best = stopping("bleu", 2, 1)
     told(best, 1, 2)
     state = json.dumps(best.state())
-    assert best.copy().add(3, 3)
+    assert copy(best).add(3, 3)
     assert json.dumps(best.state()) == state
 
 

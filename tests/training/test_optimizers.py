@@ -75,7 +75,7 @@ def test_a_restored_optimizer_goes_on_as_if_unbroken(name, tmp_path):
 
     whole, objective = made(), nn.Linear(1, 1)
     step(*whole)
-    files.save(tmp_path / "one", whole[0], {}, objective=objective, optimizers={"model": whole[1]})
+    files.write(tmp_path / "one", files.content_of(whole[0], objective, {"model": whole[1]}), {})
     checkpoint, other = files.load_checkpoint(tmp_path / "one"), made()
     files.load_model(other[0], checkpoint)
     files.load_training(checkpoint, objective, {"model": other[1]})

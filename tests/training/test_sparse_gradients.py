@@ -125,7 +125,7 @@ def test_training_on_rows_goes_on_from_a_checkpoint(tmp_path):
     whole = Table(sparse=True)
     updater = updater_of(whole, "lazy_adam")
     updater.update([batch_of(VISITS[0])], 1)
-    files.save(tmp_path / "one", whole, {}, objective=updater._objective, optimizers=updater.turns.optimizers)
+    files.write(tmp_path / "one", files.content_of(whole, updater._objective, updater.turns.optimizers), {})
     other, checkpoint = copy.deepcopy(whole), files.load_checkpoint(tmp_path / "one")
     again = updater_of(other, "lazy_adam")
     files.load_model(other, checkpoint)

@@ -1,11 +1,8 @@
 """Every part of the source should be looked at (Xu et al. 2015, https://arxiv.org/abs/1502.03044, section 4.2.1)."""
 
-from typing import Annotated
-
 from torch import Tensor
 
 from regard.attention import Role
-from regard.config import Doc
 from regard.objectives.attention_roles import column_mask
 from regard.objectives.penalties.penalty import Attentions, Penalty, Weight
 from regard.records import Batch
@@ -22,9 +19,7 @@ class DoublyStochasticPenalty(Penalty):
 
     aliases = "双随机"
 
-    def __init__(
-        self, *, weight: Annotated[Weight, Doc("Factor in the loss.")] = 1.0, attentions: Attentions = None
-    ) -> None:
+    def __init__(self, *, weight: Weight = 1.0, attentions: Attentions = None) -> None:
         super().__init__(weight, attentions)
 
     def of_one(self, name: str, role: Role, weights: Tensor, batch: Batch) -> Tensor:

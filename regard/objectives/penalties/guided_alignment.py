@@ -35,7 +35,7 @@ class GuidedAlignmentPenalty(Penalty):
     def __init__(
         self,
         *,
-        weight: Annotated[Weight, Doc("Factor in the loss.")] = 0.05,
+        weight: Weight = 0.05,
         attentions: Attentions = None,
         layer: Annotated[
             AnyInt | None,

@@ -26,7 +26,7 @@ class OverlapPenalty(Penalty):
     def __init__(
         self,
         *,
-        weight: Annotated[Weight, Doc("Factor in the loss.")] = 1.0,
+        weight: Weight = 1.0,
         attentions: Attentions = None,
         between: Annotated[
             Literal["heads", "hops"], Doc("What must differ: heads of one attention, or hops of one pooling.")

@@ -19,7 +19,7 @@ from regard.ops.functional import wide
 from regard.records import Batch
 
 PENALTIES_PLACE = "penalties"  # in a config
-Weight = NotNegative
+Weight = Annotated[NotNegative, Doc("Factor in the loss.")]
 Attentions = Annotated[
     Annotated[tuple[str, ...], OneOrMany()] | None,
     Doc("Names of the modules that it counts, such as decoders.*.cross; null: all that look at the source."),

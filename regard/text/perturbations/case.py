@@ -19,7 +19,7 @@ class CasePerturbation(WordPerturbation):
         to: Annotated[Literal["upper", "lower", "title", "swapped"], Doc("The case that words get.")] = "upper",
         seed: ChangeSeed = 1,
     ) -> None:
-        super().__init__(share, seed)
+        super().__init__(vectors, share=share, seed=seed)
         self.change = {"upper": str.upper, "lower": str.lower, "title": str.capitalize, "swapped": str.swapcase}[to]
 
     def of_word(self, word: str, where: float, how: float) -> str:

@@ -6,16 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.arrays import Floats
-from regard.text.perturbations.perturbation import ChangedShare, ChangeSeed, Perturbation, Vectors
+from regard.text.perturbations.perturbation import Perturbation
 
 
 class DropPerturbation(Perturbation):
     """w_i → nothing for each chosen word i; where all are chosen, the one that was drawn last of all stays."""
 
     aliases = "deletion, omission"
-
-    def __init__(self, vectors: Vectors, *, share: ChangedShare = 0.1, seed: ChangeSeed = 1) -> None:
-        super().__init__(share, seed)
 
     def __call__(self, text: str, line: int) -> str:
         changed = super().__call__(text, line)

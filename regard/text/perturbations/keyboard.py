@@ -31,7 +31,7 @@ class KeyboardPerturbation(WordPerturbation):
         ] = "qwerty",
         seed: ChangeSeed = 1,
     ) -> None:
-        super().__init__(share, seed)
+        super().__init__(vectors, share=share, seed=seed)
         self.beside = neighbours(LAYOUTS[layout])
 
     def of_word(self, word: str, where: float, how: float) -> str:

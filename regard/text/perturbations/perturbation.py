@@ -34,7 +34,7 @@ class Perturbation(ABC):
     Draws depend on (seed, line) alone, and a word that is changed at a small share is so at a larger one, too.
     """
 
-    def __init__(self, share: float, seed: int) -> None:
+    def __init__(self, vectors: Vectors, *, share: ChangedShare = 0.1, seed: ChangeSeed = 1) -> None:
         self.share, self.seed = share, seed
 
     def __call__(self, text: str, line: int) -> str:

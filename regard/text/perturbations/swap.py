@@ -6,16 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.arrays import Floats
-from regard.text.perturbations.perturbation import ChangedShare, ChangeSeed, Perturbation, Vectors
+from regard.text.perturbations.perturbation import Perturbation
 
 
 class SwapPerturbation(Perturbation):
     """w_i w_(i+1) → w_(i+1) w_i for each chosen word i, from left to right; a word moves once at most."""
 
     aliases = "word_order"
-
-    def __init__(self, vectors: Vectors, *, share: ChangedShare = 0.1, seed: ChangeSeed = 1) -> None:
-        super().__init__(share, seed)
 
     def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Floats) -> list[str]:
         found, place = list(words), 0

@@ -24,7 +24,7 @@ class SynonymPerturbation(WordPerturbation):
         count: Annotated[Size, Doc("Nearest words that one is drawn from.")] = 3,
         seed: ChangeSeed = 1,
     ) -> None:
-        super().__init__(share, seed)
+        super().__init__(vectors, share=share, seed=seed)
         self.table, self.count = vectors(), count
         self._near: dict[str, list[str]] = {}  # of the words that were asked for
 

@@ -1,6 +1,6 @@
 """Slips of the pen: letters that are exchanged, left out or doubled."""
 
-from regard.text.perturbations.perturbation import ChangedShare, ChangeSeed, Vectors, WordPerturbation
+from regard.text.perturbations.perturbation import WordPerturbation
 
 
 class TypoPerturbation(WordPerturbation):
@@ -10,9 +10,6 @@ class TypoPerturbation(WordPerturbation):
     """
 
     aliases = "misspelling, spelling"
-
-    def __init__(self, vectors: Vectors, *, share: ChangedShare = 0.1, seed: ChangeSeed = 1) -> None:
-        super().__init__(share, seed)
 
     def of_word(self, word: str, where: float, how: float) -> str:
         if len(word) < 2:

@@ -7,7 +7,7 @@ from torch import nn, optim
 
 from regard.config import Doc
 from regard.config.bounds import Fraction, NotNegative
-from regard.config.common_settings import Momentum, WeightDecay
+from regard.config.common_settings import Betas, Eps, Momentum, WeightDecay
 from regard.registry import Registry
 from regard.training.optimizers.lazy_adam import LazyAdam
 from regard.training.optimizers.nesterov import nesterov
@@ -32,10 +32,8 @@ def adadelta(
 def adam(
     parameters: Parameters,
     *,
-    betas: Annotated[
-        tuple[Fraction, Fraction], Doc("Shares that the running means of the gradient and of its square keep.")
-    ] = (0.9, 0.98),
-    eps: Annotated[NotNegative, Doc("Small number that keeps a division from zero.")] = 1e-9,
+    betas: Betas = (0.9, 0.98),
+    eps: Eps = 1e-9,
     weight_decay: WeightDecay = 0.0,
 ) -> optim.Optimizer:
     """Adam (https://arxiv.org/abs/1412.6980) with the betas of https://arxiv.org/abs/1706.03762."""
@@ -46,10 +44,8 @@ def adam(
 def adamw(
     parameters: Parameters,
     *,
-    betas: Annotated[
-        tuple[Fraction, Fraction], Doc("Shares that the running means of the gradient and of its square keep.")
-    ] = (0.9, 0.98),
-    eps: Annotated[NotNegative, Doc("Small number that keeps a division from zero.")] = 1e-8,
+    betas: Betas = (0.9, 0.98),
+    eps: Eps = 1e-8,
     weight_decay: WeightDecay = 0.01,
 ) -> optim.Optimizer:
     """Adam with decoupled weight decay (https://arxiv.org/abs/1711.05101)."""
@@ -73,7 +69,7 @@ def rmsprop(
     parameters: Parameters,
     *,
     alpha: Annotated[Fraction, Doc("Share that the running mean of the squared gradient keeps.")] = 0.99,
-    eps: Annotated[NotNegative, Doc("Small number that keeps a division from zero.")] = 1e-8,
+    eps: Eps = 1e-8,
     momentum: Momentum = 0.0,
     centered: Annotated[bool, Doc("Divide by the deviation: take the squared mean of the gradient off.")] = False,
     weight_decay: WeightDecay = 0.0,

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor, nn, optim
 
 from regard.config import Doc
-from regard.config.bounds import Fraction, NotNegative
-from regard.config.common_settings import WeightDecay
+from regard.config.common_settings import Betas, Eps, WeightDecay
 from regard.training.shards import is_sharded, shard
 
 
@@ -29,10 +28,8 @@ class LazyAdam(optim.Optimizer):
         self,
         parameters: Iterable[nn.Parameter],
         *,
-        betas: Annotated[
-            tuple[Fraction, Fraction], Doc("Shares that the running means of the gradient and of its square keep.")
-        ] = (0.9, 0.999),
-        eps: Annotated[NotNegative, Doc("Small number that keeps a division from zero.")] = 1e-8,
+        betas: Betas = (0.9, 0.999),
+        eps: Eps = 1e-8,
         weight_decay: WeightDecay = 0.0,
         decay_untouched: Annotated[bool, Doc("Let weight decay shrink rows without a gradient, too.")] = False,
     ) -> None:
