@@ -3,7 +3,7 @@
 import pytest
 
 from regard.data.readers import READERS
-from regard.errors import ConfigError, DataError
+from regard.errors import DataError
 from regard.registry import Choice
 
 COLUMNS = ("source", "document", "target")
@@ -39,11 +39,6 @@ def test_windows_of_another_size_are_other_data(tmp_path):
 def test_fields_stand_in_the_order_of_the_columns_by_default(tmp_path):
     (one,) = reader(tmp_path / "talks.tsv", "a\teins\tone\n")
     assert one.texts == {"source": "eins", "document": "eins", "target": "one"}
-
-
-def test_a_task_without_windows_is_told(tmp_path):
-    with pytest.raises(ConfigError, match=r"makes a sentence, its window and a translation.*source, target"):
-        reader(tmp_path / "talks.tsv", columns=("source", "target"))
 
 
 def test_a_line_without_fields_is_told(tmp_path):

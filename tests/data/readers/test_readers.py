@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from regard.data.readers import READERS, HoldOut
-from regard.errors import ConfigError, DataError
+from regard.errors import DataError
 from regard.registry import Choice
 
 COLUMNS = ("source", "target")
@@ -150,12 +150,6 @@ def test_excerpts_that_meet_are_the_whole_text(borders, tmp_path):
     assert [row for rows in stretches for row in rows] == [(n + 1, f"line {n}") for n in range(17)]
 
 
-@pytest.mark.parametrize(("start", "end"), [(0.5, 0.5), (0.9, 0.1)])
-def test_an_excerpt_of_nothing_is_refused(start, end):
-    with pytest.raises(ConfigError, match="shares of the text"):
-        READERS.build(Choice("excerpt", {"files": {"text": "a"}, "start": start, "end": end}), ("text",))
-
-
 def test_documents_fall_to_a_part_as_a_whole(tmp_path):
     """Ten documents of 1, 2, … lines, and the index knows nothing of what stands between two of them."""
     lines, index = [], []
@@ -187,18 +181,6 @@ def test_a_line_is_paired_with_the_next_of_its_document(tmp_path):
         wanted = [(f"{number}.{line}", f"{number}.{line + 1}") for number in documents[part] for line in range(number)]
         assert [(source, target) for _, source, target in rows] == wanted
         assert all(lines[line - 1] == target for line, _, target in rows)
-
-
-@pytest.mark.parametrize(("start", "end"), [(-0.1, 1), (0, 1.1)])
-def test_an_excerpt_lies_within_the_text(start, end):
-    with pytest.raises(ConfigError, match=r"data\.reader\.(start|end): must be at (least 0|most 1)"):
-        READERS.build(Choice("excerpt", {"files": {"text": "a"}, "start": start, "end": end}), ("text",))
-
-
-def test_a_task_of_one_column_has_no_pairs(tmp_path):
-    settings = consecutive(tmp_path, "")
-    with pytest.raises(ConfigError, match=r"data\.reader: pairs each line with the next, and the task reads text"):
-        READERS.build(Choice("consecutive", settings), ("text",))
 
 
 @pytest.mark.parametrize("row", ["a\tnews\t1", "a\tnews\t1\tmany", "a"])
@@ -264,25 +246,6 @@ def test_rows_that_are_no_objects_of_strings_are_named(tmp_path, row, problem):
     path = save(tmp_path / "t.jsonl", ['{"source": "a", "target": "b"}', row])
     with pytest.raises(DataError, match=r"t\.jsonl:2: " + problem):
         read("jsonl", file=path)
-
-
-@pytest.mark.parametrize(
-    ("name", "settings"),
-    [
-        ("parallel", {"files": {"source": "a", "traget": "b"}}),
-        ("parallel", {"files": {}}),
-        ("tsv", {"file": "a", "fields": {"source": 1}}),
-        ("jsonl", {"file": "a", "fields": {"text": "a"}}),
-    ],
-)
-def test_wrong_columns_are_a_fault_of_the_settings(name, settings):
-    with pytest.raises(ConfigError, match="source, target"):
-        READERS.build(Choice(name, settings), COLUMNS)
-
-
-def test_fields_count_from_one():
-    with pytest.raises(ConfigError, match=r"data\.reader\.fields\.source: must be at least 1, not 0"):
-        READERS.build(Choice("tsv", {"file": "a", "fields": {"source": 0, "target": 1}}), COLUMNS)
 
 
 def test_settings_that_change_what_is_read_change_the_key(tmp_path):
@@ -387,8 +350,6 @@ def test_each_line_is_named_by_its_number(tmp_path):
     assert reader.files == (tmp_path / "text",)
 
 
-def test_a_missing_file_and_other_columns_are_refused(tmp_path):
+def test_a_missing_file_of_numbered_lines_is_refused(tmp_path):
     with pytest.raises(DataError, match="there is no such file"):
         list(numbered(tmp_path / "none"))
-    with pytest.raises(ConfigError, match="reads a line and its number, and the task reads text"):
-        numbered(tmp_path / "none", ("text",))

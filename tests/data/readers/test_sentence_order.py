@@ -1,11 +1,8 @@
 """Windows of documents, and the same sentences in another order."""
 
-import pytest
-
 from regard.data.readers import READERS
 from regard.data.readers.label_table import holds_pairs, label_field, label_layout
 from regard.data.readers.sentence_order import reordered
-from regard.errors import ConfigError
 from regard.registry import Choice
 
 LINES = "a\tone\na\ttwo\na\tthree\nb\tfour\nc\tsame\nc\tsame\nd\tfive\nd\tsix\n"
@@ -36,11 +33,6 @@ def test_another_order_has_the_same_sentences_and_is_drawn_by_them():
 
 def test_documents_stay_together(tmp_path):
     assert [key for key, _ in reader(tmp_path / "talks.tsv").grouped()] == ["a", "a", "d", "d"]
-
-
-def test_tasks_of_other_columns_are_refused(tmp_path):
-    with pytest.raises(ConfigError, match=r"makes a text and a label, and the task reads source, document, target"):
-        reader(tmp_path / "talks.tsv", columns=("source", "document", "target"))
 
 
 def test_its_files_are_no_tables_of_labels(tmp_path):

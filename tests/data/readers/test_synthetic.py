@@ -6,7 +6,6 @@ import pytest
 
 from regard.data.readers import READERS, Reader
 from regard.data.readers.grids import BETWEEN, COLOURS, SHAPES
-from regard.errors import ConfigError
 from regard.registry import Choice
 from regard.text.numbers import read_rows
 
@@ -77,30 +76,6 @@ def test_answers_are_of_the_two_marked_values(operation, right, least):
     assert 0.98 < max(values) <= 1
 
 
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [
-        ({"shortest": 7}, "shortest: is 7, more than the length of 6"),
-        ({"shortest": 1}, "shortest: is 1 .at least 2"),
-        ({"length": 1}, "length: is 1 .at least 2"),
-        ({"length": 0}, "length: must be at least 1, not 0"),
-        ({"length": "many"}, "length: must be a whole number"),
-        ({"operation": "divide"}, "operation: "),
-        ({"seed": -1}, "seed: must be at least 0, not -1"),
-    ],
-)
-def test_settings_of_nothing_are_told(settings, told):
-    with pytest.raises(ConfigError, match=r"data\.reader\." + told) as caught:
-        build("adding", **settings)
-    assert str(caught.value).count("\n") == 0
-
-
-@pytest.mark.parametrize("name", COLUMNS)
-def test_another_task_is_refused(name):
-    with pytest.raises(ConfigError, match="the task has 3: a, b, c"):
-        READERS.build(Choice(name), ("a", "b", "c"))
-
-
 GRID_COLUMNS = ("source", "target")
 
 
@@ -129,8 +104,3 @@ def test_all_cells_colours_and_shapes_come_up():
     rows = [read_rows(texts["source"]) for _, texts in grids(examples=400)]
     seen = sum(rows)
     assert bool((seen[:, :9] > 0).all())
-
-
-def test_more_marks_than_cells_are_refused():
-    with pytest.raises(ConfigError, match=r"data\.reader\.marked: is 5, and a grid has 4 cells"):
-        grids(size=2, marked=5)
