@@ -170,7 +170,7 @@ def _mixed(seed: int, epoch: int, line: int, column: str) -> int:
 
 
 class Spans(NamedTuple):
-    """What is counted of each window: pieces from starts (count,) to before ends (count,)."""
+    """Pieces that are counted of each window: from starts (count,) to before ends (count,)."""
 
     starts: Longs
     ends: Longs

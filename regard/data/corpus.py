@@ -114,7 +114,7 @@ def _mapped(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _key(reader: Reader, codecs: Mapping[str, Codec], max_tokens: int | None) -> str:
-    """What decides the content of the cache."""
+    """Return a digest of all that decides the content of the cache."""
     parts = {
         "format": _FORMAT,
         "cleaning": VERSION,
@@ -188,7 +188,7 @@ def _write(
 
 
 class _Fault(NamedTuple):
-    """Why an example is skipped."""
+    """The reason for which an example is skipped."""
 
     reason: str  # one of report.REASONS
     detail: str

@@ -18,7 +18,7 @@ WORDS_AT_ONCE = 2**16  # words of all passes over a text that are drawn at once
 
 
 class DocumentWindows(WordWindows):
-    """As `WordWindows`, with the document of each word; a word by itself stays, as its document is there."""
+    """Windows of words, with the document of each word; a word by itself stays, as its document is there."""
 
     company = False
 
@@ -49,7 +49,7 @@ class TextWindows:
     """
 
     def __init__(self, passes: int, *given: Any, **settings: Any) -> None:
-        """What follows is what `DocumentWindows` is made with."""
+        """Take what `DocumentWindows` is made with, behind the passes."""
         self._windows = DocumentWindows(
             Ragged.of([], np.dtype(np.int64)), np.full(passes, UNKNOWN_DOCUMENT), *given, **settings
         )

@@ -23,12 +23,12 @@ Digests = dict[str, list[str]]  # file → SHA-256; two where the file is being 
 
 
 def has_manifest(run: Path) -> bool:
-    """Whether a run has been sealed."""
+    """Return whether a run has been sealed."""
     return bool(_read(run)[_FILES])
 
 
 def is_settled(run: Path) -> bool:
-    """Whether a run has been sealed, and no file of it was being replaced when a process was killed."""
+    """Return whether a run has been sealed, and no file of it was being replaced when a process was killed."""
     known = _read(run)[_FILES]
     return bool(known) and all(len(digests) == 1 for digests in known.values())
 
@@ -117,7 +117,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _fault(run: Path, known: Digests) -> CheckpointError | None:
-    """What is wrong with the first file that is not as it was."""
+    """Return the fault of the first file that is not as it was."""
     for name, digests in known.items():
         try:
             if file_digest(run / name) in digests:

@@ -24,7 +24,7 @@ class Ragged:
         return cls(np.fromiter(chain.from_iterable(rows), dtype, int(offsets[-1])), offsets)
 
     def lengths(self) -> NDArray[np.int32]:
-        """Of all rows."""
+        """Lengths of all rows."""
         return np.diff(self.offsets).astype(np.int32)
 
     def row(self, place: int) -> NDArray[Any]:

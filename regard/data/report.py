@@ -16,7 +16,7 @@ REASONS = {
 
 
 class CorpusReport(NamedTuple):
-    """How many examples a corpus keeps, and which lines it skips."""
+    """The number of examples that a corpus keeps, and the lines that it skips."""
 
     kept: int
     skipped: Mapping[str, int]  # by reason, for those that occur
@@ -26,7 +26,7 @@ class CorpusReport(NamedTuple):
 
     @property
     def too_long(self) -> int:
-        """How many are longer than the limit."""
+        """Number of examples that are longer than the limit."""
         return self.skipped.get("too_long", 0)
 
     def __str__(self) -> str:

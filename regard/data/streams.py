@@ -25,7 +25,7 @@ StreamPlace = Mapping[str, Any]  # JSON; always with "epoch", the number to show
 
 
 class Shard(NamedTuple):
-    """Of every `size` successive batches the one numbered `rank` from 0."""
+    """The batch numbered `rank`, from 0, of every `size` successive ones."""
 
     rank: int = 0
     size: int = 1

@@ -64,7 +64,7 @@ class AliasSampler:
 
 
 class Sampling(NamedTuple):
-    """How words become examples."""
+    """Settings by which words become examples."""
 
     window: int  # most words on either side
     negatives: int

@@ -31,7 +31,7 @@ TextJudge = Callable[[Sequence[str]], list[Mapping[str, float]]]  # texts → th
 
 
 class Context(NamedTuple):
-    """What an objective may use. A tuple, so that `model` is no submodule of it: it is saved and moved by itself."""
+    """All that an objective may use. A tuple, so `model` is no submodule of it: it is saved and moved by itself."""
 
     model: Model
     task: Any = None  # a row of TASKS, which stand above this floor

@@ -55,12 +55,12 @@ class PenalisedObjective(Objective):
         return loss._replace(sum=total, parts=parts)
 
     def _counts(self, name: str, role: Role) -> bool:
-        """Whether a penalty may count an attention: weights of others are not asked for, which takes time."""
+        """Return whether a penalty may count an attention: weights of others are not asked for, which takes time."""
         return any(cast(Penalty, penalty).applies(name, role) for penalty in self.penalties.values())
 
 
 def _first(rows: int, records: Records) -> dict[str, Recorded]:
-    """What was looked at in the first rows of a batch alone."""
+    """Return the records of the first rows of a batch alone."""
 
     def cut(answer: Attended) -> Attended:
         return answer._replace(weights=None if answer.weights is None else answer.weights[:rows])

@@ -37,7 +37,7 @@ def train_tokenizer(choice: Choice, texts: Iterable[str]) -> Tokenizer:
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
-    """What `Tokenizer.save` wrote. Raises CheckpointError where that is not what is there."""
+    """Load what `Tokenizer.save` wrote. Raises CheckpointError where that is not what is there."""
     try:
         kind = (folder / KIND_FILE).read_text(encoding="utf-8").strip()
     except (OSError, ValueError) as error:

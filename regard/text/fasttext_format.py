@@ -26,7 +26,7 @@ _DAMAGED = "cut short or damaged?"
 
 
 class _Model(NamedTuple):
-    """What a file says before its matrix."""
+    """The part of a file before its matrix."""
 
     rows: dict[str, int]  # of the words that are wanted
     words: int  # all of them

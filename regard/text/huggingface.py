@@ -154,7 +154,7 @@ def _roles(vocabulary: Mapping[str, int], file: Path) -> list[int]:
 
 
 def _spelling(settings: Mapping[str, Any]) -> Any:
-    """How pieces are shown: a function of a piece as the file has it."""
+    """Return what shows a piece, given as the file has it."""
     if _has_bytes(settings):
         return _of_bytes
     prefix = settings["model"].get("continuing_subword_prefix")
@@ -162,7 +162,7 @@ def _spelling(settings: Mapping[str, Any]) -> Any:
 
 
 def _has_bytes(settings: Mapping[str, Any], **options: Any) -> bool:
-    """Whether texts are cut into pieces of bytes, with these options."""
+    """Return whether texts are cut into pieces of bytes, with these options."""
     first = settings.get("pre_tokenizer") or {}
     steps = [first, *first.get("pretokenizers", ())]
     return any({**step, **options, "type": "ByteLevel"} == step for step in steps)

@@ -158,7 +158,7 @@ def _escape(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """The way back; a torn escape, as a model may write, is left as it is."""
+    """Undo `_escape`; a torn escape, as a model may write, is left as it is."""
     return _TO_UNESCAPE.sub(lambda found: _UNESCAPED[found.group()], text)
 
 

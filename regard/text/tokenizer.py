@@ -33,7 +33,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """What each id stands for, as shown to a person."""
+        """Return what each id stands for, as shown to a person."""
 
     @abstractmethod
     def key(self) -> str:
@@ -54,7 +54,7 @@ class Tokenizer(ABC):
         return self.encode(text)
 
     def offsets(self, text: str) -> list[TextPlace]:
-        """Where each piece of `encode(text)` stands in the text as it was given, without the space before it.
+        """Return the place of each piece of `encode(text)` in the given text, without the space before it.
 
         One that stands for no character that is seen has None.
         """
@@ -71,7 +71,7 @@ class Tokenizer(ABC):
 
 
 class Recipe(ABC):
-    """How to make a tokenizer out of text: a row of the table, with its settings."""
+    """A way to make a tokenizer out of text: a row of the table, with its settings."""
 
     lossless = True  # of the tokenizers that it makes
 
@@ -82,4 +82,4 @@ class Recipe(ABC):
     @staticmethod
     @abstractmethod
     def load(folder: Path) -> Tokenizer:
-        """What a tokenizer of this kind saved. Raises CheckpointError where it is damaged."""
+        """Load what a tokenizer of this kind saved. Raises CheckpointError where it is damaged."""

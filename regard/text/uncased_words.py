@@ -38,7 +38,7 @@ class UncasedWordsTokenizer(CountedTokenizer):
         return [ids[0] if len(ids) == 1 else UNK for ids in found]
 
     def offsets(self, text: str) -> list[TextPlace]:
-        """As the words were cut: in their own case, with their apostrophes; unknown ones, too."""
+        """Return places of words in their own case, with their apostrophes; unknown ones, too."""
         read = clean(text)
         lowered = read.lower()
         lost = {found.start() for found in _INSIDE.finditer(lowered)}

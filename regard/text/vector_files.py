@@ -103,7 +103,7 @@ def _header(path: Path, line: bytes) -> tuple[int | None, int]:
 
 
 def _is_text(line: bytes) -> bool:
-    """Whether a line is a word and numbers in digits."""
+    """Return whether a line is a word and numbers in digits."""
     try:
         _, *fields = line.decode().rstrip().split(" ")
         return bool(fields) and all(map(is_number, fields))

@@ -20,7 +20,7 @@ def cut_words(text: str) -> list[str]:
 
 
 def stands_alone(piece: str) -> bool:
-    """Whether a piece is a character of a script that is written without spaces."""
+    """Return whether a piece is a character of a script that is written without spaces."""
     return _CHARACTER.fullmatch(piece) is not None
 
 

@@ -29,7 +29,7 @@ MODEL_FILE, OBJECTIVE_FILE, OPTIMIZERS_FILE, GENERATORS_FILE, STATE_FILE = (
 
 
 class Saved(Protocol):
-    """What of a training changes from update to update, and is kept in each checkpoint."""
+    """A part of training that changes from update to update, and is kept in each checkpoint."""
 
     def state(self) -> Mapping[str, Any]:
         """Return what JSON holds and `restore` takes."""
@@ -41,7 +41,7 @@ class Saved(Protocol):
 
 
 class Checkpoint(NamedTuple):
-    """What was written, verified."""
+    """The content of a checkpoint, verified."""
 
     folder: Path
     model: Tensors
@@ -67,7 +67,7 @@ def content_of(
     optimizers: Mapping[str, optim.Optimizer] | None = None,
     world: World = ONE_PROCESS,
 ) -> Content:
-    """What is to be saved. All processes call it together: each gives its shards and its generators."""
+    """Collect what is to be saved. All processes call it together: each gives its shards and its generators."""
     groups, moments = {}, Tensors()
     for turn, optimizer in (optimizers or {}).items():
         kept = optimizer.state_dict()
@@ -170,7 +170,7 @@ def steps(run: Path) -> list[Path]:
 
 
 def step_folder(run: Path, update: int) -> Path:
-    """Where the checkpoint after an update stands."""
+    """Return the folder of the checkpoint after an update."""
     return run / FOLDER / f"step-{update:08d}"
 
 
@@ -198,7 +198,7 @@ def clear(run: Path) -> None:
 
 
 def _instead(folder: Path) -> str:
-    """What to do without a checkpoint."""
+    """Say what to do without a checkpoint."""
     run = folder.parent.parent
     others = any(other != folder for other in steps(run))
     return f"regard train --run {quote(str(run))} --resume takes another one" if others else "it is the only one"
@@ -210,7 +210,7 @@ def _line(error: Exception) -> str:
 
 
 def _states(moments: Tensors, turn: str, parameters: Sequence[Tensor]) -> dict[int, Tensors]:
-    """What an optimizer remembers, by the number of the parameter, sharded as the parameter is."""
+    """Return the state of an optimizer, by the number of the parameter, sharded as the parameter is."""
     states: dict[int, Tensors] = {}
     for name, value in moments.items():
         owner, number, field = name.rsplit(".", 2)

@@ -97,7 +97,7 @@ def limit_reached(settings: TrainingSettings, update: int, epoch: int, spent: Ti
 
 
 def _reached(done: int, limit: int, unit: str) -> str:
-    """What a limit is; a run that goes on may be beyond the one it is given now."""
+    """Say how far a limit is reached; a run that goes on may be beyond the one it is given now."""
     return "reached" if done == limit else f"less than the {done:,} {unit} that are done"
 
 

@@ -16,7 +16,7 @@ class Interrupted(Exception):
 
 
 class Interruption:
-    """Whether somebody asked for an end."""
+    """The request for an end, if somebody made one."""
 
     def __init__(self) -> None:
         self.wanted = False

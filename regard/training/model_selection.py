@@ -65,7 +65,7 @@ class EarlyStopping:
 
     @property
     def updates(self) -> list[int]:
-        """Of the kept ones, the best first."""
+        """Updates that are kept, the best first."""
         return [one.update for one in self.ranked]
 
     @property
@@ -75,7 +75,7 @@ class EarlyStopping:
 
     @property
     def ended(self) -> str:
-        """Why training should end: patience has run out; "" while it has not."""
+        """The reason to end training: patience has run out; "" while it has not."""
         if self.patience is None or self.waited < max(1, self.patience):
             return ""
         return f"no better {self.metric} in {self.patience} validations"
@@ -86,7 +86,7 @@ class EarlyStopping:
         return {"ranked": self.ranked, "waited": self.waited, **latest}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """The way back."""
+        """Go on from a saved state."""
         self.ranked, self.waited = [Ranked(*one) for one in state["ranked"]], state["waited"]
         self.latest = state.get("latest", [])[-self.keep_last :] if self.keep_last else []
 
@@ -126,7 +126,7 @@ class ModelSelection:
         self.due = self.validate is not None and update % self.settings.validate_every == 0
 
     def lacks(self, update: int) -> bool:
-        """Whether an update could be judged and has not been."""
+        """Return whether an update could be judged and has not been."""
         return self.validate is not None and self.judged != update
 
     def scores(self, update: int, should_stop: ShouldStop) -> Scores | None:
@@ -173,7 +173,7 @@ class ModelSelection:
         return {"best": self.best.state(), "due": self.due, "validated": self.judged}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """The way back."""
+        """Go on from a saved state."""
         self.best.restore(state["best"])
         self.due, self.judged = state["due"], state["validated"]
 

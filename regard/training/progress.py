@@ -48,7 +48,7 @@ class Progress:
 
     @property
     def due(self) -> bool:
-        """Whether a person has waited long enough for a line."""
+        """True once a person has waited long enough for a line."""
         return not self.quiet and time.monotonic() - self._shown >= self._pause
 
     def update(self, values: Mapping[str, Any], left: str) -> None:
@@ -90,7 +90,7 @@ class Progress:
         self.console.print(f"warning: {line}", soft_wrap=True, style="yellow")
 
     def _clear(self) -> None:
-        """Nothing stays of the line that tells how far it is."""
+        """Erase the line that tells how far training is."""
         if self.console.is_terminal:
             self.console.control(Control((ControlType.ERASE_IN_LINE, 2)))
 

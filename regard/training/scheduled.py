@@ -34,11 +34,11 @@ class Scheduled:
             schedule.observe(score, higher_is_better)
 
     def state(self) -> dict[str, Any]:
-        """Of every schedule."""
+        """Return the state of every schedule."""
         return {name: schedule.state() for name, schedule in self._schedules.items()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """The way back; a schedule that was put in place of another kind begins anew."""
+        """Go on from a saved state; a schedule that was put in place of another kind begins anew."""
         for name, schedule in self._schedules.items():
             schedule.resume(state.get(name, {}))
 

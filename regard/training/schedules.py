@@ -34,18 +34,18 @@ class Schedule(ABC):
 
     @property
     def ended(self) -> str:
-        """Why training should end here; nothing where it should go on, as with most."""
+        """The reason to end training here; "" where it should go on, as with most."""
         return ""
 
     def observe(self, score: float, higher_is_better: bool) -> None:
-        """Hears of each validation; most do not care."""
+        """Take note of a validation; most do not."""
 
     def state(self) -> dict[str, Any]:
-        """What a resumed run must know."""
+        """Return what a resumed run must know."""
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """The way back."""
+        """Go on from a saved state."""
 
     def resume(self, state: Mapping[str, Any]) -> None:
         """Restore the state of a schedule of this kind; begin anew after one of another kind."""
@@ -159,7 +159,7 @@ class PlateauSchedule(Schedule):
 
     @property
     def ended(self) -> str:
-        """Told of the scale alone: a warm-up, too, begins with low rates."""
+        """The reason to end, by the scale alone: a warm-up, too, begins with low rates."""
         return f"the learning rate has fallen below {self.stop:g}" if self.peak * self.scale < self.stop else ""
 
     def observe(self, score: float, higher_is_better: bool) -> None:

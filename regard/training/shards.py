@@ -51,13 +51,13 @@ def whole(tensor: Tensor) -> Tensor:
 
 
 def shard(tensor: Tensor) -> Tensor:
-    """What this process has of a tensor; in-place changes change the tensor."""
+    """Return what this process has of a tensor; in-place changes change the tensor."""
     sharded: Any = tensor
     return sharded.to_local() if is_sharded(tensor) else tensor
 
 
 def numbers(tensor: Tensor) -> Tensor:
-    """What this process has of a tensor, of a sparse one the rows that it has; in-place changes change the tensor."""
+    """Return what this process has of a tensor, or the rows of a sparse one; in-place changes change the tensor."""
     return tensor.values() if tensor.is_sparse else shard(tensor)
 
 
@@ -80,5 +80,5 @@ def load_whole(module: nn.Module, tensors: Mapping[str, Tensor]) -> None:
 
 
 def is_sharded(tensor: Tensor) -> bool:
-    """Whether it is a DTensor, a class that is slow to import."""
+    """Return whether it is a DTensor, a class that is slow to import."""
     return hasattr(tensor, "full_tensor")

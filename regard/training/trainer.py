@@ -40,7 +40,7 @@ _SLOWER = 0.8  # of the updates that a time seemed to allow: a warm-up is shorte
 
 
 class TrainingReport(NamedTuple):
-    """How training ended."""
+    """The outcome of training."""
 
     updates: int
     seconds: float
@@ -317,6 +317,6 @@ class Trainer:
         self.best_checkpoints.forget_damaged(self.selection.best)
 
     def _place(self) -> dict[str, Any]:
-        """Where training is, for the log."""
+        """Return where training is, for the log."""
         seconds = {"seconds": round(self.clock.spent.wall, 2), "core_seconds": round(self.clock.spent.core, 2)}
         return {"update": self.update, "epoch": epoch_of(self.place), **seconds}

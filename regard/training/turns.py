@@ -22,7 +22,7 @@ MATRIX = 2  # axes: biases and gains of normalisations have one
 
 
 class LayerNumbers(NamedTuple):
-    """Which layer each parameter of a model is of."""
+    """The layer of each parameter of a model."""
 
     of: Mapping[int, int]  # by id; those of no model are of the top
     top: int
@@ -60,11 +60,11 @@ class Turn:
         regroup(self.optimizer, settings, layers)
 
     def taken(self, update: int) -> bool:
-        """Whether an update, counted from 1, takes this turn."""
+        """Return whether an update, counted from 1, takes this turn."""
         return update % self.every == 0
 
     def gradients(self) -> list[Tensor]:
-        """Those that there are."""
+        """Return the gradients that there are."""
         return [one.grad for one in self.parameters if one.grad is not None]
 
     def forget_frozen(self, update: int) -> None:
@@ -112,7 +112,7 @@ class Turns(Mapping[str, Turn]):
 
     @property
     def ended(self) -> str:
-        """Why training should end: there are no turns, or one of the schedules; "" while it should go on."""
+        """The reason to end training: there are no turns, or one of the schedules; "" while it should go on."""
         if not self._turns:
             return "nothing is left to learn"
         return next((turn.schedule.ended for turn in self.values() if turn.schedule.ended), "")
@@ -133,17 +133,17 @@ class Turns(Mapping[str, Turn]):
             turn.schedule.observe(score, higher_is_better)
 
     def forget_gradients(self) -> None:
-        """Of all turns: the loss of one reaches the parameters of others."""
+        """Drop the gradients of all turns: the loss of one reaches the parameters of others."""
         for turn in self.values():
             for parameter in turn.parameters:
                 parameter.grad = None
 
     def state(self) -> dict[str, Any]:
-        """Of the schedules; the optimizers are saved by themselves."""
+        """Return the state of the schedules; the optimizers are saved by themselves."""
         return {name: turn.schedule.state() for name, turn in self.items()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """The way back; a schedule that was put in place of another kind begins anew."""
+        """Go on from a saved state; a schedule that was put in place of another kind begins anew."""
         for name, turn in self.items():
             turn.schedule.resume(state.get(name, {}))
 

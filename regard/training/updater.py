@@ -34,7 +34,7 @@ _NONE, _SPARSE, _DENSE = "", "sparse", "dense"
 
 
 class TurnStep(NamedTuple):
-    """What a turn was like; loss and parts per unit of count."""
+    """The outcome of a turn; loss and parts per unit of count."""
 
     loss: float
     norm: float  # of the gradient, before clipping
@@ -43,7 +43,7 @@ class TurnStep(NamedTuple):
 
 
 class Updated(NamedTuple):
-    """What an update was like."""
+    """The outcome of an update."""
 
     tokens: int  # what losses are divided by
     turns: Mapping[str, TurnStep]
@@ -154,7 +154,7 @@ class Updater:
         return Sums(float(total), count, {name: float(part) for name, part in parts.items()}, found)
 
     def _precision(self) -> AbstractContextManager[Any]:
-        """What the forward pass is computed in; a compiled graph knows no way of ours."""
+        """Return the autocast context of the forward pass; compiled graphs use torch's own."""
         if self.half and self.device.type == "cpu" and not self.settings.compile:
             return half_products()
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.half)

@@ -35,7 +35,7 @@ class World:
 
     @property
     def first(self) -> bool:
-        """Whether this is the process that writes files, logs and validates."""
+        """True in the process that writes files, logs and validates."""
         return self.rank == 0
 
     def check_resumed(self, run: Path, processes: int) -> None:

@@ -20,7 +20,7 @@ class TextColumn(TokenizerColumn):
     def __init__(
         self, tokenizer: Tokenizer, *, most: int | None = None, from_end: bool = False, begins: bool = False
     ) -> None:
-        """Of a longer text the first `most` pieces are read, or with `from_end` the last; None: all.
+        """Read the first `most` pieces of a longer text, or with `from_end` the last; None: all.
 
         With `begins` <s> stands before each text.
         """
@@ -59,7 +59,7 @@ class TextColumn(TokenizerColumn):
         return self.tokenizer.pieces(ids)
 
     def knows(self, ids: Sequence[int]) -> bool:
-        """Whether there is a piece among them that is neither a special, nor a byte, nor a mere space."""
+        """Return whether there is a piece among them that is neither a special, nor a byte, nor a mere space."""
         pieces = (self.tokenizer.pieces([one])[0] for one in ids if one >= len(SPECIALS))
         return any(byte_of(piece) is None and piece.strip(" ▁") for piece in pieces)
 

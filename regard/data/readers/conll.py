@@ -11,8 +11,8 @@ from regard.config import Doc
 from regard.data.examples import Example
 from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import FileName, FileReader
-from regard.data.readers.tables import FieldNumbers, Fields, TableLayout, field_places
-from regard.errors import DataError, PartError
+from regard.data.readers.tables import FieldNumbers, Fields, TableLayout, check_delimiter, field_places
+from regard.errors import DataError
 
 _DOCUMENT = "-DOCSTART-"  # the word of a line that begins a document
 NO_WORD = re.compile(r"\d+[-.]\d+")  # the number of a token of several words (1-2), or of an empty node (1.1)
@@ -48,8 +48,7 @@ class ConllReader(FileReader):
             str | None, Doc("What parts fields; null: tabs, and spaces where the first word's line has no tab.")
         ] = None,
     ) -> None:
-        if delimiter is not None and len(delimiter) != 1:
-            raise PartError(f"is '{delimiter}'", "one character, or leave it out", setting="delimiter")
+        check_delimiter(delimiter, "one character, or leave it out")
         super().__init__(columns, file)
         if fields is None and len(columns) == len(CONLLU_FIELDS) and _is_conllu(self.path, delimiter):
             fields = dict(zip(columns, CONLLU_FIELDS, strict=True))
@@ -68,7 +67,7 @@ class ConllReader(FileReader):
                 yield Example(words[0].line, texts)
 
     def _fields(self, row: "TokenRow") -> list[str]:
-        """What a line says in each column."""
+        """Return the value of a line in each column."""
         for column, place in self._places.items():
             if place >= len(row.cells):
                 problem = f"fields: {len(row.cells)}; '{column}' is field {place + 1}"
@@ -124,13 +123,13 @@ def conll_layout(path: Path, columns: Sequence[str], like: Fields | None = None)
 
 
 def _is_comment(line: str, delimiter: str | None) -> bool:
-    """Whether a line before the first word of a sentence is a comment."""
+    """Return whether a line before the first word of a sentence is a comment."""
     word = "\t" in line and delimiter in (None, "\t") and not line.startswith("# ")
     return line.startswith("#") and not word
 
 
 def _is_conllu(path: Path, delimiter: str | None) -> bool:
-    """Whether the first sentence of a file has the fields of CoNLL-U; a file that cannot be read has not."""
+    """Return whether a file's first sentence has the fields of CoNLL-U; one that cannot be read has not."""
     try:
         return _are_conllu([row.cells for row in next(conll_sentences(path, delimiter), [])])
     except DataError:
@@ -138,7 +137,7 @@ def _is_conllu(path: Path, delimiter: str | None) -> bool:
 
 
 def _are_conllu(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether each row begins with a number, and has as many fields as CoNLL-U."""
+    """Return whether each row begins with a number, and has as many fields as CoNLL-U."""
     full = (len(row) >= CONLLU and (row[0].isdigit() or NO_WORD.fullmatch(row[0])) for row in rows)
     return bool(rows) and all(full)
 

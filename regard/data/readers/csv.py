@@ -11,8 +11,8 @@ from typing import Annotated
 from regard.config import Doc
 from regard.data.readers.lines import LONGEST_LINE, read_lines
 from regard.data.readers.reader import FileName, TableRows
-from regard.data.readers.tables import FieldNumbers, HasHeader, NumberedRows, TableReader, usual_rows
-from regard.errors import DataError, PartError
+from regard.data.readers.tables import FieldNumbers, HasHeader, NumberedRows, TableReader, check_delimiter, usual_rows
+from regard.errors import DataError
 
 _DELIMITERS = ",;\t|"  # the likeliest first
 _SAMPLE = 200  # rows that tell the delimiter
@@ -36,8 +36,7 @@ class CsvReader(TableReader):
             str | None, Doc("Character between two fields; null: that of , ; | and tab which cuts most lines alike.")
         ] = None,
     ) -> None:
-        if delimiter is not None and len(delimiter) != 1:
-            raise PartError(f"is '{delimiter}'", "one character, such as ; or ,", setting="delimiter")
+        check_delimiter(delimiter, "one character, such as ; or ,")
         super().__init__(columns, file=file, fields=fields, header=header)
         self._given = delimiter
 

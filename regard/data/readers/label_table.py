@@ -64,7 +64,7 @@ def field_with(path: Path, kind: str, labels: Container[str]) -> Any:
 
 
 class _Field:
-    """What the values of a field are like."""
+    """The values of a field, in counts."""
 
     def __init__(self, key: Any) -> None:
         self.key = key
@@ -82,14 +82,14 @@ class _Field:
 
     @property
     def may_be_label(self) -> bool:
-        """Whether the values are few and short, and come again; numbers that hardly do measure or count something."""
+        """Return whether values are few and short, and come again; numbers that hardly do measure something."""
         measures = self.numbers == self.rows and 2 * len(self.values) > self.rows
         few = 2 <= len(self.values) <= min(_MOST, self.rows - 1)
         return few and self.longest <= LONGEST_LABEL and not measures
 
     @property
     def is_text(self) -> bool:
-        """Whether most values are several words."""
+        """Return whether most values are several words."""
         return 2 * self.sentences > self.rows
 
 
@@ -126,7 +126,7 @@ def _described(path: Path, kind: str) -> _Table | None:
 
 
 def _names_fields(first: Sequence[str], fields: Sequence[_Field]) -> bool:
-    """Whether a first line has a word of its own for the label, and for each text one word."""
+    """Return whether a first line has a word of its own for the label, and for each text one word."""
     label = _likely(fields)
     cells = dict(zip(fields, first, strict=True))
     texts = [cells[one] for one in fields if one.is_text]

@@ -112,7 +112,7 @@ def _sample(path: Path, raw: bytes) -> bytes:
 
 
 def _likely(first: bytes) -> str:
-    """What a file that starts like this may be."""
+    """Guess what a file that starts like this may be."""
     if first.startswith(GZIP):
         return "this is a gzip file: its name must end with .gz"
     if first.startswith(UTF16):

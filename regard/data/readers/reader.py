@@ -29,17 +29,17 @@ class Reader(ABC):
 
     @property
     def place(self) -> str:
-        """What faults name: the first file, or how examples are made."""
+        """The name in faults: the first file, or how examples are made."""
         return str(self.files[0]) if self.files else self.key()
 
     @property
     def names(self) -> list[str]:
-        """What messages name: the files without their folders, or how examples are made."""
+        """The names in messages: the files without their folders, or how examples are made."""
         return [file.name for file in self.files] or [self.key()]
 
     @abstractmethod
     def key(self) -> str:
-        """What, besides the content of the files, decides what is read."""
+        """Return all that decides what is read, besides the content of the files."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[Example]:

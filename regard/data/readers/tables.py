@@ -68,7 +68,7 @@ class TableReader(FileReader):
 
 
 class TableLayout(NamedTuple):
-    """Where the columns of a table stand."""
+    """Places of the columns of a table."""
 
     fields: Fields
     header: bool  # the first line names the fields
@@ -103,6 +103,12 @@ def field_places(columns: Sequence[str], fields: Mapping[str, int] | None) -> di
         wanted = ", ".join(columns)
         raise PartError(f"is {found}", f"needed is a field, from 1, for {wanted}", setting="fields")
     return {column: found[column] - 1 for column in columns}
+
+
+def check_delimiter(delimiter: str | None, hint: str) -> None:
+    """Raise PartError for a delimiter that is not one character."""
+    if delimiter is not None and len(delimiter) != 1:
+        raise PartError(f"is '{delimiter}'", hint, setting="delimiter")
 
 
 def usual_rows(read: Callable[[], NumberedRows]) -> TableRows:

@@ -81,6 +81,6 @@ def _words(element: Element) -> Iterator[str]:
 
 
 def _text(texts: dict[str, str], language: str) -> str:
-    """Of a language as it is named, or of the first that is a kind of it."""
+    """Return the text of a language as it is named, or of the first that is a kind of it."""
     wanted = language.lower()
     return next((text for name, text in texts.items() if name == wanted or name.startswith(f"{wanted}-")), "")

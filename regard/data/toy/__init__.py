@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from regard.data.toy.grammar import grammar
-from regard.data.toy.held import in_test
+from regard.data.toy.held_out import in_test
 from regard.data.toy.language import language as speaker
 from regard.errors import ConfigError, nearest
 

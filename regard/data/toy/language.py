@@ -28,7 +28,7 @@ _NONE: Features = MappingProxyType({})
 
 
 class _Piece(NamedTuple):
-    """Of a template: a text, or a part of the tree."""
+    """A text of a template, or a part of the tree."""
 
     text: str
     path: tuple[str, ...] = ()  # to the part
@@ -39,7 +39,7 @@ Template = Sequence[_Piece]
 
 
 class Condition(NamedTuple):
-    """That a part is there, or that its values fit; or that this is not so."""
+    """A test: a part is there, or its values fit; or this is not so."""
 
     wanted: bool
     path: tuple[str, ...]

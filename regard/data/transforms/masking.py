@@ -18,7 +18,7 @@ Bools = NDArray[np.bool_]
 
 
 class WordBorders(NamedTuple):
-    """Where words begin and end, (vocab,) each."""
+    """Beginnings and ends of words, (vocab,) each."""
 
     begins: Bools  # whether a piece begins a word
     ends: Bools  # whether a word ends with a piece, whatever stands behind it

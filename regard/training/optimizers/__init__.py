@@ -10,7 +10,6 @@ from regard.config.bounds import Fraction, NotNegative
 from regard.config.common_settings import Betas, Eps, Momentum, WeightDecay
 from regard.registry import Registry
 from regard.training.optimizers.lazy_adam import LazyAdam
-from regard.training.optimizers.nesterov import nesterov
 
 Parameters = Iterable[nn.Parameter]
 
@@ -65,6 +64,16 @@ def sgd(
     return made
 
 
+def nesterov(parameters: Parameters, *, momentum: Momentum = 0.99, weight_decay: WeightDecay = 0.0) -> optim.Optimizer:
+    """v = momentum · v - rate · gradient at w + momentum · v; w = w + v.
+
+    Nesterov's accelerated gradient (https://proceedings.mlr.press/v28/sutskever13.html). What the model holds is
+    w + momentum · v, the place where the gradient is taken. ConvS2S has a momentum of 0.99, a rate of 0.25, gradients
+    no longer than 0.1, and a tenth of the rate whenever validation stalls (https://arxiv.org/abs/1705.03122, 4.2).
+    """
+    return optim.SGD(parameters, lr=1.0, momentum=momentum, nesterov=True, weight_decay=weight_decay)
+
+
 def rmsprop(
     parameters: Parameters,
     *,
@@ -81,7 +90,7 @@ def rmsprop(
 
 
 def takes_rows(optimizer: optim.Optimizer) -> bool:
-    """Whether it reads sparse gradients and moves their rows alone; to others a gradient must be dense."""
+    """Return whether it reads sparse gradients and moves their rows alone; others need dense ones."""
     return bool(optimizer.defaults.get("takes_rows", False))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from regard.data.toy import LANGUAGES, MAX_WORDS, pairs
 from regard.data.toy.grammar import grammar
-from regard.data.toy.held import combinations, held, in_test
+from regard.data.toy.held_out import combinations, in_test, is_held_out
 from regard.data.toy.language import language
 from regard.data.toy.trees import RuleTree
 from regard.data.toy.word_tables import Lexeme, lexicon
@@ -90,7 +90,7 @@ def partners():
 
 
 def test_of_each_use_of_a_word_three_quarters_are_seen(partners):
-    kept_back = {word: sum(held(*pair) for pair in found) for word, found in partners.items()}
+    kept_back = {word: sum(is_held_out(*pair) for pair in found) for word, found in partners.items()}
     assert sum(kept_back.values()) > 40
     assert [word for word, found in partners.items() if kept_back[word] * 4 > len(found)] == []
 
@@ -101,13 +101,13 @@ def test_what_tells_the_sense_of_a_word_is_seen(partners):
     verbs, nouns = (Counter(word.english for word in table) for table in (words.verbs, words.nouns))
     assert min(nouns["bank"], nouns["bat"], verbs["wear"], verbs["know"]) == 2
     unclear = [pair for found in partners.values() for pair in found if max(verbs[pair[0]], nouns[pair[1]]) > 1]
-    assert [pair for pair in unclear if held(*pair)] == []
+    assert [pair for pair in unclear if is_held_out(*pair)] == []
 
 
 def test_parts_share_no_combination(sentences, train):
     assert 0.03 < sum(map(in_test, sentences)) / COUNT < 0.15
     for sentence in sentences:
-        assert in_test(sentence) == any(held(*pair) for pair in combinations(sentence))
+        assert in_test(sentence) == any(is_held_out(*pair) for pair in combinations(sentence))
     test = {source for source, _ in pairs("de", 2000, 1, part="test")}
     assert len(test) == 2000
     assert not test & {source for source, _ in train["de"]}
@@ -126,7 +126,7 @@ def test_what_is_kept_for_the_test_part_is_nowhere_in_train():
     for part in ("train", "test"):
         for source, _ in pairs("de", 2000, 3, part=part):
             for past, noun in re.findall(r"(\w+) (?:the|a|an|this|my) (\w+)", source):
-                kept = (past, noun) in plain and held(*plain[past, noun])
+                kept = (past, noun) in plain and is_held_out(*plain[past, noun])
                 assert not kept or part == "test"
                 hit += kept
     assert hit > 20

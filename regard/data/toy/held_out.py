@@ -13,7 +13,7 @@ _Pair = tuple[str, str]
 
 
 @cache
-def held(first: str, second: str) -> bool:
+def is_held_out(first: str, second: str) -> bool:
     """Return whether these two words never meet in the train part; the words alone decide, so the same everywhere."""
     digest = hashlib.blake2b(f"{first}\t{second}".encode(), digest_size=8, person=SALT).digest()
     return int.from_bytes(digest, "little") < _SHARE * 2**64
@@ -34,4 +34,4 @@ def combinations(tree: RuleTree) -> Iterator[_Pair]:
 
 def in_test(sentence: RuleTree) -> bool:
     """Return whether the sentence holds a combination of the test part."""
-    return any(held(*pair) for pair in combinations(sentence))
+    return any(is_held_out(*pair) for pair in combinations(sentence))
