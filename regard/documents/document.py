@@ -20,7 +20,7 @@ _FULL_WIDTH = re.compile(f"[{UNSPACED}、。\uff01-\uff60”’…]$")
 _FULL_STOP = re.compile("[。！？；：，、…」』”]$")
 _SPACES = " \t\u3000"
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class SourceSentence(NamedTuple):
@@ -117,12 +117,12 @@ class Document:
         whole = self.insets.insert(whole, [inset.rebuild(some, pair) for inset, some in insets])
         return self.relabel(whole, *pair) if pair and self.relabel else whole
 
-    def _shares(self, each: Sequence[T]) -> tuple[Sequence[T], list[tuple["Document", Sequence[T]]]]:
+    def _shares(self, each: Sequence[_T]) -> tuple[Sequence[_T], list[tuple["Document", Sequence[_T]]]]:
         """Split one item per text into those of its own segments, and those of each inset.
 
         Raises ValueError unless there is one per text.
         """
-        place, shares = len(self.segments), list[tuple[Document, Sequence[T]]]()
+        place, shares = len(self.segments), list[tuple[Document, Sequence[_T]]]()
         for inset in self.insets.documents:
             shares.append((inset, each[place : place + len(inset.texts)]))
             place += len(inset.texts)

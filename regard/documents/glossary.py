@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.data.readers.lines import encoding_hint
-from regard.documents.glossary_formats import FORMAT, Pair, glossary_rows
+from regard.documents.glossary_formats import LINE_FORMAT, LanguagePair, glossary_rows
 from regard.documents.text_spans import in_word, word_spans
 from regard.errors import DataError
 from regard.results import TermUse
@@ -50,13 +50,13 @@ class Glossary:
         return len(self.entries)
 
     @classmethod
-    def read(cls, path: Path, languages: Pair = (None, None)) -> "Glossary":
+    def read(cls, path: Path, languages: LanguagePair = (None, None)) -> "Glossary":
         """A file in UTF-8 of any format. Raises DataError for one that cannot be read, with the line that is wrong."""
         try:
             with path.open("rb") as file:
                 data = file.read(LARGEST + 1)
         except OSError as error:
-            hint = f"name a file with lines of: {FORMAT}"
+            hint = f"name a file with lines of: {LINE_FORMAT}"
             raise DataError(path, f"this glossary cannot be read: {error.strerror}", hint=hint) from error
         if len(data) > LARGEST:
             raise DataError(path, f"more than {LARGEST >> 20} MiB are no glossary")
@@ -71,12 +71,12 @@ class Glossary:
 
     @classmethod
     def of_lines(cls, lines: Sequence[str], name: str = "glossary") -> "Glossary":
-        """Lines of FORMAT; those without a term are passed over. Raises DataError with the line that is wrong."""
+        """Read LINE_FORMAT; lines without a term are passed over. Raises DataError with the line that is wrong."""
         return cls.of_text("\n".join(lines), name)
 
     @classmethod
-    def of_text(cls, text: str, name: str = "glossary", languages: Pair = (None, None)) -> "Glossary":
-        """Lines of FORMAT, or TBX, of which `languages` are read. Raises DataError with the line that is wrong."""
+    def of_text(cls, text: str, name: str = "glossary", languages: LanguagePair = (None, None)) -> "Glossary":
+        """Read LINE_FORMAT, or `languages` of TBX. Raises DataError with the line that is wrong."""
         known = dict[str, tuple[int, Entry]]()
         for number, source, targets in glossary_rows(clean(text), name, languages):
             entry = Entry(source, targets)

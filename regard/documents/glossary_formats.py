@@ -10,20 +10,20 @@ from regard.data.readers.lines import C1, C1_HINT
 from regard.data.readers.xml_units import element_language, xml_units
 from regard.errors import DataError
 
-FORMAT = "source TAB target, or source = target, or CSV; source TAB target|other target; a source alone is copied"
+LINE_FORMAT = "source TAB target, or source = target, or CSV; source TAB target|other target; a source alone is copied"
 HEADERS = frozenset(["source", "target", "term", "translation", "translations", "source term", "target term"])
 EQUALS = re.compile(r"(?<!\s)(?:\s+(?:=|→|⇒|->|=>)\s+|\s*[→⇒]\s*)")  # once at each run of spaces
 TIGHT = re.compile(r"(?<!\s)\s*=\s*")
 DELIMITERS = ",;"
-TAB, SIGN = "\t", "="
+TAB, _SIGN = "\t", "="
 MOST_TERMS = 200  # of a concept in TBX, in one language, and translations of a term in all concepts
 TBX_UNITS = ("termEntry", "conceptEntry")  # of TBX 2 and 3
 _TBX = re.compile(r"\ufeff?\s*<(?:\?xml|!DOCTYPE|!--|tbx|martif)", re.IGNORECASE)
 
-Pair = tuple[str | None, str | None]  # codes of source and target, where they are known
+LanguagePair = tuple[str | None, str | None]  # codes of source and target, where they are known
 
 
-class Row(NamedTuple):
+class TermRow(NamedTuple):
     """A term and its translations, at a line from 1."""
 
     line: int
@@ -36,7 +36,7 @@ def is_tbx(text: str) -> bool:
     return _TBX.match(text) is not None
 
 
-def glossary_rows(text: str, name: str, languages: Pair = (None, None)) -> Iterator[Row]:
+def glossary_rows(text: str, name: str, languages: LanguagePair = (None, None)) -> Iterator[TermRow]:
     """Yield the terms of a glossary, whatever its format. Raises DataError with the line that is wrong.
 
     `languages` choose two of a TBX file, and tell a first line that names them from a term.
@@ -48,7 +48,7 @@ def glossary_rows(text: str, name: str, languages: Pair = (None, None)) -> Itera
     first = True
     for line, columns in _cut(lines, name):
         if len(columns) > 2:
-            raise DataError(name, f"{len(columns)} columns, and a glossary has two", line=line, hint=FORMAT)
+            raise DataError(name, f"{len(columns)} columns, and a glossary has two", line=line, hint=LINE_FORMAT)
         if not (first and len(columns) == 2 and _names_columns(columns, languages)):
             yield _row(columns, name, line)
         first = False
@@ -62,7 +62,7 @@ def _cut(lines: Sequence[str], name: str) -> Iterator[tuple[int, list[str]]]:
         yield from _csv_rows(told, sign, name)
         return
     for number, line in told.items():
-        columns = line.split(TAB) if sign == TAB else _at_equals(line) if sign == SIGN else [line]
+        columns = line.split(TAB) if sign == TAB else _at_equals(line) if sign == _SIGN else [line]
         yield number, [column.strip() for column in columns]
 
 
@@ -75,10 +75,10 @@ def _format(lines: Mapping[int, str], name: str) -> str:
     if any(TAB in line for line in lines.values()):
         return TAB
     if any(EQUALS.search(line) for line in lines.values()):
-        return SIGN
-    tight = [number for number, line in lines.items() if SIGN in line]
+        return _SIGN
+    tight = [number for number, line in lines.items() if _SIGN in line]
     if tight and len(tight) == len(lines):
-        return SIGN
+        return _SIGN
     if tight:
         problem = f"'{lines[tight[0]]:.60}' is a term to copy or a term with its translation: other lines have no '='"
         raise DataError(name, problem, line=tight[0], hint="source TAB target, or spaces around the '='")
@@ -87,7 +87,7 @@ def _format(lines: Mapping[int, str], name: str) -> str:
         even = [sign for sign in found if all(line.count(sign) == 1 for line in lines.values())]
         if len(even) != 1:
             problem = "each line has a comma and a semicolon, and either may part source and target"
-            raise DataError(name, problem, line=min(lines), hint=FORMAT)
+            raise DataError(name, problem, line=min(lines), hint=LINE_FORMAT)
         return even[0]
     return next(iter(found), "")
 
@@ -109,22 +109,22 @@ def _csv_rows(lines: Mapping[int, str], delimiter: str, name: str) -> Iterator[t
         ) from error
 
 
-def _names_columns(columns: Sequence[str], languages: Pair) -> bool:
+def _names_columns(columns: Sequence[str], languages: LanguagePair) -> bool:
     """Whether a line says what the columns are: names of them, or the codes of both languages."""
     codes = tuple(code.casefold() for code in languages if code)
     cells = tuple(column.casefold().replace("_", " ") for column in columns)
     return set(cells) <= HEADERS or (len(codes) == 2 and cells == codes)
 
 
-def _row(columns: Sequence[str], name: str, line: int) -> Row:
+def _row(columns: Sequence[str], name: str, line: int) -> TermRow:
     """Raises DataError for columns without a text."""
     source = columns[0]
     targets = [one.strip() for one in columns[-1].split("|")] if len(columns) > 1 else [source]
     for side, texts in (("source", [source]), ("target", targets)):
         if not all(texts):
-            raise DataError(name, f"the {side} is empty", line=line, hint=FORMAT)
+            raise DataError(name, f"the {side} is empty", line=line, hint=LINE_FORMAT)
     _check_characters([source, *targets], name, line)
-    return Row(line, source, tuple(dict.fromkeys(targets)))
+    return TermRow(line, source, tuple(dict.fromkeys(targets)))
 
 
 def _check_characters(texts: Sequence[str], name: str, line: int) -> None:
@@ -134,10 +134,10 @@ def _check_characters(texts: Sequence[str], name: str, line: int) -> None:
             hint = C1_HINT.format("FILE" if name == "glossary" else name)
             raise DataError(name, f"holds the control character U+{ord(control[0]):04X}", line=line, hint=hint)
         if any(character < " " or character == "\x7f" for character in text):
-            raise DataError(name, "holds signs that cannot be written: this is no text", line=line, hint=FORMAT)
+            raise DataError(name, "holds signs that cannot be written: this is no text", line=line, hint=LINE_FORMAT)
 
 
-def _tbx_rows(text: str, name: str, languages: Pair) -> Iterator[Row]:
+def _tbx_rows(text: str, name: str, languages: LanguagePair) -> Iterator[TermRow]:
     """The terms of concepts that have both languages; several of one language are alternatives."""
     encoded = re.sub(r"(<\?xml[^>]*?)\s+encoding\s*=\s*(?:'[^']*'|\"[^\"]*\")", r"\1", text, count=1).encode()
     concepts = []
@@ -149,7 +149,7 @@ def _tbx_rows(text: str, name: str, languages: Pair) -> Iterator[Row]:
                 terms.setdefault(element_language(section), []).extend(filter(None, found))
         concepts.append((line, terms))
     source, target = _tbx_pair([*dict.fromkeys(code for _, terms in concepts for code in terms)], name, languages)
-    known = dict[str, Row]()  # a term of several concepts has the translations of all
+    known = dict[str, TermRow]()  # a term of several concepts has the translations of all
     for line, terms in concepts:
         sources, targets = (
             [term for code, some in terms.items() if _is_kind(code, one) for term in some] for one in (source, target)
@@ -157,7 +157,7 @@ def _tbx_rows(text: str, name: str, languages: Pair) -> Iterator[Row]:
         _check_characters([*sources, *targets], name, line)
         _check_count(max(len(sources), len(targets)), name, line)
         for term in sources if targets else ():
-            first = known.get(term, Row(line, term, ()))
+            first = known.get(term, TermRow(line, term, ()))
             known[term] = first._replace(targets=tuple(dict.fromkeys([*first.targets, *targets])))
             _check_count(len(known[term].targets), name, line)
     yield from known.values()
@@ -170,7 +170,7 @@ def _check_count(count: int, name: str, line: int) -> None:
         raise DataError(name, problem, line=line, hint="keep the likeliest")
 
 
-def _tbx_pair(found: Sequence[str], name: str, languages: Pair) -> tuple[str, str]:
+def _tbx_pair(found: Sequence[str], name: str, languages: LanguagePair) -> tuple[str, str]:
     """Source and target in a TBX file, the first two where they are not known. Raises DataError where it lacks them."""
     source, target = (None if code is None else code.lower() for code in languages)
     if source is None or target is None:

@@ -9,11 +9,11 @@ from regard.documents.html_lexer import Token, tokens
 from regard.documents.plain_text import plain_document
 from regard.documents.size_budget import SizeBudget
 
-READ = frozenset(
+_READ = frozenset(
     """abbr alt aria-description aria-label aria-placeholder aria-roledescription aria-valuetext label placeholder
     summary title""".split()  # noqa: SIM905  one a line would be a page
 )
-NAMES = frozenset({"link", "script", "style"})  # elements whose title is the name of a style sheet, or nothing
+_NAMES = frozenset({"link", "script", "style"})  # elements whose title is the name of a style sheet, or nothing
 CONTENTS = frozenset(  # of <meta>, by its name or property
     """application-name apple-mobile-web-app-title description keywords og:description og:image:alt og:site_name
     og:title twitter:description twitter:image:alt twitter:title""".split()  # noqa: SIM905  one a line would be a page
@@ -74,7 +74,7 @@ def _shown(token: Token) -> Iterator[re.Match[str]]:
     for match in ATTRIBUTE.finditer(token.source):
         name = match[1].lower()
         if (
-            (name in READ and token.name not in NAMES)
+            (name in _READ and token.name not in _NAMES)
             or (name == "content" and token.name == "meta" and content)
             or (name == "value" and token.name == "input" and given.get("type") in BUTTONS)
         ):

@@ -15,8 +15,7 @@ from regard.documents.numeral_faults import (
 )
 from regard.documents.passages import Passage, ProtectedSpan
 from regard.documents.placeholders import placeholders
-from regard.documents.text_spans import TextSpan, in_word, unspaced, word_spans
-from regard.documents.word_origins import word_origins
+from regard.documents.text_spans import TextSpan, in_word, unspaced, word_origins, word_spans
 from regard.results import Prediction
 
 _JOINS = (".", ",", ":", "/")  # between the digits of one number

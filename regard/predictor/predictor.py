@@ -240,21 +240,26 @@ class Predictor(Explaining):
         found = document.checked(found)
         return document.rebuild(found, known_pair(self.languages)), found
 
-    def score(self, sources: Iterable[str], targets: Iterable[str]) -> Predictions:
+    def score(
+        self, sources: Iterable[str], targets: Iterable[str], *, encoded: Sequence[Ids] | None = None
+    ) -> Predictions:
         """How likely the model finds each given target (forced decoding): log-probabilities per piece, in nats.
 
         For a language model a target is what follows on its source, which may be empty. A source may be a line of
-        several columns, with tabs between them, as `predict` takes it. Raises DataError
-        where the counts differ, or a source is too long.
+        several columns, with tabs between them, as `predict` takes it. `encoded` are the ids of the texts with their
+        targets, where the task has encoded them before. Raises DataError where the counts differ, or a source is too
+        long.
         """
         example = "score([source], [target])"
         read, wanted = _listed(sources, example), _listed(targets, example)
-        self.encode(self.given(read))
+        if encoded is None:
+            self.encode(self.given(read))
         if len(read) != len(wanted):
             raise DataError("target", f"{len(wanted):,} texts, but the source has {len(read):,}")
         pairs = zip(read, wanted, strict=True)
         examples = [self.task.texts.scored(clean(source), target) for source, target in pairs]
-        forced = self.in_batches(self.task.encode(examples), partial(self.task.force, self.model))
+        rows = self.task.encode(examples) if encoded is None else encoded
+        forced = self.in_batches(rows, partial(self.task.force, self.model))
         found = [*map(self.task.texts.as_given, forced, examples)]
         return Predictions(calibrated(self.task, found, self.calibration))
 

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regard.serve.api import create_api, paths_that_need_models
 from regard.serve.engine import Busy
-from regard.serve.errors import GONE, ApiError, answer, ending, of_engine
+from regard.serve.errors import GONE, ApiError, ending, of_engine, refusal
 from regard.serve.security import BROWSER_HEADERS, NO_PAGE
 from regard.serve.service import Service
 from regard.serve.settings import KIB
@@ -86,7 +86,7 @@ class Framed:
             except Exception:
                 _LOG.exception("a request failed: %s", own["X-Request-Id"])
                 if status == GONE:
-                    await answer(ApiError(500, "Internal server error"))(scope, receive, sending)
+                    await refusal(ApiError(500, "Internal server error"))(scope, receive, sending)
             finally:
                 route = self._route(scope)
                 seconds = time.perf_counter() - began
@@ -126,7 +126,7 @@ class Guarded:
         if fault is None:
             await self.app(scope, receive, send)
         else:
-            await answer(fault)(scope, receive, send)
+            await refusal(fault)(scope, receive, send)
 
     def _fault(self, scope: Scope) -> ApiError | None:
         headers, service = Headers(scope=scope), self.service
@@ -174,7 +174,7 @@ class Bounded:
         except TimeoutError:
             if begun or not patience.expired():
                 raise
-            await answer(ending())(scope, receive, send)
+            await refusal(ending())(scope, receive, send)
         finally:
             unanswered.discard(patience)
 
@@ -229,7 +229,7 @@ async def _read(scope: Scope, receive: Receive, limit: int, seconds: float) -> b
 
 async def _refuse(error: ApiError, scope: Scope, receive: Receive, send: Send) -> None:
     """Answers, then lets the client send on for a while: who is cut off while sending does not see the answer."""
-    response = answer(error)
+    response = refusal(error)
     await send({"type": "http.response.start", "status": error.status, "headers": response.raw_headers})
     await send({"type": "http.response.body", "body": response.body, "more_body": True})
     try:

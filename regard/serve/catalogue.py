@@ -16,7 +16,7 @@ from regard.serve.engine import Asks, QuestionRow
 from regard.serve.languages import inward, outward
 
 
-class Model:
+class ServedModel:
     """A model as clients know it: an engine along one of its routes, with what its card tells."""
 
     def __init__(self, engine: Asks, route: str, card: Mapping[str, Any]) -> None:
@@ -53,17 +53,17 @@ class Model:
         return compared(predictions) if self.languages else predictions
 
 
-def models_of(engine: Asks) -> list[Model]:
+def models_of(engine: Asks) -> list[ServedModel]:
     """The models of an engine that is loaded, one for each of its routes."""
-    return [Model(engine, route, card) for route, card in engine.cards.items()]
+    return [ServedModel(engine, route, card) for route, card in engine.cards.items()]
 
 
 class Catalogue:
     """The models, and those that translate by their pair; the first of a pair is its default."""
 
-    def __init__(self, models: Sequence[Model]) -> None:
+    def __init__(self, models: Sequence[ServedModel]) -> None:
         self.models = list(models)
-        self._pairs: dict[tuple[str, str], list[Model]] = {}
+        self._pairs: dict[tuple[str, str], list[ServedModel]] = {}
         for model in models:
             for source, target in [model.languages] * bool(model.languages):
                 self._pairs.setdefault((inward(source), inward(target)), []).append(model)
@@ -82,11 +82,11 @@ class Catalogue:
         """What a language is translated into."""
         return sorted(target for known, target in self._pairs if known == source)
 
-    def model(self, source: str, target: str) -> Model | None:
+    def model(self, source: str, target: str) -> ServedModel | None:
         """The default of a pair."""
         return next(iter(self._pairs.get((source, target), ())), None)
 
-    def named(self, name: str) -> Model | None:
+    def named(self, name: str) -> ServedModel | None:
         """A model by its name."""
         return next((model for model in self.models if model.name == name), None)
 

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from regard.serve.settings import MIB
 
-KEPT = 30 * 60.0  # seconds
+KEPT_SECONDS = 30 * 60.0  # seconds
 MAX_TOTAL = 512 * MIB  # of all files together: the oldest go first
 MAX_NAME = 100  # bytes of a name, and of what is behind its last dot: a file system takes 255 in all
-NAME = re.compile(r"[0-9a-f]{32}\.[\w.-]{1,200}")
+FILE_NAME = re.compile(r"[0-9a-f]{32}\.[\w.-]{1,200}")
 
 
-class Kept(NamedTuple):
+class KeptFile(NamedTuple):
     """A file that waits."""
 
     until: float
@@ -29,14 +29,14 @@ class Downloads:
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._folder = TemporaryDirectory(prefix="regard-files-")
         self._clock = clock
-        self._kept: dict[str, Kept] = {}  # the oldest first
+        self._kept: dict[str, KeptFile] = {}  # the oldest first
 
     def keep(self, name: str, data: bytes) -> str:
         """Keeps a file → the name that it can be had by."""
         known = f"{secrets.token_hex(16)}.{plain_name(name)}"
         self.forget(room=len(data))
         (Path(self._folder.name) / known).write_bytes(data)
-        self._kept[known] = Kept(self._clock() + KEPT, len(data))
+        self._kept[known] = KeptFile(self._clock() + KEPT_SECONDS, len(data))
         return known
 
     def find(self, name: str) -> Path | None:

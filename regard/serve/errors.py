@@ -77,7 +77,7 @@ def ending() -> ApiError:
     return fault
 
 
-def answer(error: ApiError) -> JSONResponse:
+def refusal(error: ApiError) -> JSONResponse:
     """The refusal as a response."""
     return JSONResponse({"error": error.message}, error.status, error.headers)
 
@@ -87,22 +87,22 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(ApiError)
     async def refused(_: Request, error: ApiError) -> JSONResponse:
-        return answer(error)
+        return refusal(error)
 
     @app.exception_handler(ServingError)
     async def unanswered(_: Request, error: ServingError) -> JSONResponse:
-        return answer(of_engine(error))
+        return refusal(of_engine(error))
 
     @app.exception_handler(OSError)
     async def unwritten(_: Request, error: OSError) -> JSONResponse:
         """A disk that is full, a folder that is gone: no fault of the request, and none that lasts for ever."""
         _LOG.error("a file cannot be read or written", exc_info=error)
-        return answer(later(503, "the server cannot write its files now", LATE))
+        return refusal(later(503, "the server cannot write its files now", LATE))
 
     @app.exception_handler(Exception)
     async def fault(_: Request, __: Exception) -> JSONResponse:  # of ours; it is raised again, and logged
-        return answer(ApiError(500, "Internal server error"))
+        return refusal(ApiError(500, "Internal server error"))
 
     @app.exception_handler(HTTPException)
     async def framework(_: Request, error: HTTPException) -> JSONResponse:
-        return answer(ApiError(error.status_code, str(error.detail), error.headers))
+        return refusal(ApiError(error.status_code, str(error.detail), error.headers))

@@ -9,7 +9,7 @@ from regard.serve.errors import ApiError, bad
 from regard.serve.in_thread import LARGE, ThreadSlots, in_thread
 from regard.serve.languages import AUTO
 
-KEPT = 100_000  # terms of glossaries that are kept, all together
+KEPT_TERMS = 100_000  # terms of glossaries that are kept, all together
 KEPT_CHARACTERS = 2**23  # of their texts, which may have few terms
 
 
@@ -34,7 +34,7 @@ class Glossaries:
     def _too_large(self) -> bool:
         """Whether more is kept than may be; a text costs its end, too, so that empty ones are few."""
         characters = sum(len(text) + 1 for text, _ in self._kept)
-        return characters > KEPT_CHARACTERS or sum(map(len, self._kept.values())) > KEPT
+        return characters > KEPT_CHARACTERS or sum(map(len, self._kept.values())) > KEPT_TERMS
 
     async def lines_within(self, glossary: Glossary, texts: list[str]) -> tuple[str, ...]:
         """The lines of the terms that stand in these texts; others cost a model nothing."""

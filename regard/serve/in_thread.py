@@ -6,11 +6,11 @@ from typing import ParamSpec, TypeVar
 
 LARGE = 2000  # characters; shorter texts are processed faster than handed to a thread
 
-P = ParamSpec("P")
-T = TypeVar("T")
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
-async def in_thread(size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def in_thread(size: int, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
     """Return the function's result; run it in a thread if the texts have `LARGE` characters or more."""
     if size < LARGE:
         return function(*args, **kwargs)
@@ -28,7 +28,7 @@ class ThreadSlots:
         """Whether the next call would have to wait."""
         return self._free.locked()
 
-    async def work(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def work(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Return the function's result. A cancelled call keeps its slot until its thread ends."""
         await self._free.acquire()
         work = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))

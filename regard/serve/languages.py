@@ -33,7 +33,7 @@ def name_of(code: str, reader: str = ENGLISH) -> str:
     return f"{name[0].upper()}{name[1:]}" if name else code
 
 
-def reader_of(accept_language: str) -> str:
+def reading_language(accept_language: str) -> str:
     """The first language of an `Accept-Language` header in which languages have names; English if there is none."""
     ranked = sorted(_wanted(accept_language[:MAX_HEADER]), key=lambda wanted: -wanted[0])
     return next((tag for quality, tag in ranked if quality > 0 and _known(tag)), ENGLISH)

@@ -59,7 +59,7 @@ class Hosts:
         return name is not None and (name in self._names or name.endswith(".localhost") or _is_address(name))
 
 
-class Origins:
+class AllowedOrigins:
     """The pages that may ask: those of this server, and of origins that are given."""
 
     def __init__(self, origins: Iterable[str] = ()) -> None:

@@ -8,12 +8,12 @@ from typing import Protocol
 
 from regard.documents.language_detection import Detector
 from regard.errors import ConfigError, RegardError
-from regard.serve.catalogue import Catalogue, Model, between, models_of, none_between
+from regard.serve.catalogue import Catalogue, ServedModel, between, models_of, none_between
 from regard.serve.downloads import Downloads
 from regard.serve.engine import Asks, Engines, NotReady
 from regard.serve.glossaries import Glossaries
 from regard.serve.in_thread import ThreadSlots
-from regard.serve.security import Hosts, Origins, Rates
+from regard.serve.security import AllowedOrigins, Hosts, Rates
 from regard.serve.settings import Settings
 from regard.serve.telemetry import AccessLog, Metrics
 
@@ -53,7 +53,7 @@ class Service:
         self.metrics = Metrics()
         self.access_log = None if settings.access_log is None else AccessLog(settings.access_log)
         self.hosts = Hosts([settings.host, *settings.allowed_hosts])
-        self.origins = Origins(settings.cors_origins)
+        self.origins = AllowedOrigins(settings.cors_origins)
         self.rates = Rates(settings.req_limit, settings.req_flood_threshold)
         self.downloads = Downloads()
         self.files = ThreadSlots(FILES)
@@ -62,7 +62,7 @@ class Service:
         self.unanswered = set[asyncio.Timeout]()  # the time of each request that was let in
         self._failed = failed
         self._catalogue: Catalogue | None = None
-        self._served = dict[str, list[Model]]()  # by engine: its models that are wanted
+        self._served = dict[str, list[ServedModel]]()  # by engine: its models that are wanted
         self._make_detector = make_detector
         self._detector: Detects | None = None
         self._starting: asyncio.Task[None] | None = None
@@ -163,7 +163,7 @@ class Service:
         except Exception as error:  # told by whoever runs the server, which then ends
             self._failed(error)
 
-    async def _serve(self, engines: Engines, served: dict[str, list[Model]]) -> None:
+    async def _serve(self, engines: Engines, served: dict[str, list[ServedModel]]) -> None:
         """From the end of this on requests go to these."""
         catalogue, before = Catalogue([one for wanted in served.values() for one in wanted]), self._catalogue
         detector = self._detector
@@ -173,7 +173,7 @@ class Service:
         self.metrics.watch([model for model in catalogue.models if all(model is not other for other in known)])
         self.engines, self._served, self._catalogue, self._detector = engines, served, catalogue, detector
 
-    def _wanted(self, engine: Asks) -> list[Model]:
+    def _wanted(self, engine: Asks) -> list[ServedModel]:
         """The models of an engine between languages that are wanted, and those that translate nothing."""
         models = models_of(engine)
         for one in models:

@@ -83,7 +83,7 @@ class Form(NamedTuple):
 SAME = Form()
 SIZE = Form(str, read_size, lambda size: f"{size // MIB}MiB")
 CODES = Form(str, lambda _, typed: tuple(filter(None, typed.replace(" ", "").split(","))), ",".join)
-KEYS, KEY_FILE = Form(list[str], read_keys, lambda _: []), Form(Path | None, write=lambda _: None)
+_KEYS, KEY_FILE = Form(list[str], read_keys, lambda _: []), Form(Path | None, write=lambda _: None)
 MILLISECONDS = Form(float, lambda _, typed: typed / 1000, lambda seconds: seconds * 1000)
 OFF = Form(bool, lambda _, typed: not typed, lambda on: not on)
 
@@ -118,7 +118,7 @@ class Settings:
     port: Annotated[int, Option("N", "Port to listen on; 0: any free one.", 0, 65535)] = 5000
     keys: Annotated[
         Keys,
-        Option("KEY", "Require this key; may be repeated.", name="api_key", form=KEYS),
+        Option("KEY", "Require this key; may be repeated.", name="api_key", form=_KEYS),
         Option("FILE", "Keys, one a line, a name behind each; SIGHUP reads them anew.", name="api_keys", form=KEY_FILE),
     ] = field(default_factory=Keys)
     insecure: Annotated[bool, Option(None, "Answer other machines without a key.")] = False

@@ -21,7 +21,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from regard.errors import ConfigError
-from regard.serve.catalogue import Model
+from regard.serve.catalogue import ServedModel
 from regard.serve.engine import Asks, Batched
 
 STDOUT = "-"
@@ -142,7 +142,7 @@ class Metrics:
             "regard_model_info", "What is served", ["pair", "model", "attention", "sha"], registry=registry
         )
 
-    def watch(self, models: Sequence[Model]) -> None:
+    def watch(self, models: Sequence[ServedModel]) -> None:
         """Models whose names and languages are known from now on."""
         for model in models:
             pair, name, *_ = _labels(model)
@@ -152,7 +152,7 @@ class Metrics:
         for engine in {id(model.engine): model.engine for model in models}.values():
             engine.watchers.append(partial(self.batched, engine.name))
 
-    def forget(self, models: Iterable[Model], instead: Iterable[Model]) -> None:
+    def forget(self, models: Iterable[ServedModel], instead: Iterable[ServedModel]) -> None:
         """Models that others, which are watched already, have replaced."""
         kept = [_labels(model) for model in instead]
         for labels in map(_labels, models):
@@ -188,7 +188,7 @@ class Metrics:
         return generate_latest(self._registry)
 
 
-def _labels(model: Model) -> tuple[str, str, str, str]:
+def _labels(model: ServedModel) -> tuple[str, str, str, str]:
     """Pair of languages, model, attention and SHA-256 of its weights."""
     attention, sha = (str(model.card.get(key, "")) for key in ("attention", "sha256"))
     return "-".join(model.languages), model.name, attention, sha

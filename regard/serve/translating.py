@@ -10,12 +10,11 @@ from typing import Any, Literal, NamedTuple
 from msgspec.structs import replace
 
 from regard.documents.document import Document
-from regard.documents.files import file_document
+from regard.documents.files import file_document, text_document
 from regard.documents.glossary import Glossary
-from regard.documents.text_document import text_document
 from regard.documents.unknown_words import copy_unknown_words
 from regard.results import Prediction
-from regard.serve.catalogue import Catalogue, Model
+from regard.serve.catalogue import Catalogue, ServedModel
 from regard.serve.engine import Busy, Predict
 from regard.serve.errors import ApiError, bad
 from regard.serve.in_thread import in_thread
@@ -25,8 +24,8 @@ from regard.serve.telemetry import Asked
 from regard.text.windows import with_windows
 
 SAMPLE = 10_000  # characters of a file that tell its language
-SOON = 2  # seconds after which a file may be read
-PATIENCE = 10  # times as long as a text may a file take
+_SOON = 2  # seconds after which a file may be read
+_PATIENCE = 10  # times as long as a text may a file take
 SURE = 70.0  # per cent of confidence from which a text is in a language that is not translated
 UNLIKELY = 2.0  # per cent of all languages together that are, below which it is in another
 MOST_WARNINGS = 20  # of a file or a text that are told
@@ -35,7 +34,7 @@ OUTSIDE = 1 / 3  # of the confidence in the target counts: who asks for it write
 Kind = Literal["text", "html"]
 
 
-class Question(NamedTuple):
+class TranslationRequest(NamedTuple):
     """What is to be translated, and how. Languages as they are compared inside."""
 
     texts: Sequence[str]
@@ -43,7 +42,7 @@ class Question(NamedTuple):
     target: str
     kind: Kind = "text"
     wanted: Predict = Predict(())  # of each sentence
-    model: Model | None = None  # None: the default of a pair
+    model: ServedModel | None = None  # None: the default of a pair
     prefixes: Sequence[str] = ()  # what the translation of each text begins with; none: whatever it likes
 
     @property
@@ -74,7 +73,7 @@ class Translated:
     source: str
     target: str
     detected: Detected | None
-    model: Model | None  # None: there was nothing to translate
+    model: ServedModel | None  # None: there was nothing to translate
     text: str
     document: Document | None = None
     prefix: str = ""  # what the translation begins with
@@ -100,14 +99,14 @@ class TranslatedFile(NamedTuple):
     warnings: Sequence[str] = ()
 
 
-async def translate(service: Service, question: Question, asked: Asked) -> list[Translated]:
+async def translate(service: Service, question: TranslationRequest, asked: Asked) -> list[Translated]:
     """The translation of each text. Raises ApiError for a pair that is not served, and the faults of the engines."""
-    found = await prepared(service, question, asked)
+    found = await taken_apart(service, question, asked)
     await answered(service, found, question.wanted)
     return found
 
 
-async def prepared(service: Service, question: Question, asked: Asked) -> list[Translated]:
+async def taken_apart(service: Service, question: TranslationRequest, asked: Asked) -> list[Translated]:
     """The texts, taken apart, and noted in `asked`. Raises ApiError for a pair that is not served."""
     found = await in_thread(question.size, _prepare_all, service, question)
     asked.count(question.texts, *(one.model.name for one in found if one.model is not None))
@@ -141,7 +140,7 @@ async def translate_file(
     raises.
     """
     if service.files.full:
-        raise Busy(SOON)
+        raise Busy(_SOON)
     found = await service.files.work(file_document, data, suffix, language=None if source == AUTO else source)
     if source == AUTO:
         sample = "\n".join(found.texts)[:SAMPLE]
@@ -152,7 +151,7 @@ async def translate_file(
     asked.count(found.texts, model.name)
     terms = await service.glossaries.lines_within(glossary, found.texts)
     question = Predict(_lines(model, found.texts), explain=found.explain, glossary=terms)
-    predictions = await model.ask(question, seconds=PATIENCE * service.settings.request_timeout)
+    predictions = await model.ask(question, seconds=_PATIENCE * service.settings.request_timeout)
     predictions = await service.files.work(found.checked, predictions)
     written = await service.files.work(found.rebuild, predictions, (source, outward(target)))
     return TranslatedFile(written, _term_counts(predictions), _warnings(predictions))
@@ -180,7 +179,7 @@ def detect(service: Service, text: str) -> list[Detected]:
     return guesses or [Detected(ENGLISH, 0.0)]
 
 
-def check_pair(catalogue: Catalogue, source: str, target: str) -> Model | None:
+def check_pair(catalogue: Catalogue, source: str, target: str) -> ServedModel | None:
     """What translates a pair; None where both are one language. Raises ApiError where nothing does."""
     found = catalogue.model(source, target)
     if found is None and source != target:
@@ -191,7 +190,7 @@ def check_pair(catalogue: Catalogue, source: str, target: str) -> Model | None:
     return found
 
 
-def _prepare_all(service: Service, question: Question) -> list[Translated]:
+def _prepare_all(service: Service, question: TranslationRequest) -> list[Translated]:
     found = []
     prefixes = question.prefixes or [""] * len(question.texts)
     for number, (text, prefix) in enumerate(zip(question.texts, prefixes, strict=True), 1):
@@ -204,7 +203,7 @@ def _prepare_all(service: Service, question: Question) -> list[Translated]:
     return found
 
 
-def _prepare(service: Service, question: Question, text: str) -> Translated:
+def _prepare(service: Service, question: TranslationRequest, text: str) -> Translated:
     source, detected = question.source, None
     if source == AUTO:
         detected = _choose(service, question.target, text)
@@ -251,7 +250,7 @@ async def _answer(some: list[Translated], wanted: Predict, seconds: float) -> No
     await in_thread(sum(map(len, texts)) * wanted.n_best, _fill, some, ordered, wanted.n_best)
 
 
-def _lines(model: Model, sentences: Sequence[str]) -> tuple[str, ...]:
+def _lines(model: ServedModel, sentences: Sequence[str]) -> tuple[str, ...]:
     """The sentences of a document, each with those that the model reads with it."""
     return tuple(with_windows(sentences, model.read_together))
 

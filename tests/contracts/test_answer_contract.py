@@ -23,7 +23,7 @@ from regard.evaluation.metric import corpus_of
 from regard.explain import to_json
 from regard.registry import Choice
 from regard.results import DocumentPrediction, Prediction, TextPrediction
-from regard.serve.engine.messages import HEAD, Answers, Carried, Found, heard, packed
+from regard.serve.engine.messages import HEAD, BatchReply, Carried, Found, heard, packed
 from regard.tasks import TASKS, task_class
 from regard.text.characters import CharactersRecipe
 
@@ -69,7 +69,7 @@ def test_every_row_answers_a_task():
 
 @records
 def test_a_record_survives_the_pipe(record):
-    said = Answers(number=1, outcomes=[Found(Carried(MADE[record]))])
+    said = BatchReply(number=1, outcomes=[Found(Carried(MADE[record]))])
     (outcome,) = heard(packed(said)[HEAD:]).outcomes
     assert outcome.prediction.prediction == MADE[record]
 

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 from hostile import shouted
 
-from regard.documents.text_document import text_document
+from regard.documents.files import text_document
 
 
 def translated(html):

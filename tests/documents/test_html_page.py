@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from processor_time import within
 
+from regard.documents.files import text_document
 from regard.documents.html_lexer import tokens
-from regard.documents.text_document import text_document
 
 VOID = {"br", "img", "wbr", "hr", "input"}
 INLINE = ("b", "i", "em", "span", "a", "strong", "u", "font", "my-tag")

@@ -8,11 +8,10 @@ import pytest
 from hostile import all_translated, shouted
 from processor_time import within
 
-from regard.documents.files import file_document
+from regard.documents.files import file_document, text_document
 from regard.documents.numeral_faults import compared, numeral_warning
 from regard.documents.numerals import readable_form
 from regard.documents.placeholders import placeholders
-from regard.documents.text_document import text_document
 from regard.documents.unknown_words import copy_unknown_words
 from regard.results import Explanation, Prediction, TermReport, TermUse, TextPrediction
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from processor_time import within
 
+from regard.documents.files import text_document
 from regard.documents.placeholders import placeholders
 from regard.documents.sentences import sentences
-from regard.documents.text_document import text_document
 from regard.results import Explanation, Prediction
 
 HELD = (

@@ -7,7 +7,7 @@ from hostile import all_translated, shouted
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.documents.text_document import text_document
+from regard.documents.files import text_document
 from regard.documents.unknown_words import copy_unknown_words
 
 KNOWN = frozenset(string.ascii_letters + string.digits + ".,;:!?'-()äöüß")

@@ -13,15 +13,15 @@ from regard.results import Prediction
 from regard.serve.engine import Engine, Pair, Predict
 from regard.serve.engine.messages import (
     HEAD,
-    Answers,
     Batch,
+    BatchReply,
     Carried,
-    Count,
     CountReply,
+    CountTexts,
     Found,
     Message,
-    Pieces,
     Refused,
+    TextCost,
     heard,
     packed,
 )
@@ -69,7 +69,7 @@ async def texts_of(task: Asked) -> list[str]:
 
 def sent(prediction: Prediction) -> Prediction:
     """A prediction after its way from a model's process to the server."""
-    told = heard(packed(Answers(outcomes=[Found(Carried(prediction))]))[HEAD:])
+    told = heard(packed(BatchReply(outcomes=[Found(Carried(prediction))]))[HEAD:])
     return told.outcomes[0].prediction.prediction
 
 
@@ -104,9 +104,9 @@ class Model:
     def tell(self, message: Message) -> None:
         self.told.append(message)
 
-    async def ask(self, message: Count | Batch) -> CountReply | Answers:
+    async def ask(self, message: CountTexts | Batch) -> CountReply | BatchReply:
         texts = [text if isinstance(text, str) else text.source for text in message.question.texts]
-        if isinstance(message, Count):
+        if isinstance(message, CountTexts):
             self.counted += texts
             return CountReply(outcomes=[size_of(text) for text in texts])
         self.asked.append(texts)
@@ -117,15 +117,15 @@ class Model:
             wait.cancel()
         if self.dead.is_set():
             raise Gone("killed")
-        return Answers(outcomes=[answer_of(text, message.most or math.inf) for text in texts], seconds=self.seconds)
+        return BatchReply(outcomes=[answer_of(text, message.most or math.inf) for text in texts], seconds=self.seconds)
 
     async def close(self, patience: float = 0.0) -> None:
         self.closed = True
 
 
-def size_of(text: str) -> Pieces | Refused:
+def size_of(text: str) -> TextCost | Refused:
     """A text may say that it is too long."""
-    return Refused("long", [12, 9]) if text == "long" else Pieces(len(text), {"source": [*text.encode()]})
+    return Refused("long", [12, 9]) if text == "long" else TextCost(len(text), {"source": [*text.encode()]})
 
 
 def answer_of(text: str, most: float) -> Found | Refused:

@@ -1,9 +1,14 @@
-"""Splits files into sentences, and writes files of the same kind with their translations."""
+"""Splits texts and files into sentences, and writes files of the same kind with their translations."""
 
 from collections.abc import Callable, Mapping
+from typing import Literal
 
+from regard.documents.document import Document
 from regard.documents.files.base import FileDocument, FileError
 from regard.documents.files.text_and_html import html_file, text_file
+from regard.documents.html_page import html_document
+from regard.documents.plain_text import plain_document
+from regard.documents.sentences import LIMIT
 from regard.errors import nearest
 
 
@@ -19,16 +24,16 @@ def _docx_file(data: bytes, language: str | None) -> FileDocument:
     return docx_file(data, language)
 
 
-FILES: Mapping[str, Callable[[bytes, str | None], FileDocument]] = {
+FILE_READERS: Mapping[str, Callable[[bytes, str | None], FileDocument]] = {
     ".txt": text_file,
     ".srt": _srt_file,
     ".html": html_file,
     ".htm": html_file,
     ".docx": _docx_file,
 }
-SUFFIXES = tuple(FILES)
+SUFFIXES = tuple(FILE_READERS)
 
-__all__ = ["SUFFIXES", "FileDocument", "FileError", "file_document"]
+__all__ = ["SUFFIXES", "FileDocument", "FileError", "file_document", "text_document"]
 
 
 def file_document(data: bytes, suffix: str, *, language: str | None = None) -> FileDocument:
@@ -37,6 +42,17 @@ def file_document(data: bytes, suffix: str, *, language: str | None = None) -> F
     `suffix` is one of SUFFIXES, `language` the code of the text's language. Raises FileError for any other suffix and
     for a file that is broken, unpacks to too many bytes or has an unknown encoding; TooLarge above the size budget.
     """
-    if suffix.lower() not in FILES:
+    if suffix.lower() not in FILE_READERS:
         raise FileError(f"a file of the kind '{suffix}' cannot be translated; {nearest(suffix, SUFFIXES)}")
-    return FILES[suffix.lower()](data, language)
+    return FILE_READERS[suffix.lower()](data, language)
+
+
+def text_document(
+    text: str, kind: Literal["text", "html"] = "text", *, language: str | None = None, limit: int = LIMIT
+) -> Document:
+    """Return a text split into sentences to translate.
+
+    `language` is the code of the text's language, if known. Sentences over `limit` characters are split.
+    """
+    make = html_document if kind == "html" else plain_document
+    return make(text, language=language, limit=limit)

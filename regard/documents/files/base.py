@@ -10,7 +10,7 @@ from regard.documents.size_budget import SizeBudget
 from regard.errors import RegardError
 from regard.results import Prediction
 
-SENTENCES, MARKS = 20_000, 200_000  # most in a file; they are read in a second or two
+MOST_SENTENCES, MARKS = 20_000, 200_000  # most in a file; they are read in a second or two
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -48,7 +48,7 @@ class FileDocument:
 
 def file_budget() -> SizeBudget:
     """Return a fresh budget for one file."""
-    return SizeBudget(sentences=SENTENCES, marks=MARKS)
+    return SizeBudget(sentences=MOST_SENTENCES, marks=MARKS)
 
 
 def join_documents(documents: Sequence[Document], rebuild: Rebuild) -> FileDocument:

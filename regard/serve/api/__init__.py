@@ -40,30 +40,30 @@ from regard.serve.api.v1 import all_models, translate_in_detail
 from regard.serve.service import Service
 
 ABOUT = "Trained runs: the API of LibreTranslate, and under /v1 every model's answers and what it looked at."
-LIBRE, OWN, OPERATION, METRICS_PATH = "LibreTranslate", "Regard", "operation", "/metrics"
-LOADING = {"responses": refusals(503)}
+LIBRE, REGARD, OPERATION, METRICS_PATH = "LibreTranslate", "Regard", "operation", "/metrics"
+UNTIL_LOADED = {"responses": refusals(503)}
 
 ENDPOINTS = {
     "/translate": asking(translate_texts, TextQuestion, LibreAnswer, tag=LIBRE),
     "/detect": asking(detect_language, DetectQuestion, list[models.Link], tag=LIBRE, needs_model=False),
-    "/languages": Endpoint(languages, LIBRE, list[dict[str, Any]], LOADING),
-    "/frontend/settings": Endpoint(frontend_settings, LIBRE, dict[str, Any], LOADING),
+    "/languages": Endpoint(languages, LIBRE, list[dict[str, Any]], UNTIL_LOADED),
+    "/frontend/settings": Endpoint(frontend_settings, LIBRE, dict[str, Any], UNTIL_LOADED),
     "/healthz": Endpoint(health, OPERATION, dict[str, str]),
     "/health": Endpoint(health, LIBRE, dict[str, str]),
-    "/readyz": Endpoint(readiness, OPERATION, None, LOADING),
+    "/readyz": Endpoint(readiness, OPERATION, None, UNTIL_LOADED),
     "/translate_file": asking(
         translate_whole_file, FileQuestion, FileAnswer, MULTIPART, tag=LIBRE, response_model_exclude_unset=True
     ),
     "/download_file/{name}": Endpoint(download_file, LIBRE, None, DOWNLOAD),
     "/suggest": asking(suggest, SuggestQuestion, SuggestAnswer, tag=LIBRE, needs_model=False),
-    "/v1/models": Endpoint(all_models, OWN, models.ModelsAnswer, LOADING),
+    "/v1/models": Endpoint(all_models, REGARD, models.ModelsAnswer, UNTIL_LOADED),
     "/v1/translate": asking(
-        translate_in_detail, models.TranslateQuestion, models.TranslateAnswer, JSON, tag=OWN, name="translate_texts"
+        translate_in_detail, models.TranslateQuestion, models.TranslateAnswer, JSON, tag=REGARD, name="translate_texts"
     ),
-    "/v1/limits": Endpoint(limits, OWN, LimitsAnswer),
-    "/v1/predict": asking(predict, models.PredictQuestion, models.PredictAnswer, JSON, tag=OWN),
-    "/v1/explain": asking(explain, models.ExplainQuestion, models.ExplainAnswer, JSON, tag=OWN),
-    "/v1/alternatives": asking(alternatives, models.AlternativesQuestion, models.AlternativesAnswer, JSON, tag=OWN),
+    "/v1/limits": Endpoint(limits, REGARD, LimitsAnswer),
+    "/v1/predict": asking(predict, models.PredictQuestion, models.PredictAnswer, JSON, tag=REGARD),
+    "/v1/explain": asking(explain, models.ExplainQuestion, models.ExplainAnswer, JSON, tag=REGARD),
+    "/v1/alternatives": asking(alternatives, models.AlternativesQuestion, models.AlternativesAnswer, JSON, tag=REGARD),
     METRICS_PATH: Endpoint(metrics, OPERATION, None, {"response_class": Response, "responses": refusals(401)}),
 }
 

@@ -8,8 +8,8 @@ from fastapi.responses import Response
 
 from regard.explain.page import to_json
 from regard.serve.api import models
-from regard.serve.api.checking import check_languages, missing
-from regard.serve.catalogue import Model
+from regard.serve.api.checking import check_served, missing
+from regard.serve.catalogue import ServedModel
 from regard.serve.engine import QuestionRow
 from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, inward, outward
@@ -22,11 +22,11 @@ MAX_MAPPED = 1200  # bytes, as a measure of pieces in any script
 
 def asked_pair(
     service: Service, question: models.TranslateQuestion | models.ForcedQuestion
-) -> tuple[str, str, Model | None]:
+) -> tuple[str, str, ServedModel | None]:
     """Source (maybe auto), target, and the model where one is named. Raises ApiError where they do not fit."""
     source, target, model = inward(question.source), inward(question.target), None
     if question.model is not None:
-        model = named_model(service, question.model)
+        model = model_of_name(service, question.model)
         if not model.languages:
             raise bad(f"{model.name} translates nothing: POST /v1/predict asks it")
         own_source, own_target = map(inward, model.languages)
@@ -36,13 +36,13 @@ def asked_pair(
             raise bad(f"{model.name} translates {own}, not {outward(source)} into {outward(target)}")
     if not target:
         raise missing("target")
-    check_languages(service.catalogue, source, target)
+    check_served(service.catalogue, source, target)
     if source != AUTO:
         check_pair(service.catalogue, source, target)
     return source, target, model
 
 
-def named_model(service: Service, name: str) -> Model:
+def model_of_name(service: Service, name: str) -> ServedModel:
     """The model of a name. Raises ApiError where there is none."""
     model = service.catalogue.named(name)
     if model is None:
@@ -50,7 +50,7 @@ def named_model(service: Service, name: str) -> Model:
     return model
 
 
-def written(sentence: Sentence) -> dict[str, Any]:
+def sentence_json(sentence: Sentence) -> dict[str, Any]:
     """A sentence as the page reads it."""
     [prediction] = to_json([sentence.prediction])["predictions"]
     return {"before": sentence.before, "after": sentence.after, **prediction}
@@ -64,7 +64,7 @@ def check_maps(*texts: str) -> None:
         raise ApiError(413, f"{told}: ask for one sentence at a time, or without maps")
 
 
-class Wanted(NamedTuple):
+class AnswerLimit(NamedTuple):
     """An answer, as large as it may be."""
 
     limit: int  # bytes
@@ -82,7 +82,7 @@ def least_size(found: Sequence[Translated], n_best: int) -> int:
     return n_best * sum(len(text.encode("utf-8", "replace")) for text in sentences_of(found))
 
 
-def json_answer(answer: Any, wanted: Wanted | None = None) -> Response:
+def json_answer(answer: Any, wanted: AnswerLimit | None = None) -> Response:
     """Raises ApiError for an answer that is too large."""
     body = json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     if wanted is not None:

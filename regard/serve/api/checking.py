@@ -43,7 +43,7 @@ def check_libretranslate_sizes(texts: Sequence[str], settings: Settings) -> None
             raise too_long(len(text), settings.char_limit)
 
 
-def check_languages(catalogue: Catalogue, source: str, target: str) -> None:
+def check_served(catalogue: Catalogue, source: str, target: str) -> None:
     """Raises ApiError for a language that is not served; the source may be left open."""
     known = catalogue.languages
     if not known:

@@ -59,7 +59,7 @@ def _schema(model: type[BaseModel], kind: str) -> dict[str, Any]:
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The ways a question may be refused; the usual ones if none are named."""
-    return {status: _response(WHY[status], JSON, ERROR) for status in statuses or USUAL}
+    return {status: _response(WHY[status], JSON, _ERROR) for status in statuses or _USUAL}
 
 
 def _response(description: str, kind: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -76,8 +76,8 @@ WHY = {
     429: "Too many requests; ask again after `Retry-After` seconds",
     503: "Loading, ending or too slow; ask again after `Retry-After` seconds",
 }
-USUAL = (400, 403, 413, 415, 429, 503)
-ERROR = {
+_USUAL = (400, 403, 413, 415, 429, 503)
+_ERROR = {
     "type": "object",
     "required": ["error"],
     "properties": {"error": {"type": "string", "description": "What is wrong"}},

@@ -11,10 +11,10 @@ from regard.explain.page import page, to_json
 from regard.results import Prediction
 from regard.serve.api import models
 from regard.serve.api.access import admitted
-from regard.serve.api.answers import Wanted, asked_pair, json_answer, written
+from regard.serve.api.answers import AnswerLimit, asked_pair, json_answer, sentence_json
 from regard.serve.api.checking import check_sizes, missing
 from regard.serve.api.request_body import read_values
-from regard.serve.catalogue import Model
+from regard.serve.catalogue import ServedModel
 from regard.serve.engine import Alternatives, Explain, Pair
 from regard.serve.engine.questions import MAX_METHODS
 from regard.serve.errors import bad
@@ -43,7 +43,7 @@ async def explain(service: Service, request: Request) -> Response:
         raise bad(f"Invalid request: reasons: {len(question.reasons):,} are more than {MAX_METHODS}")
     texts, reasons = (_texts_of(model, question),), (*dict.fromkeys(question.reasons),)
     asked_for = Explain(texts, by=question.by, reasons=reasons, steps=question.steps)
-    wanted = Wanted(service.settings.max_maps, asked_for)
+    wanted = AnswerLimit(service.settings.max_maps, asked_for)
     [prediction] = await model.ask(asked_for, seconds=service.settings.request_timeout)
     if question.html:
         return await in_thread(LARGE, _page, prediction, wanted)
@@ -56,12 +56,12 @@ async def alternatives(service: Service, request: Request) -> Response:
     model = _asked_model(service, question, request.state.asked)
     texts = (_texts_of(model, question),)
     asked_for = Alternatives(texts, word=question.word, count=question.count)
-    wanted = Wanted(service.settings.max_maps, asked_for)
+    wanted = AnswerLimit(service.settings.max_maps, asked_for)
     [prediction] = await model.ask(asked_for, seconds=service.settings.request_timeout)
     return await in_thread(LARGE, _rewritten, model, prediction, question.word, wanted)
 
 
-def _asked_model(service: Service, question: models.ForcedQuestion, asked: Asked) -> Model:
+def _asked_model(service: Service, question: models.ForcedQuestion, asked: Asked) -> ServedModel:
     """The model that is asked about a text and its translation, noted in `asked`, once all is checked.
 
     Raises ApiError.
@@ -82,7 +82,7 @@ def _asked_model(service: Service, question: models.ForcedQuestion, asked: Asked
     return model
 
 
-def _texts_of(model: Model, question: models.ForcedQuestion) -> Pair:
+def _texts_of(model: ServedModel, question: models.ForcedQuestion) -> Pair:
     """The text as a model reads it, with the sentences around it, where it reads such; and its translation."""
     most = model.read_together
     if most == 1:
@@ -95,24 +95,26 @@ def _texts_of(model: Model, question: models.ForcedQuestion) -> Pair:
     return Pair(line, question.target_text)
 
 
-def _explained(model: Model, prediction: Prediction, wanted: Wanted) -> Response:
-    return json_answer({"model": model.name, **model.codes, "sentence": written(Sentence("", prediction, ""))}, wanted)
+def _explained(model: ServedModel, prediction: Prediction, wanted: AnswerLimit) -> Response:
+    return json_answer(
+        {"model": model.name, **model.codes, "sentence": sentence_json(Sentence("", prediction, ""))}, wanted
+    )
 
 
-def _page(prediction: Prediction, wanted: Wanted) -> Response:
+def _page(prediction: Prediction, wanted: AnswerLimit) -> Response:
     text = page(to_json([prediction]), title="Regard")
     wanted._replace(limit=wanted.limit + MIB).check(len(text))  # the page itself is there, too
     return HTMLResponse(text, headers={"Content-Security-Policy": OWN_PAGE})
 
 
-def _rewritten(model: Model, prediction: Prediction, word: int, wanted: Wanted) -> Response:
+def _rewritten(model: ServedModel, prediction: Prediction, word: int, wanted: AnswerLimit) -> Response:
     found = [_alternative(other, word) for other in prediction.alternatives if other.explanation is not None]
     return json_answer({"model": model.name, **model.codes, "alternatives": found}, wanted)
 
 
 def _alternative(prediction: Prediction, word: int) -> dict[str, Any]:
     """An alternative as the page reads it, with the word that it has in that place and the word's probability."""
-    sentence = written(Sentence("", prediction, ""))
+    sentence = sentence_json(Sentence("", prediction, ""))
     place = sentence["explanation"]["target_words"][word]
     probability = math.exp(sum(prediction.log_probs[piece] for piece in place["pieces"]))
     return {"word": place["text"], "probability": round(probability, 4), **sentence}

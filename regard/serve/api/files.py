@@ -10,9 +10,9 @@ from fastapi.responses import FileResponse, Response
 from regard.documents.files import SUFFIXES, FileError
 from regard.documents.size_budget import TooLarge
 from regard.serve.api.access import admitted
-from regard.serve.api.checking import check_languages
+from regard.serve.api.checking import check_served
 from regard.serve.api.libretranslate import FileQuestion
-from regard.serve.downloads import NAME
+from regard.serve.downloads import FILE_NAME
 from regard.serve.engine import TooLate
 from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, outward
@@ -51,7 +51,7 @@ async def download_file(service: Service, request: Request) -> Response:
     if not service.settings.files_translation:
         raise ApiError(403, "Files translation are disabled on this server.")
     name = request.path_params["name"]
-    if NAME.fullmatch(name) is None:
+    if FILE_NAME.fullmatch(name) is None:
         raise bad("Invalid filename")
     path = service.downloads.find(name)
     if path is None:
@@ -68,6 +68,6 @@ def _check(service: Service, question: FileQuestion) -> None:
         raise ApiError(413, f"the file has {len(file.data):,} bytes, more than the {limit:,} that are read")
     if PurePath(file.name).suffix.lower() not in SUFFIXES:
         raise bad("Invalid request: file format not supported")
-    check_languages(service.catalogue, question.source, question.target)
+    check_served(service.catalogue, question.source, question.target)
     if question.source != AUTO:
         check_pair(service.catalogue, question.source, question.target)

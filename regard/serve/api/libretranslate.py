@@ -28,7 +28,7 @@ def _whole_number(value: Any) -> int:
 
 
 Text = Annotated[str, Field(min_length=1)]
-Texts = Text | Annotated[list[str], Field(min_length=1, fail_fast=True)]
+_Texts = Text | Annotated[list[str], Field(min_length=1, fail_fast=True)]
 Source = Annotated[Text, Field(description="Code of its language, or `auto`", examples=["en"]), AfterValidator(inward)]
 Target = Annotated[
     Text, Field(description="Code of the language to translate into", examples=["de"]), AfterValidator(inward)
@@ -53,7 +53,7 @@ class LibreQuestion(Checked):
 class TextQuestion(LibreQuestion):
     """A text, or a list of them."""
 
-    q: Texts = Field(description="What to translate", examples=["The old man reads a book."])
+    q: _Texts = Field(description="What to translate", examples=["The old man reads a book."])
     source: Source
     target: Target
     alternatives: Annotated[int, Field(ge=0), BeforeValidator(_whole_number)] = 0
@@ -65,7 +65,7 @@ class TextQuestion(LibreQuestion):
 class DetectQuestion(LibreQuestion):
     """A text whose language is asked for."""
 
-    q: Texts = Field(description="A text", examples=["Guten Morgen!"])
+    q: _Texts = Field(description="A text", examples=["Guten Morgen!"])
 
 
 class SuggestQuestion(LibreQuestion):

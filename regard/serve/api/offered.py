@@ -8,11 +8,11 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field
 
 from regard.documents.files import SUFFIXES
-from regard.documents.files.base import SENTENCES
+from regard.documents.files.base import MOST_SENTENCES
 from regard.serve.api.models import MAX_N_BEST
 from regard.serve.engine import NotReady, questions
 from regard.serve.errors import ApiError, later
-from regard.serve.languages import AUTO, name_of, outward, reader_of
+from regard.serve.languages import AUTO, name_of, outward, reading_language
 from regard.serve.security import same_secret
 from regard.serve.service import RESTARTING, Service
 
@@ -52,7 +52,7 @@ class LimitsAnswer(BaseModel):
 
 async def languages(service: Service, request: Request) -> list[dict[str, Any]]:
     """The languages that are read, and into which each is translated; named in the language of the reader."""
-    catalogue, reader = service.catalogue, reader_of(request.headers.get("accept-language", ""))
+    catalogue, reader = service.catalogue, reading_language(request.headers.get("accept-language", ""))
     return [  # those that are only written, too, since clients look up the names of targets here
         {"code": outward(code), "name": name_of(code, reader), "targets": [*map(outward, catalogue.targets(code))]}
         for code in catalogue.languages
@@ -61,7 +61,7 @@ async def languages(service: Service, request: Request) -> list[dict[str, Any]]:
 
 async def frontend_settings(service: Service, request: Request) -> dict[str, Any]:
     """What a page has to know of the server."""
-    reader = reader_of(request.headers.get("accept-language", ""))
+    reader = reading_language(request.headers.get("accept-language", ""))
     settings, (_, target) = service.settings, service.catalogue.first or (AUTO, "")
     return {
         "charLimit": settings.char_limit,
@@ -101,7 +101,7 @@ async def limits(service: Service, _: Request) -> LimitsAnswer:
         characters=settings.char_limit,
         body_bytes=settings.max_body,
         file_bytes=settings.max_file,
-        file_sentences=SENTENCES,
+        file_sentences=MOST_SENTENCES,
         answer_bytes=settings.max_maps,
         alternatives=settings.alternatives_limit,
         n_best=MAX_N_BEST,

@@ -10,10 +10,10 @@ from regard.explain.page import to_json
 from regard.results import Prediction, as_line
 from regard.serve.api import models
 from regard.serve.api.access import admitted
-from regard.serve.api.answers import Wanted, check_maps, json_answer, named_model
+from regard.serve.api.answers import AnswerLimit, check_maps, json_answer, model_of_name
 from regard.serve.api.checking import MAX_TOLD, check_sizes, missing
 from regard.serve.api.request_body import read_values
-from regard.serve.catalogue import Model
+from regard.serve.catalogue import ServedModel
 from regard.serve.engine import OutOfMemory, Predict, Unreadable
 from regard.serve.errors import bad
 from regard.serve.in_thread import LARGE, in_thread
@@ -38,10 +38,10 @@ async def predict(service: Service, request: Request) -> Response:
     length = sum(map(len, lines))
     found = await in_thread(length, model.checked, found)
     size = LARGE if explain else length * question.n_best
-    return await in_thread(size, _answer, model, found, Wanted(service.settings.max_maps, asked_for))
+    return await in_thread(size, _answer, model, found, AnswerLimit(service.settings.max_maps, asked_for))
 
 
-async def _predictions(model: Model, question: Predict, seconds: float) -> Sequence[Prediction]:
+async def _predictions(model: ServedModel, question: Predict, seconds: float) -> Sequence[Prediction]:
     """Answers to all lines; an empty one has an empty answer, and keeps no other from its own."""
     lines = question.texts
     blank = {place: model.empty_answer(line) for place, line in enumerate(lines)}
@@ -57,15 +57,15 @@ async def _predictions(model: Model, question: Predict, seconds: float) -> Seque
     return [found[place] for place in range(len(lines))]
 
 
-def _asked_model(service: Service, name: str | None) -> Model:
+def _asked_model(service: Service, name: str | None) -> ServedModel:
     """The model of that name; without one the first that is no translator, or the first of all."""
     if name is not None:
-        return named_model(service, name)
+        return model_of_name(service, name)
     served = service.catalogue.models
     return next((model for model in served if not model.languages), served[0])
 
 
-def _lines(model: Model, question: models.PredictQuestion) -> list[str]:
+def _lines(model: ServedModel, question: models.PredictQuestion) -> list[str]:
     """What is asked as texts, with tabs between columns. Raises ApiError for other columns."""
     if question.texts and question.examples:
         raise bad("Invalid request: texts and examples: give one of them")
@@ -81,7 +81,7 @@ def _lines(model: Model, question: models.PredictQuestion) -> list[str]:
     return lines
 
 
-def _line(model: Model, number: int, example: Mapping[str, str]) -> str:
+def _line(model: ServedModel, number: int, example: Mapping[str, str]) -> str:
     """Raises ApiError for an example that lacks a column, or has another one."""
     strange = next((name for name in example if name not in model.given), None)
     if strange is not None:
@@ -93,6 +93,6 @@ def _line(model: Model, number: int, example: Mapping[str, str]) -> str:
     return as_line(example[name] for name in model.given)
 
 
-def _answer(model: Model, predictions: Sequence[Prediction], wanted: Wanted) -> Response:
+def _answer(model: ServedModel, predictions: Sequence[Prediction], wanted: AnswerLimit) -> Response:
     told = to_json(predictions)["predictions"]
     return json_answer({"model": model.name, "task": model.card["task"], "predictions": told}, wanted)

@@ -8,7 +8,7 @@ from fastapi import Request
 
 from regard.errors import ConfigError
 from regard.serve.api.access import admitted
-from regard.serve.api.checking import check_languages, check_libretranslate_sizes
+from regard.serve.api.checking import check_libretranslate_sizes, check_served
 from regard.serve.api.libretranslate import SuggestQuestion
 from regard.serve.errors import ApiError
 from regard.serve.service import Service
@@ -47,6 +47,6 @@ def keep(place: Path, suggestion: dict[str, str]) -> None:
 
 def _suggestion(service: Service, question: SuggestQuestion) -> dict[str, str]:
     check_libretranslate_sizes([question.q, question.s], service.settings)
-    check_languages(service.catalogue, question.source, question.target)
+    check_served(service.catalogue, question.source, question.target)
     texts = question.model_dump(include={"q", "s", "source", "target"})
     return {"time": datetime.now(UTC).isoformat(timespec="seconds"), **texts}

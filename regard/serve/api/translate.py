@@ -6,7 +6,7 @@ from fastapi import Request
 from fastapi.responses import JSONResponse
 
 from regard.serve.api.access import admitted
-from regard.serve.api.checking import MAX_TOLD, asked_texts, check_languages, check_libretranslate_sizes
+from regard.serve.api.checking import MAX_TOLD, asked_texts, check_libretranslate_sizes, check_served
 from regard.serve.api.libretranslate import DetectQuestion, TextQuestion
 from regard.serve.engine import Predict
 from regard.serve.errors import bad
@@ -14,7 +14,7 @@ from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, outward
 from regard.serve.service import Service
 from regard.serve.settings import NO_LIMIT
-from regard.serve.translating import Detected, Kind, Question, Translated, check_pair, detect, translate
+from regard.serve.translating import Detected, Kind, Translated, TranslationRequest, check_pair, detect, translate
 
 KINDS: dict[str, Kind] = {"text": "text", "html": "html"}
 MAX_GUESSES = 3
@@ -43,14 +43,14 @@ def told(guess: Detected) -> dict[str, Any]:
     return {"confidence": round(float(guess.confidence), 1), "language": outward(guess.language)}
 
 
-def _checked(service: Service, question: TextQuestion) -> Question:
+def _checked(service: Service, question: TextQuestion) -> TranslationRequest:
     """The question, once it fits what is served: the rest of LibreTranslate's checks, in its order."""
     texts, source, target = asked_texts(question.q), question.source, question.target
     limit = service.settings.alternatives_limit
     if NO_LIMIT != limit < question.alternatives:
         raise bad(f"Invalid request: alternatives parameter must be <= {limit}")
     check_libretranslate_sizes(texts, service.settings)
-    check_languages(service.catalogue, source, target)
+    check_served(service.catalogue, source, target)
     name = question.format or "text"
     kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
@@ -58,7 +58,7 @@ def _checked(service: Service, question: TextQuestion) -> Question:
     if source != AUTO:
         check_pair(service.catalogue, source, target)
     n_best = 1 if kind == "html" else question.alternatives + 1
-    return Question(texts, source, target, kind, Predict((), n_best=n_best))
+    return TranslationRequest(texts, source, target, kind, Predict((), n_best=n_best))
 
 
 def _answer(found: list[Translated], question: TextQuestion) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from regard.documents.document import nth
 from regard.serve.api import models
 from regard.serve.api.access import admitted
-from regard.serve.api.answers import Wanted, asked_pair, check_maps, json_answer, least_size, written
+from regard.serve.api.answers import AnswerLimit, asked_pair, check_maps, json_answer, least_size, sentence_json
 from regard.serve.api.checking import asked_texts, check_sizes
 from regard.serve.api.request_body import read_values
 from regard.serve.api.translate import told
-from regard.serve.catalogue import Model
+from regard.serve.catalogue import ServedModel
 from regard.serve.engine import Predict
 from regard.serve.errors import bad
 from regard.serve.in_thread import LARGE, in_thread
@@ -24,12 +24,12 @@ from regard.serve.translating import (
     SAMPLE,
     SURE,
     Detected,
-    Question,
     Translated,
+    TranslationRequest,
     answered,
     detect,
-    prepared,
     sentences_of,
+    taken_apart,
 )
 
 SCORE_DIGITS = 3
@@ -54,9 +54,9 @@ async def translate_in_detail(service: Service, request: Request) -> Response:
     explain = question.explain or question.maps
     asked_for = Predict((), n_best=question.n_best, explain=explain, maps=question.maps)
     prefixes = _prefixes(question, len(texts))
-    whole = Question(texts, source, target, question.format, model=model, prefixes=prefixes)
-    wanted = Wanted(service.settings.max_maps, asked_for)
-    found = await prepared(service, whole, request.state.asked)
+    whole = TranslationRequest(texts, source, target, question.format, model=model, prefixes=prefixes)
+    wanted = AnswerLimit(service.settings.max_maps, asked_for)
+    found = await taken_apart(service, whole, request.state.asked)
     wanted.check(least_size(found, question.n_best))
     terms = await service.glossaries.lines_within(glossary, sentences_of(found))
     await answered(service, found, replace(asked_for, glossary=terms))
@@ -76,7 +76,7 @@ def _prefixes(question: models.TranslateQuestion, texts: int) -> list[str]:
     return prefixes
 
 
-def _model(model: Model, told: bool) -> dict[str, Any]:
+def _model(model: ServedModel, told: bool) -> dict[str, Any]:
     card = {name: model.card.get(name) for name in models.ModelAnswer.model_fields}
     own = {"name": model.name, **model.codes, "ready": model.engine.ready, "given": list(model.given)}
     own["answers"] = model.answer.form
@@ -84,7 +84,7 @@ def _model(model: Model, told: bool) -> dict[str, Any]:
 
 
 def _translated(
-    found: list[Translated], seem: list[Detected | None], pair: tuple[str, str], wanted: Wanted
+    found: list[Translated], seem: list[Detected | None], pair: tuple[str, str], wanted: AnswerLimit
 ) -> Response:
     names = list(dict.fromkeys(one.model.name for one in found if one.model is not None))
     sources = {one.source for one in found}
@@ -115,7 +115,7 @@ def _text(one: Translated, seems: Detected | None) -> dict[str, Any]:
     if seems is not None:
         answer["seems"] = told(seems)
     answer["model"] = None if one.model is None else one.model.name
-    sentences: list[dict[str, Any]] = [written(sentence) for sentence in one.sentences]
+    sentences: list[dict[str, Any]] = [sentence_json(sentence) for sentence in one.sentences]
     for number, column in enumerate(_in_place(one)):
         for sentence, translation in zip(sentences, column, strict=True):
             if number == 0:

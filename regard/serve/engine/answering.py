@@ -19,17 +19,17 @@ from regard.predictor import Predictor, load_routes
 from regard.registry import Choice
 from regard.results import Prediction
 from regard.serve.engine.explaining import FIRST_PIECES, Looking, rewritten
-from regard.serve.engine.messages import Refused
+from regard.serve.engine.messages import Refused, TextCost
 from regard.serve.engine.model_card import card_of
 from regard.serve.engine.questions import Kept, Pair, Predict, Question
 from regard.tasks.example_texts import Ids
 from regard.text.clean import clean
 
-KEPT = ("max_ratio", "max_extra", "min_length")  # settings that every search has
+_SHARED_SETTINGS = ("max_ratio", "max_extra", "min_length")  # settings that every search has
 
 _LOG = logging.getLogger("regard.serve")
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class Answered(NamedTuple):
@@ -39,13 +39,6 @@ class Answered(NamedTuple):
     refused: dict[int, Refused]  # and those of the others
     out_of_memory: int  # times that there was not enough of it
     sizes: Sequence[int] = ()  # of the texts in pieces, their ends included, where they were counted
-
-
-class Counted(NamedTuple):
-    """A text that was read: what it costs, and its pieces."""
-
-    pieces: int
-    ids: Ids
 
 
 class _GivenUp(Exception):
@@ -103,18 +96,18 @@ class Answering:
         if most is None:
             return question.run(mine, unwanted, encoded)
         counted = mine.count(question)
-        sizes = [one.pieces if isinstance(one, Counted) else 0 for one in counted]
+        sizes = [one.pieces if isinstance(one, TextCost) else 0 for one in counted]
         copied = {row: one for row, one in enumerate(counted) if isinstance(one, Prediction)}
         refused = {row: one for row, one in enumerate(counted) if isinstance(one, Refused)}
         refused |= {row: Refused("pieces", size) for row, size in enumerate(sizes) if size > most}
-        read = {row: one.ids for row, one in enumerate(counted) if isinstance(one, Counted) and row not in refused}
+        read = {row: one.encoded for row, one in enumerate(counted) if isinstance(one, TextCost) and row not in refused}
         rows = [*read]
         done = question.of(question.texts[row] for row in rows).run(mine, _among(rows, unwanted), [*read.values()])
         copied |= {rows[row]: one for row, one in done.found.items()}
         refused |= {rows[row]: one for row, one in done.refused.items()}
         return Answered(copied, refused, done.out_of_memory, [size + 1 for size in sizes])
 
-    def count(self, question: Question) -> list[Counted | Prediction | Refused]:
+    def count(self, question: Question) -> list[TextCost | Prediction | Refused]:
         """What each text costs, in pieces; what has more than the model takes, or may be explained, is refused.
 
         What is only copied is answered, and nothing explains it: it was not read.
@@ -124,7 +117,7 @@ class Answering:
         def encode(text: str) -> Sequence[int]:
             return cast(TextColumn, task.vocabularies[task.last]).encode(text)
 
-        def read(rows: list[int]) -> list[Counted | Prediction | Refused]:
+        def read(rows: list[int]) -> list[TextCost | Prediction | Refused]:
             examples = [question.read(task, question.texts[row]) for row in rows]
             copied = [question.copied(task, one) for one in examples]
             kept = question.kept(encode)
@@ -133,10 +126,10 @@ class Answering:
             return [answer or self._counted(question, row, ids, kept) for row, answer, ids in texts]
 
         found, refused, _ = _one_by_one(list(range(len(question.texts))), read)
-        told: dict[int, Counted | Prediction | Refused] = {**found, **refused}
+        told: dict[int, TextCost | Prediction | Refused] = {**found, **refused}
         return [told[row] for row in range(len(question.texts))]
 
-    def _counted(self, question: Question, row: int, ids: Ids, kept: Kept) -> Counted | Refused:
+    def _counted(self, question: Question, row: int, ids: Ids, kept: Kept) -> TextCost | Refused:
         lengths, most = [*map(len, ids.values())], self.predictor.max_source - 1
         longest = longest_read(self.predictor.task.vocabularies, ids)
         if longest > most:
@@ -145,7 +138,7 @@ class Answering:
             hint = "explain one sentence at a time"
             return Refused("costly", ["source and target have", sum(lengths), question.most, hint])
         terms = [] if kept.glossary is None else kept.terms(question.texts[row])
-        return Counted(question.cost(lengths, prefix=kept.prefix, terms=terms), ids)
+        return TextCost(question.cost(lengths, prefix=kept.prefix, terms=terms), ids)
 
     def predict(
         self,
@@ -175,18 +168,31 @@ class Answering:
     def each(
         self,
         texts: Sequence[Pair],
-        one: Callable[[Pair, Callable[[], bool]], Prediction],
+        one: Callable[[Pair, Callable[[], bool], Sequence[Ids] | None], Prediction],
         unwanted: Unwanted = frozenset,
+        encoded: Sequence[Ids] | None = None,
     ) -> Answered:
-        """The answers to texts that are worked on one after the other; `one` may ask whether its text is unwanted."""
+        """The answers to texts that are worked on one after the other.
+
+        `one` is given a text, a function that tells whether it is unwanted, and its pieces, where they are known.
+        """
 
         def ask(rows: list[int]) -> list[Prediction]:
-            return [one(texts[row], functools.partial(_is_in, row, unwanted)) for row in rows]
+            known = [None if encoded is None else [encoded[row]] for row in rows]
+            left = [functools.partial(_is_in, row, unwanted) for row in rows]
+            return [*map(one, [texts[row] for row in rows], left, known)]
 
         return Answered(*_one_by_one(list(range(len(texts))), ask))
 
     def explained(
-        self, text: Pair, is_unwanted: Callable[[], bool], *, by: str, reasons: Sequence[str], steps: bool
+        self,
+        text: Pair,
+        is_unwanted: Callable[[], bool],
+        encoded: Sequence[Ids] | None = None,
+        *,
+        by: str,
+        reasons: Sequence[str],
+        steps: bool,
     ) -> Prediction:
         """A given target, scored and explained: by what it looked at, or by a method; by others beside that.
 
@@ -202,7 +208,7 @@ class Answering:
             progress()
             return frozenset()
 
-        (scored,) = self.predictor.score([text.source], [text.target])
+        (scored,) = self.predictor.score([text.source], [text.target], encoded=encoded)
         given = replace(scored, source=self.predictor.task.texts.given(text.source)[self.predictor.task.first])
         try:
             if by:
@@ -214,11 +220,19 @@ class Answering:
         except _GivenUp:
             return given
 
-    def rewritten(self, text: Pair, is_unwanted: Callable[[], bool], *, word: int, count: int) -> Prediction:
+    def rewritten(
+        self,
+        text: Pair,
+        is_unwanted: Callable[[], bool],
+        encoded: Sequence[Ids] | None = None,
+        *,
+        word: int,
+        count: int,
+    ) -> Prediction:
         """A given target with alternatives that have another word in place of one and are explained."""
         lines = frozenset(range(FIRST_PIECES * count))
         search = SEARCHES.build(self.search).until(lambda: lines if is_unwanted() else frozenset())
-        found = rewritten(self.predictor, search, text.source, text.target, word, count)
+        found = rewritten(self.predictor, search, *text, word, count, encoded)
         return replace(found, alternatives=self.looking.explained(found.alternatives, maps=False))
 
     def _search(self, n_best: int) -> Search:
@@ -227,7 +241,7 @@ class Answering:
         if n_best == 1:
             return SEARCHES.build(search)
         if "n_best" not in SEARCHES.settings(search.name):
-            kept = {name: search.settings[name] for name in KEPT if name in search.settings}
+            kept = {name: search.settings[name] for name in _SHARED_SETTINGS if name in search.settings}
             search = Choice("beam", {**kept, "size": n_best})
         return SEARCHES.build(Choice(search.name, {**search.settings, "n_best": n_best}))
 
@@ -247,8 +261,8 @@ def _among(rows: Sequence[int], unwanted: Unwanted) -> Callable[[], set[int]]:
 
 
 def _one_by_one(
-    rows: list[int], ask: Callable[[list[int]], Sequence[T]]
-) -> tuple[dict[int, T], dict[int, Refused], int]:
+    rows: list[int], ask: Callable[[list[int]], Sequence[_T]]
+) -> tuple[dict[int, _T], dict[int, Refused], int]:
     """Together if that goes well, else in halves: only what cannot be answered even alone is refused.
 
     With the times that memory was short.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from regard.results import Prediction
-from regard.serve.engine.questions import SHORT, QuestionRow
+from regard.serve.engine.questions import SHORT_PIECES, QuestionRow
 
 MOST_THREADS = 4  # of a model, unless more are asked for: they take turns with Python's lock
 BEAT = 0.5  # seconds between two signs of life of a model's process
@@ -24,7 +24,7 @@ class Lane(NamedTuple):
     queue: float  # how many times `max_queue` texts may wait
 
 
-LANES = (Lane(SHORT, 4.0, 1.0, 1.0), Lane(120, 2.0, 4.0, 0.5), Lane(math.inf, 1.0, 8.0, 0.5))
+LANES = (Lane(SHORT_PIECES, 4.0, 1.0, 1.0), Lane(120, 2.0, 4.0, 0.5), Lane(math.inf, 1.0, 8.0, 0.5))
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Limits:
     idle_after: float = 30.0
     stuck_after: float = 120.0
     load_within: float = 600.0
-    threads: int | None = None  # batches at a time; None: as `shared` has it
+    threads: int | None = None  # batches at a time; None: as `threads_each` has it
 
 
 class Batched(NamedTuple):
@@ -121,6 +121,6 @@ def cores() -> int:
         return mine
 
 
-def shared(cores: int, engines: int) -> int:
+def threads_each(cores: int, engines: int) -> int:
     """Threads of each of so many engines: they share the cores. The server itself needs little of them."""
     return min(max(cores // max(engines, 1), 1), MOST_THREADS)

@@ -10,21 +10,21 @@ from typing import Any
 
 from regard.errors import RegardError
 from regard.results import Prediction
-from regard.serve.engine.capacity import Limits, Watcher, cores, shared
+from regard.serve.engine.capacity import Limits, Watcher, cores, threads_each
 from regard.serve.engine.faults import Busy, NotReady, TooCostly, TooLate
 from regard.serve.engine.lanes import Lanes
-from regard.serve.engine.messages import Count, Job, Pieces, Said
+from regard.serve.engine.messages import CountTexts, Job, Said, TextCost
 from regard.serve.engine.pipe import Gone, Pipe
 from regard.serve.engine.questions import QuestionRow
 from regard.serve.engine.waiting import Miscounted, counted
 
 PORTION = 4  # what a request waits with at once is no more than this part of the queue: a fourth
-LARGE = 3  # requests at once of more than a portion; what they leave of the queue is for small ones
-COUNTED = 10_000  # characters whose pieces are counted at a time
-SOON = 2  # seconds after which to ask again while a model is loaded
+LARGE_REQUESTS = 3  # requests at once of more than a portion; what they leave of the queue is for small ones
+_COUNTED = 10_000  # characters whose pieces are counted at a time
+_SOON = 2  # seconds after which to ask again while a model is loaded
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before a process that ended is started again
 
-UNREAD, UNREAD_FOLDER = (".lock", "metrics.jsonl"), "data"  # of a run: what no answer depends on
+_UNREAD, UNREAD_FOLDER = (".lock", "metrics.jsonl"), "data"  # of a run: what no answer depends on
 
 Fingerprint = frozenset[tuple[str, int, int, int]]
 
@@ -35,7 +35,7 @@ class Engine:
     """A run, served. The process of its model loads it; what holds this object needs no torch."""
 
     def __init__(self, run: Path, *, name: str | None = None, limits: Limits | None = None) -> None:
-        self.run, self.name, self.limits = run, name or name_of(run), limits or Limits()
+        self.run, self.name, self.limits = run, name or run_name(run), limits or Limits()
         self.cards: Mapping[str, Mapping[str, Any]] = {}  # of its model, by route, once it has started; the first: ""
         self._lanes = Lanes(self.limits)
         self._counted = 0  # texts that are being counted
@@ -66,7 +66,7 @@ class Engine:
     @property
     def threads(self) -> int:
         """Batches at a time, each on a core of its own."""
-        return self.limits.threads or shared(cores(), 1)
+        return self.limits.threads or threads_each(cores(), 1)
 
     @property
     def in_flight(self) -> int:
@@ -124,7 +124,7 @@ class Engine:
         portion = max(min(len(texts), self.limits.max_queue // PORTION), 1)
         large = len(texts) > portion
         later = self._busy(portion)
-        if later or (large and self._large >= LARGE):
+        if later or (large and self._large >= LARGE_REQUESTS):
             raise Busy(later or self._lanes.seconds())
         until = asyncio.get_running_loop().time() + seconds
         self._large += large
@@ -139,7 +139,7 @@ class Engine:
         """In order. A short text that comes alone is not counted first, which would be half a millisecond more."""
         if len(portions) == 1 and (size := portions[0].guess) is not None:
             with suppress(Miscounted):
-                return [*(await self._lanes.answer(portions[0], {0: Pieces(size)}, until, guessed=True)).values()]
+                return [*(await self._lanes.answer(portions[0], {0: TextCost(size)}, until, guessed=True)).values()]
         counts = [await self._count(some, first, until) for first, some in portions.items()]
         total, most = sum(one.pieces for sizes, _ in counts for one in sizes.values()), self.limits.max_cost
         if total > most:
@@ -158,7 +158,7 @@ class Engine:
 
     async def _count(
         self, question: QuestionRow, before: int, until: float
-    ) -> tuple[dict[int, Pieces], dict[int, Prediction]]:
+    ) -> tuple[dict[int, TextCost], dict[int, Prediction]]:
         """As `counted`. Meanwhile they count as short ones that wait."""
         pipe, texts = self._pipe, question.texts
         if not self.ready or pipe is None:  # no longer: between two portions
@@ -168,7 +168,7 @@ class Engine:
         try:
             async with asyncio.timeout_at(until):
                 for some in _countable(question):
-                    said.append(await pipe.ask(Count(question=question.of(texts[some]))))
+                    said.append(await pipe.ask(CountTexts(question=question.of(texts[some]))))
         except TimeoutError:
             raise TooLate from None
         except Gone:
@@ -221,7 +221,7 @@ def fingerprint(run: Path) -> Fingerprint:
     for folder, folders, names in os.walk(run.resolve()):
         folders[:] = [name for name in folders if name != UNREAD_FOLDER]
         for name in names:
-            if name not in UNREAD:
+            if name not in _UNREAD:
                 path = os.path.join(folder, name)
                 with suppress(OSError):  # gone meanwhile
                     told = os.stat(path)
@@ -234,18 +234,18 @@ def _countable(question: QuestionRow) -> Iterator[slice]:
     first, characters = 0, 0
     for place, text in enumerate(question.texts):
         size = question.characters(text)
-        if place > first and characters + size > COUNTED:
+        if place > first and characters + size > _COUNTED:
             yield slice(first, place)
             first, characters = place, 0
         characters += size
     yield slice(first, len(question.texts))
 
 
-def name_of(run: Path) -> str:
+def run_name(run: Path) -> str:
     """A run is named as its folder, or as the demo's around it."""
     path = run.resolve()
     return path.parent.name if path.name == "model" else path.name
 
 
 def _not_ready() -> NotReady:
-    return NotReady(SOON)
+    return NotReady(_SOON)

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from regard.serve.engine.capacity import Asks, Limits, cores, shared
-from regard.serve.engine.engine import Engine, name_of
+from regard.serve.engine.capacity import Asks, Limits, cores, threads_each
+from regard.serve.engine.engine import Engine, run_name
 
 
 class Engines(Mapping[str, Asks]):
@@ -48,11 +48,11 @@ class Engines(Mapping[str, Asks]):
 def open_engines(runs: Sequence[Path], limits: Limits | None = None) -> Engines:
     """An engine for each run, not yet started. They share the cores; runs of one name are numbered."""
     limits = limits or Limits()
-    each = replace(limits, threads=limits.threads or shared(cores(), len(runs)))
+    each = replace(limits, threads=limits.threads or threads_each(cores(), len(runs)))
     engines: dict[str, Asks] = {}
     for run in runs:
-        name, number = name_of(run), 2
+        name, number = run_name(run), 2
         while name in engines:
-            name, number = f"{name_of(run)}-{number}", number + 1
+            name, number = f"{run_name(run)}-{number}", number + 1
         engines[name] = Engine(run, name=name, limits=each)
     return Engines(list(engines.values()))

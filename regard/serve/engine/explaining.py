@@ -158,22 +158,32 @@ class BeginningFeature(Feature):
         return added, Beginnings(state.rows, state.written + 1)
 
 
-def rewritten(predictor: Predictor, search: Search, line: str, target: str, word: int, count: int) -> TextPrediction:
+def rewritten(
+    predictor: Predictor,
+    search: Search,
+    line: str,
+    target: str,
+    word: int,
+    count: int,
+    encoded: Sequence[Ids] | None = None,
+) -> TextPrediction:
     """The target with at most `count` alternatives: another word in place of one, and what the model writes after it.
 
     The likeliest words come first. Up to that word an alternative is the target. There is none behind the last word.
-    `line` is the source, or a line of several columns as `predict` takes it.
+    `line` is the source, or a line of several columns as `predict` takes it; `encoded` are the pieces of both.
     """
     task = predictor.task
     column, example = cast(TextColumn, task.vocabularies["target"]), task.texts.given(line)
-    ids = column.encode(clean(target))
+    if encoded is None:
+        encoded = task.encode([{name: clean(value) for name, value in task.texts.scored(line, target).items()}])
+    row = dict(encoded[0])
+    ids = [*row.pop("target")]
     words = words_of([*column.pieces(ids), END])
     given = cast(TextPrediction, task.texts.as_given(TextPrediction(example["source"], target, 0.0, ids=ids), example))
     if word >= len(words) - 1:
         return given
     begin = words[word].pieces[0]
     found: dict[str, tuple[float, Hypothesis]] = {}
-    (row,) = task.encode([{name: clean(value) for name, value in example.items()}])
     for hypothesis in _written(predictor, search, row, ids[:begin], FIRST_PIECES * count):
         text, probability = _word(column, hypothesis, word, begin)
         if text not in ("", words[word].text) and probability > found.get(text, (0.0,))[0]:

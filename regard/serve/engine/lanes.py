@@ -14,10 +14,10 @@ from typing import NamedTuple
 from regard.results import Prediction
 from regard.serve.engine.capacity import LANES, Batched, Limits, Watcher
 from regard.serve.engine.faults import ServingError, TooLate
-from regard.serve.engine.messages import Answers, Batch, Found, Leave, Pieces, Said
+from regard.serve.engine.messages import Batch, BatchReply, Found, Leave, Said, TextCost
 from regard.serve.engine.pipe import Pipe
 from regard.serve.engine.questions import QuestionRow
-from regard.serve.engine.waiting import Item, Request, Waiting, deliver
+from regard.serve.engine.waiting import Item, QueuedRequest, Waiting, deliver
 
 LEAST_BATCH = 64.0  # pieces of a batch: smaller ones cost more in calls than they gain in waiting
 HEED, QUICK_HEED = 0.2, 0.5  # how much the latest batch counts beside those before, in averages and in sizes
@@ -98,12 +98,12 @@ class Batcher:
         """Texts that the model works on."""
         return sum(len(batch.items) for batch in self._working)
 
-    def put(self, request: Request) -> None:
+    def put(self, request: QueuedRequest) -> None:
         """Behind the others."""
         self._waiting.add(request)
         self._arrived.set()
 
-    def drop(self, request: Request) -> None:
+    def drop(self, request: QueuedRequest) -> None:
         """Cancel a request: drop its waiting texts, give up those that are worked on."""
         self._waiting.drop(request)
         for name, items in self._working:
@@ -167,7 +167,7 @@ class Batcher:
         self._note(items, said, began, full=full, whole=whole)
 
     def _note(self, items: list[Item], said: Said, began: float, *, full: bool, whole: bool) -> None:
-        done = said if isinstance(said, Answers) else Answers(outcomes=[], seconds=getattr(said, "seconds", 0.0))
+        done = said if isinstance(said, BatchReply) else BatchReply(outcomes=[], seconds=getattr(said, "seconds", 0.0))
         sizes = done.sizes or [item.size for item in items]
         if whole or done.seconds > self.limits.max_batch_seconds:  # what was given up early says nothing of its size
             self.pace.note(items[0].request.kind, len(items), len(items) * max(sizes), done.seconds, full=full)
@@ -247,7 +247,7 @@ class Lanes:
     async def answer(
         self,
         question: QuestionRow,
-        sizes: Mapping[int, Pieces],
+        sizes: Mapping[int, TextCost],
         until: float,
         *,
         before: int = 0,
@@ -259,13 +259,13 @@ class Lanes:
         Where the pieces are `guessed` the model's process counts. Raises Miscounted if a text belongs to another lane.
         """
         loop = asyncio.get_running_loop()
-        waits = list[tuple[Batcher, Request]]()
+        waits = list[tuple[Batcher, QueuedRequest]]()
         for batcher in self.batchers:
             places = [place for place, size in sizes.items() if lane_of(size.pieces) == batcher.lane]
             if places:
                 pieces = [sizes[place] for place in places]
                 answer, now = loop.create_future(), loop.time()
-                request = Request(question, places, pieces, answer, now, before=before, guessed=guessed)
+                request = QueuedRequest(question, places, pieces, answer, now, before=before, guessed=guessed)
                 waits.append((batcher, request))
                 batcher.put(request)
         timer = loop.call_at(until, _expire, [request for _, request in waits])
@@ -287,7 +287,7 @@ def lane_of(size: int) -> int:
     return next(lane for lane, each in enumerate(LANES) if size <= each.pieces)
 
 
-def _expire(requests: Sequence[Request]) -> None:
+def _expire(requests: Sequence[QueuedRequest]) -> None:
     """Too late for what still waits; what the model works on already is answered."""
     for request in requests:
         if request.waiting and not request.answer.done():

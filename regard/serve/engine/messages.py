@@ -38,7 +38,7 @@ class Warm(Message):
     """Do what is done only once."""
 
 
-class Count(Message):
+class CountTexts(Message):
     """Count what each text costs."""
 
     question: QuestionRow
@@ -74,7 +74,7 @@ class Found(Struct, tag=True):
     prediction: Carried
 
 
-class Pieces(Struct, tag=True):
+class TextCost(Struct, tag=True):
     """The cost of a text, and its pieces, which the server passes on unread."""
 
     pieces: int
@@ -104,10 +104,10 @@ class Warmed(Message):
 class CountReply(Message):
     """The cost of each text, or its answer where it is only copied."""
 
-    outcomes: list[Pieces | Found | Refused]
+    outcomes: list[TextCost | Found | Refused]
 
 
-class Answers(Message):
+class BatchReply(Message):
     """A batch as it was worked on."""
 
     outcomes: list[Found | Refused]
@@ -116,7 +116,7 @@ class Answers(Message):
     seconds: float = 0.0
 
 
-class Fault(Message):
+class Failure(Message):
     """Why there is no answer at all."""
 
     reason: str
@@ -130,8 +130,8 @@ class Beat(Message):
     cpu: float
 
 
-Asked = Job | Warm | Count | Batch | Leave
-Said = Loaded | Warmed | CountReply | Answers | Fault | Beat
+ServerMessage = Job | Warm | CountTexts | Batch | Leave
+Said = Loaded | Warmed | CountReply | BatchReply | Failure | Beat
 
 
 def packed(message: Message) -> bytes:
@@ -143,9 +143,9 @@ def packed(message: Message) -> bytes:
     return len(body).to_bytes(HEAD, "big") + body
 
 
-def unpacked(body: bytes) -> Asked:
+def unpacked(body: bytes) -> ServerMessage:
     """Read a message of the server. Raises ValueError for what is no message."""
-    return _read(body, Asked)
+    return _read(body, ServerMessage)
 
 
 def heard(body: bytes) -> Said:

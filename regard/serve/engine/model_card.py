@@ -23,9 +23,9 @@ from regard.runs.measurements import CALIBRATION
 from regard.runs.texts import dev_examples
 from regard.tasks import Task
 
-METRICS, DEMO = "metrics.jsonl", "demo.json"  # which lies beside a model that the demo has made
-READ, SHOWN = 200, 4  # sentences that are read to choose from; that are chosen
-SHORTEST, LONGEST = 8, 50  # characters of an example
+_METRICS, DEMO = "metrics.jsonl", "demo.json"  # which lies beside a model that the demo has made
+READ_SENTENCES, _SHOWN = 200, 4  # sentences that are read to choose from; that are chosen
+SHORTEST, _LONGEST = 8, 50  # characters of an example
 STORY = 240  # characters of one of several columns, all together, at most
 SEED = 1  # of the sentences of the demo's grammar
 
@@ -88,26 +88,26 @@ def _learnt_of(run: Run, task: Task) -> dict[str, Any]:
         "bleu": scores.get("bleu"),
         "demo": demo,
         "examples": chosen(
-            _grammar(experiment) if demo else _dev(experiment, task), LONGEST if len(task.inputs) == 1 else STORY
+            _grammar(experiment) if demo else _dev(experiment, task), _LONGEST if len(task.inputs) == 1 else STORY
         ),
     }
 
 
-def chosen(sentences: Sequence[str], longest: int = LONGEST) -> list[str]:
+def chosen(sentences: Sequence[str], longest: int = _LONGEST) -> list[str]:
     """A few short ones, from the shortest to the longest."""
     short = sorted({one for one in sentences if SHORTEST <= len(one) <= longest}, key=lambda one: (len(one), one))
-    step = max(len(short) // SHOWN, 1)
-    return short[step // 2 :: step][:SHOWN]
+    step = max(len(short) // _SHOWN, 1)
+    return short[step // 2 :: step][:_SHOWN]
 
 
 def _grammar(experiment: Experiment) -> list[str]:
     _, target = experiment.data.language_pair()
-    return [source for source, _ in pairs(target or "de", READ, SEED, part="test")]
+    return [source for source, _ in pairs(target or "de", READ_SENTENCES, SEED, part="test")]
 
 
 def _dev(experiment: Experiment, task: Task) -> list[str]:
     """What is given in the dev part; none where its files are no longer there."""
-    few = replace(experiment, training=replace(experiment.training, validate_lines=READ))
+    few = replace(experiment, training=replace(experiment.training, validate_lines=READ_SENTENCES))
     try:
         found = dev_examples(few, task, lambda _: None)
     except (RegardError, OSError):
@@ -127,12 +127,12 @@ def _scores(run: Run, task: Task, route: str) -> dict[str, float]:
     """As they were measured when the checkpoint that answers was made; of several pairs of languages those of one."""
     update = run.checkpoint.state["update"]
     try:
-        verify_file(run.path / METRICS, f"regard evaluate {quote(str(run.path))} measures the scores")
+        verify_file(run.path / _METRICS, f"regard evaluate {quote(str(run.path))} measures the scores")
     except CheckpointError as error:
         warnings.warn(f"{error}; its scores are not shown", stacklevel=2)
         return {}
     try:
-        lines = (run.path / METRICS).read_text("utf-8").splitlines()
+        lines = (run.path / _METRICS).read_text("utf-8").splitlines()
         told = [json.loads(line) for line in lines if line.startswith('{"event": "validation"')]
     except (OSError, ValueError):  # gone, or damaged
         return {}

@@ -17,7 +17,7 @@ from typing import Any
 
 from regard.errors import RegardError
 from regard.serve.engine.capacity import BEAT, Limits
-from regard.serve.engine.messages import HEAD, Beat, Fault, Job, Loaded, Message, Said, Warm, Warmed, heard, packed
+from regard.serve.engine.messages import HEAD, Beat, Failure, Job, Loaded, Message, Said, Warm, Warmed, heard, packed
 
 _PRELOADED = "regard.serve.engine.preload"
 _ENVIRONMENT = {
@@ -27,7 +27,7 @@ _ENVIRONMENT = {
 }
 _PATIENCE = 2.0  # seconds that a process gets to end by itself
 LEAST_CPU = 0.01  # of a beat's time: a process that uses less is waiting for something
-LARGE = 100_000  # bytes of a message that is read in a thread of its own, so that nobody else waits meanwhile
+LARGE_MESSAGE = 100_000  # bytes of a message that is read in a thread of its own, so that nobody else waits meanwhile
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload([_PRELOADED])
@@ -112,7 +112,7 @@ class Pipe:
             raise
         if not isinstance(found, Loaded):
             await pipe.close()
-            raise RegardError(found.reason if isinstance(found, Fault) else "the model was not loaded")
+            raise RegardError(found.reason if isinstance(found, Failure) else "the model was not loaded")
         pipe._pulse.begin()
         return pipe, found.cards
 
@@ -181,7 +181,7 @@ class Pipe:
             while True:
                 size = int.from_bytes(await self._reader.readexactly(HEAD), "big")
                 body = await self._reader.readexactly(size)
-                said = heard(body) if size < LARGE else await asyncio.to_thread(heard, body)
+                said = heard(body) if size < LARGE_MESSAGE else await asyncio.to_thread(heard, body)
                 if isinstance(said, Beat):
                     self._pulse.hear(said)
                     continue

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from regard.tasks import Task
     from regard.tasks.example_texts import Ids
 
-PIECE = 3  # bytes: pieces of European words have more, a Chinese character has as many
+PIECE_BYTES = 3  # bytes: pieces of European words have more, a Chinese character has as many
 BEAM = 4  # hypotheses of a usual search; more of them cost more
 BANKS, MOST_BANKS = 8, 32  # terms that widen a beam as much as BEAM does; terms that widen it
 PASSES = 4  # a method of explanation, beside a pass that scores; a search with its steps
 MAPS = 2  # keeping all that every attention looked at
-SHORT = 40  # pieces of a text in the shortest lane
+SHORT_PIECES = 40  # pieces of a text in the shortest lane
 
 MAX_PREFIX = 1000  # pieces of a prefix
 MAX_EXPLAINED = 512  # pieces of a source and a given target: each word of one is weighed for each of the other
@@ -56,7 +56,7 @@ class Kept(NamedTuple):
     def terms(self, source: str) -> list[int]:
         """The pieces of each term that stands in a source, about."""
         found = [] if self.glossary is None else self.glossary.found(source)
-        return [math.ceil(len(one.entry.targets[0].encode()) / PIECE) for one in found]
+        return [math.ceil(len(one.entry.targets[0].encode()) / PIECE_BYTES) for one in found]
 
 
 class Question(Struct, frozen=True, tag=True):
@@ -143,8 +143,8 @@ class Predict(Question, frozen=True):
         """By the bytes of the text. The model's process counts again: what is too long for its lane comes back."""
         if len(self.texts) > 1 or self.prefix or self.glossary:
             return None
-        size = self.cost([math.ceil(len(self.texts[0].encode(errors="replace")) / PIECE)])
-        return size if size <= SHORT else None
+        size = self.cost([math.ceil(len(self.texts[0].encode(errors="replace")) / PIECE_BYTES)])
+        return size if size <= SHORT_PIECES else None
 
     def read(self, task: "Task", text: str) -> Mapping[str, str]:
         """The columns of a line."""
@@ -213,7 +213,7 @@ class Explain(_Forced, frozen=True):
     ) -> "Answered":
         """The given targets, scored and explained: by what they looked at, or by a method; by others beside that."""
         explained = functools.partial(answering.explained, by=self.by, reasons=self.reasons, steps=self.steps)
-        return answering.each(self.texts, explained, unwanted)
+        return answering.each(self.texts, explained, unwanted, encoded)
 
 
 class Alternatives(_Forced, frozen=True):
@@ -236,7 +236,7 @@ class Alternatives(_Forced, frozen=True):
     ) -> "Answered":
         """The given targets, each with alternatives that have another word in place of one and are explained."""
         rewritten = functools.partial(answering.rewritten, word=self.word, count=self.count)
-        return answering.each(self.texts, rewritten, unwanted)
+        return answering.each(self.texts, rewritten, unwanted, encoded)
 
 
 QuestionRow = Predict | Explain | Alternatives  # as they come over the wire

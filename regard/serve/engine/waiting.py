@@ -9,19 +9,19 @@ from typing import Any, NamedTuple, cast
 
 from regard.results import Prediction
 from regard.serve.engine.faults import Failed, OutOfMemory, ServingError, TooCostly, TooLong, Unreadable
-from regard.serve.engine.messages import Answers, CountReply, Found, Pieces, Refused, Said
-from regard.serve.engine.questions import SHORT, QuestionRow
+from regard.serve.engine.messages import BatchReply, CountReply, Found, Refused, Said, TextCost
+from regard.serve.engine.questions import SHORT_PIECES, QuestionRow
 
-ALIKE = 3  # texts above SHORT may share a batch whose lengths differ by no more than this factor
+ALIKE = 3  # texts above SHORT_PIECES may share a batch whose lengths differ by no more than this factor
 
 
 @dataclass(eq=False)
-class Request:
+class QueuedRequest:
     """Texts of one caller's question that wait together; the caller waits for all of them."""
 
     question: QuestionRow
     places: Sequence[int]  # of those that wait here, among the texts of the question
-    sizes: Sequence[Pieces]  # what each costs
+    sizes: Sequence[TextCost]  # what each costs
     answer: "asyncio.Future[list[Prediction]]"
     arrived: float = 0.0  # seconds, as the event loop counts them
     before: int = field(default=0, kw_only=True)  # texts of the same caller that came earlier
@@ -39,7 +39,7 @@ class Request:
 class Item(NamedTuple):
     """One text of a request."""
 
-    request: Request
+    request: QueuedRequest
     number: int  # among the texts of the request
 
     @property
@@ -67,31 +67,31 @@ class Waiting:
     """The queue. Requests take turns, a text each, so that a large one does not keep small ones waiting."""
 
     def __init__(self) -> None:
-        self._requests: deque[Request] = deque()
+        self._requests: deque[QueuedRequest] = deque()
 
     @property
     def size(self) -> int:
         """Texts that wait."""
         return sum(len(request.waiting) for request in self._requests)
 
-    def __iter__(self) -> Iterator[Request]:
+    def __iter__(self) -> Iterator[QueuedRequest]:
         return iter(self._requests)
 
     def __len__(self) -> int:
         return len(self._requests)
 
-    def add(self, request: Request) -> None:
+    def add(self, request: QueuedRequest) -> None:
         """Behind the others."""
         self._requests.append(request)
 
-    def drop(self, request: Request) -> None:
+    def drop(self, request: QueuedRequest) -> None:
         """What of it waits is not worked on."""
         if request in self._requests:
             self._requests.remove(request)
         request.waiting.clear()
 
     @property
-    def first(self) -> Request:
+    def first(self) -> QueuedRequest:
         """Whose turn it is."""
         return self._requests[0]
 
@@ -104,7 +104,7 @@ class Waiting:
         """
         first = self._requests[0]
         part = most / len(self._requests)
-        taken, rows, longest = list[Item](), dict[Request, int](), 0
+        taken, rows, longest = list[Item](), dict[QueuedRequest, int](), 0
         for item in self._in_turns(first, Item(first, first.waiting[0]).size):
             mine, longest = rows.get(item.request, 0) + 1, max(longest, item.size)
             if taken and (longest * (len(taken) + 1) > most or len(taken) == texts):
@@ -115,7 +115,7 @@ class Waiting:
         self._take_out(taken)
         return taken
 
-    def _in_turns(self, first: Request, size: int) -> Iterator[Item]:
+    def _in_turns(self, first: QueuedRequest, size: int) -> Iterator[Item]:
         """A text of each request in turn; who has given fewer pieces goes first."""
         mates = [request for request in self._requests if request.kind == first.kind]
         items = [[Item(mate, number) for number in mate.waiting] for mate in mates]
@@ -129,7 +129,7 @@ class Waiting:
                 heapq.heappush(turns, (given + item.size, number))
 
     def _take_out(self, taken: list[Item]) -> None:
-        gone: dict[Request, set[int]] = {}
+        gone: dict[QueuedRequest, set[int]] = {}
         for request, index in taken:
             gone.setdefault(request, set()).add(index)
         for request, indices in gone.items():
@@ -142,7 +142,7 @@ class Waiting:
 def alike(one: int, other: int) -> bool:
     """Whether texts of so many pieces may share a batch: the short of them waits for the long."""
     low, high = sorted((one, other))
-    return high <= SHORT or high <= ALIKE * low
+    return high <= SHORT_PIECES or high <= ALIKE * low
 
 
 class Miscounted(Exception):
@@ -151,7 +151,7 @@ class Miscounted(Exception):
 
 def deliver(items: Sequence[Item], said: Said) -> None:
     """Each text its answer; a request is answered with its last text, or with the first fault."""
-    answers = said.outcomes if isinstance(said, Answers) else [_failure(said)] * len(items)
+    answers = said.outcomes if isinstance(said, BatchReply) else [_failure(said)] * len(items)
     for item, answer in zip(items, answers, strict=True):
         request = item.request
         if request.answer.done():  # nobody waits for it
@@ -164,16 +164,16 @@ def deliver(items: Sequence[Item], said: Said) -> None:
             request.answer.set_result(cast(list[Prediction], request.found))
 
 
-def counted(said: Iterable[Said], before: int) -> tuple[dict[int, Pieces], dict[int, Prediction]]:
+def counted(said: Iterable[Said], before: int) -> tuple[dict[int, TextCost], dict[int, Prediction]]:
     """The pieces of texts, as a model's process has counted them, and the answers of those that are only copied.
 
     Both by the places of the texts. Raises the fault of the first that has one; `before` it the caller gave so many.
     """
     found = [one for some in said for one in (some.outcomes if isinstance(some, CountReply) else [_failure(some)])]
-    sizes, answers = dict[int, Pieces](), dict[int, Prediction]()
+    sizes, answers = dict[int, TextCost](), dict[int, Prediction]()
     for place, one in enumerate(found):
         match one:
-            case Pieces():
+            case TextCost():
                 sizes[place] = one
             case Found():
                 answers[place] = one.prediction.prediction

@@ -27,26 +27,26 @@ from regard.decoding import Unwanted
 from regard.errors import RegardError
 from regard.ops.memory import release_memory
 from regard.results import Prediction, as_line
-from regard.serve.engine.answering import Answering, Counted, line_of
+from regard.serve.engine.answering import Answering, line_of
 from regard.serve.engine.capacity import BEAT, LANES
 from regard.serve.engine.core_scheduler import CoreScheduler, CoreTime, Work
 from regard.serve.engine.messages import (
     HEAD,
-    Answers,
-    Asked,
     Batch,
+    BatchReply,
     Beat,
     Carried,
-    Count,
     CountReply,
-    Fault,
+    CountTexts,
+    Failure,
     Found,
     Job,
     Leave,
     Loaded,
     Message,
-    Pieces,
     Refused,
+    ServerMessage,
+    TextCost,
     Warm,
     Warmed,
     packed,
@@ -55,13 +55,13 @@ from regard.serve.engine.messages import (
 from regard.serve.engine.questions import Predict
 
 SWITCH = 0.001  # seconds that a thread of Python goes on while others wait
-FAULT = 2  # exit code of a run that cannot be served
+_FAULT = 2  # exit code of a run that cannot be served
 WARM_TEXTS, WARM_PIECES, WARM_SECONDS = (1, 8, 32), (4, 12, 40), 5.0  # what is translated before requests come
 IDLE_BEATS = 10  # without a batch: then memory is given back
 
 _LOG = logging.getLogger("regard.serve")
 
-Say = Callable[[Message], None]
+_Say = Callable[[Message], None]
 
 
 def main(server: socket) -> int:
@@ -82,7 +82,7 @@ def main(server: socket) -> int:
         return 0
 
 
-def serve(given: BinaryIO, say: Say) -> int:
+def serve(given: BinaryIO, say: _Say) -> int:
     """A conversation, from the job at its beginning to its end → the exit code."""
     torch.set_num_threads(1)
     _tell_of_compiling()
@@ -93,12 +93,12 @@ def serve(given: BinaryIO, say: Say) -> int:
     try:
         answering, cards = Answering.load(Path(job.run), batch_tokens=job.batch_tokens, changes=job.changes)
     except RegardError as error:
-        say(Fault(number=job.number, reason=str(error)))
-        return FAULT
+        say(Failure(number=job.number, reason=str(error)))
+        return _FAULT
     except OSError as error:
         fault = f"{error.filename or job.run}: {error.strerror or error}"
-        say(Fault(number=job.number, reason=fault))
-        return FAULT
+        say(Failure(number=job.number, reason=fault))
+        return _FAULT
     rehearse(answering)
     say(Loaded(number=job.number, cards=cards))
     with Desk(answering, job.threads, say) as desk:
@@ -110,7 +110,7 @@ def serve(given: BinaryIO, say: Say) -> int:
 class Desk:
     """What the server says, and who works on it."""
 
-    def __init__(self, answering: Answering, threads: int, say: Say) -> None:
+    def __init__(self, answering: Answering, threads: int, say: _Say) -> None:
         self.answering, self.say = answering, say
         self._scheduler, self._works = CoreScheduler(threads, [lane.share for lane in LANES]), dict[str, Work]()
         self._free = SimpleQueue[Answering]()
@@ -128,20 +128,20 @@ class Desk:
         self._ended.set()
         self._heart.join()
 
-    def hear(self, message: Asked | Fault) -> None:
+    def hear(self, message: ServerMessage | Failure) -> None:
         """Counts, notes who has left, or hands a batch to a thread."""
         match message:
             case Leave():
                 if (work := self._works.get(message.batch)) is not None:
                     work.leave(message.rows)
-            case Count():
+            case CountTexts():
                 self._reply(message, count(self.answering, message))
             case Batch() | Warm():
                 name, lane = (message.name, message.lane) if isinstance(message, Batch) else ("warm", 0)
                 self._works[name] = work = Work(CoreTime(self._scheduler, lane))
                 self._pool.submit(self._answer, name, work, message)
             case _:
-                self._reply(message, Fault(reason="no message"))
+                self._reply(message, Failure(reason="no message"))
 
     def _reply(self, message: Message, reply: Message) -> None:
         reply.number = message.number
@@ -149,13 +149,13 @@ class Desk:
 
     def _answer(self, name: str, work: Work, message: Batch | Warm) -> None:
         answering = self._free.get()
-        told: Answers | Warmed | Fault
+        told: BatchReply | Warmed | Failure
         try:
             with work.core_time:
                 told = answer(answering, message, work)
         except BaseException as error:  # whatever ends this thread, those who wait are told
             _LOG.exception("a thread of the model was ended")
-            told = Fault(reason=type(error).__name__)
+            told = Failure(reason=type(error).__name__)
         finally:
             self._free.put(answering)
             self._works.pop(name, None)
@@ -176,23 +176,19 @@ class Desk:
                 return
 
 
-def count(answering: Answering, message: Count) -> CountReply | Fault:
+def count(answering: Answering, message: CountTexts) -> CountReply | Failure:
     """Count the pieces that each text of a question costs, or its answer where it is only copied."""
     try:
         found = answering.along(message.question.route).count(message.question)
     except Exception as error:
         _LOG.exception("texts could not be counted")
-        return Fault(reason=line_of(error))
-    return CountReply(outcomes=[_outcome(one) for one in found])
+        return Failure(reason=line_of(error))
+    return CountReply(outcomes=[Found(Carried(one)) if isinstance(one, Prediction) else one for one in found])
 
 
-def _outcome(found: Counted | Prediction | Refused) -> Pieces | Found | Refused:
-    if isinstance(found, Refused):
-        return found
-    return Pieces(*found) if isinstance(found, Counted) else Found(Carried(found))
-
-
-def answer(answering: Answering, message: Batch | Warm, unwanted: Unwanted = frozenset) -> Answers | Warmed | Fault:
+def answer(
+    answering: Answering, message: Batch | Warm, unwanted: Unwanted = frozenset
+) -> BatchReply | Warmed | Failure:
     """The answer to a message. A fault is told, and the process lives on."""
     try:
         if isinstance(message, Warm):
@@ -200,11 +196,11 @@ def answer(answering: Answering, message: Batch | Warm, unwanted: Unwanted = fro
         done = answering.answer(message.question, message.most, unwanted, message.encoded)
     except Exception as error:  # a fault in one request must not take the others' model away
         _LOG.exception("a batch could not be answered")
-        return Fault(reason=line_of(error))
+        return Failure(reason=line_of(error))
     answers: dict[int, Found | Refused] = {row: Found(Carried(one)) for row, one in done.found.items()}
     answers |= done.refused
     outcomes = [answers[row] for row in sorted(answers)]
-    return Answers(outcomes=outcomes, sizes=list(done.sizes), out_of_memory=done.out_of_memory)
+    return BatchReply(outcomes=outcomes, sizes=list(done.sizes), out_of_memory=done.out_of_memory)
 
 
 def _tell_of_compiling() -> None:
@@ -231,7 +227,7 @@ def warm(answering: Answering) -> float:
     task, speed, start = answering.predictor.task, 0.0, time.perf_counter()
     for count, pieces in product(WARM_TEXTS, WARM_PIECES):
         question = Predict((as_line(task.vocabularies[name].spread(pieces) for name in task.inputs),) * count)
-        size = sum(found.pieces for found in answering.count(question) if isinstance(found, Counted))
+        size = sum(found.pieces for found in answering.count(question) if isinstance(found, TextCost))
         before = time.perf_counter()
         if before - start > WARM_SECONDS:
             break
@@ -242,7 +238,7 @@ def warm(answering: Answering) -> float:
     return speed
 
 
-def _next(given: BinaryIO) -> Asked | Fault | None:
+def _next(given: BinaryIO) -> ServerMessage | Failure | None:
     """The next message, None when there is none to come. In place of one that cannot be read comes a fault."""
     head = given.read(HEAD)
     if len(head) < HEAD:
@@ -254,4 +250,4 @@ def _next(given: BinaryIO) -> Asked | Fault | None:
     try:
         return unpacked(body)
     except ValueError:
-        return Fault(reason="no message")
+        return Failure(reason="no message")

@@ -152,7 +152,7 @@ def test_a_page_by_its_short_name_says_its_language(client):
 
 
 def test_a_file_with_too_much_in_it(client, monkeypatch):
-    monkeypatch.setattr(base, "SENTENCES", 2)
+    monkeypatch.setattr(base, "MOST_SENTENCES", 2)
     assert ask(client).status_code == 200
     found = ask(client, data=b"Hello\nWorld\nHello\n")
     assert (found.status_code, found.json()["error"].startswith("the file has more than 2 sentences")) == (413, True)

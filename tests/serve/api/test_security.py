@@ -8,7 +8,7 @@ import pytest
 from known_engine import listening_server, served
 
 from regard.errors import ConfigError
-from regard.serve.security import Hosts, Keys, Origins, Rates, host_name, same_secret
+from regard.serve.security import AllowedOrigins, Hosts, Keys, Rates, host_name, same_secret
 from regard.serve.settings import Settings, read_origin, read_proxy
 
 HELLO = {"q": "Hello", "source": "en", "target": "de"}
@@ -60,7 +60,7 @@ ORIGINS = [
 
 @pytest.mark.parametrize(("origin", "allowed"), ORIGINS)
 def test_origins(client, origin, allowed):
-    assert Origins(["https://friend.example"]).allows(origin, "127.0.0.1:5000") is allowed
+    assert AllowedOrigins(["https://friend.example"]).allows(origin, "127.0.0.1:5000") is allowed
     found = client.post("/translate", data=HELLO, headers={} if origin is None else {"Origin": origin})
     assert found.status_code == (200 if allowed else 403)
 

@@ -19,12 +19,12 @@ from regard.serve.engine.messages import (
     HEAD,
     Batch,
     Beat,
-    Count,
-    Fault,
+    CountTexts,
+    Failure,
     Found,
     Job,
-    Pieces,
     Refused,
+    TextCost,
     Warm,
     heard,
     packed,
@@ -290,9 +290,9 @@ def test_a_text_that_cannot_be_read_fails_alone(answering, monkeypatch, side, ca
 
     monkeypatch.setattr(tokenizer, "encode_batch", fault)
     question = Explain(pairs_of(texts, given))
-    counts = count(answering, Count(question=question))
+    counts = count(answering, CountTexts(question=question))
     told = answer(answering, Batch(name="0", lane=0, question=question))
-    assert [type(size) for size in counts.outcomes] == [Pieces, Refused, Pieces]
+    assert [type(size) for size in counts.outcomes] == [TextCost, Refused, TextCost]
     first, second, third = told.outcomes
     assert second == counts.outcomes[1] == Refused("failed", "KeyError")
     assert [one.prediction.prediction.score for one in (first, third)] == pytest.approx([w.score for w in wanted])
@@ -306,7 +306,7 @@ def test_a_fault_of_a_whole_batch_tells_nothing_of_it(answering, monkeypatch, ca
 
     monkeypatch.setattr(answering, "predict", fault)
     told = answer(answering, Batch(name="0", lane=0, question=Predict(["yes"])))
-    assert (told, "/secret/path" in caplog.text) == (Fault(reason="KeyError"), True)
+    assert (told, "/secret/path" in caplog.text) == (Failure(reason="KeyError"), True)
 
 
 def test_another_slot_has_the_same_weights_in_modules_of_its_own(answering):
@@ -324,7 +324,7 @@ def test_what_is_no_question_is_told(answering, question):
     """One that is none at all does not come over the wire."""
     message = packed(Batch(name="0", lane=0, question=question))[HEAD:]
     if question.route:
-        assert isinstance(answer(answering, unpacked(message)), Fault)
+        assert isinstance(answer(answering, unpacked(message)), Failure)
     else:
         with pytest.raises(ValueError):
             unpacked(message)
@@ -349,7 +349,7 @@ def test_a_conversation(tiny_run):
     assert serve(given, said.append) == 0
     assert said[0].number == 0 and said[0].cards[""]["languages"] == ["en", "de"]
     told = {one.number: one for one in said[1:] if not isinstance(one, Beat)}
-    assert isinstance(told[None], Fault)
+    assert isinstance(told[None], Failure)
     assert told[1].outcomes[0].prediction.prediction == load(tiny_run).predict(["yes"])[0]
 
 
@@ -368,3 +368,21 @@ def test_a_server_may_multiply_in_eight_bits(tiny_run):
     answering, _ = Answering.load(tiny_run, batch_tokens=8192, changes=["decoding.precision=int8"])
     wanted = load(tiny_run, ["decoding.precision=int8"]).predict(["yes", "no"])
     assert answering.answer(Predict(["yes", "no"])).found == dict(enumerate(wanted))
+
+
+@pytest.mark.parametrize(
+    "question, fewer",
+    [
+        (Explain(pairs_of(["a dog runs"], ["ein Hund"])), 2),
+        (Alternatives(pairs_of(["a dog runs"], ["ein Hund"]), word=1, count=2), 1),
+    ],
+)
+def test_a_text_that_comes_with_its_pieces_is_not_encoded_again_to_be_scored(answering, monkeypatch, question, fewer):
+    (cost,) = answering.count(question)
+    task, calls = answering.predictor.task, []
+    encode = task.encode
+    monkeypatch.setattr(task, "encode", lambda examples: calls.append(len(examples)) or encode(examples))
+    wanted = predictions(answering.answer(question))
+    before = len(calls)
+    assert predictions(answering.answer(question, encoded=[cost.encoded])) == wanted
+    assert len(calls) == 2 * before - fewer

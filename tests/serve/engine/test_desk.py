@@ -7,7 +7,7 @@ import pytest
 from regard.predictor import load
 from regard.registry import Choice
 from regard.serve.engine.answering import Answering
-from regard.serve.engine.messages import Batch, Beat, Fault
+from regard.serve.engine.messages import Batch, Beat, Failure
 from regard.serve.engine.questions import Predict
 from regard.serve.engine.worker import Desk
 
@@ -38,6 +38,6 @@ def test_a_thread_that_is_ended_is_told_to_who_waits(tiny_run, monkeypatch, endi
         for number in range(4):
             desk.hear(asked(number, "killed"))
             told = answers()
-            assert (type(told), told.number) == (Fault, number)
+            assert (type(told), told.number) == (Failure, number)
         desk.hear(asked(9, "a dog runs"))
         assert [one.prediction.prediction.source for one in answers().outcomes] == ["a dog runs"]

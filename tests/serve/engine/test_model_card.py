@@ -32,8 +32,8 @@ def test_a_demo_offers_sentences_of_its_grammar(tiny_run, tmp_path):
     found = info(tmp_path / demo.MODEL)
     assert found["demo"]
     assert len(found["examples"]) == 4
-    drawn = pairs("de", model_card.READ, model_card.SEED, part="test")
-    known = {source for source, _ in islice(drawn, model_card.READ)}
+    drawn = pairs("de", model_card.READ_SENTENCES, model_card.SEED, part="test")
+    known = {source for source, _ in islice(drawn, model_card.READ_SENTENCES)}
     assert {*found["examples"]} <= known
 
 

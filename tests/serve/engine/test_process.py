@@ -13,7 +13,7 @@ from engines import pairs_of, sleeping, until
 from regard.errors import RegardError
 from regard.predictor import load
 from regard.serve.engine import Engine, Engines, Limits, NotReady, TooLong, open_engines
-from regard.serve.engine.messages import Answers, heard
+from regard.serve.engine.messages import BatchReply, heard
 from regard.serve.engine.questions import Explain, Predict
 
 TEXTS = ["a dog runs", "", "two cats", "\ud800 \0", "yes"]
@@ -184,13 +184,13 @@ def test_a_large_answer_is_read_beside_those_who_wait(real, run, monkeypatch):
     question, threads = Predict(("yes",), maps=True), []
 
     def hearing(body):
-        if isinstance(said := heard(body), Answers):
+        if isinstance(said := heard(body), BatchReply):
             threads.append(threading.current_thread())
         return said
 
     small = run(real.ask(question))
     monkeypatch.setattr("regard.serve.engine.pipe.heard", hearing)
     assert run(real.ask(question)) == small
-    monkeypatch.setattr("regard.serve.engine.pipe.LARGE", 10)
+    monkeypatch.setattr("regard.serve.engine.pipe.LARGE_MESSAGE", 10)
     assert run(real.ask(question)) == small
     assert [thread is threading.main_thread() for thread in threads] == [True, False]

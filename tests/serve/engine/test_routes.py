@@ -13,7 +13,7 @@ from regard.errors import ConfigError
 from regard.predictor import load
 from regard.serve.catalogue import Catalogue, models_of, wanted
 from regard.serve.engine.answering import Answering
-from regard.serve.engine.messages import Batch, Fault
+from regard.serve.engine.messages import Batch, Failure
 from regard.serve.engine.questions import Explain, Predict
 from regard.serve.engine.worker import answer
 from regard.serve.settings import Settings
@@ -66,7 +66,7 @@ def test_a_message_names_its_route(loaded):
     told = answer(answering, Batch(name="0", lane=0, question=Predict(TEXTS, route="de-en")))
     done = answering.along("de-en").answer(Predict(TEXTS))
     assert [one.prediction.prediction.text for one in told.outcomes] == [done.found[row].text for row in range(2)]
-    assert isinstance(answer(answering, Batch(name="0", lane=0, question=Predict(TEXTS, route="xx"))), Fault)
+    assert isinstance(answer(answering, Batch(name="0", lane=0, question=Predict(TEXTS, route="xx"))), Failure)
 
 
 def test_what_is_told_of_each_route(folder, loaded):

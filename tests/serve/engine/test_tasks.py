@@ -12,7 +12,7 @@ from regard.answers import LabelPrediction
 from regard.predictor import load
 from regard.serve.engine.answering import Answering
 from regard.serve.engine.explaining import Looking
-from regard.serve.engine.messages import HEAD, Batch, Count, Pieces, Refused, Warm, heard, packed, unpacked
+from regard.serve.engine.messages import HEAD, Batch, CountTexts, Refused, TextCost, Warm, heard, packed, unpacked
 from regard.serve.engine.questions import Predict
 from regard.serve.engine.worker import answer, count
 from regard.tasks import TASKS
@@ -80,7 +80,7 @@ def test_the_words_stay_where_maps_are_left_out(answering):
 
 def test_messages_about_a_classifier(answering):
     assert answer(answering, Warm()).speed > 0
-    told = count(answering, Count(question=Predict(TEXTS[:1])))
+    told = count(answering, CountTexts(question=Predict(TEXTS[:1])))
     assert [one.pieces for one in told.outcomes] == [3]
     said = answer(answering, Batch(name="0", lane=0, question=Predict(TEXTS)))
     assert [type(one.prediction.prediction) for one in said.outcomes] == [LabelPrediction] * 3
@@ -185,8 +185,8 @@ def test_any_task_is_loaded_warmed_and_asked(task, tmp_path, monkeypatch):
         len(row) for each in found.explanation.maps for head in each.weights for row in head
     )
     question = Predict((served.asked,))
-    (counted,) = heard(packed(count(answering, Count(question=question)))[HEAD:]).outcomes
-    if isinstance(counted, Pieces):  # its pieces come back with the batch, and nobody encodes the text again
+    (counted,) = heard(packed(count(answering, CountTexts(question=question)))[HEAD:]).outcomes
+    if isinstance(counted, TextCost):  # its pieces come back with the batch, and nobody encodes the text again
         asked = unpacked(packed(Batch(name="0", lane=0, question=question, encoded=[counted.encoded]))[HEAD:])
         monkeypatch.setattr(answering.predictor.task, "encode", None)
         (told,) = answer(answering, asked).outcomes

@@ -7,9 +7,9 @@ from engines import pairs_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.serve.engine.messages import Pieces
-from regard.serve.engine.questions import SHORT, Explain, Predict
-from regard.serve.engine.waiting import Request, Waiting, alike
+from regard.serve.engine.messages import TextCost
+from regard.serve.engine.questions import SHORT_PIECES, Explain, Predict
+from regard.serve.engine.waiting import QueuedRequest, Waiting, alike
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +21,8 @@ def loop():
 
 def request_of(loop, texts, **wanted):
     """With its end each text has as many pieces as characters."""
-    sizes = [Pieces(len(text) - 1) for text in texts]
-    return Request(Predict(texts, **wanted), range(len(texts)), sizes, loop.create_future())
+    sizes = [TextCost(len(text) - 1) for text in texts]
+    return QueuedRequest(Predict(texts, **wanted), range(len(texts)), sizes, loop.create_future())
 
 
 def waiting_of(loop, *requests):
@@ -93,14 +93,20 @@ def test_only_those_that_wait_here_are_taken(loop):
     """The other texts of a caller wait elsewhere."""
     question = Explain(pairs_of(["a", "bbbb", "c"], ["x", "y", "z"]))
     queue = Waiting()
-    queue.add(Request(question, [0, 2], [Pieces(3), Pieces(4)], loop.create_future(), before=10))
+    queue.add(QueuedRequest(question, [0, 2], [TextCost(3), TextCost(4)], loop.create_future(), before=10))
     items = queue.take(100)
     assert [(*item.text, item.size, item.place) for item in items] == [("a", "x", 4, 10), ("c", "z", 5, 12)]
 
 
 @pytest.mark.parametrize(
     ("one", "other", "same"),
-    [(0, SHORT, True), (200, 600, True), (200, 601, False), (14, SHORT + 2, True), (13, SHORT + 2, False)],
+    [
+        (0, SHORT_PIECES, True),
+        (200, 600, True),
+        (200, 601, False),
+        (14, SHORT_PIECES + 2, True),
+        (13, SHORT_PIECES + 2, False),
+    ],
 )
 def test_alike(one, other, same):
     assert alike(one, other) is alike(other, one) is same

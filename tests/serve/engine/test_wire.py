@@ -7,7 +7,18 @@ from hypothesis import strategies as st
 
 from regard.answers import LabelPrediction, SpanPrediction, TagsPrediction
 from regard.results import AttentionMap, ColumnLink, Explanation, TermReport, TermUse, TextPrediction, TokenRole, Tokens
-from regard.serve.engine.messages import HEAD, Answers, Carried, Count, Fault, Found, Refused, heard, packed, unpacked
+from regard.serve.engine.messages import (
+    HEAD,
+    BatchReply,
+    Carried,
+    CountTexts,
+    Failure,
+    Found,
+    Refused,
+    heard,
+    packed,
+    unpacked,
+)
 from regard.serve.engine.questions import Alternatives, Explain, Pair, Predict
 
 numbers = st.floats(allow_nan=False)
@@ -58,18 +69,18 @@ def test_weights_cost_their_bytes_and_no_digits():
     rows = [[1 / 3] * 100] * 100
     found = Explanation.of_text(["a"], ["b"], [], rows, [AttentionMap("cross", "cross", 0, [rows])])
     assert (
-        len(packed(Answers(outcomes=[Found(Carried(TextPrediction("a", "b", 0.0, explanation=found)))])))
+        len(packed(BatchReply(outcomes=[Found(Carried(TextPrediction("a", "b", 0.0, explanation=found)))])))
         < 2 * 100 * 100 * 8 * 1.4
     )
 
 
 @given(plain)
 def test_what_a_process_says_is_heard_with_its_predictions(prediction):
-    said = Answers(number=3, outcomes=[Found(Carried(prediction)), Refused("failed", "KeyError")], sizes=[2, 1])
+    said = BatchReply(number=3, outcomes=[Found(Carried(prediction)), Refused("failed", "KeyError")], sizes=[2, 1])
     told = heard(packed(said)[HEAD:])
     assert (told.number, told.sizes, told.outcomes[1]) == (3, [2, 1], Refused("failed", "KeyError"))
     assert told.outcomes[0].prediction.prediction == prediction
-    assert heard(packed(Fault(reason="KeyError"))[HEAD:]) == Fault(reason="KeyError")
+    assert heard(packed(Failure(reason="KeyError"))[HEAD:]) == Failure(reason="KeyError")
 
 
 pairs = st.lists(st.builds(Pair, texts, texts), max_size=2).map(tuple)
@@ -83,17 +94,17 @@ questions = (
 
 @given(questions)
 def test_a_question_comes_back_the_same(question):
-    assert unpacked(packed(Count(question=question, number=1))[HEAD:]) == Count(question=question, number=1)
+    assert unpacked(packed(CountTexts(question=question, number=1))[HEAD:]) == CountTexts(question=question, number=1)
 
 
 def test_the_length_stands_before_the_body():
-    message = packed(Fault(reason="\ud800ä"))
+    message = packed(Failure(reason="\ud800ä"))
     assert int.from_bytes(message[:HEAD], "big") == len(message) - HEAD
-    assert heard(message[HEAD:]) == Fault(reason="\ud800ä")
+    assert heard(message[HEAD:]) == Failure(reason="\ud800ä")
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{", b"[]", b"1", b"\xff", b"null", b"{}", b'{"type": "Job"}', packed(Fault(reason=""))[HEAD:]]
+    "body", [b"", b"{", b"[]", b"1", b"\xff", b"null", b"{}", b'{"type": "Job"}', packed(Failure(reason=""))[HEAD:]]
 )
 def test_what_is_no_message_is_a_value_error(body):
     with pytest.raises(ValueError):
