@@ -30,9 +30,7 @@ class Answer(ABC, Generic[P]):
     records: ClassVar[tuple[type[Prediction], ...]] = ()  # the predictions that only answers of this kind are
     items: ClassVar[str] = ""  # what its items are called; "": none of it is right or wrong by itself
     calibration: ClassVar[str] = "platt"  # row of CALIBRATIONS: an item is right or not, and which more often?
-    between: ClassVar[str | None] = None  # what stands between several right answers of an example
     written: ClassVar[bool] = False  # by a search, which may find several
-    closed_set: ClassVar[bool] = False  # one label of those that training has seen
 
     def metrics(self) -> list[str]:
         """Return the rows of METRICS that judge it."""
@@ -42,6 +40,26 @@ class Answer(ABC, Generic[P]):
     def counted(self, columns: Iterable[str]) -> tuple[str, ...]:
         """Return the columns whose tokens speeds are told in: the last, which is the answer."""
         return (*columns,)[-1:]
+
+    def references(self, text: str) -> list[str]:
+        """Return the right answers that an example has, given its last column."""
+        return [text]
+
+    def labels(self, column: "Column") -> Sequence[str]:
+        """Return the labels of the last column that an answer is one of; none where answers are of no closed set."""
+        return ()
+
+    def empty(self, columns: Sequence[str], line: str) -> Prediction | None:
+        """Return the answer of nothing to a line, tabs between its columns, of which one is empty; None for others."""
+        values = line.split("\t") if len(columns) > 1 else [line]
+        empty = next((name for name, value in zip(columns, values, strict=False) if not value.strip()), None)
+        if empty is None:
+            return None
+        return Prediction(line, "", 0.0, finished=False, warning=f"its {empty} is empty: it has no answer")
+
+    def check_search(self, option: str) -> None:
+        """Raise ConfigError for an option of a search where none writes answers."""
+        raise ConfigError(option, "chooses among texts, and this model writes none", "--json tells probabilities")
 
     def can_show(self, column: "Column") -> bool:
         """Return whether a column keeps what answers are made of, or shown with."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from regard.results import Prediction
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from regard.data.columns import TextColumn
+    from regard.data.columns import Column, TextColumn
+    from regard.data.columns.label import LabelColumn
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,7 +43,10 @@ class LabelAnswer(ReadAnswer[LabelPrediction]):
     records = (LabelPrediction,)
     items = "labels"
     calibration = "temperature"  # the likeliest label stays the likeliest
-    closed_set = True
+
+    def labels(self, column: "Column") -> Sequence[str]:
+        labels: Sequence[str] = cast("LabelColumn", column).labels
+        return labels
 
     def choices(self, prediction: LabelPrediction) -> list[list[float]]:
         found = prediction.label_probabilities()

@@ -37,17 +37,19 @@ class SpanAnswer(ReadAnswer[SpanPrediction]):
     name = form = "span"
     records = (SpanPrediction,)
     items = "answers"
-    between = BETWEEN_ANSWERS
 
     def metrics(self) -> list[str]:
         """Return the metrics of stretches, and the exact match of texts."""
         return ["exact_match", *super().metrics()]
 
+    def references(self, text: str) -> list[str]:
+        return text.split(BETWEEN_ANSWERS)
+
     def can_show(self, column: "Column") -> bool:
         return column.lossless
 
     def correct_items(self, prediction: SpanPrediction, right: str, column: "TextColumn") -> list[bool]:
-        return [column.encode(prediction.text) in map(column.encode, right.split(BETWEEN_ANSWERS))]
+        return [column.encode(prediction.text) in map(column.encode, self.references(right))]
 
     def lines(self, prediction: SpanPrediction) -> "Iterator[RenderableType]":
         """Return the stretch, and the texts, in which it is coloured."""

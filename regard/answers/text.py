@@ -18,6 +18,13 @@ class WrittenAnswer(Answer[TextPrediction], ABC):
     form = "text"
     written = True
 
+    def empty(self, columns: Sequence[str], line: str) -> Prediction | None:
+        """Return None: a line of nothing may be a beginning."""
+        return None
+
+    def check_search(self, option: str) -> None:
+        """Accept any."""
+
     def can_show(self, column: "Column") -> bool:
         return column.lossless
 

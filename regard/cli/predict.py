@@ -142,8 +142,8 @@ def _check_options(predictor: "Predictor", search: str | None, n_best: int, *, a
         problem = "links words of a text and its translation, and this model does not translate"
         raise ConfigError("--alignment", problem, "leave it out")
     for option, given in (("--n-best", n_best > 1), ("--search", search is not None)):
-        if given and not predictor.task.answer.written:
-            raise ConfigError(option, "chooses among texts, and this model writes none", "--json tells probabilities")
+        if given:
+            predictor.task.answer.check_search(option)
 
 
 def _write(blocks: Iterator[bytes], path: Path | None) -> None:

@@ -59,6 +59,11 @@ class Metric(ABC):
         "text"  # the answers that it is for: "text", "label", "tags" (one a word), "span" or "numbers"
     )
 
+    @property
+    def rewards_texts(self) -> bool:
+        """True where the figure of a written text tells how good it is."""
+        return self.judges == "text" and self.higher_is_better is not None
+
     @abstractmethod
     def statistics(self, corpus: Corpus) -> Statistics:
         """(sentence, statistic); what is summed over the sentences."""

@@ -9,7 +9,6 @@ from regard.attention.recipes import as_yaml
 from regard.config import quoted
 from regard.data.readers import READERS, reader_class
 from regard.data.readers.conll import conll_sentences
-from regard.data.readers.label_table import holds_pairs, label_field
 from regard.errors import ConfigError
 from regard.experiment.data import PARTS, by_ending
 from regard.experiment.settings import Experiment
@@ -68,8 +67,7 @@ def text_settings(text: str, task: str = "", *, before: str = "") -> tuple[list[
     if tags and kind == "tsv" and path.is_file() and holds_sentences(path):
         told, data = default_task_of("conll"), [f"data.train={{name: conll, file: {quoted(text)}}}"]
     elif told is not None:
-        pairs = task_class(told).answer.closed_set and path.is_file() and holds_pairs(path, kind)
-        told, data = "pairs" if pairs else told, [f"data.train={quoted(text)}"]
+        told, data = task_class(told).files.task(path, kind) or told, [f"data.train={quoted(text)}"]
     else:
         goes_on = before and _parts_of_text(task_class(before), text) is not None
         told = before if goes_on else "language_model"
@@ -96,10 +94,11 @@ def forgotten_label(experiment: Experiment) -> str:
     """Return a warning where a table that a translator is to learn from has a field that looks like a label, or ""."""
     choice = experiment.reader("train")
     texts = all(kind == "text" for kind in experiment.columns.values())
-    if choice is None or not texts or not _holds_labels(choice.name) or "file" not in choice.settings:
+    kind = None if choice is None else default_task_of(choice.name)
+    if choice is None or not texts or kind is None or "file" not in choice.settings:
         return ""
     path = Path(str(choice.settings["file"]))
-    field = label_field(path, choice.name)
+    field = task_class(kind).files.label_field(path, choice.name)
     said = choice.settings.get("fields")
     if field not in (said.values() if said else (*range(1, len(experiment.columns) + 1), *experiment.columns)):
         return ""
@@ -120,11 +119,6 @@ def default_task_of(kind: str) -> str | None:
 def has_readers(task: type[Task]) -> bool:
     """Return whether there are readers whose files hold the answers of a task beside texts."""
     return any(holds_answers(kind, task) for kind in READERS)
-
-
-def _holds_labels(kind: str) -> bool:
-    default = default_task_of(kind)
-    return default is not None and task_class(default).answer.closed_set
 
 
 def read_alike(data: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class TotalReward:
 
     def __init__(self, context: Context, choice: Choice, more: Sequence[Choice] = ()) -> None:
         metric = METRICS.build(choice, place="reward")
-        if metric.judges != "text" or metric.higher_is_better is None:
+        if not metric.rewards_texts:
             raise PartError(f"'{choice.name}' tells of no text whether it is good", "sentence_bleu", setting="reward")
         self.metric: Metric = metric
         self.scale = 0.01 if metric.higher_is_better else -0.01

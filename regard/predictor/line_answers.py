@@ -18,7 +18,8 @@ from regard.packed import open_packed
 from regard.predictor.confidence import abstained
 from regard.predictor.kept_terms import KeptTerms, LineAnswer, Warn
 from regard.predictor.predictor import Predictor
-from regard.results import Prediction, empty_answer
+from regard.results import Prediction
+from regard.tasks.example_texts import given_columns
 
 _UNREAD = (".pdf", ".doc", ".odt", ".rtf", ".epub", ".xls", ".xlsx", ".ppt", ".pptx", ".zip", ".png", ".jpg")
 _DOCUMENTS = (".html", ".htm", ".srt", ".docx")  # a .txt file is read line by line
@@ -79,12 +80,10 @@ def beside_empty(answer: LineAnswer, predictor: Predictor) -> LineAnswer:
 
     A model that writes is asked about all: it may begin a text.
     """
-    if predictor.task.answer.written:
-        return answer
-    columns = predictor.task.inputs
+    kind, columns = predictor.task.answer, given_columns(predictor.task.columns)
 
     def answered(texts: list[str], before: int) -> list[Prediction]:
-        found = {place: one for place, text in enumerate(texts) if (one := empty_answer(columns, text)) is not None}
+        found = {place: one for place, text in enumerate(texts) if (one := kind.empty(columns, text)) is not None}
         places = [place for place in range(len(texts)) if place not in found]
         try:
             told = answer([texts[place] for place in places], before) if places else []

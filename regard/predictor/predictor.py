@@ -159,8 +159,7 @@ class Predictor(Explaining):
         texts = self.task.texts
         answers = [*map(texts.unasked, examples)]
         if safeguards:
-            texts = self.task.texts
-        answers = [answer or texts.unanswerable(one) for answer, one in zip(answers, examples, strict=True)]
+            answers = [answer or texts.unanswerable(one) for answer, one in zip(answers, examples, strict=True)]
         asked = [row for row, answer in enumerate(answers) if answer is None]
         if encoded is None:
             rows = self.encode([examples[row] for row in asked], [lines[row] + 1 for row in asked])

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
 from regard.config import parse_changes, read_settings
-from regard.data.columns.label import LabelColumn
 from regard.data.readers import READERS
 from regard.data.readers.label_table import field_with
 from regard.data.readers.lines import read_lines
@@ -145,10 +144,8 @@ def _examples(runs: Mapping[Path, Run], experiment: Experiment, files: dict[str,
 def _check_labels(experiment: Experiment, task: Task, examples: Examples, run: Path) -> None:
     """Raise DataError for a test part of its own that has no label which the run knows: another field may hold it."""
     choice = experiment.reader("test")
-    if choice is None or not task.answer.closed_set:
-        return
-    labels = cast(LabelColumn, task.vocabularies[task.last]).labels
-    if any(label.strip() in labels for label in examples[task.last]):
+    labels = task.answer.labels(task.vocabularies[task.last])
+    if choice is None or not labels or any(label.strip() in labels for label in examples[task.last]):
         return
     place = READERS.build(choice, tuple(experiment.columns)).place
     problem = f"{run} knows no label of its {count_of(examples):,} examples"

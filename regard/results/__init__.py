@@ -15,7 +15,6 @@ from regard.results.prediction import (
     Prediction,
     TextPrediction,
     as_line,
-    empty_answer,
 )
 from regard.results.translation_reports import (
     LexiconReport,
@@ -47,5 +46,4 @@ __all__ = [
     "TranslationFault",
     "WordRelevance",
     "as_line",
-    "empty_answer",
 ]

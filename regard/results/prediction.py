@@ -132,15 +132,3 @@ class DocumentPrediction(Prediction):
         """Each sentence with its answer."""
         parts = [{"source": one.source, "text": one.text, "score": one.score, **one.details()} for one in self.parts]
         return {**super().details(), "sentences": parts}
-
-
-def empty_answer(columns: Sequence[str], line: str) -> Prediction | None:
-    """Return the answer of nothing to a line, tabs between its columns, of which one is empty; None where none is.
-
-    For models that judge: of those that write, a line of nothing may be a beginning.
-    """
-    values = line.split("\t") if len(columns) > 1 else [line]
-    empty = next((name for name, value in zip(columns, values, strict=False) if not value.strip()), None)
-    if empty is None:
-        return None
-    return Prediction(line, "", 0.0, finished=False, warning=f"its {empty} is empty: it has no answer")

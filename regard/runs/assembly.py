@@ -124,7 +124,7 @@ def judge_of(run: Path) -> TextJudge:
     """
     model, task, opened = Run.open(run).assembled()
     experiment = opened.experiment
-    if not task.answer.closed_set or len(task.inputs) > 1:
+    if not task.answer.labels(task.vocabularies[task.last]) or len(task.inputs) > 1:
         raise ConfigError("objective.rewards.teacher", f"'{run}' is no classifier of texts", "a run of one")
     engine = engine_of(experiment.decoding, model, task)
     longest = min(one for one in (experiment.decoding.max_source, engine.max_source) if one is not None) - 1  # and END

@@ -11,7 +11,7 @@ from regard.answers import ANSWERS
 from regard.config import SETTINGS_FILE, read_yaml
 from regard.documents.numeral_faults import compared
 from regard.errors import ConfigError, nearest
-from regard.results import Prediction, empty_answer
+from regard.results import Prediction
 from regard.serve.engine import Asks, QuestionRow
 from regard.serve.languages import inward, outward
 
@@ -45,8 +45,8 @@ class ServedModel:
         return await self.engine.ask(replace(question, route=self.route), seconds=seconds)
 
     def empty_answer(self, line: str) -> Prediction | None:
-        """The answer to a line that has nothing to judge; None where it has, since what writes may begin a text."""
-        return None if self.answer.written else empty_answer(self.given, line)
+        """The answer to a line that has nothing to judge; None where it has."""
+        return self.answer.empty(self.given, line)
 
     def checked(self, predictions: Sequence[Prediction]) -> Sequence[Prediction]:
         """Predictions with warnings of numbers that a translation lacks."""

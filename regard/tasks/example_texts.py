@@ -17,7 +17,7 @@ class ExampleTexts:
     window = 1  # sentences of a text that an answer to one of them depends on
 
     def __init__(self, columns: Columns) -> None:
-        self.columns, self.last, self.inputs = columns, [*columns][-1], inputs_of(columns)
+        self.columns, self.last, self.inputs = columns, [*columns][-1], given_columns(columns)
 
     def given(self, text: str) -> Texts:
         """Return the example that a text to predict from stands for: of several columns with tabs between them.
@@ -85,12 +85,12 @@ class NumbersTexts(ExampleTexts):
         return example
 
 
-def without_surrogates(text: str) -> str:
-    """Return a text as JSON can have it: without lone surrogates."""
+def encodable(text: str) -> str:
+    """Return a text as a file can hold it: a question mark for each lone surrogate."""
     return text.encode(errors="replace").decode()
 
 
-def inputs_of(columns: Iterable[str]) -> tuple[str, ...]:
+def given_columns(columns: Iterable[str]) -> tuple[str, ...]:
     """Return the columns that an answer is predicted from: all but the last, or the only one."""
     names = tuple(columns)
     return names[:-1] or names

@@ -25,6 +25,14 @@ class Files:
         """
         return None
 
+    def task(self, path: Path, kind: str) -> str | None:
+        """Return the row of TASKS whose examples a table of a `kind` of reader holds, where it is another one."""
+        return None
+
+    def label_field(self, path: Path, kind: str) -> Any:
+        """Return the field of a table that looks like an answer beside texts; None for none."""
+        return None
+
     def parts_of_text(self, columns: Sequence[str], file: str) -> Mapping[str, Mapping[str, Any]] | None:
         """Return the parts of `data` that read a plain text; None where examples are more than its lines."""
         first, *others = columns

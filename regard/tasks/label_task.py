@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from torch import Tensor
 
 from regard.answers.label import LabelAnswer, LabelPrediction
 from regard.data.columns import TextColumn
-from regard.data.readers.label_table import label_layout
+from regard.data.readers.label_table import holds_pairs, label_field, label_layout
 from regard.data.readers.tables import Fields, TableLayout
 from regard.decoding import Answering
 from regard.explain.maps import apart, attention_maps, mean_of_questions
@@ -20,7 +20,7 @@ from regard.models import LabelModel, Model
 from regard.pieces import END, SPECIALS, UNK
 from regard.records import Batch
 from regard.results import ColumnLink, Explanation, Prediction, TokenRole, Tokens, as_line
-from regard.tasks.example_texts import ExampleTexts, Texts, without_surrogates
+from regard.tasks.example_texts import ExampleTexts, Texts, encodable
 from regard.tasks.files import Files
 from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec
@@ -35,7 +35,7 @@ class LabelTexts(ExampleTexts):
     """Texts with a label for all of them."""
 
     def as_given(self, prediction: Prediction, example: Texts) -> Prediction:
-        source = as_line(without_surrogates(example[name]) for name in self.inputs)
+        source = as_line(encodable(example[name]) for name in self.inputs)
         return replace(prediction, source=source, warning=prediction.warning if source.strip() else NOTHING)
 
 
@@ -51,6 +51,12 @@ class LabelFiles(Files):
 
     def layout(self, columns: Sequence[str], path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
         return label_layout(path, kind, tuple(columns), like)
+
+    def task(self, path: Path, kind: str) -> str | None:
+        return "pairs" if path.is_file() and holds_pairs(path, kind) else None
+
+    def label_field(self, path: Path, kind: str) -> Any:
+        return label_field(path, kind)
 
 
 class LabelTask(Task, ABC):

@@ -38,7 +38,7 @@ from regard.results import (
     WordRelevance,
 )
 from regard.tasks.example_filter import ExampleFilter
-from regard.tasks.example_texts import ExampleTexts, Ids, Texts, without_surrogates
+from regard.tasks.example_texts import ExampleTexts, Ids, Texts, encodable
 from regard.tasks.examples import Examples
 from regard.tasks.files import SuccessiveLines
 from regard.tasks.measures import Measure
@@ -97,7 +97,7 @@ class FillingTexts(ExampleTexts):
 
     def as_given(self, prediction: Prediction, example: Texts) -> Prediction:
         """Return a prediction with its source as it was given, its masks written out."""
-        source = without_surrogates(example[TEXT])
+        source = encodable(example[TEXT])
         others = [replace(other, source=source) for other in prediction.alternatives]
         return replace(prediction, source=source, alternatives=others)
 

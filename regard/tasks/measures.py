@@ -4,9 +4,11 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from regard.answers import Answer
 from regard.evaluation import Metric
 from regard.evaluation.metric import Corpus, Statistics, corpus_of
 from regard.results import Prediction
@@ -69,13 +71,10 @@ class Measure(ABC):
 class TextMeasure(Measure):
     """A metric of answers beside references: a row of METRICS."""
 
-    def __init__(self, key: str, metric: Metric, source: str, target: str, between: str | None = None) -> None:
-        """`source` and `target` are the columns that hold what was given, which may be missing, and the reference.
-
-        `between` stands between several references of an example.
-        """
+    def __init__(self, key: str, metric: Metric, source: str, target: str, answer: Answer[Any]) -> None:
+        """`source` and `target` are the columns that hold what was given, which may be missing, and the references."""
         self.key, self.name, self.higher_is_better = key, metric.name, metric.higher_is_better
-        self.metric, self.source, self.target, self.between = metric, source, target, between
+        self.metric, self.source, self.target, self.answer = metric, source, target, answer
 
     def statistics(self, outcome: Outcome) -> Statistics:
         answers = outcome.answers
@@ -93,8 +92,7 @@ class TextMeasure(Measure):
         self.metric.check(examples[self.target])
 
     def _corpus(self, texts: Sequence[str], examples: Examples) -> Corpus:
-        references = [one.split(self.between) if self.between else [one] for one in examples[self.target]]
-        return corpus_of(texts, references, examples.get(self.source))
+        return corpus_of(texts, [*map(self.answer.references, examples[self.target])], examples.get(self.source))
 
 
 class LikelihoodMeasure(Measure):

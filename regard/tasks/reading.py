@@ -31,7 +31,7 @@ from regard.results import (
     as_line,
 )
 from regard.tasks.example_filter import ExampleFilter
-from regard.tasks.example_texts import ExampleTexts, Texts, without_surrogates
+from regard.tasks.example_texts import ExampleTexts, Texts, encodable
 from regard.tasks.files import Files
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
@@ -62,8 +62,8 @@ class PassageTexts(ExampleTexts):
 
     def as_given(self, prediction: Prediction, example: Texts) -> Prediction:
         """Return a prediction with its place in the passage as given, and its text, where spaces may be others."""
-        span, passage = cast(SpanPrediction, prediction), without_surrogates(example[PASSAGE])
-        source = as_line([passage, without_surrogates(example[QUESTION])])
+        span, passage = cast(SpanPrediction, prediction), encodable(example[PASSAGE])
+        source = as_line([passage, encodable(example[QUESTION])])
         before = sum(start < span.start for start, _ in _stretches(span.source, span.text))
         places = _stretches(passage, span.text)
         if before >= len(places):

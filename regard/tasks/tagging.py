@@ -30,7 +30,7 @@ from regard.results import (
     WordRelevance,
 )
 from regard.tasks.example_filter import ExampleFilter
-from regard.tasks.example_texts import ExampleTexts, Texts, without_surrogates
+from regard.tasks.example_texts import ExampleTexts, Texts, encodable
 from regard.tasks.files import Files
 from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec, Wording
@@ -61,7 +61,7 @@ class TagsTexts(ExampleTexts):
         return None if example[TEXT].strip() else TagsPrediction(example[TEXT], "", 0.0)
 
     def as_given(self, prediction: Prediction, example: Texts) -> Prediction:
-        return replace(prediction, source=without_surrogates(example[TEXT]))
+        return replace(prediction, source=encodable(example[TEXT]))
 
 
 class TagsRelevance(RelevanceView):

@@ -26,7 +26,7 @@ from regard.records import Batch
 from regard.registry import Choice
 from regard.results import Explanation, Prediction
 from regard.tasks.example_filter import ExampleFilter
-from regard.tasks.example_texts import ExampleTexts, Ids, inputs_of
+from regard.tasks.example_texts import ExampleTexts, Ids, given_columns
 from regard.tasks.examples import Examples, as_rows, count_of
 from regard.tasks.files import Files
 from regard.tasks.measures import LikelihoodMeasure, Measure, TextMeasure
@@ -49,7 +49,7 @@ class Task(ABC):
         self.learnt = columns  # with those that languages have of their own
         self.vocabularies, self.route = self._of_language(None), ROUTE
         self.alignment_head: AlignmentHead | None = None  # that links words; None: the decoder's own alignment does
-        self.inputs = inputs_of(self.columns)
+        self.inputs = given_columns(self.columns)
         self.first, self.last = self.inputs[0], [*self.columns][-1]
         if not all(map(self.answer.can_show, columns.values())):
             problem = "keeps no case and no rare words, and answers of this task show or are made of them"
@@ -171,13 +171,13 @@ class Task(ABC):
 
         Raises ConfigError for a metric that this task has not.
         """
-        source, *_, target = *inputs_of(cls.columns), [*cls.columns][-1]
+        source, *_, target = *given_columns(cls.columns), [*cls.columns][-1]
         known = cls.answer.metrics()
         for one in choices:
             if one.name not in known:
                 problem = f"'{one.name}' judges no answers of this kind"
                 raise ConfigError("evaluation.metrics", problem, f"evaluation.metrics=[{','.join(known)}]")
-        return [TextMeasure(one.name, METRICS.build(one), source, target, cls.answer.between) for one in choices]
+        return [TextMeasure(one.name, METRICS.build(one), source, target, cls.answer) for one in choices]
 
     @classmethod
     def likelihoods(cls) -> list[Measure]:

@@ -27,7 +27,7 @@ from regard.records import TEXT, Batch
 from regard.registry import Choice
 from regard.results import Explanation, Prediction, TextPrediction
 from regard.tasks.example_filter import ExampleFilter
-from regard.tasks.example_texts import ExampleTexts, Texts, without_surrogates
+from regard.tasks.example_texts import ExampleTexts, Texts, encodable
 from regard.tasks.examples import Examples, count_of
 from regard.tasks.measures import LikelihoodMeasure, Measure
 from regard.tasks.spec import TaskSpec, Wording
@@ -56,7 +56,7 @@ class WordTexts(ExampleTexts):
 
     def as_given(self, prediction: Prediction, example: Texts) -> Prediction:
         """Return a prediction with its text as it was given, and a warning of the words that have no vector."""
-        source = without_surrogates(example[TEXT])
+        source = encodable(example[TEXT])
         return replace(prediction, source=source, warning=self._left_out(source))
 
     def _left_out(self, text: str) -> str:

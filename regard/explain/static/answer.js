@@ -1,5 +1,5 @@
 // An answer that is no text of its own: labels with their probabilities, tags under words, a place in a text; and the words that were looked at.
-import { confidence, joined, mapsOf, questions, sidesOf, units } from "./data.js";
+import { confidence, isText, joined, mapsOf, questions, sidesOf, units } from "./data.js";
 import { element } from "./elements.js";
 import { methodName, OWN } from "./methods.js";
 import { sideName } from "./strings.js";
@@ -12,18 +12,23 @@ const WORDS = { unit: "words", end: true };
 
 // The card of a prediction; null where it is a text. `given` are the names of its columns, where no explanation tells them.
 export function answerCard(prediction, t, given = []) {
-  const { answers = "text", source } = prediction;
-  if (answers === "text") return null;
-  const values = source.split("\t");
+  const card = cardOf(prediction);
+  if (card === null) return null;
+  const values = prediction.source.split("\t");
   const names = [...given, ...Object.keys(prediction.explanation?.columns ?? {}).slice(given.length)];
   const columns = values.map((text, at) => ({ name: names[at] ?? "", text, start: values.slice(0, at).join("\t").length + (at && 1) }));
-  const heads = { label: labels, tags: () => [], span: said, numbers: said };
   return element("section", { class: "card answer-card", "aria-label": t("answer") },
-    ...(heads[answers] ?? said)(prediction, t),
+    ...card(prediction, t),
     warned(prediction, t),
     ...columns.map((column) => columnOf(prediction, column, t, columns.length > 1)),
     ...columns.map((column) => byMethods(prediction, column, t)),
     ...tables(prediction, columns, t));
+}
+
+// What stands at the head of a card, by the kind of answer; null: a text has none.
+function cardOf(prediction) {
+  if (isText(prediction)) return null;
+  return { label: labels, tags: () => [] }[prediction.answers] ?? said;
 }
 
 // Why the answer is not what was asked for, where the model's side told it.

@@ -15,9 +15,15 @@ export function candidate(prediction, rank) {
   return rank === 0 ? prediction : prediction.alternatives[rank - 1] ?? prediction;
 }
 
+// Is the answer a text of its own? Pages that were saved before answers had kinds have nothing else.
+export function isText({ answers = "text" }) {
+  return answers === "text";
+}
+
 // Is its explanation of a text that was written? Of several columns, what filled the holes of one is none.
-export function isWritten({ answers = "text", explanation }) {
-  return !explanation?.columns || (answers === "text" && "target" in explanation.columns);
+export function isWritten(prediction) {
+  const columns = prediction.explanation?.columns;
+  return !columns || (isText(prediction) && "target" in columns);
 }
 
 // A prediction as another method explains it, where that is known: its weights, maps and sides stand in for its own.

@@ -1,4 +1,5 @@
 // What the search held and dropped: the answer step by step, and behind each step what else there was, as a tree that opens.
+import { isText } from "./data.js";
 import { button, element, ifChanged } from "./elements.js";
 import { percent, visible } from "./text.js";
 
@@ -7,7 +8,7 @@ const ROOT = -1;
 export function drawSearch(viewer) {
   const { parts, prediction, t } = viewer;
   const tree = prediction.details?.search;
-  const can = Boolean(viewer.steps) && prediction.answers === "text" && Boolean(prediction.text);
+  const can = Boolean(viewer.steps) && isText(prediction) && Boolean(prediction.text);
   parts.searchBox.hidden = !tree && !can;
   const note = tree ? [t("searchNote"), tree.whole ? "" : t("searchCut")] : [prediction.searched ? t("unsearched") : ""];
   parts.searchNote.textContent = note.filter(Boolean).join(" ");

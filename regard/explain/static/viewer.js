@@ -2,7 +2,7 @@
 import { coloursOf } from "./pixels.js";
 import { drawCandidates, drawFlags } from "./candidates.js";
 import { drawControls, step } from "./controls.js";
-import { candidate, explainedBy, firstState, isWritten, makeView } from "./data.js";
+import { candidate, explainedBy, firstState, isText, isWritten, makeView } from "./data.js";
 import { keepingFocus } from "./elements.js";
 import { connectFiles } from "./files.js";
 import { highlight, same } from "./highlight.js";
@@ -187,8 +187,8 @@ export class Viewer {
 
 // Of a translation "", of a text that translates nothing "alone", of labels and the like "answered"; null: not to be told.
 function wordingOf(prediction) {
-  const { answers = "text", explanation } = prediction;
-  if (answers !== "text" || !isWritten(prediction)) return "answered";
+  const { explanation } = prediction;
+  if (!isText(prediction) || !isWritten(prediction)) return "answered";
   if (!explanation) return null;
   return explanation.source_tokens.length ? "" : "alone";
 }
