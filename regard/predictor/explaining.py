@@ -12,7 +12,7 @@ from regard.decoding import Search, SearchTrace, Unwanted
 from regard.errors import RegardError
 from regard.explain.maps import without_end
 from regard.explain.relevance import RELEVANCES, method_of
-from regard.explain.relevance.question import Progress, no_progress
+from regard.explain.relevance.question import OnProgress, no_progress
 from regard.explain.translation_faults import KeptFaultFinder
 from regard.models import Model
 from regard.predictor.predictions import Predictions
@@ -79,7 +79,7 @@ class Explaining(ABC):
         return [found if one.finished else found.without_end() for found, one in pairs]
 
     def _weighed(
-        self, predictions: Sequence[Prediction], by: str | Choice, progress: Progress = no_progress
+        self, predictions: Sequence[Prediction], by: str | Choice, progress: OnProgress = no_progress
     ) -> list[WordRelevance]:
         choice = method_of(by)
         method = RELEVANCES.build(choice)
@@ -93,7 +93,7 @@ class Explaining(ABC):
         return found
 
     def pictured(
-        self, predictions: Sequence[Prediction], by: str | Choice, progress: Progress = no_progress
+        self, predictions: Sequence[Prediction], by: str | Choice, progress: OnProgress = no_progress
     ) -> Predictions:
         """The same predictions, each with the relevance of words by a method as its explanation.
 
@@ -150,7 +150,7 @@ class Explaining(ABC):
         ]
 
     def with_reasons(
-        self, predictions: Sequence[Prediction], methods: Iterable[str | Choice], progress: Progress = no_progress
+        self, predictions: Sequence[Prediction], methods: Iterable[str | Choice], progress: OnProgress = no_progress
     ) -> list[Prediction]:
         """Explained predictions with the `reasons` of each method in their explanations, to be set side by side.
 

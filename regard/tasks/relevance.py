@@ -9,7 +9,7 @@ from torch import Tensor
 from regard.data.columns import TextColumn
 from regard.errors import RegardError, nearest
 from regard.explain.relevance import Question, Relevance, StateQuestion
-from regard.explain.relevance.question import Progress, no_progress
+from regard.explain.relevance.question import OnProgress, no_progress
 from regard.models import Model
 from regard.records import PAD, Batch
 from regard.results import WordRelevance
@@ -20,7 +20,7 @@ TOKENS = 2048  # that are read at once: every item of an answer reads the whole 
 
 
 def word_relevance(
-    task: Task, model: Model, batch: Batch, method: Relevance, by: str, progress: Progress = no_progress
+    task: Task, model: Model, batch: Batch, method: Relevance, by: str, progress: OnProgress = no_progress
 ) -> WordRelevance:
     """Return what the method `by` finds in the only example of a batch. Raises RegardError where it cannot look.
 

@@ -12,20 +12,20 @@ _MEASURED = 0.02  # of a time limit, after which the pace so far tells how many 
 
 
 @dataclass(frozen=True)
-class TimeSpent:
+class ClockTime:
     """Seconds."""
 
     wall: float = 0.0
     core: float = 0.0  # processor time, all threads
 
-    def __add__(self, other: "TimeSpent") -> "TimeSpent":
-        return TimeSpent(self.wall + other.wall, self.core + other.core)
+    def __add__(self, other: "ClockTime") -> "ClockTime":
+        return ClockTime(self.wall + other.wall, self.core + other.core)
 
-    def __sub__(self, other: "TimeSpent") -> "TimeSpent":
-        return TimeSpent(self.wall - other.wall, self.core - other.core)
+    def __sub__(self, other: "ClockTime") -> "ClockTime":
+        return ClockTime(self.wall - other.wall, self.core - other.core)
 
-    def __truediv__(self, number: float) -> "TimeSpent":
-        return TimeSpent(self.wall / number, self.core / number)
+    def __truediv__(self, number: float) -> "ClockTime":
+        return ClockTime(self.wall / number, self.core / number)
 
     def rates(self, amount: float) -> tuple[float, float]:
         """Amount per second on the wall, and per second of processor time."""
@@ -36,21 +36,21 @@ class Clock:
     """Sums what all processes of a training spend, over all its resumed parts."""
 
     def __init__(self) -> None:
-        self.spent = TimeSpent()
+        self.spent = ClockTime()
         self._last = now()
 
     def restart(self) -> None:
         """Begin a lap now; what passed since the last one is not counted."""
         self._last = now()
 
-    def lap(self) -> TimeSpent:
+    def lap(self) -> ClockTime:
         """Return the time of this process since the last lap."""
         last, self._last = self._last, now()
         return self._last - last
 
-    def add(self, laps: Sequence[TimeSpent]) -> TimeSpent:
+    def add(self, laps: Sequence[ClockTime]) -> ClockTime:
         """Add a lap of every process: the wall's seconds of the first one, the processor time of all; return it."""
-        lap = TimeSpent(laps[0].wall, sum(lap.core for lap in laps))
+        lap = ClockTime(laps[0].wall, sum(lap.core for lap in laps))
         self.spent += lap
         return lap
 
@@ -61,7 +61,7 @@ class Starvation:
     def __init__(self) -> None:
         self._windows, self._told = 0, False
 
-    def warning(self, spent: TimeSpent, threads: int) -> str:
+    def warning(self, spent: ClockTime, threads: int) -> str:
         """Return what to tell after a window of that time, once; "" for nothing.
 
         Two windows, since a machine that halts spoils one.
@@ -78,12 +78,12 @@ class Starvation:
         )
 
 
-def now() -> TimeSpent:
+def now() -> ClockTime:
     """Readings of both clocks of this process."""
-    return TimeSpent(time.monotonic(), time.process_time())
+    return ClockTime(time.monotonic(), time.process_time())
 
 
-def limit_reached(settings: TrainingSettings, update: int, epoch: int, spent: TimeSpent) -> str:
+def limit_reached(settings: TrainingSettings, update: int, epoch: int, spent: ClockTime) -> str:
     """Return which limit ends training; "" while none is reached."""
     if settings.max_updates is not None and update >= settings.max_updates:
         return f"max_updates={settings.max_updates:,} is {_reached(update, settings.max_updates, 'updates')}"
@@ -101,7 +101,7 @@ def _reached(done: int, limit: int, unit: str) -> str:
     return "reached" if done == limit else f"less than the {done:,} {unit} that are done"
 
 
-def seconds_to_limit(settings: TrainingSettings, update: int, spent: TimeSpent, recent: TimeSpent) -> float | None:
+def seconds_left(settings: TrainingSettings, update: int, spent: ClockTime, recent: ClockTime) -> float | None:
     """Return the seconds until the first limit, at the pace of the `recent` updates; None without such a limit.
 
     A machine that halts adds to `spent` on the wall and not to its processor time, so the latter is counted.
@@ -125,7 +125,7 @@ def allowed_updates(settings: TrainingSettings, of_epochs: Callable[[int], int])
     return min(found, default=None)
 
 
-def updates_in_time(settings: TrainingSettings, update: int, spent: TimeSpent) -> int | None:
+def updates_in_time(settings: TrainingSettings, update: int, spent: ClockTime) -> int | None:
     """Return the updates that the time limits allow, at the pace so far; None without one, or while it is too early."""
     limits = ((settings.max_minutes, spent.wall), (settings.max_core_minutes, spent.core))
     shares = [seconds / (60 * limit) for limit, seconds in limits if limit]

@@ -15,7 +15,7 @@ from rich.control import Control
 from rich.segment import ControlType
 
 from regard.objectives.objective import MAIN
-from regard.training.clock import TimeSpent
+from regard.training.clock import ClockTime
 from regard.training.updater import TurnStep, Updated
 
 METRICS_FILE = "metrics.jsonl"
@@ -172,13 +172,13 @@ class LogWindow:
 
     turns: dict[str, TurnWindow] = field(default_factory=dict)
     tokens: int = 0
-    spent: TimeSpent = field(default_factory=TimeSpent)  # in updates, without validations
+    spent: ClockTime = field(default_factory=ClockTime)  # in updates, without validations
 
     def clear(self) -> None:
         """Begin anew, behind a line of the log."""
-        self.turns, self.tokens, self.spent = {}, 0, TimeSpent()
+        self.turns, self.tokens, self.spent = {}, 0, ClockTime()
 
-    def add(self, done: Updated, spent: TimeSpent) -> None:
+    def add(self, done: Updated, spent: ClockTime) -> None:
         """Add one update."""
         self.tokens += done.tokens if done.read is None else done.read
         self.spent += spent
@@ -205,4 +205,4 @@ class LogWindow:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a saved state."""
         self.turns = {name: TurnWindow(**turn) for name, turn in state["turns"].items()}
-        self.tokens, self.spent = state["tokens"], TimeSpent(**state["spent"])
+        self.tokens, self.spent = state["tokens"], ClockTime(**state["spent"])

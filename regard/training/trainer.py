@@ -18,12 +18,12 @@ from regard.training.best_checkpoints import BestCheckpoints
 from regard.training.clock import (
     WARMUP,
     Clock,
+    ClockTime,
     Starvation,
-    TimeSpent,
     allowed_updates,
     limit_reached,
     longest_warmup,
-    seconds_to_limit,
+    seconds_left,
     updates_in_time,
 )
 from regard.training.interrupt import Interrupted, Interruption, listening_to_signals
@@ -191,7 +191,7 @@ class Trainer:
         logs = self.update % self.settings.log_every == 0
         if logs or self.progress.due:
             values = {**self._place(), **self.window.values()}
-            left = seconds_to_limit(self.settings, self.update, self.clock.spent, self.window.spent)
+            left = seconds_left(self.settings, self.update, self.clock.spent, self.window.spent)
             tell = self.progress.update if logs else self.progress.show
             tell(values, remaining(left, self.clock.spent.wall))
         if logs:
@@ -249,7 +249,7 @@ class Trainer:
         self._meet()
         return scores
 
-    def _meet(self) -> TimeSpent:
+    def _meet(self) -> ClockTime:
         """Add up what all processes have spent since their last meeting, and hear if one of them was asked to end."""
         laps, asked = zip(*self.world.gather((self.clock.lap(), self._interruption())), strict=True)
         self._asked = any(asked)
@@ -302,7 +302,7 @@ class Trainer:
         state = upgraded_state(checkpoint.state)
         self.update = self._saved = state["update"]
         self.place, self._logged = saved_place(state), state["metrics"]
-        self.clock.spent = TimeSpent(state["seconds"], state["core_seconds"])
+        self.clock.spent = ClockTime(state["seconds"], state["core_seconds"])
         self._saved_at = self.clock.spent.wall
         self.selection.restore(state)
         for name, part in self.saved.items():

@@ -3,13 +3,13 @@
 from types import SimpleNamespace
 
 from regard.training import clock
-from regard.training.clock import Clock, TimeSpent
+from regard.training.clock import Clock, ClockTime
 
 
 def test_both_are_added_and_divided():
-    assert TimeSpent(3.0, 1.0) + TimeSpent(1.0, 0.5) - TimeSpent(2.0, 1.0) == TimeSpent(2.0, 0.5)
-    assert TimeSpent(3.0, 1.0) / 2 == TimeSpent(1.5, 0.5)
-    assert TimeSpent(4.0, 2.0).rates(8) == (2.0, 4.0)
+    assert ClockTime(3.0, 1.0) + ClockTime(1.0, 0.5) - ClockTime(2.0, 1.0) == ClockTime(2.0, 0.5)
+    assert ClockTime(3.0, 1.0) / 2 == ClockTime(1.5, 0.5)
+    assert ClockTime(4.0, 2.0).rates(8) == (2.0, 4.0)
 
 
 def test_a_lap_ends_where_the_next_begins(monkeypatch):
@@ -18,15 +18,15 @@ def test_a_lap_ends_where_the_next_begins(monkeypatch):
     monkeypatch.setattr(clock, "time", times)
     found = Clock()
     now.update(wall=5.0, core=1.0)
-    assert found.lap() == TimeSpent(5.0, 1.0)
+    assert found.lap() == ClockTime(5.0, 1.0)
     now.update(wall=7.0, core=2.0)
     found.restart()
     now.update(wall=8.0, core=4.0)
-    assert found.lap() == TimeSpent(1.0, 2.0)
+    assert found.lap() == ClockTime(1.0, 2.0)
 
 
 def test_processes_share_the_wall_and_add_up_processor_time():
     found = Clock()
-    assert found.add([TimeSpent(2.0, 1.0), TimeSpent(2.5, 1.5)]) == TimeSpent(2.0, 2.5)
-    found.add([TimeSpent(1.0, 1.0)])
-    assert found.spent == TimeSpent(3.0, 3.5)
+    assert found.add([ClockTime(2.0, 1.0), ClockTime(2.5, 1.5)]) == ClockTime(2.0, 2.5)
+    found.add([ClockTime(1.0, 1.0)])
+    assert found.spent == ClockTime(3.0, 3.5)

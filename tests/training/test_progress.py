@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from regard.training import progress as module
-from regard.training.clock import TimeSpent
+from regard.training.clock import ClockTime
 from regard.training.progress import LogWindow, Progress, remaining
 from regard.training.updater import TurnStep, Updated
 
@@ -129,8 +129,8 @@ def updated(tokens: int, loss: float, **parts: float) -> Updated:
 
 def test_speeds_are_told_by_both_clocks():
     window = LogWindow()
-    window.add(updated(300, 2.0), TimeSpent(4.0, 1.0))  # three quarters of the time went to others
-    window.add(updated(100, 4.0), TimeSpent(1.0, 1.0))
+    window.add(updated(300, 2.0), ClockTime(4.0, 1.0))  # three quarters of the time went to others
+    window.add(updated(100, 4.0), ClockTime(1.0, 1.0))
     values = window.values()
     assert (values["tokens_per_second"], values["tokens_per_core_second"]) == (80.0, 200.0)
     assert (values["loss"], values["norm"]) == (2.5, 2.0)
@@ -138,26 +138,26 @@ def test_speeds_are_told_by_both_clocks():
 
 def test_speeds_go_by_what_is_read_and_losses_by_what_is_counted():
     window = LogWindow()
-    window.add(Updated(3, {"model": TurnStep(2.0, 2.0, 0.1)}, read=300), TimeSpent(2.0, 1.0))
-    window.add(Updated(1, {"model": TurnStep(4.0, 2.0, 0.1)}, read=500), TimeSpent(2.0, 1.0))
+    window.add(Updated(3, {"model": TurnStep(2.0, 2.0, 0.1)}, read=300), ClockTime(2.0, 1.0))
+    window.add(Updated(1, {"model": TurnStep(4.0, 2.0, 0.1)}, read=500), ClockTime(2.0, 1.0))
     values = window.values()
     assert (values["tokens_per_second"], values["tokens_per_core_second"], values["loss"]) == (200.0, 400.0, 2.5)
 
 
 def test_a_saved_window_goes_on():
     window = LogWindow()
-    window.add(updated(100, 2.0, overlap=1.0), TimeSpent(2.0, 1.0))
+    window.add(updated(100, 2.0, overlap=1.0), ClockTime(2.0, 1.0))
     again = LogWindow()
     again.restore(json.loads(json.dumps(window.state())))
     for one in (window, again):
-        one.add(updated(100, 1.0, overlap=2.0), TimeSpent(2.0, 2.0))
+        one.add(updated(100, 1.0, overlap=2.0), ClockTime(2.0, 2.0))
     assert again == window
 
 
 def test_turns_are_told_apart_and_averaged_where_they_were_taken():
     window = LogWindow()
-    window.add(Updated(100, {"critic": TurnStep(1.0, 3.0, 0.5)}), TimeSpent(1.0, 1.0))
-    window.add(Updated(300, {"critic": TurnStep(2.0, 5.0, 0.4), "model": TurnStep(7.0, 2.0, 0.1)}), TimeSpent(1.0, 1.0))
+    window.add(Updated(100, {"critic": TurnStep(1.0, 3.0, 0.5)}), ClockTime(1.0, 1.0))
+    window.add(Updated(300, {"critic": TurnStep(2.0, 5.0, 0.4), "model": TurnStep(7.0, 2.0, 0.1)}), ClockTime(1.0, 1.0))
     values = window.values()
     assert (values["loss"], values["norm"], values["learning_rate"]) == (7.0, 2.0, 0.1)
     assert (values["critic.loss"], values["critic.norm"], values["critic.learning_rate"]) == (1.75, 4.0, 0.4)

@@ -17,7 +17,7 @@ from regard.ops.plain import plain, uncompiled
 from regard.records import UNK, Batch
 
 Baseline = Literal["unknown", "zero"]
-Progress = Callable[[], None]
+OnProgress = Callable[[], None]
 
 
 def no_progress() -> None:
@@ -37,7 +37,7 @@ class Question:
         batch: Batch,
         columns: Sequence[str],
         items: Tensor | None = None,
-        progress: Progress = no_progress,
+        progress: OnProgress = no_progress,
     ) -> None:
         """`batch` has one example; `items` (item,) are places of the second axis of the model's losses, None: all.
 
