@@ -16,20 +16,28 @@ from torch.testing import assert_close
 settings.register_profile("regard", deadline=None, derandomize=True)  # shared machines are slow now and then
 settings.load_profile("regard")
 
+THREADS = torch.get_num_threads()
 AssertAgrees = Callable[..., None]
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _no_waiting_for_the_disk() -> Iterator[None]:
-    """No test takes the power from the machine; what happens where the disk is full is put in place of this."""
+def _no_waiting() -> Iterator[None]:
+    """No test takes the power from the machine, and the speed of training is measured for no longer than it must.
+
+    What happens where the disk is full is put in place of this.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
+        patch.setattr("regard.experiment.time_plan.SECONDS", 0.0)
+        patch.setattr("regard.runs.rehearsal.TRIED", 1e-3)
         yield
 
 
 @pytest.fixture(autouse=True)
-def _seeded() -> None:
+def _seeded() -> Iterator[None]:
     torch.manual_seed(7)
+    yield
+    torch.set_num_threads(THREADS)  # of the process: what a test leaves, all tests after it would wait for
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -157,6 +157,7 @@ def _count(experiment: Experiment, part: str) -> int:
     return sum(1 for _ in READERS.build(choice, tuple(experiment.columns), place=f"data.{part}"))
 
 
+@cache
 def schema() -> dict[str, Any]:
     """The JSON schema of a config file."""
     found = {"title": "Regard experiment", **schema_of(Experiment)}

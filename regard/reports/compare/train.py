@@ -71,7 +71,8 @@ def train_all(runs: Sequence[PlannedRun], stages: Mapping[str, Stage], jobs: int
                     for child in working:
                         child.ask_to_end()
                 watch.draw()
-                time.sleep(0.1)
+                if working:
+                    time.sleep(0.1)
         finally:
             for child in working:  # only after an error, or a second Ctrl-C
                 child.end()
