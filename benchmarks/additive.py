@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 
 import torch
-from machine import peak
-from rounds import Contender, Record, races
+from program import peak
+from timing import Contender, Record, race_shapes
 
 from regard.attention.scores.additive import AdditiveScore
 from regard.ops.memory import keep_memory
@@ -43,17 +43,16 @@ def contender(name: str, batch: int, num_queries: int, num_keys: int, dim: int) 
     return Contender(turn, score, peaks)
 
 
-def memory(records: Mapping[str, Record]) -> str:
+def memory(records: Mapping[str, Record]) -> list[str]:
     """A line on what each took beyond its inputs."""
-    return "Beyond the inputs: " + ", ".join(
-        f"{name} {record.outputs[1] - record.outputs[0]:,} MB" for name, record in records.items()
-    )
+    taken = (f"{name} {record.outputs[1] - record.outputs[0]:,} MB" for name, record in records.items())
+    return [f"Beyond the inputs: {', '.join(taken)}"]
 
 
 def main() -> None:
     """Races at every shape."""
     names, title = (REFERENCE, "chunked"), "batch {batch}, {queries} queries, {keys} keys, dim {dim}"
-    races(__doc__, contender, names, SHAPES, title=title, unit="scores/s", reference=REFERENCE, beside=memory)
+    race_shapes(__doc__, contender, names, SHAPES, title=title, unit="scores/s", reference=REFERENCE, tell=memory)
 
 
 if __name__ == "__main__":

@@ -8,14 +8,14 @@ languages: captions, talks, and the longest sentences of Tatoeba. `--program` is
 `source ||| target`, and writes links of both directions; its links are symmetrised and judged as ours are.
 """
 
-import argparse
-import gzip
 import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
+
+from program import DATA, head, lines_of, options, row
 
 from regard.config import Choice
 from regard.evaluation import link_rates, read_gold
@@ -30,7 +30,6 @@ Pair = tuple[list[str], list[str]]
 Links = list[list[Link]]
 Directions = tuple[Links, Links]
 
-DATA = Path(os.environ.get("REGARD_DATA", "data"))
 LONGEST = 50_000  # sentences of Tatoeba, whose lists begin with the short ones
 OTHERS = {  # files by pair of languages
     "de-en": [
@@ -46,26 +45,21 @@ WAYS = [("separate", False, 0.0), ("separate, alpha 0.01", False, 0.01), ("agree
 TALKS = {"de-en": "ted_de-en_docs"}  # lines of talk, number, German, English
 
 
-def lines(path: Path) -> list[str]:
-    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
-        return [line.rstrip("\n") for line in file]
-
-
 def words(text: str) -> list[str]:
     return [piece.strip() for piece in cut_words(text.lower())]
 
 
 def gold_pairs(languages: str) -> list[Pair]:
-    sides = (lines(DATA / "alignment" / f"{languages}.{one}.gz") for one in languages.split("-"))
+    sides = (lines_of(DATA / "alignment" / f"{languages}.{one}.gz") for one in languages.split("-"))
     return [(source.lower().split(), target.lower().split()) for source, target in zip(*sides, strict=True)]
 
 
 def other_pairs(languages: str) -> Iterator[Pair]:
     for files in OTHERS.get(languages, ()):
-        texts = list(zip(*(lines(DATA / file) for file in files), strict=True))[-LONGEST:]
+        texts = list(zip(*(lines_of(DATA / file) for file in files), strict=True))[-LONGEST:]
         yield from ((words(source), words(target)) for source, target in texts)
     for path in sorted((DATA / TALKS[languages]).glob("*.tsv.gz")) if languages in TALKS else ():
-        fields = (line.split("\t") for line in lines(path))
+        fields = (line.split("\t") for line in lines_of(path))
         yield from ((words(source), words(target)) for _, _, source, target in fields)
 
 
@@ -110,21 +104,16 @@ def tables(languages: str, program: str | None = None) -> Iterator[str]:
     pairs = [*gold, *other_pairs(languages)]
     learnt = Bitext.of(pairs)
     yield f"\n{languages}: {len(gold):,} sentences with links, {len(pairs):,} to learn from\n"
-    yield row(["model", "directions", *SYMMETRISATIONS, "core seconds"])
-    yield row(["---", *["---:"] * (len(SYMMETRISATIONS) + 2)])
-    yield row(["on the diagonal", "", *rates(on_the_diagonal(gold), languages), ""])
+    yield head("model", "directions", *SYMMETRISATIONS, "core seconds")
+    yield row("on the diagonal", "", *rates(on_the_diagonal(gold), languages), "")
     for name, (ways, agree, alpha) in product(("ibm1", "ibm2", "diagonal", "hmm"), WAYS):
         start = core_seconds()
         links = ours(name, alpha, agree, gold, learnt)
-        yield row([name, ways, *rates(links, languages), f"{core_seconds() - start:.0f}"])
+        yield row(name, ways, *rates(links, languages), f"{core_seconds() - start:.0f}")
     if program:
         start = core_seconds()
         links = others(program, pairs, len(gold))
-        yield row([program.split()[0], "", *rates(links, languages), f"{core_seconds() - start:.0f}"])
-
-
-def row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+        yield row(program.split()[0], "", *rates(links, languages), f"{core_seconds() - start:.0f}")
 
 
 def core_seconds() -> float:
@@ -134,7 +123,7 @@ def core_seconds() -> float:
 
 def main() -> None:
     """Prints a table for each pair of languages."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("languages", nargs="*", default=["de-en", "en-fr", "ro-en", "zh-en"])
     parser.add_argument("--program", metavar="COMMAND")
     given = parser.parse_args()

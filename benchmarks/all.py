@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import report
-from rounds import count
+from program import ROOT, options
 
-ROOT = Path(__file__).parents[1]
 CONFIG = ROOT / "configs" / "translation" / "multi30k-transformer.yaml"
 WORK = Path("runs") / "bench"
 NO_DEVICE = 2  # exit code of a part that this machine cannot measure
@@ -70,7 +69,7 @@ PARTS = {
     ),
     "server": Part("translations a second under load", "serve.py", (RUN,), (RUN, *SERVED)),
     "demo": Part("the same with the model of regard demo", "serve.py", (DEMO,), (DEMO, *SERVED)),
-    "gpu": Part("Transformer base and big, Multi30k and windows on a GPU", "gpu.py"),
+    "gpu": Part("Transformer base and big, and windows on a GPU", "gpu.py"),
     "startup": Part("seconds of whole processes", "startup.py", (RUN,), (RUN, "--rounds", "1")),
     "spinning": Part(
         "training beside other programs",
@@ -137,16 +136,10 @@ def measure(names: Sequence[str], chosen: argparse.Namespace, work: Path, result
 def main() -> None:
     """The command line."""
     parts = "\n".join(f"  {name:10} {part.about} ({part.script})" for name, part in PARTS.items())
-    parser = argparse.ArgumentParser(
-        description=(__doc__ or "") + parts, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options((__doc__ or "") + parts, rounds=5, threads=os.cpu_count() or 1)
     parser.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help="these parts")
     parser.add_argument("--again", action="store_true", help="measure anew what was measured before")
     parser.add_argument("--quick", action="store_true", help="as little as proves that everything runs")
-    parser.add_argument("--rounds", type=count, default=5, help="interleaved rounds (default 5)")
-    parser.add_argument(
-        "--threads", type=count, default=os.cpu_count() or 1, help="of torch and of peers (default all)"
-    )
     chosen = parser.parse_args()
     work = WORK / "quick" if chosen.quick else WORK
     results = work / "speed" if chosen.quick else report.RESULTS

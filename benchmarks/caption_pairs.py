@@ -7,12 +7,12 @@ Behind them stand the pairs of LABELLED, a table for `regard pretrain-finetune`,
 test part.
 """
 
-import argparse
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from regard.data.readers.lines import read_lines
+from program import lines_of, options
+
 from regard.recipes.labelled_parts import ALL, cut, labelled_examples
 
 LOST, TURNED = 1 / 6, 0.5  # shares of words, and of copies
@@ -21,7 +21,7 @@ LENGTHS = range(3, 31)  # words
 
 def main() -> None:
     """Prints documents, an empty line behind each."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("captions", type=Path)
     parser.add_argument("labelled", type=Path, nargs="?")
     wanted = parser.parse_args()
@@ -37,7 +37,7 @@ def main() -> None:
 def copies(file: Path) -> Iterator[tuple[str, str]]:
     """Each caption without its punctuation, and its copy."""
     draws = random.Random(1)
-    for line in read_lines(file):
+    for line in lines_of(file):
         words = line.strip().rstrip(".").replace(",", "").split()
         if len(words) in LENGTHS:
             yield " ".join(words), " ".join(changed(words, draws))

@@ -8,23 +8,21 @@ largest relevance of its sentence, and the median of the processor time a senten
 propagation beside them.
 """
 
-import argparse
-import importlib.util
 import statistics
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
+from program import head, need, options, part_of, row
+from timing import interleaved
 from torch import Tensor
 
 from regard import load
 from regard.explain.relevance import RELEVANCES, Question
 from regard.models import Model
 from regard.registry import Choice
-from regard.runs import Run
-from regard.runs.texts import dev_examples
 from regard.tasks.examples import as_rows
 from regard.tasks.relevance import question_of
 
@@ -32,12 +30,6 @@ STEPS = 32  # of integrated gradients
 ALONE = "lrp"  # what Captum has not for such networks
 
 Attribution = Callable[[Question], list[Tensor]]  # → relevance (item, n) of the words of each column
-
-
-def need_captum() -> None:
-    """End with one line where the peer is not installed."""
-    if importlib.util.find_spec("captum") is None:
-        raise SystemExit("benchmark: Captum is missing, which Regard is measured against: pip install captum")
 
 
 def ours(name: str) -> Attribution:
@@ -90,27 +82,19 @@ def one_by_one(attribution: Attribution) -> Attribution:
     return attribute
 
 
-def compared(question: Question, ways: Sequence[Attribution], rounds: int) -> tuple[float, list[float]]:
+def compared(asked: Any, ways: Sequence[Callable[[Any], list[Tensor]]], rounds: int) -> tuple[float, list[float]]:
     """Return how far ways are from the first, as a share of its largest relevance, and each one's median seconds."""
-    seconds: list[list[float]] = [[] for _ in ways]
-    found = [torch.empty(0) for _ in ways]
-    for _ in range(rounds):
-        for number, attribution in enumerate(ways):
-            start = time.process_time()
-            words = attribution(question)
-            seconds[number].append(time.process_time() - start)
-            found[number] = torch.cat(words, dim=1)
+    found = [torch.cat(way(asked), dim=1) for way in ways]
+    seconds = interleaved({number: partial(way, asked) for number, way in enumerate(ways)}, rounds)
     most = found[0].abs().max().clamp(min=1e-30)
     difference = max(float((other - found[0]).abs().max() / most) for other in found)
-    return difference, [statistics.median(times) for times in seconds]
+    return difference, [statistics.median(times) for times in seconds.values()]
 
 
 def questions(run: Path, lines: int, kind: Callable[[Model], Model]) -> Iterator[Question]:
     """Return what is asked about each answer to the first dev examples, in a model as a method wants it."""
     predictor = load(run, ["device=cpu", "decoding.search=greedy"])
-    examples = dev_examples(Run.open(run).experiment, predictor.task, print)
-    if examples is None:
-        raise SystemExit(f"{run} has no dev part")
+    examples = part_of(predictor.run, predictor.task, "dev")
     model = kind(predictor.model)
     given = as_rows({name: examples[name][:lines] for name in predictor.task.inputs})
     for ids in predictor.answered(predictor.predict(given, safeguards=False)):
@@ -119,28 +103,25 @@ def questions(run: Path, lines: int, kind: Callable[[Model], Model]) -> Iterator
 
 def report(run: Path, lines: int, rounds: int) -> Iterator[str]:
     """Markdown, a line for each method when it is done."""
-    yield f"| {run.name} | largest difference | ms a sentence, ours | Captum, all items at once | one by one |"
-    yield "|---|---|---|---|---|"
+    yield head(run.name, "largest difference", "ms a sentence, ours", "Captum, all items at once", "one by one")
     for name, other in captums().items():
         ways = [ours(name), other, one_by_one(other)]
         rows = [compared(one, ways, rounds) for one in questions(run, lines, lambda model: model)]
         own, *peer = (1e3 * statistics.median(times[number] for _, times in rows) for number in range(len(ways)))
         worst = max(difference for difference, _ in rows)
-        yield f"| {name} | {worst:.1e} | {own:.0f} | {' | '.join(f'{each:.0f} ({each / own:.1f}×)' for each in peer)} |"
+        yield row(name, f"{worst:.1e}", f"{own:.0f}", *(f"{each:.0f} ({each / own:.1f}×)" for each in peer))
     method = RELEVANCES.build(Choice(ALONE))
     asked = list(questions(run, lines, method.model))
     times = [compared(one, [ours(ALONE)], rounds)[1][0] for one in asked]
-    yield f"| {ALONE} |  | {1e3 * statistics.median(times):.0f} |  |  |"
+    yield row(ALONE, "", f"{1e3 * statistics.median(times):.0f}", "", "")
     pieces = [sum(ids.shape[1] for _, ids in one.reads) for one in asked]
     yield f"\n{len(asked)} sentences of {statistics.mean(pieces):.0f} pieces, both sides together, on average."
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser = options(__doc__, lines=20, rounds=3)
     parser.add_argument("run", type=Path, metavar="RUN")
-    parser.add_argument("--lines", type=int, default=20, metavar="N", help="Dev examples.")
-    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="Turns of each method with each.")
-    options = parser.parse_args()
-    need_captum()
-    for line in report(options.run, options.lines, options.rounds):
+    given = parser.parse_args()
+    need("captum")
+    for line in report(given.run, given.lines, given.rounds):
         print(line, flush=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from rounds import Contender, races_against, turns
+from timing import Contender, race_against, turns
 from training_runs import batches_of, prepare_run, regard
 
 from regard.records import Batch
@@ -105,7 +105,7 @@ def contenders(folder: Path, network: str, words: int) -> dict[str, Any]:
 
 def main() -> None:
     """Prints a table of speeds for each network."""
-    races_against("keras", __doc__ or "", contenders, kinds=list(SETTINGS), option="networks", words=60000)
+    race_against("keras", __doc__, contenders, kinds=list(SETTINGS), words=60000)
 
 
 if __name__ == "__main__":

@@ -10,14 +10,13 @@ and, as the reward `coherence` has it, of given windows with one sentence replac
 bootstrap of texts; differences are to the first file.
 """
 
-import argparse
-import gzip
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from program import head, lines_of, options, row
 
 import regard
 from regard.data.readers.sentence_order import ORIGINAL
@@ -87,46 +86,37 @@ def interval(values: NDArray[np.float64]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def opened(path: Path) -> list[str]:
-    """Return the lines of a file, plain or .gz."""
-    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return data.decode().removesuffix("\n").split("\n")
-
-
 def main() -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__, document=1, sentence=4, window=4)
     parser.add_argument("teacher", type=Path)
     parser.add_argument("table", type=Path)
     parser.add_argument("translations", nargs="*", metavar="NAME=FILE")
-    for name, default in (("document", 1), ("sentence", 4), ("window", 4)):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    options = parser.parse_args()
-    teacher = regard.load(options.teacher)
+    asked = parser.parse_args()
+    teacher = regard.load(asked.teacher)
 
     def judge(texts: Sequence[str]) -> list[float]:
         return [float(one.label_probabilities()[ORIGINAL]) for one in teacher.predict(texts)]
 
-    rows = [line.split("\t") for line in opened(options.table)]
-    names = [row[options.document - 1] for row in rows]
-    lines = [(name, row[options.sentence - 1]) for name, row in zip(names, rows, strict=True)]
-    given = windows_of(lines, options.window)
-    print(f"| sentences | texts, {ORDERS} orders each | ranked above a shuffled one |\n|---|---:|---:|")
+    fields = [line.split("\t") for line in lines_of(asked.table)]
+    names = [one[asked.document - 1] for one in fields]
+    lines = [(name, one[asked.sentence - 1]) for name, one in zip(names, fields, strict=True)]
+    given = windows_of(lines, asked.window)
+    print(head("sentences", f"texts, {ORDERS} orders each", "ranked above a shuffled one"))
     for factor in (1, 2, 4, len(lines)):
-        size = factor * options.window
-        shares = ranking(windows_of(lines, size), judge, options.window)
-        print(f"| {size if factor < len(lines) else 'the document'} | {len(shares)} | {told(shares)} |")
-    print()
-    print("| | coherence of translations | of one among given sentences | more than the first |\n|---|---:|---:|---:|")
-    print(f"| given | {told(judge([' '.join(one) for one in given]))} | | |")
+        size = factor * asked.window
+        shares = ranking(windows_of(lines, size), judge, asked.window)
+        print(row(size if factor < len(lines) else "the document", len(shares), told(shares)))
+    print(f"\n{head('', 'coherence of translations', 'of one among given sentences', 'more than the first')}")
+    print(row("given", told(judge([" ".join(one) for one in given])), "", ""))
     first = None
-    for option in options.translations:
+    for option in asked.translations:
         name, _, file = option.partition("=")
-        written = windows_of([*zip(names, opened(Path(file)), strict=True)], options.window)
+        written = windows_of([*zip(names, lines_of(Path(file)), strict=True)], asked.window)
         found = rewards(given, written, judge)
         first = first or found
         more = told([one - other for one, other in zip(found, first, strict=True)])
-        print(f"| {name} | {told(judge([' '.join(one) for one in written]))} | {told(found)} | {more} |")
+        print(row(name, told(judge([" ".join(one) for one in written])), told(found), more))
 
 
 if __name__ == "__main__":

@@ -7,11 +7,11 @@ threshold it is `next`. The training part chooses the threshold, four draws of t
 """
 
 import math
-import os
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Literal
+
+from program import DATA, options
 
 from regard.data.readers.next_sentence import NEXT, NextSentenceReader
 
@@ -22,6 +22,7 @@ ROUNDS = 4
 
 def main() -> None:
     """Prints the share of the dev part that is told right."""
+    options(__doc__).parse_args()
     for sentences in SPANS:
         train, dev = drawn("train", sentences), drawn("dev", sentences)
         counts = Counter(word for texts in train for word in words(texts["first"]))
@@ -34,7 +35,7 @@ def main() -> None:
 
 def drawn(part: Literal["train", "dev"], sentences: int) -> list[Mapping[str, str]]:
     """The pairs of a part."""
-    folder = Path(os.environ["REGARD_DATA"]) / "brown"
+    folder = DATA / "brown"
     rounds = ROUNDS if part == "dev" else 1
     file, index = str(folder / "brown.txt.gz"), str(folder / "brown.files.tsv")
     return [

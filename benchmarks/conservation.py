@@ -7,12 +7,12 @@ Of dev examples with what the model answers: what the relevance of all words mis
 is from finite differences along a drawn direction of all words' vectors, as a share of their mean size.
 """
 
-import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from program import head, options, part_of, row
 from torch import Tensor
 
 from regard import load
@@ -20,8 +20,6 @@ from regard.explain.relevance import RELEVANCES, Question
 from regard.explain.relevance.gradients import gradients
 from regard.predictor import Predictor
 from regard.registry import Choice
-from regard.runs import Run
-from regard.runs.texts import dev_examples
 from regard.tasks.examples import as_rows
 from regard.tasks.relevance import question_of
 
@@ -76,23 +74,19 @@ def slopes(question: Question, seed: int) -> tuple[Tensor, Tensor]:
 
 def report(runs: Sequence[Path], lines: int) -> Iterator[str]:
     """Markdown, a line for each run when it is done."""
-    yield "| | examples | items | LRP misses, mean | LRP misses, worst | gradient is off, worst |"
-    yield "|---|---|---|---|---|---|"
+    yield head("", "examples", "items", "LRP misses, mean", "LRP misses, worst", "gradient is off, worst")
     for run in runs:
         predictor = load(run, ["device=cpu", "decoding.search=greedy"])
-        examples = dev_examples(Run.open(run).experiment, predictor.task, print)
-        if examples is None:
-            raise SystemExit(f"{run} has no dev part")
+        examples = part_of(predictor.run, predictor.task, "dev")
         given = as_rows({name: examples[name][:lines] for name in predictor.task.inputs})
         found = measured(predictor, given)
-        errors = f"{found.missed:.1e} | {found.worst_missed:.1e} | {found.worst_slope:.1e}"
-        yield f"| {run.name} | {found.examples} | {found.items:,} | {errors} |"
+        errors = (f"{one:.1e}" for one in (found.missed, found.worst_missed, found.worst_slope))
+        yield row(run.name, found.examples, f"{found.items:,}", *errors)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser = options(__doc__, lines=100)
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN")
-    parser.add_argument("--lines", type=int, default=100, metavar="N", help="Dev examples of each run.")
-    options = parser.parse_args()
-    for line in report(options.runs, options.lines):
+    given = parser.parse_args()
+    for line in report(given.runs, given.lines):
         print(line, flush=True)

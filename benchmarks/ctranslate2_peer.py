@@ -3,16 +3,14 @@
 It needs no torch to translate, so nothing here imports it: its process is as small as a user's is.
 """
 
-import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rounds import Contender
+from timing import Contender
 
-INSTALL = "pip install ctranslate2"
 FILE = "subwords.model"  # of a tokenizer in its folder
 PLACES = 512  # positions kept ready
 BOS, EOS = "<s>", "</s>"
@@ -28,12 +26,6 @@ class Model(NamedTuple):
     source: Path  # models of sentencepiece
     target: Path
     compute_type: str  # float32, int8 …
-
-
-def need_ctranslate2() -> None:
-    """Ends with one line where the peer is not installed."""
-    if importlib.util.find_spec("ctranslate2") is None:
-        raise SystemExit(f"benchmark: CTranslate2 is missing, which Regard is measured against: {INSTALL}")
 
 
 def variables(reader: Any, decoder: Any, head: Any) -> dict[str, Array]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ctranslate2_peer import EOS, LONGEST, processor
-from rounds import count
+from program import options
 
 WAITING = 256  # requests at most that wait for the engine, each in a thread
 
@@ -74,13 +74,11 @@ def main() -> None:
     """Serves until it is ended."""
     import uvicorn
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__, threads=2, beam=5)
     parser.add_argument("folder", type=Path, help="of a model in CTranslate2's format")
-    parser.add_argument("--source", type=Path, required=True, help="tokenizer of sentencepiece")
-    parser.add_argument("--target", type=Path, required=True, help="tokenizer of sentencepiece")
-    parser.add_argument("--threads", type=count, default=2, help="workers of one thread each (default 2)")
+    for side in ("source", "target"):
+        parser.add_argument(f"--{side}", type=Path, required=True, help="tokenizer of sentencepiece")
     parser.add_argument("--precision", choices=("float32", "int8"), default="float32", help="of the products")
-    parser.add_argument("--beam", type=count, default=5, help="size of the beam (default 5)")
     chosen = parser.parse_args()
     began, threads = time.monotonic(), ThreadPoolExecutor(WAITING)
     config = uvicorn.Config(

@@ -9,14 +9,14 @@ written before, rather than of the source. A picture of each case has the source
 right.
 """
 
-import argparse
-import gzip
 import re
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from program import DATA, ROOT, head, lines_of, options, row
 
 import regard
 from regard.explain import svg
@@ -31,7 +31,7 @@ NEAR = 2  # words from one to the same again; an article may come again three wo
 METHODS = ("lrp", "attention")
 SHORT = range(6, 15)  # words of a translation that is drawn
 PARTS = {"train": "train", "dev": "val", "test": "test2016"}
-CONFIG = Path(__file__).parents[1] / "configs/translation/multi30k-rnnsearch.yaml"
+CONFIG = ROOT / "configs/translation/multi30k-rnnsearch.yaml"
 SMALL = [
     "model.dim=128",
     "model.encoder.hidden_dim=64",
@@ -78,11 +78,6 @@ def marked(text: str, common: set[str]) -> str:
     ).strip()
 
 
-def lines_of(path: Path) -> list[str]:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        return file.read().splitlines()
-
-
 def trained(folder: Path, data: Path) -> Path:
     """Return the run in a folder, which is trained unless it is there."""
     run = folder / "run"
@@ -122,7 +117,7 @@ def unknown_line(name: str, reads: Sequence[Read], common: set[str]) -> str:
     most = [read.main_source(place) for read in reads for place in places_of(read)[0]]
     words = [word for read in reads for word in read.source if word.isalnum()]
     shares = [100 * statistics.fmean(word not in common for word in some) for some in (most, words)]
-    return f"| {name} | {len(most)} | {shares[0]:.0f} % | {shares[1]:.0f} % |"
+    return row(name, len(most), *(f"{one:.0f} %" for one in shares))
 
 
 def repeated_lines(reads: Sequence[Read], more: Sequence[Read]) -> Iterator[str]:
@@ -137,9 +132,8 @@ def repeated_lines(reads: Sequence[Read], more: Sequence[Read]) -> Iterator[str]
         return
     every = [read.share_before(place) for read in reads for place in range(1, len(read.written))]
     again, first = zip(*pairs, strict=True)
-    yield f"| words said again | {len(again)} | {100 * statistics.fmean(again):.0f} % |"
-    yield f"| the same words, said first | {len(first)} | {100 * statistics.fmean(first):.0f} % |"
-    yield f"| all words behind the first | {len(every)} | {100 * statistics.fmean(every):.0f} % |"
+    kinds = {"words said again": again, "the same words, said first": first, "all words behind the first": every}
+    yield from (row(kind, len(some), f"{100 * statistics.fmean(some):.0f} %") for kind, some in kinds.items())
     rising = statistics.fmean(one > other for one, other in pairs)
     yield f"\n{100 * rising:.0f} % of the words said again rest more on the words before than they did when said first."
 
@@ -179,21 +173,18 @@ def report(run: Path, data: Path, lines: int, pictures: Path) -> Iterator[str]:
     first = reads[METHODS[0]]
     others = [one for one in predictions[lines:] if said_again(one.text)]
     more = [*first, *map(read_of, predictor.weighed(others, METHODS[0]))]
-    yield "| method | UNKs | rest most on a rare source word | rare words of the source |\n|---|---:|---:|---:|"
+    yield head("method", "UNKs", "rest most on a rare source word", "rare words of the source")
     yield from (unknown_line(name, some, common) for name, some in reads.items())
-    yield "\n| | words | relevance of the words before |\n|---|---:|---:|"
+    yield f"\n{head('', 'words', 'relevance of the words before')}"
     yield from repeated_lines(first, more)
     yield from draw(more, common, pictures)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="Where the model is, or is put.")
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/multi30k"), help="Folder of the captions.")
-    parser.add_argument("--pictures", type=Path, default=Path("docs/images"), help="Where pictures go.")
-    parser.add_argument(
-        "--lines", type=int, default=200, metavar="N", help="Test sentences whose words are all weighed."
-    )
-    options = parser.parse_args()
-    for line in report(trained(options.folder, options.data), options.data, options.lines, options.pictures):
+    parser = options(__doc__, lines=200)
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="where the model is, or is put")
+    parser.add_argument("--data", type=Path, default=DATA / "multi30k", help="folder of the captions")
+    parser.add_argument("--pictures", type=Path, default=Path("docs/images"), help="where pictures go")
+    given = parser.parse_args()
+    for line in report(trained(given.folder, given.data), given.data, given.lines, given.pictures):
         print(line, flush=True)

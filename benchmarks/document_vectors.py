@@ -8,14 +8,13 @@ words; with --own those of the training part are the ones that training gave. Nu
 deviation 1 by the training part; the penalty is chosen by a tenth of it.
 """
 
-import argparse
 import json
-import os
 import time
 from pathlib import Path
 from typing import cast
 
 import torch
+from program import DATA, options, save
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
@@ -26,7 +25,6 @@ from regard.registry import Choice
 from regard.runs.embeddings import read_embeddings
 from regard.tasks.document_vectors import DocumentVectorsTask
 
-DATA = Path(os.environ.get("REGARD_DATA", "."))
 PENALTIES = (1e-5, 1e-4, 1e-3, 1e-2)
 CHUNK = 500  # texts between two lines of progress
 
@@ -74,12 +72,9 @@ def accuracy(weights: Tensor, vectors: Tensor, labels: Tensor) -> float:
 
 def main() -> None:
     """Infer, fit, judge and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__, train=25_000, test=12_500)
     parser.add_argument("run", type=Path)
-    parser.add_argument("--train", type=int, default=25_000)
-    parser.add_argument("--test", type=int, default=12_500)
     parser.add_argument("--own", action="store_true")
-    parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     predictor, start = regard.load(given.run), time.perf_counter()
     names, texts, labels = reviews("train", given.train)
@@ -105,8 +100,7 @@ def main() -> None:
         "seconds": time.perf_counter() - start,
     }
     print(json.dumps(found, indent=1))
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    save(given.json, found)
 
 
 if __name__ == "__main__":

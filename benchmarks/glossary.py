@@ -6,9 +6,6 @@ have one that the reference uses. So a glossary of a sentence is right. A wrong 
     python benchmarks/glossary.py RUN            # a run that was trained on Multi30k, English to German
 """
 
-import argparse
-import gzip
-import os
 import random
 import re
 import time
@@ -19,6 +16,7 @@ from typing import NamedTuple
 
 import sacrebleu
 import torch
+from program import DATA, head, lines_of, options, row
 
 import regard
 from regard.documents.glossary import Entry, Glossary, uses
@@ -27,7 +25,7 @@ from regard.results import Prediction
 WORD = re.compile(r"\w{3,}")
 USUAL, LEAST, ALIKE = 5, 5, 0.15  # translations of a word; pairs that have it; Dice's coefficient of both
 WRONG, WRONGED = 10, 200  # terms of a sentence; sentences
-HEAD = "| terms a sentence | terms | there anyway | kept | BLEU | of the free beam's speed | told to fit badly |"
+HEAD = "terms a sentence", "terms", "there anyway", "kept", "BLEU", "of the free beam's speed", "told to fit badly"
 
 
 class Corpus(NamedTuple):
@@ -39,29 +37,31 @@ class Corpus(NamedTuple):
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__, lines=1000)
     parser.add_argument("run", type=Path)
-    parser.add_argument("--lines", type=int, default=1000, help="test sentences")
     asked = parser.parse_args()
     torch.set_num_threads(1)  # so that time of the processor is time on one core, whatever else runs
-    predictor, folder = regard.load(asked.run), Path(os.environ["REGARD_DATA"]) / "multi30k"
-    train, test = read(folder, "train", None), read(folder, "test2016", asked.lines)
+    predictor = regard.load(asked.run)
+    train, test = read("train", None), read("test2016", asked.lines)
     usual = translations(train)
     predictor.predict(test.source[:50])
     free, seconds = timed(predictor, test.source, None)
     print(f"BLEU of the free beam: {bleu(free, test):.2f}, {len(free) / seconds:.0f} sentences a second\n")
-    print(f"{HEAD}\n{'|---' * 7}|")
+    print(head(*HEAD))
     for most in (1, 2, 3):
         given = [drawn(usual, *pair, most) for pair in zip(*test, strict=True)]
         found, taken = timed(predictor, test.source, given)
-        print(row(most, free, found, given, bleu(found, test), seconds / taken))
+        before, after = kept(free, given), kept(found, given)
+        shares = (f"{sum(some) / len(some):.1%}" for some in (before, after))
+        badly = sum("fit badly" in one.warning for one in found)
+        cells = f"{bleu(found, test):.2f}", f"{seconds / taken:.0%}", f"{badly:,} sentences"
+        print(row(most, f"{len(after):,}", *shares, *cells))
     wrong(predictor, test, sorted({word for some in usual.values() for word in some}))
 
 
-def read(folder: Path, part: str, lines: int | None) -> Corpus:
+def read(part: str, lines: int | None) -> Corpus:
     """The first lines of a part."""
-    sides = (gzip.decompress((folder / f"{part}.{code}.gz").read_bytes()).decode() for code in ("en", "de"))
-    return Corpus(*(side.split("\n")[:-1][:lines] for side in sides))
+    return Corpus(*(lines_of(DATA / "multi30k" / f"{part}.{code}.gz")[:lines] for code in ("en", "de")))
 
 
 def translations(train: Corpus) -> dict[str, list[str]]:
@@ -104,20 +104,10 @@ def timed(
     return predictor.predict(sources, glossary=given), time.process_time() - start
 
 
-def row(
-    most: int,
-    free: Sequence[Prediction],
-    found: Sequence[Prediction],
-    given: list[Glossary],
-    score: float,
-    speed: float,
-) -> str:
-    """A line of the table."""
-    before = [one for each, terms in zip(free, given, strict=True) for one in uses(terms.found(each.source), each.text)]
-    after = [one for each, terms in zip(found, given, strict=True) for one in uses(terms.found(each.source), each.text)]
-    anyway, kept = (sum(one.target_place is not None for one in some) / len(some) for some in (before, after))
-    badly = sum("fit badly" in one.warning for one in found)
-    return f"| {most} | {len(after):,} | {anyway:.1%} | {kept:.1%} | {score:.2f} | {speed:.0%} | {badly:,} sentences |"
+def kept(predictions: Sequence[Prediction], given: list[Glossary]) -> list[bool]:
+    """Whether each term that a source has is in the translation."""
+    pairs = zip(predictions, given, strict=True)
+    return [use.target_place is not None for one, terms in pairs for use in uses(terms.found(one.source), one.text)]
 
 
 def wrong(predictor: regard.Predictor, test: Corpus, words: list[str]) -> None:

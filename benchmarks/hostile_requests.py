@@ -5,7 +5,6 @@
 Every request is sent again as soon as it is answered or refused. Honest clients translate one short sentence at a time.
 """
 
-import argparse
 import asyncio
 import json
 import sys
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parent))
 
 from load import Answer, Server, at_once, figures, serving
+from program import lines_of, options
 
 CLIENTS, PAUSE = 16, 0.1  # seconds between an answer and the next hostile request
 NOUNS = [f"w{number}" for number in range(75_000)]
@@ -141,13 +141,12 @@ async def beside(
 
 def main() -> None:
     """Print a line for each shape."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options(__doc__, seconds=15.0)
     parser.add_argument("run", type=Path)
     parser.add_argument("shapes", nargs="*", choices=[[], *SHAPES])
-    parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--texts", type=Path, help="sentences of honest clients, one a line")
     given = parser.parse_args()
-    texts = given.texts.read_text("utf-8").splitlines()[:1000] if given.texts else [LINE]
+    texts = lines_of(given.texts)[:1000] if given.texts else [LINE]
     with serving(given.run) as server:
         for name in ["nothing", *(given.shapes or SHAPES)]:
             print_shape(server, name, texts, given.seconds)

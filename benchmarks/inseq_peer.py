@@ -11,27 +11,25 @@ difference of a word's relevance, as a share of the largest relevance of its sen
 time a sentence: ours ask for all words at once, Inseq for one after another, as it generates.
 """
 
-import argparse
-import importlib.util
 import random
 import statistics
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 import torch
+from captum_peer import STEPS, compared
+from captum_peer import ours as method_of
+from program import head, need, options, row
 from torch import Tensor, nn
 
-from regard.explain.relevance import RELEVANCES, Question
+from regard.explain.relevance import Question
 from regard.explain.relevance.question import Baseline
 from regard.layers.embedders.embedder import Embedder
 from regard.models import Model
 from regard.models.translator import shifted
 from regard.pieces import BOS, EOS, PAD, SPECIALS, UNK
 from regard.records import Batch, Sequences
-from regard.registry import Choice
 
-STEPS = 32  # of integrated gradients
 WORDS, LENGTHS = 60, range(6, 13)  # of the vocabulary, and of a sentence
 NETWORK = {
     "d_model": 64,
@@ -113,8 +111,8 @@ def ours(model: Model) -> Mapping[str, Attribution]:
     """Return rows of RELEVANCES by name, integrated gradients with as many steps as Inseq's."""
 
     def by(name: str) -> Attribution:
-        method = RELEVANCES.build(Choice(name, {"steps": STEPS} if name == "integrated_gradients" else {}))
-        return lambda pair: method.of(question_of(model, pair)).words
+        method = method_of(name)
+        return lambda pair: method(question_of(model, pair))
 
     return {name: by(name) for name in NAMES}
 
@@ -184,39 +182,21 @@ def drawn(count: int) -> list[Pair]:
     ]  # fmt: skip
 
 
-def compared(pair: Pair, ways: Sequence[Attribution], rounds: int) -> tuple[float, list[float]]:
-    """Return how far two ways are apart, as a share of the first one's largest relevance, and their median seconds."""
-    seconds: list[list[float]] = [[] for _ in ways]
-    found = [torch.empty(0) for _ in ways]
-    for _ in range(rounds):
-        for number, attribution in enumerate(ways):
-            start = time.process_time()
-            words = attribution(pair)
-            seconds[number].append(time.process_time() - start)
-            found[number] = torch.cat(words, dim=1)
-    first, second = found
-    return float((first - second).abs().max() / first.abs().max()), [statistics.median(times) for times in seconds]
-
-
 def report(sentences: int, rounds: int) -> Iterator[str]:
     """Markdown, a line for each method when it is done."""
     network, tokenizer = made_up()
     own, peer, pairs = ours(Brought(network).eval()), inseqs(network, tokenizer), drawn(sentences)
-    yield "| | largest difference | ms a sentence, ours | Inseq |\n|---|---|---|---|"
+    yield head("", "largest difference", "ms a sentence, ours", "Inseq")
     for name in NAMES:
         rows = [compared(pair, (own[name], peer[name]), rounds) for pair in pairs]
-        times = [1e3 * statistics.median(seconds[number] for _, seconds in rows) for number in range(2)]
+        ms, others = (1e3 * statistics.median(seconds[number] for _, seconds in rows) for number in range(2))
         worst = max(difference for difference, _ in rows)
-        yield f"| {name} | {worst:.1e} | {times[0]:.0f} | {times[1]:.0f} ({times[1] / times[0]:.1f}×) |"
+        yield row(name, f"{worst:.1e}", f"{ms:.0f}", f"{others:.0f} ({others / ms:.1f}×)")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--sentences", type=int, default=20, metavar="N", help="Drawn sentences.")
-    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="Turns of each method with each.")
-    options = parser.parse_args()
-    if importlib.util.find_spec("inseq") is None:
-        raise SystemExit("benchmark: Inseq is missing, which Regard is measured against: see the head of this file")
+    given = options(__doc__, sentences=20, rounds=3).parse_args()
+    need("inseq", "(see the head of this file)")
     torch.set_num_threads(1)
-    for line in report(options.sentences, options.rounds):
+    for line in report(given.sentences, given.rounds):
         print(line, flush=True)

@@ -4,7 +4,6 @@ It is told to stop by a hook behind the optimizer's step; what it saves then it 
 and its search without a cache are its own.
 """
 
-import importlib.util
 import json
 import logging
 import shutil
@@ -19,19 +18,12 @@ from regard.runs import Run, RunFolder
 from regard.runs.texts import part_reader
 from regard.text.tokenizer import Tokenizer
 
-INSTALL = "pip install --no-deps joeynmt"
 SPACE = "\u2581"
 LONGEST = 60  # pieces of a translation
 
 
 class Enough(Exception):
     """The time of a turn is over."""
-
-
-def need_joeynmt() -> None:
-    """Ends with one line where the peer is not installed."""
-    if importlib.util.find_spec("joeynmt") is None:
-        raise SystemExit(f"benchmark: JoeyNMT is missing, which Regard is measured against: {INSTALL}")
 
 
 def learn(folder: Path, run: RunFolder, seconds: float) -> int:

@@ -17,24 +17,28 @@ on it costs more at every length, looked for between two lengths in the same sca
 """
 
 import itertools
-import json
 import math
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 
 import torch
-import variance
-from growth import exponent, times
-from machine import machine
-from rounds import commands, count
-from torch import Tensor
+from program import count, machine, markdown, options, save
+from timing import exponent, interleaved
+from torch import Tensor, nn
 
-from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention
+from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Sockets
+from regard.decoders.convolutional import ConvolutionalDecoder
+from regard.encoders.convolutional import ConvolutionalEncoder
 from regard.layers.convolutional import Convolution
+from regard.layers.embedders.words import WordEmbedder
 from regard.layers.recurrent import RECURRENT
+from regard.models import AttentionSettings, build_attention
+from regard.records import Sequences
 from regard.registry import Choice
 
 BATCH, RADIUS, KERNEL = 8, 8, 3
 LONG = 256
+ROWS, PLACES_OF_TEXT, VOCAB, SPREAD = 16, 20, 200, 0.1  # of untrained decoders; the deviation of their embeddings
 TOGETHER = 1024  # places that a measurement has at least, so that short ones can be timed
 NAMES = ("recurrent", "convolution", "attention", "window")
 PLACES = {"recurrent": 2, "convolution": KERNEL, "window": 2 * (2 * RADIUS + 1)}  # in d² per place, or d for a window
@@ -44,7 +48,7 @@ Case = tuple[str, int, int]  # contender, dim, length
 
 def main() -> None:
     """Prints a table for each width, one of gradients by distance and one of variances by depth."""
-    parser = commands(__doc__, threads=1)
+    parser = options(__doc__, rounds=5, threads=1)
     parser.add_argument("--dims", type=count, nargs="+", default=[64, 128])
     parser.add_argument("--lengths", type=count, nargs="+", default=[64 * 2**power for power in range(6)])
     chosen = parser.parse_args()
@@ -52,18 +56,17 @@ def main() -> None:
         parser.error(f"--lengths: the exponent is taken from {LONG} places on; give two such lengths at least")
     torch.set_num_threads(chosen.threads)
     cases = list(itertools.product(NAMES, chosen.dims, chosen.lengths))
-    seconds = times(cases, lambda case: update(*case), lambda case: max(1, TOGETHER // case[2]), chosen.rounds)
+    runs = {case: update(*case) for case in cases}
+    spent = interleaved(runs, chosen.rounds, repeats=lambda case: max(1, TOGETHER // case[2]))
+    seconds = {case: statistics.median(each) for case, each in spent.items()}
     shown = {f"Layers of width {dim}": table(dim, chosen.lengths, seconds) for dim in chosen.dims}
     for one in shown.values():
         print(one, "\n")
     print(distances(chosen.dims[0]), "\n")
-    print(variance.table())
-    if chosen.json:
-        figures = [
-            dict(zip(("contender", "dim", "length", "seconds"), (*case, seconds[case]), strict=True)) for case in cases
-        ]
-        found = {**machine(chosen.threads), "cases": figures, "tables": shown}
-        chosen.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    print(variances())
+    names = ("contender", "dim", "length", "seconds")
+    figures = [dict(zip(names, (*case, seconds[case]), strict=True)) for case in cases]
+    save(chosen.json, {**machine(chosen.threads), "cases": figures, "tables": shown})
 
 
 def layer(name: str, dim: int) -> Callable[[Tensor], Tensor]:
@@ -95,14 +98,12 @@ def update(name: str, dim: int, length: int) -> Callable[[], None]:
 def table(dim: int, lengths: Sequence[int], seconds: Mapping[Case, float]) -> str:
     """Markdown: a line for each length, the exponents, and where attention begins to cost more."""
     of = {name: {length: seconds[name, dim, length] for length in lengths} for name in NAMES}
-    lines = [f"| d = {dim}, length | " + " | ".join(f"{name}, ms" for name in NAMES) + " |", "|---" * 5 + "|"]
-    for length in lengths:
-        lines.append(f"| {length:,} | " + " | ".join(f"{of[name][length] * 1e3:.2f}" for name in NAMES) + " |")
-    lines.append("| exponent | " + " | ".join(f"{exponent(long(of[name])):.2f}" for name in NAMES) + " |")
     crossings = [as_text(crossing(of["attention"], of[name])) if name != "attention" else "" for name in NAMES]
-    lines.append("| attention costs as much at | " + " | ".join(crossings) + " |")
     counted = [f"{PLACES[name] * (1 if name == 'window' else dim) / 2:.0f}" if name in PLACES else "" for name in NAMES]
-    return "\n".join([*lines, "| by multiplications | " + " | ".join(counted) + " |"])
+    rows = [[f"{length:,}", *(f"{of[name][length] * 1e3:.2f}" for name in NAMES)] for length in lengths]
+    rows.append(["exponent", *(f"{exponent(long(of[name])):.2f}" for name in NAMES)])
+    rows += [["attention costs as much at", *crossings], ["by multiplications", *counted]]
+    return markdown([f"d = {dim}, length", *(f"{name}, ms" for name in NAMES)], rows)
 
 
 def long(seconds: Mapping[int, float]) -> dict[int, float]:
@@ -132,7 +133,7 @@ def distances(dim: int, places: int = 65) -> str:
     The norm of d out_last / d in_(last - distance), by that at distance 0.
     """
     asked = [0, 1, 2, 4, 8, 16, 32, 64]
-    lines = ["| distance | " + " | ".join(map(str, asked)) + " |", "|---" * (len(asked) + 1) + "|"]
+    rows = []
     for name in NAMES:
         torch.manual_seed(1)
         stack = [layer(name, dim), layer(name, dim)]
@@ -142,8 +143,37 @@ def distances(dim: int, places: int = 65) -> str:
             states = run(states)
         (gradient,) = torch.autograd.grad(states[:, -1], inputs, torch.randn(BATCH, dim))
         norms = gradient.flip(1).norm(dim=-1).mean(dim=0)
-        lines.append(f"| {name} | " + " | ".join(f"{float(norms[far] / norms[0]):.1e}" for far in asked) + " |")
-    return "\n".join(lines)
+        rows.append([name, *(f"{float(norms[far] / norms[0]):.1e}" for far in asked)])
+    return markdown(["distance", *map(str, asked)], rows)
+
+
+def variances(dim: int = 128, depths: Sequence[int] = (4, 10, 15)) -> str:
+    """Variance of what the deepest layer of ConvS2S's decoder writes before training, as a multiple of the embeddings'.
+
+    Contexts are projected, or added as they are (https://arxiv.org/abs/1705.03122, section 3.4).
+    """
+    ways = {"contexts added as they are": False, "contexts projected": True}
+    rows = ([name, *(f"{deepest(dim, depth, way):.2f}" for depth in depths)] for name, way in ways.items())
+    return markdown(["layers", *map(str, depths)], rows)
+
+
+@torch.no_grad()
+def deepest(dim: int, depth: int, projected: bool) -> float:
+    """Of a decoder of so many layers, all of one width, attending to an encoder as deep."""
+    torch.manual_seed(1)
+    dot = AttentionSettings(score=Choice("dot"))
+    sockets = Sockets(lambda query_dim, key_dim: build_attention(dot, query_dim, key_dim), None, None)
+    words = WordEmbedder(VOCAB, dim, scale=False, std=SPREAD, dropout=0.0)
+    settings = {"hidden_dim": dim, "num_layers": depth, "dropout": 0.0}
+    source = Sequences(torch.randn(ROWS, PLACES_OF_TEXT, dim) * SPREAD, torch.ones(ROWS, PLACES_OF_TEXT) > 0)
+    read = ConvolutionalEncoder(dim, sockets, **settings)(source)
+    model, found = ConvolutionalDecoder(words, dim, sockets, **settings), list[float]()
+    for step in model.steps:
+        if not projected:
+            step.from_context = nn.Identity()
+        step.register_forward_hook(lambda module, given, looked: found.append(float(looked.context.var())))
+    model.eval()(torch.randint(4, VOCAB, (ROWS, PLACES_OF_TEXT)), model.start(read))
+    return found[-1] / SPREAD**2
 
 
 if __name__ == "__main__":

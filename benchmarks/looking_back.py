@@ -6,17 +6,15 @@ The texts are the first lines of the run's test part, read window by window as `
 with fewer states before them than the window holds are left out, so that every distance has the same chance.
 """
 
-import argparse
 from pathlib import Path
 
 import torch
-from rounds import count
+from program import options, part_of
 from torch import Tensor
 
 from regard.attention import recording
 from regard.layers.key_value import KeyValueLayer
 from regard.runs import Run
-from regard.runs.texts import test_examples
 
 BAR = 50  # characters for a weight of 1
 
@@ -33,23 +31,19 @@ def by_distance(weights: Tensor, window: int) -> Tensor:
 
 def main() -> None:
     """Prints a line for each distance."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__, lines=500)
     parser.add_argument("run", type=Path)
-    parser.add_argument("--lines", type=count, default=500)
-    options = parser.parse_args()
-    model, task, run = Run.open(options.run).assembled()
-    experiment = run.experiment
-    texts = test_examples(experiment, task)
-    if texts is None:
-        parser.error(f"{options.run} names no test part")
+    given = parser.parse_args()
+    model, task, run = Run.open(given.run).assembled()
+    texts = part_of(run, task)
     layers = [part for part in model.modules() if isinstance(part, KeyValueLayer)]
     if len(layers) != 1:
-        parser.error(f"{options.run} has {len(layers)} layers of key-value attention, and one is looked at")
+        parser.error(f"{given.run} has {len(layers)} layers of key-value attention, and one is looked at")
     (layer,) = layers
-    some = {column: lines[: options.lines] for column, lines in texts.items()}
+    some = {column: lines[: given.lines] for column, lines in texts.items()}
     found = []
     with torch.inference_mode():
-        for batch in task.held(some, experiment.decoding.batch_tokens):
+        for batch in task.held(some, run.experiment.decoding.batch_tokens):
             with recording(layer) as records:
                 model.nll(batch)
             ((_, (answer,)),) = records.values()

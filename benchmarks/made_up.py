@@ -9,8 +9,9 @@ captions: of grids that the reader of the run's test part makes with another see
 word, and the words for a colour or a shape that looked most at the cell that they name.
 """
 
-import argparse
 from pathlib import Path
+
+from program import options
 
 import regard
 from regard.data.readers import READERS
@@ -63,17 +64,14 @@ def captions(run: Path, examples: int, seed: int) -> None:
 
 def main() -> None:
     """Print the figures of one run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__, most=40, examples=1000, seed=3)
     parser.add_argument("problem", choices=("counting", "captions"))
     parser.add_argument("run", type=Path)
-    parser.add_argument("--most", type=int, default=40)
-    parser.add_argument("--examples", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=3)
-    options = parser.parse_args()
-    if options.problem == "counting":
-        counting(options.run, options.most)
+    given = parser.parse_args()
+    if given.problem == "counting":
+        counting(given.run, given.most)
     else:
-        captions(options.run, options.examples, options.seed)
+        captions(given.run, given.examples, given.seed)
 
 
 if __name__ == "__main__":

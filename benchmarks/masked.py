@@ -7,14 +7,15 @@ update of each, and the figure is the median over rounds of the ratio of their p
 do not count.
 """
 
-import argparse
+import itertools
 import statistics
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from program import options
+from timing import interleaved
 from torch import Tensor
 
 from regard.data.columns.masked_text import MaskedTextColumn
@@ -27,7 +28,6 @@ from regard.pieces import BOS, EOS, PAD
 from regard.records import Batch, Sequences
 from regard.registry import Choice
 
-WARM = 3  # rounds that are not counted
 NOT_COUNTED = -100  # what Hugging Face takes for "no loss here"
 
 
@@ -114,29 +114,30 @@ def hugging_face_update(size: Size) -> Callable[[Batch], None]:
 
 def main() -> None:
     """Prints tokens a second of both, and the ratio."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, value in (("vocab", 8001), ("dim", 256), ("layers", 4), ("heads", 4), ("rounds", 40), ("rows", 64)):
-        parser.add_argument(f"--{name}", type=int, default=value)
-    given = parser.parse_args()
+    given = options(__doc__, vocab=8001, dim=256, layers=4, heads=4, rounds=40, rows=64).parse_args()
     size = Size(given.vocab, given.dim, given.layers, given.heads)
     torch.set_num_threads(1)
     keep_memory()
     machine.fix("auto")
     torch.manual_seed(0)
-    updates = {"Regard": regard_update(size), "Hugging Face": hugging_face_update(size)}
-    seconds: dict[str, list[float]] = {name: [] for name in updates}
-    made = batches(size, WARM + given.rounds, given.rows)
-    for number, batch in enumerate(made):
-        for name in sorted(updates, reverse=number % 2 == 0):
-            start = time.process_time()
-            updates[name](batch)
-            seconds[name].append(time.process_time() - start)
-    pieces = [int(batch.sequences("text").mask.sum()) for batch in made][WARM:]
+    made = batches(size, given.rounds + 1, given.rows)  # the first one warms up
+    runs = {
+        "Regard": over(made, regard_update(size)),
+        "Hugging Face": over(made, hugging_face_update(size)),
+    }
+    seconds = interleaved(runs, given.rounds)
+    pieces = sum(int(batch.sequences("text").mask.sum()) for batch in made[1:])
     for name, spent in seconds.items():
-        print(f"{name:<14} {sum(pieces) / sum(spent[WARM:]):>8,.0f} tokens/s")
-    ratios = [theirs / ours for ours, theirs in zip(*(seconds[name][WARM:] for name in updates), strict=True)]
+        print(f"{name:<14} {pieces / sum(spent):>8,.0f} tokens/s")
+    ratios = [theirs / ours for ours, theirs in zip(*seconds.values(), strict=True)]
     low, middle, high = statistics.quantiles(ratios, n=4)
     print(f"ratio          {middle:.2f} (quartiles {low:.2f} to {high:.2f})")
+
+
+def over(made: list[Batch], update: Callable[[Batch], None]) -> Callable[[], None]:
+    """An update with one batch after another."""
+    stream: Iterator[Batch] = itertools.cycle(made)
+    return lambda: update(next(stream))
 
 
 if __name__ == "__main__":

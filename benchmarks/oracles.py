@@ -7,7 +7,6 @@ An oracle is a loop that follows the formula, torch's own module with the same w
 numbers are float64 unless a test says otherwise. Each table runs the tests that its entries stand in, a few minutes.
 """
 
-import argparse
 import json
 import subprocess
 import sys
@@ -16,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).parents[1]
+from program import ROOT, markdown, options
+
 CONFIGS = ("configs/translation/multi30k-{}.yaml", "configs/language/{}.yaml", "configs/generation/{}.yaml")
 
 
@@ -159,23 +159,23 @@ def where(used: str) -> str:
     return f"[{Path(path).stem}](../../{path})"
 
 
-def lines(table: Table, found: Mapping[str, Mapping[str, float]]) -> list[str]:
+def lines(table: Table, found: Mapping[str, Mapping[str, float]]) -> str:
     """Markdown: a line for each entry that was found."""
-    rows = [f"| | {table.title} | comparisons | largest deviation | trained by, or part |", "|---|---|---|---|---|"]
-    for code, (name, used) in table.entries.items():
-        if code in found:
-            count, largest = int(found[code]["oracles"]), found[code]["largest"]
-            rows.append(f"| {code} | {name} | {count} | {largest:.1e} | {where(used)} |")
-    return rows
+    rows = [
+        [code, name, int(found[code]["oracles"]), f"{found[code]['largest']:.1e}", where(used)]
+        for code, (name, used) in table.entries.items()
+        if code in found
+    ]
+    return markdown(["", table.title, "comparisons", "largest deviation", "trained by, or part"], rows)
 
 
 def main() -> None:
     """Prints one of the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("table", nargs="?", choices=TABLES, default="attention")
     table = TABLES[parser.parse_args().table]
     found = measured(table.tests)
-    print("\n".join(lines(table, found)))
+    print(lines(table, found))
     if missing := [code for code in table.entries if code not in found]:
         raise SystemExit(f"benchmark: no test tells of {', '.join(missing)}")
 

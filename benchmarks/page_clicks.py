@@ -8,7 +8,6 @@ so that drawing is in it (Chromium's own count by the thread's clock, which othe
 on the wall. Medians; what the same wait costs without a click is taken off the processor time.
 """
 
-import argparse
 import os
 import random
 import shutil
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import sync_playwright
+from program import head, options, row
 
 from regard.explain import page, to_json
 from regard.results import AttentionMap, Explanation, TextPrediction
@@ -137,15 +137,11 @@ def measured(tab: Any, rounds: int) -> Iterator[tuple[str, float, float]]:
 
 def main() -> None:
     """Print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--words", type=int, default=60)
-    parser.add_argument("--heads", type=int, default=24)
-    parser.add_argument("--rounds", type=int, default=40)
-    given = parser.parse_args()
-    print("| a click on | ms of the processor | ms on the wall |\n|---|---:|---:|")
+    given = options(__doc__, words=60, heads=24, rounds=40).parse_args()
+    print(head("a click on", "ms of the processor", "ms on the wall"))
     with opened(given.words, given.heads) as tab:
         for name, processor, wall in measured(tab, given.rounds):
-            print(f"| {name} | {processor:.1f} | {wall:.0f} |", flush=True)
+            print(row(name, f"{processor:.1f}", f"{wall:.0f}"), flush=True)
 
 
 if __name__ == "__main__":

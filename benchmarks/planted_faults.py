@@ -9,7 +9,6 @@ freely. Then each gets a word of the source, put in as it is. The last column te
 of 1,000 translations as people wrote them.
 """
 
-import argparse
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -17,7 +16,8 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from regard.data.readers.lines import read_lines
+from program import lines_of, markdown, options
+
 from regard.explain.adequacy.lexicon import TRANSLATIONS_FILE
 from regard.explain.diagnosis import NUMBERS
 from regard.explain.translation_faults import FaultFinder
@@ -200,26 +200,28 @@ def rates(finder: FaultFinder, faults: Sequence[Planted]) -> dict[str, tuple[int
 
 def main() -> None:
     """Prints a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", type=Path)
-    parser.add_argument("source", type=Path)
-    parser.add_argument("target", type=Path)
+    parser = options(__doc__)
+    for name in ("run", "source", "target"):
+        parser.add_argument(name, type=Path)
     given = parser.parse_args()
     finder = FaultFinder(Translations.read(given.run / TRANSLATIONS_FILE))
-    sources, targets = [*read_lines(given.source)], [*read_lines(given.target)]
+    sources, targets = lines_of(given.source), lines_of(given.target)
     found = rates(finder, planted(sources, targets))
     left = planted_alone("untranslated", sources, targets)
     found["untranslated"] = rates(finder, left)["untranslated"]
     clean = Counter[str]()
     for source, target in zip(sources, targets, strict=True):
         clean.update({fault.kind for fault in finder.faults(source, target)})
-    print("| fault | planted | precision | recall | told of 1,000 as they were |\n|---|---:|---:|---:|---:|")
-    for kind, (count, precision, recall) in found.items():
-        print(f"| {kind} | {count} | {precision:.2f} | {recall:.2f} | {1000 * clean[kind] / len(sources):.0f} |")
-    print("\n| said again | words between | planted | recall |\n|---|---:|---:|---:|")
+    rows = [
+        [kind, count, f"{precision:.2f}", f"{recall:.2f}", f"{1000 * clean[kind] / len(sources):.0f}"]
+        for kind, (count, precision, recall) in found.items()
+    ]
+    print(markdown(["fault", "planted", "precision", "recall", "told of 1,000 as they were"], rows), "\n")
+    rows = []
     for words, distance in product((1, 2, 3), (0, 1, 2, 3, 4, 6, 8)):
         count, recall = recall_by_distance(finder, sources, targets, words, distance)
-        print(f"| {words} word{'s' * (words > 1)} | {distance} | {count} | {recall:.2f} |")
+        rows.append([f"{words} word{'s' * (words > 1)}", distance, count, f"{recall:.2f}"])
+    print(markdown(["said again", "words between", "planted", "recall"], rows))
 
 
 if __name__ == "__main__":

@@ -7,17 +7,12 @@ of all processors, and the most memory that one process of it held. The second l
 at hand (data.cache): what is left is learning the subwords.
 """
 
-import argparse
-import os
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
-from machine import MEGABYTE, as_line, machine
-from rounds import count
+from program import as_line, head, machine, options, row, save
+from timing import run_process
 
 WORDS, SHORTEST, LONGEST, BLOCK = 60_000, 3, 9, 100_000
 SETTINGS = [
@@ -43,26 +38,19 @@ def make_up(folder: Path, pairs: int) -> list[str]:
 
 def main() -> None:
     """Prints a table of two lines."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--pairs", type=count, default=2_000_000, help="sentence pairs (default 2000000)")
-    parser.add_argument("--size", type=count, default=8000, help="subwords (default 8000)")
-    chosen = parser.parse_args()
+    chosen = options(__doc__, pairs=2_000_000, size=8000).parse_args()
     print(as_line(machine(1)))
-    print(f"{chosen.pairs:,} pairs\n| | seconds | processor seconds | peak MB |\n|---|---|---|---|", flush=True)
+    print(f"{chosen.pairs:,} pairs\n{head('', 'seconds', 'processor seconds', 'peak MB')}", flush=True)
+    found = {}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        options = [*make_up(folder, chosen.pairs), *SETTINGS, f"text.tokenizer.size={chosen.size}", "--quiet"]
-        options += [f"data.cache={folder / 'cache'}"]
+        words = [*make_up(folder, chosen.pairs), *SETTINGS, f"text.tokenizer.size={chosen.size}", "--quiet"]
+        words += [f"data.cache={folder / 'cache'}"]
         for name in ("first", "again"):
-            start = time.perf_counter()
-            training = subprocess.Popen([sys.executable, "-m", "regard", "train", *options, "--run", folder / name])
-            _, status, used = os.wait4(training.pid, 0)  # with the processes that it waited for itself
-            if status:
-                raise SystemExit("benchmark: the training failed, as told above")
-            cells = time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / MEGABYTE
-            print(f"| {name} | " + " | ".join(f"{cell:,.0f}" for cell in cells) + " |", flush=True)
+            done = run_process(["-m", "regard", "train", *words, "--run", folder / name])
+            found[name] = done.wall, done.cpu, done.megabytes
+            print(row(name, *(f"{cell:,.0f}" for cell in found[name])), flush=True)
+    save(chosen.json, {**machine(1), "seconds, processor seconds, MB": found})
 
 
 if __name__ == "__main__":

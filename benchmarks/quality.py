@@ -27,12 +27,11 @@ import joeynmt_peer
 import torch
 import translate
 from hugging_face import pre_norm
-from machine import as_line, machine
-from rounds import count
+from program import as_line, machine, markdown, need, options, regard, save
 from torch.nn import functional
 from train import IGNORED, loaded
 from training_runs import training_stream
-from workload import CONFIG, need_transformers, prepare
+from workload import CONFIG, prepare
 
 from regard.ops.memory import keep_memory
 from regard.runs import Run, RunFolder
@@ -55,7 +54,7 @@ def learn_regard(folder: Path, run: RunFolder, before: float, until: float) -> N
     own = folder / "run"
     words = ["train", str(CONFIG), f"run={own}", f"training.max_minutes={until / 60}", "training.patience=null"]
     more = ["--resume"] if (own / "experiment.yaml").exists() else []
-    subprocess.run([sys.executable, "-m", "regard", *words, *more, "--quiet"], check=True)
+    regard(*words, *more, "--quiet")
 
 
 def translated_by_regard(folder: Path, run: RunFolder, texts: list[str]) -> list[str]:
@@ -180,13 +179,13 @@ def table(found: Mapping[str, list[Mark]]) -> str:
     """Markdown: a row a contender, its BLEU at every mark, and when it reaches WANTED."""
     marks = sorted({mark.minutes for each in found.values() for mark in each})
     head = ["contender", *(f"{mark:g} min" for mark in marks), f"minutes to {WANTED:g}"]
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    rows = []
     for name, each in found.items():
         scores = {mark.minutes: f"{mark.bleu:.2f}" for mark in each}
         reached = reaching(each)
         when = "not reached" if reached is None else f"{reached:.1f}"
-        lines.append("| " + " | ".join([name, *(scores.get(mark, "") for mark in marks), when]) + " |")
-    return "\n".join(lines)
+        rows.append([name, *(scores.get(mark, "") for mark in marks), when])
+    return markdown(head, rows)
 
 
 def reaching(marks: list[Mark]) -> float | None:
@@ -215,15 +214,7 @@ def measure(chosen: argparse.Namespace) -> dict[str, list[Mark]]:
             scored = minutes in [done for done, _ in known["marks"]]
             if known["minutes"] > minutes or (known["minutes"] == minutes and (scored or not mark)):
                 continue
-            words = [
-                "--turn-of",
-                name,
-                "--folder",
-                str(place),
-                "--minutes",
-                str(minutes),
-                *(["--mark"] if mark else []),
-            ]
+            words = ["--turn-of", name, "--folder", str(place), "--minutes", str(minutes), *["--mark"] * mark]
             subprocess.run(
                 [sys.executable, __file__, *words, "--lines", str(chosen.lines)],
                 check=True, env=os.environ | {"OMP_NUM_THREADS": str(chosen.threads)},
@@ -233,30 +224,24 @@ def measure(chosen: argparse.Namespace) -> dict[str, list[Mark]]:
 
 def main() -> None:
     """Prints a table of BLEU by minutes."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__, turn=TURN, lines=1000, threads=torch.get_num_threads())
     parser.add_argument("--minutes", type=float, nargs="+", default=[5.0, 10.0, 20.0, 40.0], help="when BLEU is told")
-    parser.add_argument("--turn", type=float, default=TURN, help=f"minutes of a turn (default {TURN})")
     parser.add_argument("--folder", type=Path, default=Path("runs") / "bench" / "quality", help="where all is kept")
     parser.add_argument("--only", nargs="+", choices=CONTENDERS, default=list(CONTENDERS), metavar="NAME")
-    parser.add_argument("--threads", type=count, default=torch.get_num_threads(), help="of torch")
-    parser.add_argument("--lines", type=count, default=1000, help="of test2016, the first ones (default 1000)")
-    parser.add_argument("--json", type=Path, help="write all figures to this file, too")
     parser.add_argument("--turn-of", choices=CONTENDERS, help=argparse.SUPPRESS)
     parser.add_argument("--mark", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.turn_of:
         turn(chosen.turn_of, chosen.folder, chosen.minutes[0], chosen.mark, chosen.lines)
         return
-    need_transformers()
-    joeynmt_peer.need_joeynmt()
+    need("transformers")
+    need("joeynmt", "--no-deps joeynmt")
     about = machine(chosen.threads)
     print(as_line(about))
     found = measure(chosen)
     print(f"\n{table(found)}")
-    if chosen.json:
-        curve = {"title": TITLE, "x": "minutes of training", "y": "BLEU", "points": found}
-        told = {**about, "tables": {TITLE: table(found)}, "curves": [curve]}
-        chosen.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    curve = {"title": TITLE, "x": "minutes of training", "y": "BLEU", "points": found}
+    save(chosen.json, {**about, "tables": {TITLE: table(found)}, "curves": [curve]})
 
 
 if __name__ == "__main__":

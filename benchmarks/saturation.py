@@ -7,12 +7,11 @@ entropy and the size of its Jacobian, with and without the scale 1 / sqrt(d). Th
 the one key of 16 that its query was made of, by each score.
 """
 
-import argparse
 import math
 from collections.abc import Iterator, Sequence
 
 import torch
-from rounds import count
+from program import head, options, row
 from torch import Tensor, nn
 
 from regard.attention import SCORES
@@ -78,24 +77,19 @@ def retrieval(name: str, dim: int, steps: int) -> float:
 
 def report(dims: Sequence[int], widths: Sequence[int], steps: int) -> Iterator[str]:
     """Markdown: a row for each width."""
-    yield "| d | Var(q · k) / d | entropy, scaled | entropy, not scaled | Jacobian, scaled | Jacobian, not scaled |"
-    yield "|---|---|---|---|---|---|"
+    names = (f"{what}, {way}" for what in ("entropy", "Jacobian") for way in ("scaled", "not scaled"))
+    yield head("d", "Var(q · k) / d", *names)
     for dim in dims:
         (scaled, steep), (plain, flat) = saturation(dim, dim**-0.5), saturation(dim, 1.0)
-        yield f"| {dim} | {variance(dim):.3f} | {scaled:.3f} | {plain:.3f} | {steep:.3f} | {flat:.3f} |"
-    yield ""
-    yield f"| d | {' | '.join(SCORED)} |"
-    yield "|---" * (len(SCORED) + 1) + "|"
+        yield row(dim, *(f"{one:.3f}" for one in (variance(dim), scaled, plain, steep, flat)))
+    yield f"\n{head('d', *SCORED)}"
     for dim in widths:
-        found = " | ".join(f"{retrieval(name, dim, steps):.0f} %" for name in SCORED)
-        yield f"| {dim} | {found} |"
+        yield row(dim, *(f"{retrieval(name, dim, steps):.0f} %" for name in SCORED))
 
 
 def main() -> None:
     """Prints both tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=count, default=150)
-    for line in report(DIMS, WIDTHS, parser.parse_args().steps):
+    for line in report(DIMS, WIDTHS, options(__doc__, steps=150).parse_args().steps):
         print(line, flush=True)
 
 

@@ -11,21 +11,19 @@ the size: 1 grows as the size, 2 as its square.
 
 import argparse
 import itertools
-import json
 import statistics
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import train
 import translate
-from ctranslate2_peer import Model, convert, ctranslate2, need_ctranslate2
-from growth import exponent
-from machine import as_line, machine
-from rounds import Make, Record, count, race
+from ctranslate2_peer import Model, convert, ctranslate2
+from program import as_line, count, machine, markdown, need, save
+from timing import Make, Record, exponent, race
 from training_runs import training_stream
-from workload import need_transformers, parser_of, prepare
+from workload import parser_of, prepare
 
 from regard.runs import Run, RunFolder
 
@@ -75,12 +73,15 @@ def table(size: str, unit: str, scale: float, times: Times, records: Mapping[int
     """Markdown: a row for each size, in `unit`, which is 1 / scale seconds; the slopes; and the peak memory."""
     names = list(times)
     head = [size, *(f"{name}, {unit}" for name in names), *(f"{name}, MB" for name in names)]
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    for number, found in records.items():
-        cells = [f"{number:,}", *(f"{times[name][number] * scale:.3g}" for name in names)]
-        lines.append("| " + " | ".join([*cells, *(f"{found[name].megabytes:,}" for name in names)]) + " |")
-    slopes = ["slope", *(f"{exponent(times[name]):.2f}" for name in names), *("" for _ in names)]
-    return "\n".join([*lines, "| " + " | ".join(slopes) + " |"])
+    rows = [
+        [
+            f"{number:,}",
+            *(f"{times[name][number] * scale:.3g}" for name in names),
+            *(f"{found[name].megabytes:,}" for name in names),
+        ]
+        for number, found in records.items()
+    ]
+    return markdown(head, [*rows, ["slope", *(f"{exponent(times[name]):.2f}" for name in names), *("" for _ in names)]])
 
 
 def curve(title: str, x: str, y: str, scale: float, times: Times) -> dict[str, Any]:
@@ -93,40 +94,38 @@ def measure(chosen: argparse.Namespace, place: Path) -> dict[str, Any]:
     """Both kinds of growth, each printed as it ends."""
     run = prepare(place, ["text.tokenizer.size=5000", *chosen.changes])
     converted = convert(translate.weights(run), run.text, place / "ctranslate2")
-    decoded = {
-        length: race(decoding(run, converted, length, chosen.threads), chosen.rounds, chosen.threads)
-        for length in chosen.lengths
-    }
-    times = seconds(decoded)
-    shown = {"Decoding a sentence, by its length": table("pieces", "ms", 1e3, times, decoded)}
-    curves = [curve("Decoding a sentence", "pieces", "ms", 1e3, times)]
-    print(f"\n{shown['Decoding a sentence, by its length']}\n", flush=True)
     training_stream(run)  # makes the corpus once for all
-    learnt = {
-        size: race(training(run, size, chosen.tokens), chosen.rounds, chosen.threads) for size in chosen.vocabularies
-    }
-    times = seconds(learnt)
-    shown["Training on a token, by the vocabulary"] = table("words", "µs", 1e6, times, learnt)
-    curves.append(curve("Training on a token", "words of the vocabulary", "µs", 1e6, times))
-    print(shown["Training on a token, by the vocabulary"], flush=True)
-    return {"tables": shown, "curves": curves}
+    kinds = {
+        "Decoding a sentence, by its length": (
+            chosen.lengths, "pieces", "ms", 1e3, lambda length: decoding(run, converted, length, chosen.threads)
+        ),
+        "Training on a token, by the vocabulary": (
+            chosen.vocabularies, "words", "µs", 1e6, lambda size: training(run, size, chosen.tokens)
+        ),
+    }  # fmt: skip
+    tables, curves = dict[str, str](), list[dict[str, Any]]()
+    for title, (sizes, name, unit, scale, makes) in kinds.items():
+        records = {size: race(makes(size), chosen.rounds, chosen.threads) for size in sizes}
+        times = seconds(records)
+        tables[title] = table(name, unit, scale, times, records)
+        curves.append(curve(title, name, unit, scale, times))
+        print(f"\n{tables[title]}", flush=True)
+    return {"tables": tables, "curves": curves}
 
 
-def main(words: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Prints a table for each kind of growth."""
-    parser = parser_of(__doc__ or "")
+    parser = parser_of(__doc__, tokens=12000)
     parser.add_argument("--lengths", type=count, nargs="+", default=LENGTHS, help="pieces of a sentence")
     parser.add_argument("--vocabularies", type=count, nargs="+", default=VOCABULARIES, help="words, 5,000 or more")
-    parser.add_argument("--tokens", type=count, default=12000, help="target tokens of a turn (default 12000)")
-    chosen = parser.parse_args(words)
-    need_ctranslate2()
-    need_transformers()
+    chosen = parser.parse_args()
+    need("ctranslate2")
+    need("transformers")
     about = machine(chosen.threads)
     print(as_line(about))
     with tempfile.TemporaryDirectory() as folder:
         found = measure(chosen, Path(folder))
-    if chosen.json:
-        chosen.json.write_text(json.dumps({**about, **found}, indent=1) + "\n", encoding="utf-8")
+    save(chosen.json, {**about, **found})
 
 
 if __name__ == "__main__":

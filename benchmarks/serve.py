@@ -24,10 +24,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from ctranslate2_peer import convert, need_ctranslate2
+from ctranslate2_peer import convert
 from load import Server, at_once, figures, serving, started, whatever_it_says
-from machine import as_line, machine
-from rounds import commands, count
+from program import as_line, count, lines_of, machine, markdown, need, options, save, spread
+from timing import rotated
 from workload import with_shortlist
 
 from regard.runs import RunFolder
@@ -51,24 +51,21 @@ Rows = dict[int, dict[str, list[dict[str, Any]]]]  # by clients and contender: w
 
 def main() -> None:
     """Prints the figures of every measurement."""
-    parser = commands(__doc__ or "", threads=2)
-    parser.set_defaults(rounds=3)
+    parser = options(__doc__, rounds=3, seconds=5.0, overload=0.0, threads=2)
     parser.add_argument("run", type=Path)
     parser.add_argument("--texts", type=Path, help="one a line (default: the sources of the run's test part)")
-    parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement (default 5)")
     parser.add_argument("--clients", type=count, nargs="+", default=[1, 8, 32, 128])
     parser.add_argument("--only", nargs="+", choices=CONTENDERS, default=list(CONTENDERS), metavar="NAME")
-    parser.add_argument("--overload", type=float, default=0.0, help="seconds, 0 to leave it out (default 0)")
     parser.add_argument("--options", nargs="*", default=[], help="of regard serve, without dashes: threads=2")
     given = parser.parse_args()
     if any(name.startswith(PEER) for name in given.only):
-        need_ctranslate2()
+        need("ctranslate2")
     about, texts = machine(given.threads), texts_of(given)
     with_shortlist(given.run)
     print(as_line(about))
-    options = [word for option in given.options for word in f"--{option}".split("=", 1)]
+    words = [word for option in given.options for word in f"--{option}".split("=", 1)]
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        servers = {name: stack.enter_context(server_of(name, given, options, Path(folder))) for name in given.only}
+        servers = {name: stack.enter_context(server_of(name, given, words, Path(folder))) for name in given.only}
         rows = measure(servers, texts, given)
         print(table(rows))
         found = {**about, "rounds": rows, "tables": {title(given.run): table(rows)}, "curves": curves(rows)}
@@ -76,23 +73,22 @@ def main() -> None:
             best = max(statistics.median(one["per_second"] for one in row[OURS]) for row in rows.values())
             found["overload"] = overload(servers[OURS], texts, 2 * best, given.overload)
             print(f"overload: {json.dumps(found['overload'])}")
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    save(given.json, found)
 
 
 def texts_of(given: argparse.Namespace) -> list[str]:
     """What is asked for."""
     if given.texts is not None:
-        return [line for line in given.texts.read_text("utf-8").splitlines() if line.strip()]
+        return [line for line in lines_of(given.texts) if line.strip()]
     from translate import test_part
 
     return test_part(RunFolder(given.run))["source"]
 
 
-def server_of(name: str, given: argparse.Namespace, options: Sequence[str], folder: Path) -> Any:
+def server_of(name: str, given: argparse.Namespace, words: Sequence[str], folder: Path) -> Any:
     """A contender, to be entered."""
     if not name.startswith(PEER):
-        return serving(given.run, *CONTENDERS[name], *options)
+        return serving(given.run, *CONTENDERS[name], *words)
     from translate import weights
 
     run = RunFolder(given.run)
@@ -109,10 +105,9 @@ def measure(servers: Mapping[str, Server], texts: Sequence[str], given: argparse
         asyncio.run(at_once(server, texts, max(given.clients), WARM))
     for clients in given.clients:
         rows[clients] = {name: [] for name in names}
-        for number in range(given.rounds):
-            for name in names[number % len(names) :] + names[: number % len(names)]:
-                answers = asyncio.run(at_once(servers[name], texts, clients, given.seconds))
-                rows[clients][name].append(figures(answers, given.seconds))
+        for name in rotated(names, given.rounds):
+            answers = asyncio.run(at_once(servers[name], texts, clients, given.seconds))
+            rows[clients][name].append(figures(answers, given.seconds))
     return rows
 
 
@@ -121,21 +116,17 @@ def table(rows: Rows) -> str:
 
     Ratios are taken inside a round, to the peer in the same precision.
     """
-    lines = [
-        f"| clients | server | translations/s, median [min..max] | ratio to {PEER} | p50 ms | p99 ms | not answered |",
-        "|---" * 7 + "|",
-    ]
+    speed, ratio = "translations/s, median [min..max]", f"ratio to {PEER}"
+    lines = []
     for clients, row in rows.items():
         for name, each in row.items():
             speeds = [one["per_second"] for one in each]
             peer = row.get(PEER_IN_EIGHT if "int8" in name else PEER, [])
             against = [mine / one["per_second"] for mine, one in zip(speeds, peer, strict=False)]
-            ratio = f"{statistics.median(against):.2f} [{min(against):.2f}..{max(against):.2f}]" if against else ""
             bad = sum(number for one in each for status, number in one["statuses"].items() if status != "200")
-            speed = f"{statistics.median(speeds):.1f} [{min(speeds):.1f}..{max(speeds):.1f}]"
             waits = [f"{statistics.median(one[quantile] for one in each):.0f}" for quantile in ("p50", "p99")]
-            lines.append("| " + " | ".join([str(clients), name, speed, ratio, *waits, str(bad)]) + " |")
-    return "\n".join(lines)
+            lines.append([clients, name, spread(speeds, ".1f"), spread(against) if against else "", *waits, bad])
+    return markdown(["clients", "server", speed, ratio, "p50 ms", "p99 ms", "not answered"], lines)
 
 
 def curves(rows: Rows) -> list[dict[str, Any]]:

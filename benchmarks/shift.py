@@ -9,6 +9,7 @@ PE(p) · PE(p + k) must depend on k alone.
 from collections.abc import Iterator
 
 import torch
+from program import head, options, row
 from torch import Tensor
 
 from regard.layers.positions.sinusoidal import sinusoids
@@ -50,12 +51,13 @@ def spread(dim: int, shift: int) -> float:
 
 def report() -> Iterator[str]:
     """Markdown: a row for each width, the worst of all shifts."""
-    yield "| d | error by rotations | error by least squares | PE(p) · PE(p + k) differs by |"
-    yield "|---|---|---|---|"
+    yield head("d", "error by rotations", "error by least squares", "PE(p) · PE(p + k) differs by")
     for dim in DIMS:
         closed, solved = (max(found) for found in zip(*(residuals(dim, shift) for shift in SHIFTS), strict=True))
-        yield f"| {dim} | {closed:.1g} | {solved:.1g} | {max(spread(dim, shift) for shift in SHIFTS):.1g} |"
+        worst = max(spread(dim, shift) for shift in SHIFTS)
+        yield row(dim, *(f"{one:.1g}" for one in (closed, solved, worst)))
 
 
 if __name__ == "__main__":
+    options(__doc__).parse_args()
     print("\n".join(report()))

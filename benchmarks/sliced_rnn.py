@@ -9,7 +9,7 @@ torch's GRU, and with a cell that is called once per step. Without a shape: 512 
 from collections.abc import Callable
 
 import torch
-from rounds import Contender, learner, races
+from timing import Contender, learner, race_shapes
 from torch import Tensor, nn
 
 from regard.layers.pooling.sliced import SlicedPooling
@@ -64,7 +64,7 @@ def _network(name: str, dim: int) -> tuple[nn.Module, Callable[[Tensor], Tensor]
 def main() -> None:
     """Races at every shape."""
     title = "{batch} rows, {steps} steps, dim {dim}"
-    races(__doc__, contender, CONTENDERS, SHAPES, title=title, unit="words/s", reference=REFERENCE)
+    race_shapes(__doc__, contender, CONTENDERS, SHAPES, title=title, unit="words/s", reference=REFERENCE)
 
 
 if __name__ == "__main__":

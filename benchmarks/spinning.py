@@ -7,9 +7,7 @@ they spin in the place of the thread that they wait for. Each variant trains the
 its own, round by round; `--busy` says how many endless loops run beside it. The unit is real target tokens a second.
 """
 
-import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -65,11 +63,10 @@ def child(folder: Path, seconds: float) -> None:
 
 def main() -> None:
     """Prints a table: a row for each variant, a column for each number of loops."""
-    from machine import machine
+    from program import machine, markdown, save, spread
     from workload import parser_of, prepare
 
-    parser = parser_of(__doc__ or "")
-    parser.add_argument("--seconds", type=float, default=10.0, help="of each measurement")
+    parser = parser_of(__doc__, seconds=10.0)
     parser.add_argument("--busy", type=int, nargs="+", default=[0, 1, 2], help="endless loops beside it")
     chosen = parser.parse_args()
     found: dict[str, dict[int, list[float]]] = {name: {loops: [] for loops in chosen.busy} for name in VARIANTS}
@@ -80,15 +77,10 @@ def main() -> None:
                 with busy(loops):
                     for name, variables in VARIANTS.items():
                         found[name][loops].append(speed(folder, chosen.seconds, variables))
-    head = "| variant | " + " | ".join(f"{loops} loops beside it" for loops in chosen.busy) + " |"
-    shown = [head, "|---" * (len(chosen.busy) + 1) + "|"]
-    for name, columns in found.items():
-        cells = [f"{statistics.median(of):,.0f} [{min(of):,.0f}..{max(of):,.0f}]" for of in columns.values()]
-        shown.append(f"| {name} | {' | '.join(cells)} |")
-    print("\n".join(shown))
-    if chosen.json:
-        told = {**machine(chosen.threads), "speeds": found, "tables": {"Target tokens a second": "\n".join(shown)}}
-        chosen.json.write_text(json.dumps(told, indent=1), encoding="utf-8")
+    rows = [[name, *(spread(of, ",.0f") for of in columns.values())] for name, columns in found.items()]
+    shown = markdown(["variant", *(f"{loops} loops beside it" for loops in chosen.busy)], rows)
+    print(shown)
+    save(chosen.json, {**machine(chosen.threads), "speeds": found, "tables": {"Target tokens a second": shown}})
 
 
 if __name__ == "__main__":

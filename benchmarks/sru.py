@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Literal
 
 import torch
-from rounds import Contender, learner, races
+from timing import Contender, learner, race_shapes
 from torch import Tensor, nn
 
 from regard.layers.recurrent.kernels import Ended, Parts
@@ -95,9 +95,8 @@ def _parts(units: SruLayer, inputs: Tensor) -> Parts:
 
 def main() -> None:
     """Races at every shape."""
-    names = (*WAYS, *OTHERS)
-    title = "{batch} rows, {steps} steps, dim {dim}"
-    races(__doc__, contender, names, SHAPES, title=title, unit="words/s", reference=REFERENCE)
+    names, title = (*WAYS, *OTHERS), "{batch} rows, {steps} steps, dim {dim}"
+    race_shapes(__doc__, contender, names, SHAPES, title=title, unit="words/s", reference=REFERENCE)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from rounds import Contender, races_against, turns
+from timing import Contender, race_against, turns
 from training_runs import batches_of, prepare_run, regard
 
 from regard.records import TAGS, TEXT, Batch
@@ -90,7 +90,7 @@ def contenders(folder: Path, head: str, words: int) -> dict[str, Any]:
 
 def main() -> None:
     """Prints a table of speeds for each head."""
-    races_against("flair", __doc__ or "", contenders, kinds=list(HEADS), option="heads", words=40000)
+    race_against("flair", __doc__, contenders, kinds=list(HEADS), words=40000)
 
 
 if __name__ == "__main__":

@@ -25,14 +25,14 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from hugging_face import marian, padded
-from machine import as_line, machine, multiplies_bfloat16
+from program import count, multiplies_bfloat16, need
 from prototype import Prototype, Sizes
-from rounds import Contender, Make, Record, count, race, save, table
+from timing import Contender, Make, Races, turns
 from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader
 from training_runs import batches_of, training_stream, updater_of
-from workload import SIZES, need_transformers, parser_of, prepare
+from workload import SIZES, parser_of, prepare
 
 from regard.data.batches import Batches
 from regard.ops.memory import keep_memory
@@ -61,15 +61,13 @@ def regard(
     `vocabulary`: words of the model, more than the run has; of every contender. `changes`: settings of training.
     """
     updater, model = updater_of(run, RATE, vocabulary, device, **changes)
-    batches = batches_of(run)
-
-    def turn() -> float:
-        done = 0
-        while done < tokens:
-            done += updater.update([next(batches)], 1).tokens
-        finish(device)
-        return done
-
+    turn = turns(
+        batches_of(run),
+        lambda batch: updater.update([batch], 1),
+        lambda batch: batch.count,
+        tokens,
+        lambda: finish(device),
+    )
     return Contender(turn, model, [])
 
 
@@ -134,16 +132,7 @@ def _looped(
     def counted(batch: dict[str, Any]) -> int:
         return int((batch["labels"] != IGNORED).sum())
 
-    def turn() -> float:
-        done = 0
-        while done < tokens:
-            batch = next(stream)
-            done += counted(batch)
-            update(batch)
-        finish(device)
-        return done
-
-    return Contender(turn, model, [])
+    return Contender(turns(stream, update, counted, tokens, lambda: finish(device)), model, [])
 
 
 def ahead(stream: Iterator[T]) -> Iterator[T]:
@@ -210,24 +199,19 @@ def contenders(run: RunFolder, tokens: int) -> dict[str, Make]:
 
 def main() -> None:
     """Prints a table of speeds for each size."""
-    parser = parser_of(__doc__ or "")
+    parser = parser_of(__doc__)
     parser.add_argument("--tokens", type=count, help="target tokens of a turn (default 30000, of B 12000)")
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES), help="of the model (default all)")
     parser.add_argument("--only", nargs="+", metavar="NAME", help=f"these contenders, and {REFERENCE}")
     chosen = parser.parse_args()
-    need_transformers()
-    about, races = machine(chosen.threads), dict[str, dict[str, Record]]()
-    print(as_line(about))
+    need("transformers")
+    races = Races(chosen, UNIT, REFERENCE)
     for size in chosen.sizes:
         with tempfile.TemporaryDirectory() as folder:
             run = prepare(Path(folder), [*SIZES[size], *chosen.changes])
             training_stream(run)  # makes the corpus once for all
-            makes = contenders(run, chosen.tokens or TOKENS[size])
-            makes = {name: makes[name] for name in makes if name in {*(chosen.only or makes), REFERENCE}}
-            races[size] = race(makes, chosen.rounds, chosen.threads)
-        print(f"\n{size}\n\n{table(races[size], UNIT, REFERENCE)}", flush=True)
-    if chosen.json:
-        save(chosen.json, {**about, "unit": UNIT, "reference": REFERENCE}, races)
+            races.run(size, contenders(run, chosen.tokens or TOKENS[size]))
+    races.save()
 
 
 if __name__ == "__main__":

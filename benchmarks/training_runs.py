@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rounds import Contender, turns
+from timing import Contender, turns
 from torch import nn
 
 from regard.data.batches import Batches

@@ -17,18 +17,17 @@ Without a run weights are random, so every translation is LENGTH pieces long. Ho
 is told. With --sweep each contender first tries some sizes of batches, and races with its best.
 """
 
-import argparse
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import torch
-from ctranslate2_peer import Model, convert, ctranslate2, need_ctranslate2
+from ctranslate2_peer import Model, convert, ctranslate2
 from hugging_face import copied, padded
-from machine import as_line, machine
-from rounds import Contender, Make, Record, race, save, table
-from workload import SIZES, need_transformers, parser_of, prepare, with_shortlist
+from program import need, part_of
+from timing import Contender, Make, Races, Record, race
+from workload import SIZES, parser_of, prepare, with_shortlist
 
 from regard.experiment import DecodingSettings
 from regard.models import ROUTE, Translator
@@ -39,7 +38,6 @@ from regard.registry import Choice
 from regard.runs import Run, RunFolder
 from regard.runs.assembly import engine_of, shortlist_of
 from regard.runs.run import model_of
-from regard.runs.texts import test_examples
 from regard.tasks import TranslationTask
 
 LENGTH = 14  # pieces of every translation by random weights: the mean of Multi30k
@@ -68,13 +66,6 @@ WAYS = {
     "regard shortlist": Way(shortlist=True),
     "regard int8, shortlist, stop: full": Way("full", "int8", shortlist=True),
 }
-
-
-class Measured(NamedTuple):
-    """A race, and what is told below its table."""
-
-    records: dict[str, Record]
-    lines: list[str]
 
 
 def regard(run: RunFolder, texts: list[str], beam: int, length: int | None, name: str, tokens: int) -> Contender:
@@ -158,11 +149,7 @@ def weights(run: RunFolder) -> Translator:
 def test_part(run: RunFolder) -> Mapping[str, list[str]]:
     """The sentences of the test part, by column."""
     opened = Run.open(run)
-    experiment = opened.experiment
-    examples = test_examples(experiment, TranslationTask(opened.columns))
-    if examples is None:
-        raise SystemExit(f"benchmark: the settings of {run} name no test part: what should be translated?")
-    return examples
+    return part_of(opened, TranslationTask(opened.columns))
 
 
 def contenders(
@@ -196,26 +183,24 @@ def best_batch(name: str, make: Any, arguments: tuple[Any, ...], threads: int) -
     return max(batches_of(name), key=lambda size: found[str(size)].speeds[0])
 
 
-def measure(run: RunFolder, chosen: argparse.Namespace, place: Path, size: str) -> dict[str, Measured]:
+def measure(run: RunFolder, races: Races, place: Path, size: str) -> None:
     """The races of one model, each printed as it ends."""
-    races, texts = dict[str, Measured](), test_part(run)["source"][: chosen.lines]
+    chosen, texts = races.chosen, test_part(run)["source"][: races.chosen.lines]
     converted = convert(weights(run), run.text, place / "ctranslate2")
     for beam in chosen.beams:
         makes = contenders(run, converted, texts, beam, chosen.threads)
-        makes = {name: makes[name] for name in makes if name in {*(chosen.only or makes), REFERENCE}}
         batch = {
             name: best_batch(name, *made, chosen.threads) if chosen.sweep else batches_of(name)[0]
             for name, made in makes.items()
+            if name in {*(chosen.only or makes), REFERENCE}
         }
-        full: dict[str, Make] = {name: (make, (*given, batch[name])) for name, (make, given) in makes.items()}
-        title = f"{size}, greedy" if beam == 1 else f"{size}, beam {beam}"
-        records = race(full, chosen.rounds, chosen.threads)
-        lines = ["Batches: " + ", ".join(f"{name} {batch[name]:,}" for name in records) + ".", agreement(records)]
-        if run.started:
-            lines.append(bleu(run, records))
-        races[title] = Measured(records, lines)
-        print("\n".join(["", title, "", table(records, UNIT, REFERENCE), "", *lines]), flush=True)
-    return races
+        full: dict[str, Make] = {name: (makes[name][0], (*makes[name][1], size)) for name, size in batch.items()}
+
+        def tell(records: Mapping[str, Record], batch: Mapping[str, int] = batch) -> list[str]:
+            told = "Batches: " + ", ".join(f"{name} {batch[name]:,}" for name in records) + "."
+            return [told, agreement(records), *([bleu(run, records)] if run.started else [])]
+
+        races.run(f"{size}, greedy" if beam == 1 else f"{size}, beam {beam}", full, tell)
 
 
 def agreement(records: Mapping[str, Record]) -> str:
@@ -243,27 +228,22 @@ def bleu(run: RunFolder, records: Mapping[str, Record]) -> str:
 
 def main() -> None:
     """Prints a table for each size and beam."""
-    parser = parser_of(__doc__ or "")
+    parser = parser_of(__doc__, lines=1000)
     parser.add_argument("--run", type=Path, help="folder of a trained transformer with a shared vocabulary")
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES), help="without a run (default all)")
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 5], help="sizes of the beam, 1 = greedy")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these contenders, and the reference")
-    parser.add_argument("--lines", type=int, default=1000, help="of test2016, the first ones (default 1000)")
     parser.add_argument("--sweep", action="store_true", help="look for the best size of batches first")
     chosen = parser.parse_args()
-    need_ctranslate2()
-    need_transformers()
-    about, races = machine(chosen.threads), dict[str, Measured]()
-    print(as_line(about))
+    need("ctranslate2")
+    need("transformers")
+    races = Races(chosen, UNIT, REFERENCE, lines=chosen.lines)
     for size in chosen.sizes if chosen.run is None else ["trained"]:
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
             run = with_shortlist(chosen.run) if chosen.run else prepare(place, [*SIZES[size], *chosen.changes])
-            races |= measure(run, chosen, place, size)
-    if chosen.json:
-        settings = {**about, "unit": UNIT, "reference": REFERENCE, "lines": chosen.lines}
-        records = {title: one.records for title, one in races.items()}
-        save(chosen.json, settings, records, {title: one.lines for title, one in races.items()})
+            measure(run, races, place, size)
+    races.save()
 
 
 if __name__ == "__main__":

@@ -10,16 +10,14 @@ writes more drops less: with --equal-length the beam of each run has the length 
 references of the dev part.
 """
 
-import gzip
-import os
 import random
-import sys
 from collections import Counter
 from collections.abc import Container, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from program import DATA, lines_of, options
 
 import regard
 from regard.config import Choice
@@ -39,16 +37,14 @@ from regard.statistical.translations import Translations, linked
 Pair = tuple[list[str], list[str]]
 Rates = dict[str, tuple[int, int]]  # (dropped, seen) of each source word
 
-DATA = Path(os.environ.get("REGARD_DATA", "data")) / "multi30k"
 LEAST, FIFTHS = 5, 5  # occurrences of a word in the test part; parts of the words by their entropy
 PERMUTATIONS = 10_000
-EQUAL, PENALTIES, DEV_LINES = "--equal-length", (0.0, 0.5, 1.0, 1.5, 2.0, 2.5), 200
+PENALTIES, DEV_LINES = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5), 200
 LETTERS = 4  # of a word that is taken out, at least
 
 
 def lines(name: str) -> list[str]:
-    with gzip.open(DATA / name, "rt", encoding="utf-8", newline="\n") as file:
-        return [line.rstrip("\n") for line in file]
+    return lines_of(DATA / "multi30k" / name)
 
 
 def words(text: str) -> list[str]:
@@ -227,8 +223,12 @@ def tell_quality(name: str, texts: Sequence[str], given: Sequence[str], ours: Se
 
 def main() -> None:
     """Prints both parts."""
-    equal_length = EQUAL in sys.argv
-    run, *others = (Path(one) for one in sys.argv[1:] if one != EQUAL)
+    parser = options(__doc__)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("others", type=Path, nargs="*")
+    parser.add_argument("--equal-length", action="store_true", help="beams that write as much as people did")
+    given = parser.parse_args()
+    run, others, equal_length = given.run, given.others, given.equal_length
     translations, predictor = Translations.read(run / TRANSLATIONS_FILE), loaded(run, equal_length=equal_length)
     models = fit_both(Bitext.of(pairs_of(lines("train.en.gz"), lines("train.de.gz"))), ALIGNERS.build(Choice("hmm")))
     sources, given = lines("test2016.en.gz"), lines("test2016.de.gz")

@@ -13,14 +13,13 @@ every contender at every length once, and medians are told. Memory is what one u
 its own. The exponent is the slope of the logarithm of time over that of length: 1 grows as the length, 2 as its square.
 """
 
-import json
 import multiprocessing
+import statistics
 from collections.abc import Callable
 
 import torch
-from growth import exponent, times
-from machine import machine, peak
-from rounds import commands, count
+from program import count, machine, markdown, options, peak, save
+from timing import exponent, interleaved
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention
 from regard.ops.plain import plain
@@ -33,8 +32,7 @@ TOGETHER = 2048  # places that an update has at least, so that short ones can be
 
 def main() -> None:
     """Prints a line for each length."""
-    parser = commands(__doc__, threads=1)
-    parser.add_argument("--radius", type=count, default=8)
+    parser = options(__doc__, rounds=5, radius=8, threads=1)
     parser.add_argument("--lengths", type=count, nargs="+", default=[512 * 2**power for power in range(6)])
     chosen = parser.parse_args()
     torch.set_num_threads(chosen.threads)
@@ -44,20 +42,18 @@ def main() -> None:
         for length in chosen.lengths
         if length <= LARGEST.get(name, length)
     ]
-    seconds = times(
-        cases, lambda case: update(*case, chosen.radius), lambda case: max(1, TOGETHER // case[1]), chosen.rounds
-    )
+    runs = {case: update(*case, chosen.radius) for case in cases}
+    spent = interleaved(runs, chosen.rounds, repeats=lambda case: max(1, TOGETHER // case[1]))
+    seconds = {case: statistics.median(each) for case, each in spent.items()}
     megabytes = {case: memory(*case, chosen.radius, chosen.threads) for case in cases}
     shown = table(chosen.lengths, seconds, megabytes)
     print(shown)
-    if chosen.json:
-        figures = [
-            {"contender": name, "length": length, "seconds": seconds[name, length], "MB": megabytes[name, length]}
-            for name, length in cases
-        ]
-        found = {**machine(chosen.threads), "radius": chosen.radius, "heads": HEADS, "dim": DIM, "cases": figures}
-        found |= {"tables": {f"Attention to {2 * chosen.radius + 1} neighbours": shown}}
-        chosen.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    figures = [
+        {"contender": name, "length": length, "seconds": seconds[name, length], "MB": megabytes[name, length]}
+        for name, length in cases
+    ]
+    found = {**machine(chosen.threads), "radius": chosen.radius, "heads": HEADS, "dim": DIM, "cases": figures}
+    save(chosen.json, found | {"tables": {f"Attention to {2 * chosen.radius + 1} neighbours": shown}})
 
 
 def update(name: str, length: int, radius: int, device: str = "cpu") -> Callable[[], None]:
@@ -99,20 +95,20 @@ def _memory(name: str, length: int, radius: int, threads: int) -> float:
 def table(lengths: list[int], seconds: dict[tuple[str, int], float], megabytes: dict[tuple[str, int], float]) -> str:
     """Markdown: a line for each length, and the exponents."""
     names = list(dict.fromkeys(name for name, _ in seconds))
-    lines = [
-        "| length | " + " | ".join(f"{name}, ms" for name in names) + " | "
-        + " | ".join(f"{name}, MB" for name in names) + " |",
-        "|---|" + "---|" * (2 * len(names)),
-    ]  # fmt: skip
-    for length in lengths:
-        told = [f"{seconds[name, length] * 1e3:.1f}" if (name, length) in seconds else "" for name in names]
-        told += [f"{megabytes[name, length]:.1f}" if (name, length) in seconds else "" for name in names]
-        lines.append(f"| {length:,} | " + " | ".join(told) + " |")
+    rows = [
+        [
+            f"{length:,}",
+            *(f"{seconds[name, length] * 1e3:.1f}" if (name, length) in seconds else "" for name in names),
+            *(f"{megabytes[name, length]:.1f}" if (name, length) in seconds else "" for name in names),
+        ]
+        for length in lengths
+    ]
     slopes = [
         f"{exponent({length: value for (other, length), value in seconds.items() if other == name}):.2f}"
         for name in names
     ]
-    return "\n".join([*lines, "| exponent | " + " | ".join(slopes) + " |" + " |" * len(names)])
+    cells = ["length", *(f"{name}, ms" for name in names), *(f"{name}, MB" for name in names)]
+    return markdown(cells, [*rows, ["exponent", *slopes, *("" for _ in names)]])
 
 
 if __name__ == "__main__":

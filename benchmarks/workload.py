@@ -5,14 +5,13 @@ A folder is prepared once as a run folder is, with settings and a tokenizer; con
 
 import argparse
 import gzip
-import importlib.util
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import torch
-from rounds import commands
+from program import ROOT, options
 
 from regard.decoding.shortlist import SHORTLIST_FILE
 from regard.experiment import read_experiment
@@ -20,8 +19,7 @@ from regard.runs import Run, RunFolder
 from regard.runs.lexicons import learn_shortlist
 from regard.runs.texts import learn_run_columns, training_readers
 
-CONFIG = Path(__file__).parents[1] / "configs" / "translation" / "multi30k-transformer.yaml"
-INSTALL = "pip install transformers"
+CONFIG = ROOT / "configs" / "translation" / "multi30k-transformer.yaml"
 SIZES = {  # settings on top of the shipped config
     "S": [],
     "B": [
@@ -36,19 +34,11 @@ WORDS, MEAN, SPREAD, LONGEST = 30000, 12.0, 3.8, 40  # Multi30k: distinct words;
 TARGET_RATIO, TARGET_SPREAD = 0.93, 1.8  # a target's length given its source's: correlated by 0.88
 
 
-def parser_of(text: str) -> argparse.ArgumentParser:
-    """The options every benchmark has."""
-    parser = commands(text, threads=torch.get_num_threads())
+def parser_of(text: str | None, **numbers: float) -> argparse.ArgumentParser:
+    """The options of a benchmark of the shipped model: numbers with their defaults, and changes of its settings."""
+    parser = options(text, rounds=5, **numbers, threads=torch.get_num_threads())
     parser.add_argument("changes", nargs="*", help="settings of the model, as of regard train: model.dim=512")
     return parser
-
-
-def need_transformers() -> None:
-    """Ends with one line where the peer is not installed."""
-    if importlib.util.find_spec("transformers") is None:
-        raise SystemExit(
-            f"benchmark: Hugging Face transformers is missing, which Regard is measured against: {INSTALL}"
-        )
 
 
 def with_shortlist(path: Path) -> RunFolder:

@@ -3,10 +3,10 @@
 import math
 import multiprocessing
 import os
+import runpy
 import subprocess
 import sys
 import threading
-from collections import Counter
 from multiprocessing.connection import Connection
 from types import SimpleNamespace
 
@@ -19,32 +19,42 @@ from benchmarks import FOLDER, benchmark
 from regard.ops.plain import plain
 from regard.records import EOS
 
-NAMES = ("growth", "layers", "looking_back", "oracles", "rounds", "unigram")
-growth, layers, looking_back, oracles, rounds, unigram = map(benchmark, NAMES)
+NAMES = ("layers", "looking_back", "oracles", "startup", "timing", "unigram")
+layers, looking_back, oracles, startup, timing, unigram = map(benchmark, NAMES)
+PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.py") if "\nif __name__" in path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_tells_its_options(name, monkeypatch, capsys):
+    if name == "page_clicks":
+        pytest.importorskip("playwright")
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    monkeypatch.setattr(sys, "argv", [name, "--help"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
+    assert ended.value.code == 0
+    assert "options:" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("power", [1.0, 2.0])
 def test_the_exponent_is_the_power_of_the_length(power, assert_agrees):
     seconds = {length: 3e-6 * length**power for length in (64, 128, 512, 4096)}
-    assert_agrees("B24", torch.tensor(growth.exponent(seconds)), torch.tensor(power), tolerance=1e-6)
-    assert math.isnan(growth.exponent({64: 1.0}))
+    assert_agrees("B24", torch.tensor(timing.exponent(seconds)), torch.tensor(power), tolerance=1e-6)
+    assert math.isnan(timing.exponent({64: 1.0}))
 
 
-def test_times_are_medians_of_a_run(monkeypatch):
-    """By a clock that goes on by as much as a run says."""
-    now, runs = [0.0], []
+def test_functions_warm_up_and_take_turns():
+    """By a clock that goes on by as much as a function says."""
+    now, calls = [0.0], list[str]()
 
-    def make(case: int):
-        def run() -> None:
-            runs.append(case)
-            now[0] += case * (10 if len(runs) < 20 else 1)  # the first rounds are slow
+    def run(name: str, seconds: float) -> None:
+        calls.append(name)
+        now[0] += seconds
 
-        return run
-
-    monkeypatch.setattr(growth.time, "process_time", lambda: now[0])
-    found = growth.times([1, 5], make, lambda case: 4 if case == 1 else 1, 7)
-    assert found == {1: 1.0, 5: 5.0}
-    assert (runs.count(1), runs.count(5)) == (7 * 5, 7 * 2)  # one to warm up
+    runs = {"a": lambda: run("a", 1.0), "b": lambda: run("b", 5.0)}
+    often = {"a": 4, "b": 1}.__getitem__
+    assert timing.interleaved(runs, 3, repeats=often, clock=lambda: now[0]) == {"a": [1.0] * 3, "b": [5.0] * 3}
+    assert "".join(calls) == "ab" + "aaaab" + "baaaa" + "aaaab"
 
 
 CROSSINGS = [
@@ -76,10 +86,6 @@ def test_torch_counts_the_multiplications_of_the_table_of_costs(name, dim, lengt
     assert_agrees("B24", torch.tensor(found), torch.tensor(float(wanted)), tolerance=0.0)
 
 
-def test_how_a_crossing_is_told():
-    assert [layers.as_text(value) for value in (0.0, math.nan, 397.6)] == ["always", "never", "398"]
-
-
 def test_weights_are_put_in_order_of_distance():
     """A window of 2 before 4 places: keys -2 -1 0 1 2 3; the weight of key k for place q is 10 q + k."""
     weights = torch.tensor([[[10.0 * place + key - 2 for key in range(6)] for place in range(4)]])
@@ -88,9 +94,9 @@ def test_weights_are_put_in_order_of_distance():
 
 
 def test_ratios_are_taken_within_a_round():
-    one, other = (rounds.Record(speeds, 1, 1, []) for speeds in ([2.0, 9.0], [1.0, 3.0]))
-    assert rounds.ratios(one, other) == [2.0, 3.0]
-    assert "| a | 6 [2..9] | 2.50 [2.00..3.00] | 1 | 1 |" in rounds.table({"a": one, "b": other}, "x/s", "b")
+    one, other = (timing.Record(speeds, 1, 1, []) for speeds in ([2.0, 9.0], [1.0, 3.0]))
+    assert timing.ratios(one, other) == [2.0, 3.0]
+    assert "| a | 6 [2..9] | 2.50 [2.00..3.00] | 1 | 1 |" in timing.race_table({"a": one, "b": other}, "x/s", "b")
 
 
 @pytest.mark.parametrize("name", ["layers", "window", "sru", "sliced_rnn", "additive"])
@@ -142,22 +148,16 @@ def test_a_race_warms_up_rotates_and_divides_by_the_seconds_of_a_turn(monkeypatc
             now[0] += 2.0
             return units
 
-        return rounds.Contender(turn, torch.nn.Linear(2, 3), [name])
+        return timing.Contender(turn, torch.nn.Linear(2, 3), [name])
 
     monkeypatch.setattr(
-        rounds.multiprocessing, "get_context", lambda way: SimpleNamespace(Pipe=pipe, Process=threading.Thread)
+        timing.multiprocessing, "get_context", lambda way: SimpleNamespace(Pipe=pipe, Process=threading.Thread)
     )
-    monkeypatch.setattr(rounds.time, "perf_counter", lambda: now[0])
-    found = rounds.race({"a": (make, ("a", 10.0)), "b": (make, ("b", 30.0))}, 3, torch.get_num_threads())
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
+    found = timing.race({"a": (make, ("a", 10.0)), "b": (make, ("b", 30.0))}, 3, torch.get_num_threads())
     assert turns == ["a", "b", *"ab", *"ba", *"ab"]  # one each to warm up
     assert [found[name].speeds for name in "ab"] == [[5.0] * 3, [15.0] * 3]
     assert (found["a"].parameters, found["a"].outputs) == (9, ["a"])
-
-
-def test_pieces_one_by_one_are_foretold_by_their_shares():
-    """Four pieces: seen 5, 2, 0 and 1 times, and once more each: 6, 3, 1 and 2 of 12."""
-    train, test = Counter({0: 5, 1: 2, 3: 1}), Counter({0: 2, 2: 1})
-    assert unigram.perplexity(train, test, 4) == pytest.approx((12 / 6 * 12 / 6 * 12 / 1) ** (1 / 3))
 
 
 def test_ends_are_pieces_too():
@@ -174,14 +174,14 @@ def test_a_table_of_oracles_names_tests_and_configs_that_are_there(name):
     for place, _, test in (one.partition("::") for one in table.tests):
         path = oracles.ROOT / "tests" / place
         assert path.exists() and (not test or f"def {test}(" in path.read_text(encoding="utf-8"))
-    rows = oracles.lines(table, {code: {"oracles": 3, "largest": 2.5e-16} for code in table.entries})
+    rows = oracles.lines(table, {code: {"oracles": 3, "largest": 2.5e-16} for code in table.entries}).splitlines()
     assert len(rows) == 2 + len(table.entries)
     assert rows[2].startswith(f"| {next(iter(table.entries))} | ") and " | 3 | 2.5e-16 | [" in rows[2]
 
 
 def test_a_turn_is_over_when_so_many_words_are_done():
     seen = []
-    turn = rounds.turns(iter([2, 3, 4, 5]), seen.append, lambda batch: batch, 5)
+    turn = timing.turns(iter([2, 3, 4, 5]), seen.append, lambda batch: batch, 5)
     assert (turn(), seen) == (5, [2, 3])
     assert (turn(), seen) == (9, [2, 3, 4, 5])
 
@@ -189,13 +189,13 @@ def test_a_turn_is_over_when_so_many_words_are_done():
 def test_a_toolkit_that_is_missing_is_named(monkeypatch):
     monkeypatch.setattr("sys.argv", ["benchmark"])
     with pytest.raises(SystemExit, match="pip install no_such_toolkit"):
-        rounds.races_against("no_such_toolkit", "", {}.get, kinds=["one"], option="kinds", words=1)
+        timing.race_against("no_such_toolkit", "", {}.get, kinds=["one"], words=1)
 
 
 def test_growth_is_told_by_size_and_slope():
     """Twice as long, four times the seconds: a slope of 2."""
     scaling = benchmark("scaling")
-    records = {size: {"a": rounds.Record([1 / size**2, 2 / size**2, 4 / size**2], 1, 5, [])} for size in (10, 20)}
+    records = {size: {"a": timing.Record([1 / size**2, 2 / size**2, 4 / size**2], 1, 5, [])} for size in (10, 20)}
     times = scaling.seconds(records)
     assert times["a"] == pytest.approx({10: 50.0, 20: 200.0})
     lines = scaling.table("pieces", "ms", 1e3, times, records).splitlines()
@@ -238,33 +238,22 @@ def test_operations_are_counted_by_the_weights():
 
 def test_the_share_of_the_peak_is_by_hand():
     gpu = benchmark("gpu")
-    told = gpu.shares({"a": rounds.Record([1.0, 3.0, 2.0], 1, 1, [])}, 100, 400.0)
+    told = gpu.shares({"a": timing.Record([1.0, 3.0, 2.0], 1, 1, [])}, 100, 400.0)
     assert told.endswith("bfloat16 product: a 50.0%.")
-
-
-def test_when_a_validation_reached_the_score():
-    gpu = benchmark("gpu")
-    log = [
-        '{"event": "update", "seconds": 1.0}',
-        '{"event": "validation", "seconds": 2.0, "bleu": 39.9}',
-        '{"event": "validation", "seconds": 3.4, "bleu": 40.0}',
-        '{"event": "validation", "seconds": 9.0, "bleu": 41.0}',
-    ]
-    assert (gpu.reached(log), gpu.reached(log[:2]), gpu.seconds_of(log)) == ("3", "not reached", 9.0)
 
 
 def test_a_contender_without_torch_does_not_import_it(tmp_path):
     """Nor the benchmark that was started: its process holds what its own module needs."""
     (tmp_path / "light.py").write_text(
-        "import sys\nfrom rounds import Contender\n"
+        "import sys\nfrom timing import Contender\n"
         "def make(units):\n"
         "    return Contender(lambda: units, None, ['torch' in sys.modules, 'heavy' in sys.modules])\n"
     )
     (tmp_path / "heavy.py").write_text(
-        "import torch, light, rounds\n"
-        "def own(units):\n    return rounds.Contender(lambda: units, None, [__name__])\n"
+        "import torch, light, timing\n"
+        "def own(units):\n    return timing.Contender(lambda: units, None, [__name__])\n"
         "if __name__ == '__main__':\n"
-        "    found = rounds.race({'a': (light.make, (3,)), 'b': (own, (4,))}, 1, 1)\n"
+        "    found = timing.race({'a': (light.make, (3,)), 'b': (own, (4,))}, 1, 1)\n"
         "    print([found[name].outputs for name in 'ab'], found['a'].parameters)\n"
     )
     places = os.pathsep.join([str(FOLDER), os.environ.get("PYTHONPATH", "")])
@@ -273,3 +262,20 @@ def test_a_contender_without_torch_does_not_import_it(tmp_path):
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == "[[False, False], ['heavy']] 0\n"
+
+
+def test_seconds_above_the_reference_are_those_of_the_same_round():
+    torch = [startup.Process(1.0, 2.0, 100.0), startup.Process(5.0, 6.0, 120.0)]
+    other = [startup.Process(1.5, 3.0, 200.0), startup.Process(5.25, 6.5, 150.0)]
+    row = startup.table({startup.REFERENCE: torch, "other": other}).splitlines()[-1]
+    assert row == ("| other | 3.38 [1.50..5.25] | 0.38 [0.25..0.50] | 4.75 [3.00..6.50] | 0.75 [0.50..1.00] | 200 |")
+
+
+def test_a_process_is_measured_from_outside():
+    busy = timing.run_process(["-c", "import time\nwhile time.process_time() < 0.3: pass"])
+    asleep = timing.run_process(["-c", "import time; time.sleep(0.3); print(input())"], b"said")
+    assert busy.cpu >= 0.3 > asleep.cpu
+    assert min(busy.wall, asleep.wall) >= 0.3
+    assert busy.megabytes > 1 and asleep.said == "said\n"
+    with pytest.raises(SystemExit, match="failed"):
+        timing.run_process(["-c", "raise SystemExit(3)"])

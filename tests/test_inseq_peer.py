@@ -54,9 +54,3 @@ def test_words_that_are_not_read_yet_say_nothing():
     found = torch.tensor([[[3.0, 4.0], [1.0, 0.0]], [[float("nan")] * 2, [0.0, -2.0]]])  # (word, item, dim)
     assert peer.norms(found).tolist() == [[5.0, 0.0], [1.0, 2.0]]
     assert peer.sums(found).tolist() == [[7.0, 0.0], [1.0, -2.0]]
-
-
-def test_the_difference_is_a_share_of_the_largest_relevance():
-    one, other = [torch.tensor([[1.0, -4.0]])], [torch.tensor([[1.0, -3.0]])]
-    difference, seconds = peer.compared(PAIR, [lambda pair: one, lambda pair: other], 2)
-    assert difference == pytest.approx(0.25) and len(seconds) == 2

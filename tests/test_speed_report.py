@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import benchmark
 
-every, report, plots = benchmark("all"), benchmark("report"), benchmark("plots")
+every, report = benchmark("all"), benchmark("report")
 HEAD = {
     "processor": "Some Processor", "flags": ["avx2", "amx_bf16"], "cores": 4, "memory_gb": 8, "threads": 2,
     "torch": "2.13.0", "commit": "abc1234", "date": "2026-11-23",
@@ -72,7 +72,7 @@ def test_a_part_that_is_missing_tells_its_command(results):
 
 def test_the_page_has_every_part_and_picture(results, monkeypatch):
     drawn = []
-    monkeypatch.setattr(report.plots, "draw", lambda name, found, path: drawn.append((name, path.name)))
+    monkeypatch.setattr(report, "draw", lambda name, found, path: drawn.append((name, path.name)))
     page = results.parent / "speed.md"
     report.write(results, page)
     text = page.read_text(encoding="utf-8")
@@ -83,9 +83,9 @@ def test_the_page_has_every_part_and_picture(results, monkeypatch):
 
 
 def test_pictures_have_what_they_need():
-    assert plots.transposed([[1, 2], [3, 4]]) == ([1, 3], [2, 4])
-    assert len(plots.bars(TRAINING)) == 1
-    assert "training" in plots.PICTURES
+    assert report.transposed([[1, 2], [3, 4]]) == ([1, 3], [2, 4])
+    assert len(report.bars(TRAINING)) == 1
+    assert "training" in report.PICTURES
 
 
 def test_a_part_is_measured_once(results, monkeypatch, capsys):
