@@ -58,7 +58,7 @@ def _cut(lines: Sequence[str], name: str) -> Iterator[tuple[int, list[str]]]:
     """The columns of each line that has any, cut as the format of all of them is."""
     told = {number: line for number, line in enumerate(lines, start=1) if line.strip()}
     sign = _format(told, name)
-    if sign in DELIMITERS and sign:
+    if sign and sign in DELIMITERS:
         yield from _csv_rows(told, sign, name)
         return
     for number, line in told.items():

@@ -1,7 +1,7 @@
 """Reads an HTML page or fragment as a Document; everything but the text of its sentences is kept as it is."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html import unescape
 
 from regard.documents.document import Document
@@ -32,7 +32,7 @@ _UNTOUCHED = _names(
 )  # with their content
 
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,20}+;?|#[xX][0-9a-fA-F]{1,20}+;?|[A-Za-z][A-Za-z0-9]{1,40}+;?)")
-_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})  # so that a text is never markup
 _LANG = re.compile(
     r"""((?<=[\s/"'])(?:xml:)?lang\s*+=\s*+["']?)([A-Za-z]{2,3})((?:-[A-Za-z0-9-]{1,30}+)?+)""", re.IGNORECASE
 )
@@ -47,7 +47,7 @@ def html_document(
     for token in tokens(html):
         reader.take(token)
     reader.finish()
-    style = Style(_escaped, reader.sources.__getitem__)
+    style = Style(lambda text: text.translate(_ESCAPES), reader.sources.__getitem__)
     return Document(reader.segments, "".join(reader.kept), style, _relabelled, reader.attributes.insets())
 
 
@@ -139,15 +139,11 @@ class _BlockReader:
         self._begin()
 
     def _as_written(self, span: TextSpan, marks: Sequence[Mark]) -> str:
-        return "".join(self._written(span, marks))
-
-    def _written(self, span: TextSpan, marks: Sequence[Mark]) -> Iterator[str]:
-        cursor = span.start
+        parts, cursor = list[str](), span.start
         for mark in marks:
-            yield from (written for _, written in self.characters[cursor : mark.place])
-            yield self.sources[mark.number]
+            parts += [*(written for _, written in self.characters[cursor : mark.place]), self.sources[mark.number]]
             cursor = mark.place
-        yield from (written for _, written in self.characters[cursor : span.end])
+        return "".join([*parts, *(written for _, written in self.characters[cursor : span.end])])
 
 
 def _characters(source: str) -> list[tuple[str, str]]:
@@ -166,11 +162,6 @@ def _characters(source: str) -> list[tuple[str, str]]:
         cursor = match.end()
     found += [plain[character] for character in source[cursor:]]
     return found
-
-
-def _escaped(text: str) -> str:
-    """Return the text escaped, so that it is never markup."""
-    return text.translate(_ESCAPES)
 
 
 def _relabelled(html: str, source: str, target: str) -> str:

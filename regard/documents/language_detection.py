@@ -34,13 +34,11 @@ class Detector:
         words = _words(text)
         if not words:
             return []
-        ranked = [(code, probability * self._weight(code)) for code, probability in self._identifier.rank(words)]
+        weights = {**dict.fromkeys(_COMMON, 1.0), **dict.fromkeys(self.languages, _FAVOUR)}
+        ranked = [(code, share * weights.get(code, _RARE)) for code, share in self._identifier.rank(words)]
         total = sum(value for _, value in ranked)
         best = sorted(ranked, key=lambda each: -each[1])
         return [(str(code), round(100 * float(value) / total, 1)) for code, value in best]
-
-    def _weight(self, code: str) -> float:
-        return _FAVOUR if code in self.languages else 1.0 if code in _COMMON else _RARE
 
 
 def _words(text: str) -> str:

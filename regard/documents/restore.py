@@ -244,13 +244,14 @@ def _split(
             tail = _tail(atoms, gaps)
             glued = protected.numeral and (both or sticks_before(tail, protected.body))
             close = protected.numeral and bool(tail) and unspaced(tail[-1])  # no space behind Chinese words
-            _pad(gaps, glued or (protected.left and bool(atoms) and not close))
+            if not gaps[-1] and (glued or (protected.left and atoms and not close)):
+                gaps[-1] = " "
             numeral = protected.body if protected.numeral else ""
             atoms.append(Atom(protected.body, protected.start, True))
             stop = numeral.endswith(".") and text.startswith(".", end)  # "5 p.m." ends a sentence
             cursor = max(cursor, end + stop)
             glued = protected.numeral and sticks_behind(protected.body, text[cursor : cursor + 2])
-            gaps.append(" " if glued or (protected.right and _word_follows(text, cursor)) else "")
+            gaps.append(" " if glued or (protected.right and in_word(text[cursor : cursor + 1] or " ")) else "")
     return RestoredText(atoms, gaps)
 
 
@@ -261,12 +262,3 @@ def _tail(atoms: Sequence[Atom], gaps: Sequence[str]) -> str:
         atom -= 1
         text = gaps[atom] + atoms[atom].body + text
     return text[-2:]
-
-
-def _pad(gaps: list[str], wanted: bool) -> None:
-    if wanted and not gaps[-1]:
-        gaps[-1] = " "
-
-
-def _word_follows(text: str, place: int) -> bool:
-    return place < len(text) and in_word(text[place])

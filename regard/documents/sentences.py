@@ -85,14 +85,11 @@ def _best_cut(text: str, start: int, end: int, inside: bytearray) -> int:
     """Return the place after the last of the best stops in the second half, else the last allowed place."""
     for stops in _STOPS:
         for place in range(end, (start + end) // 2, -1):
-            if text[place - 1] in stops and not inside[place] and not _in_number(text, place):
+            cuts = text[place - 1] in stops and not inside[place]
+            if cuts and not (text[place - 2].isdigit() and text[place].isdigit()):  # not in a number
                 return place
     before = next((place for place in range(end, start, -1) if not inside[place]), None)
     return inside.index(0, end) if before is None else before
-
-
-def _in_number(text: str, place: int) -> bool:
-    return text[place - 2].isdigit() and text[place].isdigit()
 
 
 def _stripped(text: str, start: int, end: int) -> Iterator[TextSpan]:

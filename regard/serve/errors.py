@@ -1,7 +1,9 @@
 """Refusals: every error is `{"error": "..."}` with a status that fits."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
@@ -84,25 +86,22 @@ def refusal(error: ApiError) -> JSONResponse:
 
 def install(app: FastAPI) -> None:
     """Every refusal, whoever raises it, in the same form."""
+    reasons: dict[type[Exception], Callable[[Any], ApiError]] = {
+        ApiError: lambda error: error,
+        ServingError: of_engine,
+        OSError: _unwritten,
+        Exception: lambda _: ApiError(500, "Internal server error"),  # a fault of ours; it is raised again, and logged
+        HTTPException: lambda error: ApiError(error.status_code, str(error.detail), error.headers),
+    }
+    for kind, reason in reasons.items():
+        app.add_exception_handler(kind, partial(_refused, reason))
 
-    @app.exception_handler(ApiError)
-    async def refused(_: Request, error: ApiError) -> JSONResponse:
-        return refusal(error)
 
-    @app.exception_handler(ServingError)
-    async def unanswered(_: Request, error: ServingError) -> JSONResponse:
-        return refusal(of_engine(error))
+async def _refused(reason: Callable[[Any], ApiError], _: Request, error: Exception) -> JSONResponse:
+    return refusal(reason(error))
 
-    @app.exception_handler(OSError)
-    async def unwritten(_: Request, error: OSError) -> JSONResponse:
-        """A disk that is full, a folder that is gone: no fault of the request, and none that lasts for ever."""
-        _LOG.error("a file cannot be read or written", exc_info=error)
-        return refusal(later(503, "the server cannot write its files now", LATE))
 
-    @app.exception_handler(Exception)
-    async def fault(_: Request, __: Exception) -> JSONResponse:  # of ours; it is raised again, and logged
-        return refusal(ApiError(500, "Internal server error"))
-
-    @app.exception_handler(HTTPException)
-    async def framework(_: Request, error: HTTPException) -> JSONResponse:
-        return refusal(ApiError(error.status_code, str(error.detail), error.headers))
+def _unwritten(error: OSError) -> ApiError:
+    """A disk that is full, a folder that is gone: no fault of the request, and none that lasts for ever."""
+    _LOG.error("a file cannot be read or written", exc_info=error)
+    return later(503, "the server cannot write its files now", LATE)

@@ -30,11 +30,9 @@ class Detects(Protocol):
 
     def detect(self, text: str) -> list[tuple[str, float]]:
         """Codes with confidence, 0 to 100, best first, at most three."""
-        ...
 
     def ranked(self, text: str) -> list[tuple[str, float]]:
         """All codes with confidence, 0 to 100, best first."""
-        ...
 
 
 class Service:
@@ -128,7 +126,8 @@ class Service:
                 self.settings.keys.reread()
             except (RegardError, OSError, UnicodeError) as error:
                 _LOG.error("reload: the keys stay as they were: %s", error)
-            changed = [fresh for name in self._served if (fresh := await self._renewed(name)) is not None]
+            renewed = [await asyncio.to_thread(self.engines[name].renewed) for name in self._served]
+            changed = [fresh for fresh in renewed if fresh is not None]
             _LOG.info(
                 "reload: %s", f"loading {', '.join(one.name for one in changed)}" if changed else "no run has changed"
             )
@@ -181,9 +180,6 @@ class Service:
                 hint = "name them when it is trained: data.languages=[en,de]"
                 raise ConfigError(one.name, "nothing says which languages this run translates", hint)
         return [one for one in models if between(one.languages, self.settings.load_only)]
-
-    async def _renewed(self, name: str) -> Asks | None:
-        return await asyncio.to_thread(self.engines[name].renewed)
 
     async def _load_anew(self, fresh: Asks) -> None:
         """Put a new engine in the place of the one of its name, which goes on where that cannot be done."""

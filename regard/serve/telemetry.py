@@ -22,7 +22,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from regard.errors import ConfigError
 from regard.serve.catalogue import ServedModel
-from regard.serve.engine import Asks, Batched
+from regard.serve.engine import Batched
 
 STDOUT = "-"
 MODE = 0o640  # of a new file: addresses of clients are not for everybody
@@ -108,46 +108,31 @@ class Metrics:
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
-        self.requests = Counter(
-            "regard_requests", "Requests answered", ["route", "status", "pair", "model"], registry=registry
-        )  # with `_total`
-        self.seconds = Histogram(
-            "regard_request_seconds", "Time of a request", ["route"], buckets=_SECONDS, registry=registry
+        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
+        histogram, named = partial(Histogram, registry=registry), ["pair", "model"]
+        self.requests = counter("regard_requests", "Requests answered", ["route", "status", *named])  # with `_total`
+        self.seconds = histogram("regard_request_seconds", "Time of a request", ["route"], buckets=_SECONDS)
+        self.in_flight = gauge("regard_in_flight", "Requests being worked on")
+        self.by_key = counter("regard_key_requests", "Requests answered, by the name of their key", ["key", "status"])
+        self._reloads = counter(
+            "regard_reloads", "Changed runs that were loaded anew, or could not be", ["model", "result"]
         )
-        self.in_flight = Gauge("regard_in_flight", "Requests being worked on", registry=registry)
-        self.by_key = Counter(
-            "regard_key_requests", "Requests answered, by the name of their key", ["key", "status"], registry=registry
-        )
-        self._reloads = Counter(
-            "regard_reloads",
-            "Changed runs that were loaded anew, or could not be",
-            ["model", "result"],
-            registry=registry,
-        )
-        self._confidence = Histogram(
-            "regard_confidence", "Confidence of an answer", ["model"], buckets=_SURE, registry=registry
-        )
-        self._withheld = Counter(
-            "regard_abstentions", "Answers that were withheld: not sure enough", ["model"], registry=registry
-        )
-        self._queue = Gauge("regard_queue_size", "Texts that wait for a model", ["pair", "model"], registry=registry)
-        self._waited = Histogram(
-            "regard_queue_seconds", "Time a text waited for a model", buckets=_SECONDS, registry=registry
-        )
-        self._tokens = Histogram("regard_batch_tokens", "Pieces in a batch", buckets=_TOKENS, registry=registry)
-        self._items = Histogram("regard_batch_items", "Texts in a batch", buckets=_ITEMS, registry=registry)
-        self._short = Counter("regard_oom", "Times that memory was short for a batch", registry=registry)
-        self._ready = Gauge("regard_model_ready", "Whether a model can be asked", ["pair", "model"], registry=registry)
-        self._info = Gauge(
-            "regard_model_info", "What is served", ["pair", "model", "attention", "sha"], registry=registry
-        )
+        self._confidence = histogram("regard_confidence", "Confidence of an answer", ["model"], buckets=_SURE)
+        self._withheld = counter("regard_abstentions", "Answers that were withheld: not sure enough", ["model"])
+        self._queue = gauge("regard_queue_size", "Texts that wait for a model", named)
+        self._waited = histogram("regard_queue_seconds", "Time a text waited for a model", buckets=_SECONDS)
+        self._tokens = histogram("regard_batch_tokens", "Pieces in a batch", buckets=_TOKENS)
+        self._items = histogram("regard_batch_items", "Texts in a batch", buckets=_ITEMS)
+        self._short = counter("regard_oom", "Times that memory was short for a batch")
+        self._ready = gauge("regard_model_ready", "Whether a model can be asked", named)
+        self._info = gauge("regard_model_info", "What is served", [*named, "attention", "sha"])
 
     def watch(self, models: Sequence[ServedModel]) -> None:
         """Models whose names and languages are known from now on."""
         for model in models:
             pair, name, *_ = _labels(model)
-            self._queue.labels(pair, name).set_function(partial(_waiting, model.engine))
-            self._ready.labels(pair, name).set_function(partial(_is_ready, model.engine))
+            self._queue.labels(pair, name).set_function(partial(getattr, model.engine, "queue_size"))
+            self._ready.labels(pair, name).set_function(partial(getattr, model.engine, "ready"))
             self._info.labels(*_labels(model)).set(1)
         for engine in {id(model.engine): model.engine for model in models}.values():
             engine.watchers.append(partial(self.batched, engine.name))
@@ -192,11 +177,3 @@ def _labels(model: ServedModel) -> tuple[str, str, str, str]:
     """Pair of languages, model, attention and SHA-256 of its weights."""
     attention, sha = (str(model.card.get(key, "")) for key in ("attention", "sha256"))
     return "-".join(model.languages), model.name, attention, sha
-
-
-def _waiting(engine: Asks) -> float:
-    return engine.queue_size
-
-
-def _is_ready(engine: Asks) -> float:
-    return engine.ready

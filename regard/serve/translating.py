@@ -237,7 +237,9 @@ async def _answer(some: list[Translated], wanted: Predict, seconds: float) -> No
     if model is None:
         return
     texts = [text for each in documents for text in _lines(model, each.texts)]
-    prefixes = [one.prefix if number == 0 else "" for one in some for number in range(_sentences(one))]
+    prefixes = [
+        one.prefix if number == 0 else "" for one in some if one.document for number in range(len(one.document.texts))
+    ]
     explain = wanted.explain or documents[0].explain
     predictions, until = dict[int, Prediction](), asyncio.get_running_loop().time() + seconds
     for prefix in dict.fromkeys(prefixes):  # nearly always none: each is a question of its own
@@ -253,10 +255,6 @@ async def _answer(some: list[Translated], wanted: Predict, seconds: float) -> No
 def _lines(model: ServedModel, sentences: Sequence[str]) -> tuple[str, ...]:
     """The sentences of a document, each with those that the model reads with it."""
     return tuple(with_windows(sentences, model.read_together))
-
-
-def _sentences(one: Translated) -> int:
-    return 0 if one.document is None else len(one.document.texts)
 
 
 def _fill(some: Sequence[Translated], predictions: Sequence[Prediction], n_best: int) -> None:

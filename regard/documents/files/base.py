@@ -33,7 +33,6 @@ class Rebuild(Protocol):
 
         `pair`: language codes (source, target), to update the language label of a file.
         """
-        ...
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ _EASTERN = frozenset({"zh", "ja", "ko"})  # Word stores the language of these sc
 ENTRIES = 2_000
 _UNPACKED = 64 << 20  # bytes in all
 _RATIO = 200  # most unpacked bytes per packed byte; text has 10, zeros have 1,000
+_BROKEN = (BadZipFile, OSError, ValueError, zlib.error)  # what zipfile raises, and python-docx too
 _SMALL = 1 << 20  # bytes; smaller entries may have any ratio
 
 
@@ -64,17 +65,7 @@ def _depth_limit() -> Iterator[None]:
 def _opened(data: bytes) -> WordDocument:
     try:
         return docx.Document(BytesIO(data))
-    except (
-        OpcError,
-        LxmlError,
-        BadZipFile,
-        KeyError,
-        ValueError,
-        AttributeError,
-        TypeError,
-        OSError,
-        zlib.error,
-    ) as error:
+    except (OpcError, LxmlError, KeyError, AttributeError, TypeError, *_BROKEN) as error:
         raise FileError("the file is broken or is no Word document") from error
 
 
@@ -117,16 +108,7 @@ def check_archive(data: bytes) -> None:
                 raise FileError(f"the file unpacks to more than {_UNPACKED >> 20} MiB")
             for entry in entries:
                 _check_entry(archive, entry)
-    except (
-        BadZipFile,
-        LargeZipFile,
-        NotImplementedError,
-        EOFError,
-        OSError,
-        ValueError,
-        RuntimeError,
-        zlib.error,
-    ) as error:
+    except (LargeZipFile, NotImplementedError, EOFError, RuntimeError, *_BROKEN) as error:
         raise FileError("the file is broken or is not what its name says") from error
 
 

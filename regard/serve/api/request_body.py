@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import parse_qsl
 
 from fastapi import Request
@@ -69,7 +69,7 @@ def read_json(body: bytes) -> dict[str, Any]:
     """
     try:
         value = json.loads(
-            body.decode("utf-8-sig"), parse_constant=_refuse, parse_float=_float, object_pairs_hook=_once
+            body.decode("utf-8-sig"), parse_constant=_finite, parse_float=_finite, object_pairs_hook=_once
         )
         if not isinstance(value, dict):
             raise ValueError
@@ -78,11 +78,7 @@ def read_json(body: bytes) -> dict[str, Any]:
         raise bad(INVALID) from error
 
 
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(constant)
-
-
-def _float(digits: str) -> float:
+def _finite(digits: str) -> float:
     value = float(digits)
     if not math.isfinite(value):
         raise ValueError(digits)

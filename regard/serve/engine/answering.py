@@ -179,7 +179,7 @@ class Answering:
 
         def ask(rows: list[int]) -> list[Prediction]:
             known = [None if encoded is None else [encoded[row]] for row in rows]
-            left = [functools.partial(_is_in, row, unwanted) for row in rows]
+            left = [lambda row=row: row in unwanted() for row in rows]
             return [*map(one, [texts[row] for row in rows], left, known)]
 
         return Answered(*_one_by_one(list(range(len(texts))), ask))
@@ -244,10 +244,6 @@ class Answering:
             kept = {name: search.settings[name] for name in _SHARED_SETTINGS if name in search.settings}
             search = Choice("beam", {**kept, "size": n_best})
         return SEARCHES.build(Choice(search.name, {**search.settings, "n_best": n_best}))
-
-
-def _is_in(row: int, unwanted: Unwanted) -> bool:
-    return row in unwanted()
 
 
 def _among(rows: Sequence[int], unwanted: Unwanted) -> Callable[[], set[int]]:

@@ -72,43 +72,34 @@ class Asks(Protocol):
     @property
     def cards(self) -> Mapping[str, Mapping[str, Any]]:
         """Descriptions of its model along each route, once it is loaded; the first one is named ""."""
-        ...
 
     @property
     def ready(self) -> bool:
         """Whether it can be asked now."""
-        ...
 
     @property
     def queue_size(self) -> int:
         """Texts that wait."""
-        ...
 
     @property
     def busy(self) -> int:
         """Seconds after which to ask again, since there is no room for one more text; 0: there is."""
-        ...
 
     @property
     def watchers(self) -> list[Watcher]:
         """Are told of every batch."""
-        ...
 
     async def start(self) -> None:
         """Loads the model."""
-        ...
 
     async def ask(self, question: QuestionRow, *, seconds: float) -> list[Prediction]:
         """One prediction per text of the question, in order."""
-        ...
 
     def renewed(self) -> "Asks | None":
         """Return an engine to load in its place, not yet started; None where the run has not changed since."""
-        ...
 
     async def stop(self) -> None:
         """Ends at once."""
-        ...
 
 
 def cores() -> int:

@@ -18,20 +18,26 @@ class ServingError(RegardError):
     """A request that gets no answer."""
 
 
-class Busy(ServingError):
-    """The queue is full; `retry_after` in whole seconds, as the queue has moved of late."""
+class _Later(ServingError):
+    """The request may be sent again after `retry_after` whole seconds."""
+
+    reason = ""
 
     def __init__(self, retry_after: int) -> None:
         self.retry_after = retry_after
-        super().__init__(f"server busy, retry in {retry_after} {'second' if retry_after == 1 else 'seconds'}")
+        super().__init__(f"{self.reason}, retry in {retry_after} {'second' if retry_after == 1 else 'seconds'}")
 
 
-class NotReady(ServingError):
-    """The model cannot be asked now; `retry_after` in whole seconds."""
+class Busy(_Later):
+    """The queue is full; the seconds are as the queue has moved of late."""
 
-    def __init__(self, retry_after: int) -> None:
-        self.retry_after = retry_after
-        super().__init__(f"model not ready, retry in {retry_after} {'second' if retry_after == 1 else 'seconds'}")
+    reason = "server busy"
+
+
+class NotReady(_Later):
+    """The model cannot be asked now."""
+
+    reason = "model not ready"
 
 
 class TooLate(ServingError):

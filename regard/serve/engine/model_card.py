@@ -7,7 +7,7 @@ from dataclasses import replace
 from shlex import quote
 from typing import Any, cast
 
-from regard.data.columns import Column, TextColumn
+from regard.data.columns import TextColumn
 from regard.data.manifest import verify_file
 from regard.data.sealed import SEAL, unseal
 from regard.data.toy import pairs
@@ -16,7 +16,6 @@ from regard.experiment import Experiment
 from regard.explain.relevance import quick_methods
 from regard.models import AttentionSettings
 from regard.predictor import Predictor
-from regard.registry import Choice
 from regard.results import as_line
 from regard.runs import Run, RunFolder
 from regard.runs.measurements import CALIBRATION
@@ -48,7 +47,7 @@ def card_of(predictor: Predictor) -> dict[str, Any]:
         "parameters": sum(parameter.numel() for parameter in predictor.model.parameters()),
         "attention": "" if attention is None else _attention(attention),
         **{name: part.name for name, part in parts.items()},
-        "layers": {name: _layers(part) for name, part in parts.items() if name != "pooling"},
+        "layers": {name: int(part.settings.get("num_layers", 1)) for name, part in parts.items() if name != "pooling"},
         "heads": None if attention is None else attention.num_heads,
         "vocabulary": {name: len(column) for name, column in task.vocabularies.items()},
         "methods": quick_methods(),  # by which words may be weighed
@@ -58,7 +57,9 @@ def card_of(predictor: Predictor) -> dict[str, Any]:
         "search": experiment.decoding.search.name,
         "device": predictor.model.device.type,
         "sha256": run.weights_digest,
-        "alphabet": "" if translated is None else _alphabet(task.vocabularies[translated]),
+        "alphabet": ""
+        if translated is None
+        else "".join(sorted(cast(TextColumn, task.vocabularies[translated]).alphabet)),
         **_learnt_of(run, task),
     }
 
@@ -68,14 +69,6 @@ def _attention(parts: AttentionSettings) -> str:
     spans = [span.name for span in parts.span if span.name != "everywhere"]
     weighting = [parts.weighting.name] if parts.weighting.name != "softmax" else []
     return " + ".join([parts.score.name, *spans, *weighting])
-
-
-def _alphabet(texts: Column) -> str:
-    return "".join(sorted(cast(TextColumn, texts).alphabet))
-
-
-def _layers(part: Choice) -> int:
-    return int(part.settings.get("num_layers", 1))
 
 
 def _learnt_of(run: Run, task: Task) -> dict[str, Any]:

@@ -107,9 +107,7 @@ class Question(Struct, frozen=True, tag=True):
         """The cost of a text whose columns have these lengths in pieces; of what is kept prefix and terms are told."""
         raise NotImplementedError
 
-    def run(
-        self, answering: "Answering", unwanted: "Unwanted" = frozenset, encoded: "Sequence[Ids] | None" = None
-    ) -> "Answered":
+    def run(self, answering: "Answering", unwanted: "Unwanted", encoded: "Sequence[Ids] | None") -> "Answered":
         """The answers of a model. Texts that are `unwanted` meanwhile are given up; `encoded` are their pieces."""
         raise NotImplementedError
 
@@ -126,12 +124,10 @@ class Predict(Question, frozen=True):
 
     @property
     def width(self) -> int:
-        """The n best."""
         return self.n_best
 
     @property
     def less(self) -> str:
-        """Without what makes an answer large."""
         if self.maps:
             return "one sentence at a time, or without maps"
         if self.explain:
@@ -147,7 +143,6 @@ class Predict(Question, frozen=True):
         return size if size <= SHORT_PIECES else None
 
     def read(self, task: "Task", text: str) -> Mapping[str, str]:
-        """The columns of a line."""
         return task.texts.given(text)
 
     def copied(self, task: "Task", example: Mapping[str, str]) -> Prediction | None:
@@ -155,7 +150,6 @@ class Predict(Question, frozen=True):
         return task.texts.unanswerable(example)
 
     def kept(self, encode: Callable[[str], Sequence[int]]) -> Kept:
-        """Terms and the prefix."""
         prefix = len(encode(clean(self.prefix))) if self.prefix else 0
         if prefix > MAX_PREFIX:
             raise DataError(
@@ -168,9 +162,7 @@ class Predict(Question, frozen=True):
         width = math.ceil(self.n_best / BEAM) + math.ceil(min(len(terms), MOST_BANKS) / BANKS)
         return (max(lengths, default=0) + prefix + sum(terms)) * width * (MAPS if self.maps else 1)
 
-    def run(
-        self, answering: "Answering", unwanted: "Unwanted" = frozenset, encoded: "Sequence[Ids] | None" = None
-    ) -> "Answered":
+    def run(self, answering: "Answering", unwanted: "Unwanted", encoded: "Sequence[Ids] | None") -> "Answered":
         """Return what the search of the run finds; with n_best > 1 the rest of the n best as alternatives."""
         return answering.predict(self, glossary_of(self.glossary), unwanted, encoded)
 
@@ -183,11 +175,9 @@ class _Forced(Question, frozen=True):
     texts: tuple[Pair, ...]
 
     def characters(self, text: Any) -> int:
-        """Of the line and its target."""
         return len(text.source) + len(text.target)
 
     def read(self, task: "Task", text: Pair) -> Mapping[str, str]:
-        """The columns of a line, and its target."""
         return task.texts.scored(clean(text.source), clean(text.target))
 
 
@@ -200,7 +190,6 @@ class Explain(_Forced, frozen=True):
 
     @property
     def less(self) -> str:
-        """It has maps."""
         return "one sentence at a time, or without maps"
 
     def cost(self, lengths: Sequence[int], *, prefix: int = 0, terms: Sequence[int] = ()) -> int:
@@ -208,9 +197,7 @@ class Explain(_Forced, frozen=True):
         methods = len(self.reasons) + bool(self.by) + self.steps
         return sum(lengths) * (1 + PASSES * methods) if methods else max(lengths, default=0)
 
-    def run(
-        self, answering: "Answering", unwanted: "Unwanted" = frozenset, encoded: "Sequence[Ids] | None" = None
-    ) -> "Answered":
+    def run(self, answering: "Answering", unwanted: "Unwanted", encoded: "Sequence[Ids] | None") -> "Answered":
         """The given targets, scored and explained: by what they looked at, or by a method; by others beside that."""
         explained = functools.partial(answering.explained, by=self.by, reasons=self.reasons, steps=self.steps)
         return answering.each(self.texts, explained, unwanted, encoded)
@@ -224,16 +211,13 @@ class Alternatives(_Forced, frozen=True):
 
     @property
     def width(self) -> int:
-        """The other words."""
         return self.count
 
     def cost(self, lengths: Sequence[int], *, prefix: int = 0, terms: Sequence[int] = ()) -> int:
         """A search for each word."""
         return sum(lengths) * self.count
 
-    def run(
-        self, answering: "Answering", unwanted: "Unwanted" = frozenset, encoded: "Sequence[Ids] | None" = None
-    ) -> "Answered":
+    def run(self, answering: "Answering", unwanted: "Unwanted", encoded: "Sequence[Ids] | None") -> "Answered":
         """The given targets, each with alternatives that have another word in place of one and are explained."""
         rewritten = functools.partial(answering.rewritten, word=self.word, count=self.count)
         return answering.each(self.texts, rewritten, unwanted, encoded)
