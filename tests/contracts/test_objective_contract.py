@@ -3,7 +3,7 @@
 import copy
 
 import pytest
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.data.columns import small_columns
 from regard.decoding import BeamSearch
@@ -22,9 +22,12 @@ KINDS = (
 )
 
 
+def choice_of(name: str) -> Choice:
+    return Choice(name, {one: value for one, value in NEEDED.items() if one in OBJECTIVES.settings(name)})
+
+
 def built(name: str) -> tuple[Objective, Model]:
     """An objective with the first kind of model that it takes."""
-    settings = {one: value for one, value in NEEDED.items() if one in OBJECTIVES.settings(name)}
     for changes in KINDS:
         experiment = load_experiment(None, ["data.train.source=a", "data.train.target=b", *changes])
         columns = small_columns(experiment.vocabularies, shared=True)
@@ -33,7 +36,7 @@ def built(name: str) -> tuple[Objective, Model]:
             model, task_of(experiment, columns), BeamSearch(), load=lambda _, one=model: copy.deepcopy(one)
         )
         try:
-            return OBJECTIVES.build(Choice(name, settings), context), model
+            return OBJECTIVES.build(choice_of(name), context), model
         except ConfigError:
             continue
     raise AssertionError(f"no model of KINDS goes with {name}")
@@ -55,3 +58,12 @@ def test_an_objective_of_the_same_settings_takes_its_state(name):
     objective, again = built(name)[0], built(name)[0]
     again.load_state_dict(objective.state_dict())
     assert {*again.state_dict()} == {*objective.state_dict()}
+
+
+@pytest.mark.parametrize("name", [name for name in OBJECTIVES if OBJECTIVES[name].writes])
+def test_targets_are_drawn_of_a_model_that_writes_uncompiled(name):
+    objective, _ = built(name)
+    with pytest.raises(ConfigError, match=r"objective: .*for models that write targets"):
+        OBJECTIVES.build(choice_of(name), objective.context._replace(model=nn.Linear(1, 1)))
+    with pytest.raises(ConfigError, match=rf"training\.compile: a search, as '{name}' needs it"):
+        OBJECTIVES.build(choice_of(name), objective.context._replace(compiled=True))

@@ -150,11 +150,6 @@ def test_one_draw_has_no_others(model):
         objective("self_critical", model, samples=1)
 
 
-def test_compiled_code_is_refused(model):
-    with pytest.raises(ConfigError, match=r"training\.compile: a search, as 'minimum_risk' needs it"):
-        OBJECTIVES.build(Choice("minimum_risk"), Context(model, told(), compiled=True))
-
-
 @pytest.mark.parametrize("name", ["minimum_risk", "self_critical"])
 def test_penalties_beside_drawn_targets_are_refused(name, model):
     with pytest.raises(ConfigError, match="penalties: weigh what attention saw of given targets"):
@@ -165,5 +160,3 @@ def test_penalties_beside_drawn_targets_are_refused(name, model):
 def test_what_cannot_be_rewarded_is_told(name, model):
     with pytest.raises(ConfigError, match=r"objective\.reward: 'length_ratio'"):
         objective(name, model, reward="length_ratio")
-    with pytest.raises(ConfigError, match="for models that write targets"):
-        OBJECTIVES.build(Choice(name), Context(torch.nn.Linear(1, 1), told()))

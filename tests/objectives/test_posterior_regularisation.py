@@ -8,7 +8,7 @@ import torch
 from enumerable import TableWriter, Told, batch_of, every_target
 from torch.testing import assert_close
 
-from regard.errors import ConfigError, RegardError
+from regard.errors import RegardError
 from regard.objectives import OBJECTIVES, POSTERIOR_FEATURES, Context
 from regard.records import BOS, EOS
 from regard.registry import Choice
@@ -156,8 +156,3 @@ def test_every_feature_is_a_share_of_any_text(name, tmp_path):
     texts = ["", "a", "b b b b", "…", "一只狗", "  "]
     for source in texts:
         assert all(0 <= value <= 1 and math.isfinite(value) for value in feature(name, **settings)(source, texts))
-
-
-def test_models_that_write_nothing_are_refused():
-    with pytest.raises(ConfigError, match="for models that write targets"):
-        OBJECTIVES.build(Choice("posterior_regularisation"), Context(torch.nn.Linear(1, 1), Task()))
