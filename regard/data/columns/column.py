@@ -24,6 +24,7 @@ class Column(ABC):
     examples: ClassVar[tuple[str, str]] = ("ab", "ba")  # two values to rehearse a model with
     stands_in = False  # True: it knows its example values alone, in a rehearsal
     samples = False  # True: `sample` differs from `encode`
+    checked = False  # True: `check` encodes
     closed = False  # True: its values are chosen among, and one that was not learnt cannot be
     lossless = True  # False: what is decoded has lost something
     keeps_words = True  # False: it may have lost words
@@ -103,6 +104,8 @@ class Column(ABC):
 
     def check(self, value: str) -> None:
         """Raise DataError for a value that has no ids; cheap, so that whole parts are checked before training."""
+        if self.checked:
+            self.encode(value)
 
     def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
         """Return `encode` of each."""

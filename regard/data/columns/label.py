@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -17,6 +17,8 @@ from regard.data.columns.column import Column
 from regard.errors import CheckpointError, DataError, nearest
 from regard.registry import Choice
 
+_Item = TypeVar("_Item")
+
 _LABELS, _COUNTS = "labels.json", "counts.json"
 
 
@@ -24,7 +26,7 @@ class LabelColumn(Column):
     """A label by its number: ids (batch,), in the alphabetical order of the labels."""
 
     what: ClassVar[str] = "label"  # what faults call a value
-    closed = True
+    checked = closed = True
 
     def __init__(self, labels: Sequence[str], counts: Sequence[int] | None = None) -> None:
         """`counts` is how many examples each label had in training; None: they were not counted."""
@@ -42,8 +44,10 @@ class LabelColumn(Column):
 
     @classmethod
     def load(cls, folder: Path) -> "LabelColumn":
-        labels = load_labels(folder)
-        return cls(labels, _load_counts(folder, len(labels)))
+        labels, path = load_labels(folder), folder / _COUNTS
+        if not path.exists():  # they were not counted
+            return cls(labels)
+        return cls(labels, _load_list(path, int, f"list of {len(labels)} counts", len(labels)))
 
     def save(self, folder: Path) -> None:
         save_labels(folder, self.labels)
@@ -65,9 +69,6 @@ class LabelColumn(Column):
     def rare(self) -> list[str]:
         return [label for label, count in zip(self.labels, self.counts or (), strict=False) if count == 1]
 
-    def check(self, value: str) -> None:
-        self.encode(value)
-
     def decode(self, ids: Sequence[int]) -> str:
         return self.labels[ids[0]]
 
@@ -84,24 +85,16 @@ def save_labels(folder: Path, labels: Sequence[str]) -> None:
 
 def load_labels(folder: Path) -> list[str]:
     """Read labels. Raises CheckpointError where they are missing or damaged."""
-    try:
-        labels = parse_json((folder / _LABELS).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise CheckpointError(folder / _LABELS, f"cannot be read: {error}") from error
-    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-        raise CheckpointError(folder / _LABELS, "is no list of labels")
-    return labels
+    return _load_list(folder / _LABELS, str, "list of labels")
 
 
-def _load_counts(folder: Path, labels: int) -> list[int] | None:
-    """Read how often each label was seen; None where it was not counted. Raises CheckpointError for damage."""
-    path = folder / _COUNTS
-    if not path.exists():
-        return None
+def _load_list(path: Path, kind: type[_Item], what: str, length: int | None = None) -> list[_Item]:
+    """Read a list of one kind. Raises CheckpointError where it is missing, damaged, or of another length."""
     try:
-        counts = parse_json(path.read_text(encoding="utf-8"))
+        found = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CheckpointError(path, f"cannot be read: {error}") from error
-    if not isinstance(counts, list) or len(counts) != labels or not all(isinstance(one, int) for one in counts):
-        raise CheckpointError(path, f"is no list of {labels} counts")
-    return counts
+    whole = isinstance(found, list) and all(isinstance(one, kind) for one in found)
+    if not whole or length not in (None, len(found)):
+        raise CheckpointError(path, f"is no {what}")
+    return found

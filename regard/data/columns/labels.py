@@ -20,7 +20,7 @@ class LabelsColumn(Column):
     """Labels parted by spaces, one a word: ids (batch, longest), from 1 on; 0 is padding."""
 
     examples = ("a b", "b")
-    closed = True
+    checked = closed = True
 
     def __init__(self, labels: Sequence[str]) -> None:
         self.labels = tuple(labels)
@@ -61,9 +61,6 @@ class LabelsColumn(Column):
                 problem = f"there is no '{label:.60}', which word {place} has"
                 raise DataError("labels", problem, hint=nearest(label, self.labels))
         return [self._numbers[label] for label in labels]
-
-    def check(self, value: str) -> None:
-        self.encode(value)
 
     def decode(self, ids: Sequence[int]) -> str:
         return " ".join(self.labels[one - PAD - 1] for one in ids if one != PAD)

@@ -1,6 +1,6 @@
 """Text files that an index cuts into documents, which fall to one part of a data set as a whole."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
@@ -10,7 +10,7 @@ from annotated_types import Ge
 from regard.config import Doc
 from regard.data.examples import Example
 from regard.data.readers.lines import read_lines
-from regard.data.readers.parallel import ParallelReader
+from regard.data.readers.parallel import FileOfColumn, ParallelReader
 from regard.data.readers.reader import Reader
 from regard.errors import DataError
 
@@ -35,7 +35,7 @@ class DocumentsReader(Reader):
         self,
         columns: tuple[str, ...],
         *,
-        files: Annotated[Mapping[str, str], Doc("Text file of each column.")],
+        files: FileOfColumn,
         index: Index,
         part: DocumentPart = "train",
         every: Every = 10,

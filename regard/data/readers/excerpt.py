@@ -1,11 +1,10 @@
 """A stretch of text files, so that one file can give all parts of a data set."""
 
-from collections.abc import Mapping
 from typing import Annotated
 
 from regard.config import Doc
 from regard.config.bounds import Share
-from regard.data.readers.parallel import ParallelReader
+from regard.data.readers.parallel import FileOfColumn, ParallelReader
 from regard.data.readers.part import Stretch
 from regard.errors import PartError
 
@@ -17,7 +16,7 @@ class ExcerptReader(Stretch):
         self,
         columns: tuple[str, ...],
         *,
-        files: Annotated[Mapping[str, str], Doc("Text file of each column.")],
+        files: FileOfColumn,
         start: Annotated[Share, Doc("Share of the text at which to begin.")] = 0.0,
         end: Annotated[Share, Doc("Share of the text at which to end.")] = 1.0,
     ) -> None:

@@ -29,12 +29,13 @@ WORST = 2.0  # a cost that is reached at a ratio 7 times the usual one
 MARGIN = 2 * WORST  # costs that a shift must save; chance saves as much near the end of a file that simply ends
 
 
+FileOfColumn = Annotated[Mapping[str, str], Doc("Text file of each column.")]
+
+
 class ParallelReader(Reader):
     """One text file a column, plain or .gz: `files: {source: train.en, target: train.de}`."""
 
-    def __init__(
-        self, columns: tuple[str, ...], *, files: Annotated[Mapping[str, str], Doc("Text file of each column.")]
-    ) -> None:
+    def __init__(self, columns: tuple[str, ...], *, files: FileOfColumn) -> None:
         if set(files) != set(columns):
             raise PartError(
                 f"names {_listed(files)}", f"needed is one file each for {_listed(columns)}", setting="files"
