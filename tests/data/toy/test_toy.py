@@ -10,9 +10,8 @@ from itertools import islice
 
 import pytest
 
-from regard.data.toy import LANGUAGES, MAX_WORDS, pairs
+from regard.data.toy import LANGUAGES, MAX_WORDS, combinations, in_test, is_held_out, pairs
 from regard.data.toy.grammar import grammar
-from regard.data.toy.held_out import combinations, in_test, is_held_out
 from regard.data.toy.language import language
 from regard.data.toy.trees import RuleTree
 from regard.data.toy.word_tables import Lexeme, lexicon
