@@ -28,11 +28,15 @@ TOKENIZERS: Registry[Recipe] = Registry(
 )
 
 
-def train_tokenizer(choice: Choice, texts: Iterable[str]) -> Tokenizer:
-    """A tokenizer of a kind, learnt from sentences. Raises ConfigError where they are too few for its settings."""
+def train_tokenizer(choice: Choice, texts: Iterable[str], *, masked: bool = False) -> Tokenizer:
+    """A tokenizer of a kind, learnt from sentences, with <mask> as its last piece where it is `masked`.
+
+    Raises ConfigError where texts are too few for its settings, and for a kind that cannot have <mask>.
+    """
     try:
-        return TOKENIZERS.build(choice).train(texts)
-    except PartError as error:  # the texts are too few for its settings
+        made = TOKENIZERS.build(choice).train(texts)
+        return MaskedTokenizer(made) if masked and made.mask is None else made
+    except PartError as error:
         raise error.inside(TOKENIZERS.place) from error
 
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from regard.errors import ConfigError
+from regard.errors import PartError
 from regard.pieces import MASK_PIECE
 from regard.text.offsets import TextPlace
 from regard.text.tokenizer import Tokenizer
@@ -28,10 +28,10 @@ class MaskedTokenizer(Tokenizer):
     """
 
     def __init__(self, inner: Tokenizer) -> None:
-        """Raises ConfigError for a tokenizer that has one piece for all words that it does not know."""
+        """Raises PartError for a tokenizer that has one piece for all words that it does not know."""
         if not inner.keeps_words:
             problem = f"loses the words that it does not know, so {MASK_PIECE} could not be told from them"
-            raise ConfigError("text.tokenizer", problem, "subwords or words")
+            raise PartError(problem, "subwords or words")
         self.inner, self.kind, self.mask, self._last = inner, inner.kind, len(inner), len(inner)
         self.lossless, self.keeps_words, self.samples = inner.lossless, inner.keeps_words, inner.samples
         spelt = inner.encode(_STAND_IN)

@@ -7,7 +7,6 @@ from regard.data.columns.masked_text import MaskedTextColumn
 from regard.errors import ConfigError
 from regard.registry import Choice
 from regard.tasks.masked_language_model import word_borders
-from regard.text import MaskedTokenizer, train_tokenizer
 
 TEXT = "we like \u82f9\u679cphones, \u6211\u4eec \u3042\u308a"  # Chinese characters, and Japanese ones
 
@@ -42,6 +41,5 @@ def test_rare_characters_in_bytes_are_words():
 
 
 def test_one_piece_for_all_unknown_words_leaves_no_room_for_a_mask():
-    learnt = train_tokenizer(Choice("uncased_words"), ["we like"])
     with pytest.raises(ConfigError, match=r"text.tokenizer: .*<mask>.*\(subwords or words\)"):
-        MaskedTokenizer(learnt)
+        MaskedTextColumn.learn(["we like"], Choice("uncased_words"))

@@ -7,7 +7,7 @@ from regard.data.columns.text import TextColumn
 from regard.errors import PartError
 from regard.pieces import MASK_PIECE
 from regard.registry import Choice
-from regard.text import MaskedTokenizer, train_tokenizer
+from regard.text import train_tokenizer
 
 
 class MaskedTextColumn(TextColumn):
@@ -18,8 +18,7 @@ class MaskedTextColumn(TextColumn):
 
     @classmethod
     def learn(cls, values: Iterable[str], tokenizer: Choice) -> Self:
-        learnt = train_tokenizer(tokenizer, map(cls.learnt_from, values))
-        return cls(MaskedTokenizer(learnt) if learnt.mask is None else learnt)
+        return cls(train_tokenizer(tokenizer, map(cls.learnt_from, values), masked=True))
 
 
 def mask_of(column: TextColumn) -> int:
