@@ -30,7 +30,8 @@ class SacreMetric(Metric):
     def statistics(self, corpus: Corpus) -> Statistics:
         """sacrebleu's sufficient statistics of each sentence."""
         judge = self.judge(corpus)
-        return np.array(judge._extract_corpus_statistics(corpus.hypotheses, _streams(corpus)), dtype=np.float64)
+        streams = list(zip_longest(*corpus.references))  # None fills where a sentence has fewer
+        return np.array(judge._extract_corpus_statistics(corpus.hypotheses, streams), dtype=np.float64)
 
     def value(self, sums: Statistics) -> float:
         return float(self.value_of(sums.tolist()))
@@ -41,8 +42,3 @@ class SacreMetric(Metric):
         counts = {len(several) for several in corpus.references}
         judge.num_refs = counts.pop() if len(counts) == 1 else -1  # -1 is written as nrefs:var
         return str(judge.get_signature())
-
-
-def _streams(corpus: Corpus) -> list[tuple[str | None, ...]]:
-    """References by sentence → by stream, as sacrebleu takes them; None fills where a sentence has fewer."""
-    return list(zip_longest(*corpus.references))

@@ -37,9 +37,6 @@ class WordF1(MeanMetric):
 
     def _words(self, text: str) -> Counter[str]:
         lower = unicodedata.normalize("NFC", text).lower()
-        plain = "".join(one for one in lower if not _is_sign(one))
+        signs = {one for one in lower if one in string.punctuation or unicodedata.category(one).startswith("P")}
+        plain = "".join(one for one in lower if one not in signs)
         return Counter((plain if self.articles else ARTICLES.sub(" ", plain)).split())
-
-
-def _is_sign(character: str) -> bool:
-    return character in string.punctuation or unicodedata.category(character).startswith("P")

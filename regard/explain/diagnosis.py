@@ -43,19 +43,17 @@ def diagnose(prediction: Prediction) -> list[Flag]:
     found, report = prediction.explanation, prediction.lexicon_report()
     flags, last = list[Flag](), len(prediction.text.split()) - 1
     if found is not None and found.is_written:
-        flags, last = _explained(found, _told_log_probs(prediction))
+        sure = prediction.confidences or []  # calibrated, as pages tell them; the end symbol keeps its own
+        told = [*(math.log(max(one, 1e-300)) for one in sure), *prediction.log_probs[len(sure) :]]
+        flags, last = _explained(found, told)
         if report is not None:
-            flags = _with_faults(flags, report.faults, _places(prediction, found))
+            read, written = (words_of(found.column(name).texts) for name in found.link[:2])
+            places = {"source": word_places(read, prediction.source), "target": word_places(written, prediction.text)}
+            flags = _with_faults(flags, report.faults, places)
         flags = _with_sources(flags, found, {} if report is None else report.usual)
     if not prediction.finished:
         flags.append(Flag("unfinished", "target", max(last, 0), 0.0))
     return sorted(flags, key=lambda flag: (flag.side, flag.word, flag.kind))
-
-
-def _told_log_probs(prediction: Prediction) -> list[float]:
-    """Log-probabilities of pieces, calibrated where they are, as pages tell them; the end symbol keeps its own."""
-    sure = prediction.confidences or []
-    return [*(math.log(max(one, 1e-300)) for one in sure), *prediction.log_probs[len(sure) :]]
 
 
 def _explained(found: Explanation, log_probs: Sequence[float]) -> tuple[list[Flag], int]:
@@ -72,12 +70,6 @@ def _explained(found: Explanation, log_probs: Sequence[float]) -> tuple[list[Fla
     if len(log_probs) == len(written):
         flags += unsure([sum(log_probs[piece] for piece in word.pieces) for word in targets])
     return flags, len(targets) - 1
-
-
-def _places(prediction: Prediction, found: Explanation) -> dict[str, list[Place | None]]:
-    """Where each word of a side stands in its text."""
-    read, written = (words_of(found.column(name).texts) for name in found.link[:2])
-    return {"source": word_places(read, prediction.source), "target": word_places(written, prediction.text)}
 
 
 def word_places(words: Sequence[Word], text: str) -> list[Place | None]:

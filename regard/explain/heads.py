@@ -77,7 +77,8 @@ def patterns(looks: Sequence[LargestWeights], counts: Mapping[str, int]) -> Head
     heads = len(looks[0].choice)
     hits, words, largest, rows = np.zeros((heads, len(PATTERNS))), np.zeros(len(PATTERNS)), np.zeros(heads), 0
     for look in looks:
-        visible = _visible(look)
+        shape = look.choice.shape[1], len(look.keys)  # which keys each word sees
+        visible = np.tril(np.ones(shape, dtype=bool)) if look.causal else np.ones(shape, dtype=bool)
         largest += look.largest[:, ~look.blind].sum(axis=-1)
         rows += int((~look.blind).sum())
         for number, wanted in enumerate(_wanted(look, visible, counts)):
@@ -92,12 +93,6 @@ def pattern_of(shares: Floats) -> str:
     """Return the pattern (pattern,) that most words of a head follow; "": none is clear."""
     known = np.nan_to_num(shares)
     return PATTERNS[int(known.argmax())] if known.max() >= CLEAR else ""
-
-
-def _visible(look: LargestWeights) -> Mask:
-    """Which keys each word sees (query, key)."""
-    shape = look.choice.shape[1], len(look.keys)
-    return np.tril(np.ones(shape, dtype=bool)) if look.causal else np.ones(shape, dtype=bool)
 
 
 def _wanted(look: LargestWeights, visible: Mask, counts: Mapping[str, int]) -> list[Mask]:

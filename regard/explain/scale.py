@@ -5,7 +5,7 @@ are scores, which may be negative: of none of these is 0.4 the same as 40 %.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from regard.explain.alignment import Weights
 
@@ -16,7 +16,9 @@ ROUNDED = 5e-5  # of each weight: maps keep four digits
 
 def are_shares(weights: Weights) -> bool:
     """Whether no weight is negative and every row sums to one; a row that sees nothing may be all zeros."""
-    return all(_adds_up(row) for row in weights)
+    sums = [(sum(row), SLACK + ROUNDED * len(row)) for row in weights]
+    positive = all(weight >= 0 for row in weights for weight in row)
+    return positive and all(total == 0 or abs(total - 1) <= slack for total, slack in sums)
 
 
 def bounded(weights: Weights) -> bool:
@@ -53,13 +55,6 @@ def legend(weights: Weights) -> str:
         return ""
     most = f"full colour: {amount(largest(weights), False)}" if largest(weights) != 1 else ""
     return ", ".join(filter(None, [most, "with a bar: below zero" if min(_finite(weights)) < 0 else ""]))
-
-
-def _adds_up(row: Sequence[float]) -> bool:
-    total = sum(row)
-    if not math.isfinite(total) or any(weight < 0 for weight in row):
-        return False
-    return total == 0 or abs(total - 1) <= SLACK + ROUNDED * len(row)
 
 
 def _finite(weights: Weights) -> Iterator[float]:

@@ -43,14 +43,8 @@ def _glyph(character: str) -> str:
     if code < 0x20:
         return chr(_CONTROL_PICTURES + code)
     shown = unicodedata.category(character) not in _HIDDEN or character in _JOINERS
-    if shown and not _no_character(code):
-        return character
-    return f"⟨U+{code:04X}⟩"
-
-
-def _no_character(code: int) -> bool:
-    """Codes that Unicode will never give to a character; XML forbids some of them."""
-    return code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
+    never = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF  # no character, ever; XML forbids some of them
+    return character if shown and not never else f"⟨U+{code:04X}⟩"
 
 
 def words_of(tokens: Sequence[str]) -> list[Word]:
@@ -65,7 +59,8 @@ def words_of(tokens: Sequence[str]) -> list[Word]:
             groups[-1].append(position)
         else:
             groups.append([position])
-    return [_word([tokens[piece] for piece in group], group) for group in groups]
+    texts = [[tokens[piece] for piece in group] for group in groups]
+    return [Word(_joined(text), group, SPECIALS[UNK] in text) for text, group in zip(texts, groups, strict=True)]
 
 
 def given_words(words: Sequence[Word], offsets: Sequence[Sequence[int] | None] | None, text: str) -> list[Word]:
@@ -112,10 +107,6 @@ def right_to_left(tokens: Sequence[str]) -> bool:
     directions = [unicodedata.bidirectional(character) for token in tokens for character in token]
     right = sum(direction in {"R", "AL"} for direction in directions)
     return right > directions.count("L")
-
-
-def _word(tokens: Sequence[str], pieces: list[int]) -> Word:
-    return Word(_joined(tokens), pieces, SPECIALS[UNK] in tokens)
 
 
 def _joined(pieces: Sequence[str]) -> str:

@@ -184,8 +184,13 @@ class FaultFinder:
     A word is judged where counts tell enough of it, so what is rare is passed over, but for numbers and names.
     """
 
-    def __init__(self, translations: Translations) -> None:
-        self.translations = translations
+    def __init__(self, counted: Translations | Path) -> None:
+        self._counted = counted
+
+    @cached_property
+    def translations(self) -> Translations:
+        """The counts; those of a file are read once."""
+        return Translations.read(self._counted) if isinstance(self._counted, Path) else self._counted
 
     def faults(self, source: str, target: str) -> list[TranslationFault]:
         """Return what may be wrong with a translation, by side and place. One word has one fault at most."""
@@ -201,29 +206,15 @@ class FaultFinder:
         return LexiconReport(self.faults(source, target), {word: one for word, one in usual.items() if one})
 
 
-class KeptFaultFinder:
-    """That of the counts in a file, which is read when it is first asked."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    @cached_property
-    def _finder(self) -> FaultFinder:
-        return FaultFinder(Translations.read(self.path))
-
-    def report(self, source: str, target: str) -> LexiconReport:
-        """As of FaultFinder. Raises DataError for a file that is cut off."""
-        return self._finder.report(source, target)
-
-
-def fault_finder_of(run: Path) -> KeptFaultFinder | None:
+def fault_finder_of(run: Path) -> FaultFinder | None:
     """Return what finds faults by the counts of `regard adequacy RUN`; None where nothing was counted.
 
-    Counts that are damaged are warned of and not used.
+    The counts are read when they are first needed, which raises DataError for a file that is cut off. Those that are
+    damaged are warned of and not used.
     """
     try:
         verify_file(run / TRANSLATIONS_FILE, f"make it again: regard adequacy {quote(str(run))}")
     except CheckpointError as error:
         warnings.warn(f"{error}; it is not used", stacklevel=2)
         return None
-    return KeptFaultFinder(run / TRANSLATIONS_FILE) if (run / TRANSLATIONS_FILE).exists() else None
+    return FaultFinder(run / TRANSLATIONS_FILE) if (run / TRANSLATIONS_FILE).exists() else None

@@ -1,9 +1,6 @@
 """Attention through all layers (https://arxiv.org/abs/2005.00928), mixed with the source as in arXiv:2205.11631."""
 
-from collections.abc import Mapping
-
 import torch
-from torch import Tensor
 
 from regard.explain.relevance.attention_weights import item_rows, looks_of
 from regard.explain.relevance.method import Relevance, Relevances
@@ -24,7 +21,10 @@ class AttentionRollout(Relevance):
         """One pass forth."""
         looks, places = looks_of(question)
         widths = {name: ids.shape[1] for name, (_, ids) in zip(question.columns, question.reads, strict=True)}
-        start = {name: _alone(name, widths) for name in widths}
+        start = {  # each word of a column is itself and nothing else: (place, n) of each column
+            name: {other: torch.eye(wide) if other == name else torch.zeros(wide, n) for other, n in widths.items()}
+            for name, wide in widths.items()
+        }
         states, pooled = dict(start), None
         for look in looks:
             mixed = {name: look.weights @ part for name, part in states[look.keys].items()}
@@ -37,9 +37,3 @@ class AttentionRollout(Relevance):
         if pooled is not None:
             parts = {name: item_rows(part, "", places) for name, part in pooled.items()}
         return Relevances([parts[name] for name in question.columns])
-
-
-def _alone(column: str, widths: Mapping[str, int]) -> dict[str, Tensor]:
-    """Each word of a column is itself and nothing else: (place, n) of each column."""
-    count = widths[column]
-    return {name: torch.eye(count) if name == column else torch.zeros(count, n) for name, n in widths.items()}

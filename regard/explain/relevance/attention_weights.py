@@ -1,6 +1,5 @@
 """What a model looked at as it wrote (https://arxiv.org/abs/1409.0473), as a witness among others."""
 
-from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import torch
@@ -50,16 +49,13 @@ def looks_of(question: Question) -> tuple[list[Look], list[int | None]]:
         answer = question.answer(question.vectors)
     placed = answer.shape[1] == lengths[question.columns[-1]]
     maps = attention_maps(records, 0, lengths, pooled=True)
-    looks = [Look(one.queries, one.keys, torch.tensor(mean_of_heads(one))) for one in maps]
-    return list(_fitting(looks, lengths)), [place if placed else None for place in question.items.tolist()]
-
-
-def _fitting(looks: list[Look], lengths: Mapping[str, int]) -> Iterator[Look]:
-    """Those whose states are one for each word."""
-    for look in looks:
+    looks = []
+    for one in maps:  # those whose states are one for each word
+        look = Look(one.queries, one.keys, torch.tensor(mean_of_heads(one)))
         wide = look.weights.dim() == 2 and look.weights.shape[1] == lengths[look.keys]
         if wide and (not look.queries or look.weights.shape[0] == lengths[look.queries]):
-            yield look
+            looks.append(look)
+    return looks, [place if placed else None for place in question.items.tolist()]
 
 
 def item_rows(weights: Tensor, queries: str, places: list[int | None]) -> Tensor:

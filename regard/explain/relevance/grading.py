@@ -42,12 +42,9 @@ def rank_correlation(one: Tensor, other: Tensor) -> Tensor:
 
     Equal ones share their mean rank; nan where one explanation has no order.
     """
-    ranks = [_ranks(relevance.double()) for relevance in (one, other)]
+    ranks = []
+    for each in (one.double(), other.double()):  # how many are smaller, those that are equal counted half
+        own, others = each.unsqueeze(2), each.unsqueeze(1)
+        ranks.append((own > others).double().sum(dim=2) + (own == others).double().sum(dim=2) / 2)
     first, second = (each - each.mean(dim=1, keepdim=True) for each in ranks)
     return (first * second).sum(dim=1) / (first.norm(dim=1) * second.norm(dim=1))
-
-
-def _ranks(relevance: Tensor) -> Tensor:
-    """How many are smaller, those that are equal counted half."""
-    own, others = relevance.unsqueeze(2), relevance.unsqueeze(1)
-    return (own > others).double().sum(dim=2) + (own == others).double().sum(dim=2) / 2

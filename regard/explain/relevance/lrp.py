@@ -68,7 +68,9 @@ class LayerwiseRelevance(Relevance):
             given = [tape.start(one) for one in vectors]
             with tape:
                 answer: Any = question.answer(given)
-        _mark_factors(tape)
+        for step in tape.steps:  # gates, weights and norms, and what is made of nothing else
+            if step.name in FACTORS or all(number in tape.marked for number in step.inputs):
+                tape.marked.update(number for number in step.outputs if number is not None)
         found = tape.values[answer.number]
         chosen = question.chosen(found)
         _check((found * chosen)[:1], question.about(question.items[:1]))
@@ -134,13 +136,6 @@ def _weights_marked(model: Model, tape: Tape) -> Iterator[None]:
     finally:
         for hook in hooks:
             hook.remove()
-
-
-def _mark_factors(tape: Tape) -> None:
-    """Mark gates, weights and norms, and what is made of nothing else."""
-    for step in tape.steps:
-        if step.name in FACTORS or all(number in tape.marked for number in step.inputs):
-            tape.marked.update(number for number in step.outputs if number is not None)
 
 
 def _check(score: Tensor, question: Question) -> None:

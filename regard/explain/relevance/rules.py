@@ -122,7 +122,8 @@ def _unbiased(slope: Tensor, outputs: Tensor, constant: Tensor | None, how: Prop
     if constant is not None and how.biases == "distributed":
         sums = outputs - constant
         slope = slope * _ratio(outputs, sums)
-    return slope if how.epsilon == 0 else slope * _ratio(sums, sums + how.epsilon * _sign(sums))
+    signs = torch.where(sums < 0, -1.0, 1.0).to(sums.dtype)
+    return slope if how.epsilon == 0 else slope * _ratio(sums, sums + how.epsilon * signs)
 
 
 def _by_rows(slope: Tensor, outputs: Tensor, constant: Tensor | None, weight: Tensor, how: Propagation) -> Tensor:
@@ -142,6 +143,9 @@ def _alpha_beta(step: TapeStep, slope: Tensor, tape: Tape, alpha: float, factors
     def product(one: Tensor, weight: Tensor) -> Tensor:
         return torch.matmul(one, weight) if left else torch.matmul(weight, one)
 
+    def listed(weight: Tensor, given: Sequence[Tensor]) -> list[Any]:
+        return [product(given[0], weight)]
+
     parts = [(x.clamp(min=0), other.clamp(min=0)), (x.clamp(max=0), other.clamp(max=0))]
     cross = [(x.clamp(min=0), other.clamp(max=0)), (x.clamp(max=0), other.clamp(min=0))]
     above, below = (product(*first) + product(*second) for first, second in (parts, cross))
@@ -152,13 +156,9 @@ def _alpha_beta(step: TapeStep, slope: Tensor, tape: Tape, alpha: float, factors
     found = torch.zeros_like(x)
     for pairs, share in ((parts, up), (cross, down)):
         for part, weight in pairs:
-            (one,) = _pulled(partial(_listed_product, product, weight), [part], [share])
+            (one,) = _pulled(partial(listed, weight), [part], [share])
             found = found + torch.where(part == 0, 0.0, 0.0 if one is None else one)
     return found
-
-
-def _listed_product(product: Callable[[Tensor, Tensor], Tensor], weight: Tensor, given: Sequence[Tensor]) -> list[Any]:
-    return [product(given[0], weight)]
 
 
 def _pulled(
@@ -204,10 +204,6 @@ def _ratio(above: Tensor, below: Tensor) -> Tensor:
     """above / below, 0 where nothing is below."""
     nothing = below == 0
     return torch.where(nothing, 0.0, above / torch.where(nothing, 1.0, below))
-
-
-def _sign(value: Tensor) -> Tensor:
-    return torch.where(value < 0, -1.0, 1.0).to(value.dtype)
 
 
 def _only(numbers: Sequence[int | None]) -> int:
