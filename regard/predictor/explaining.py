@@ -13,7 +13,7 @@ from regard.errors import RegardError
 from regard.explain.maps import without_end
 from regard.explain.relevance import RELEVANCES, method_of
 from regard.explain.relevance.question import OnProgress, no_progress
-from regard.explain.translation_faults import KeptFaultFinder
+from regard.explain.translation_faults import FaultFinder
 from regard.models import Model
 from regard.predictor.predictions import Predictions
 from regard.records import Batch
@@ -37,7 +37,7 @@ class Explaining(ABC):
     model: Model
     task: Task
     search: Search
-    fault_finder: KeptFaultFinder | None  # by what a run counted; None: nothing was
+    fault_finder: FaultFinder | None  # by what a run counted; None: nothing was
 
     @abstractmethod
     def predict(self, texts: Iterable[str | Given], *, search: Search | None = None) -> Predictions:

@@ -16,7 +16,7 @@ from regard.documents.glossary import Glossary
 from regard.errors import DataError, RegardError, TooLongError
 from regard.experiment import DecodingSettings
 from regard.explain.adequacy import Adequacy, checked
-from regard.explain.translation_faults import KeptFaultFinder
+from regard.explain.translation_faults import FaultFinder
 from regard.models import Model
 from regard.ops.kernels.packing import caches_of
 from regard.ops.memory import hinting_at_memory
@@ -65,7 +65,7 @@ class Predictor(Explaining):
         adequacy: Adequacy | None = None,
         calibration: Calibrations | None = None,
         reranker: Reranker | None = None,
-        fault_finder: KeptFaultFinder | None = None,
+        fault_finder: FaultFinder | None = None,
         languages: tuple[str | None, str | None] = (None, None),
     ) -> None:
         """`run` is where the model comes from; `features` go with every search that a call of `predict` names.

@@ -1,13 +1,15 @@
-"""A report as text and as JSON, and the picture that a command writes of it."""
+"""A report as text and as JSON, its tables, the picture that a command writes of it, and the clock of a report."""
 
 import json
+import time
 
 import pytest
 
 from regard.cli.emit import check_plot_file, emit
 from regard.errors import ConfigError
 from regard.reports.report import Report, check_plot, new_figure, picture_of
-from regard.reports.table import Cell, Table
+from regard.reports.table import Cell, Table, number
+from regard.reports.timing import WARM_UP, timed
 
 TABLE = Table(["name", "value"], [[Cell("a|b"), Cell("1")]])
 MARKDOWN = TABLE.markdown()
@@ -57,3 +59,49 @@ def test_a_picture_that_cannot_be_written_is_refused(tmp_path):
         check_plot_file(tmp_path / "picture.txt")
     with pytest.raises(ConfigError, match="there is no folder"):
         check_plot_file(tmp_path / "none" / "picture.svg")
+
+
+# Tables as Markdown and in a terminal
+
+
+def table(columns, *rows):
+    return Table(columns, [[Cell(text) for text in row] for row in rows])
+
+
+def test_hostile_names_stay_in_their_cell_of_the_markdown():
+    lines = table(["a", "b"], ["x|y\n<b>`*_[z](u)", "1"]).markdown().splitlines()
+    assert lines[1:] == ["| --- | ---: |", r"| x\|y␊&lt;b&gt;\`\*_\[z\](u) | 1 |"]
+
+
+def test_columns_of_a_terminal_stand_below_each_other():
+    assert table(["system", "n"], ["a", "1"], ["我", "10"]).terminal() == "system   n\na        1\n我      10\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "told"), [(None, "–"), (1234.4, "1,234"), (12.34, "12.3"), (0.01234, "0.0123"), (7.0, "7"), (0, "0")]
+)
+def test_numbers(value, told):
+    assert number(value) == told
+
+
+# The clock starts when a model is warm
+
+
+def test_the_first_few_texts_are_done_before_the_clock_starts():
+    given = []
+
+    def run(texts):
+        given.append(list(texts))
+        time.sleep(0.2 if len(given) == 1 else 0.0)  # as when something is compiled
+        return len(texts)
+
+    made, spent = timed(run, [str(number) for number in range(WARM_UP + 5)])
+    assert made == WARM_UP + 5
+    assert [len(texts) for texts in given] == [WARM_UP, WARM_UP + 5]
+    assert spent.seconds < 0.2
+
+
+def test_processor_time_does_not_pass_while_a_process_sleeps():
+    _, spent = timed(lambda texts: time.sleep(0.1 * (len(texts) > WARM_UP)), "x" * (WARM_UP + 1))
+    assert spent.seconds >= 0.1
+    assert spent.core_seconds < spent.seconds / 2
