@@ -1,7 +1,6 @@
 """Wrong bits of a sequence: the measure of the copy task of https://arxiv.org/abs/1410.5401, section 4.1."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from regard.evaluation.metric import Corpus, MeanMetric
 from regard.text.numbers import rows_or_none
@@ -20,14 +19,10 @@ class WrongBits(MeanMetric):
     judges = "numbers"
 
     def of_one(self, text: str, reference: str) -> float:
-        answer, right = (_bits(one) for one in (text, reference))
+        numbers = (rows_or_none(one) for one in (text, reference))
+        answer, right = (np.zeros(0, np.bool_) if one is None else one.ravel() > 0.5 for one in numbers)
         both = min(len(answer), len(right))
         return float((answer[:both] != right[:both]).sum()) + abs(len(answer) - len(right))
 
     def signature(self, corpus: Corpus) -> str:
         return "one:above 0.5"
-
-
-def _bits(text: str) -> NDArray[np.bool_]:
-    numbers = rows_or_none(text)
-    return np.zeros(0, np.bool_) if numbers is None else numbers.ravel() > 0.5

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from regard.errors import RegardError
-from regard.explain.diagnosis import Flag, diagnose
+from regard.explain.diagnosis import diagnose
 from regard.explain.frame import bundle, filled, framed, static
 from regard.explain.scale import are_shares
 from regard.explain.tokens import given_words, visible_line, words_of
@@ -96,16 +96,15 @@ def _prediction(prediction: Prediction) -> dict[str, Any]:
         "score": _number(prediction.score),
         "finished": prediction.finished,
         "log_probs": [_number(value) for value in prediction.log_probs],
-        "flags": [_flag(flag) for flag in diagnose(prediction)],
+        "flags": [
+            {"kind": flag.kind, "side": flag.side, "word": flag.word, "value": _number(flag.value)}
+            | {name: text for name in ("source", "suggestion") if (text := getattr(flag, name))}
+            for flag in diagnose(prediction)
+        ],
         "explanation": None if found is None else _explanation(found, prediction.source),
         "alternatives": [_prediction(other) for other in prediction.alternatives],
         **({"details": _plain(details)} if details else {}),
     }
-
-
-def _flag(flag: Flag) -> dict[str, Any]:
-    more = {name: text for name in ("source", "suggestion") if (text := getattr(flag, name))}
-    return {"kind": flag.kind, "side": flag.side, "word": flag.word, "value": _number(flag.value), **more}
 
 
 def _explanation(found: Explanation, source: str) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Layer-wise relevance propagation (https://doi.org/10.1371/journal.pone.0130140) through any model, as it is."""
 
 import copy
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Annotated, Any, Literal
 
 import torch
@@ -64,7 +64,10 @@ class LayerwiseRelevance(Relevance):
     def of(self, question: Question) -> Relevances:
         """One pass forth, written down, and one back."""
         vectors, tape = question.vectors, Tape()
-        with torch.no_grad(), _weights_marked(question.model, tape):
+        with torch.no_grad(), ExitStack() as stack:
+            for part in attentions_in(question.model).values():  # what every weighting returns, however it is computed
+                hook = part.weighting.register_forward_hook(lambda module, given, output: tape.mark(output[0]))
+                stack.callback(hook.remove)
             given = [tape.start(one) for one in vectors]
             with tape:
                 answer: Any = question.answer(given)
@@ -122,20 +125,6 @@ def _shift(step: TapeStep, given: Sequence[Slope], read: Sequence[Slope], tape: 
     if len(items) != rows:
         raise RegardError("relevance: lrp cannot tell the scores of this model's items apart; try another method")
     return items
-
-
-@contextmanager
-def _weights_marked(model: Model, tape: Tape) -> Iterator[None]:
-    """Mark what every weighting returns, however it is computed."""
-    hooks = [
-        part.weighting.register_forward_hook(lambda module, given, output: tape.mark(output[0]))
-        for part in attentions_in(model).values()
-    ]
-    try:
-        yield
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 def _check(score: Tensor, question: Question) -> None:

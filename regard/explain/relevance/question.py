@@ -114,26 +114,18 @@ class StateQuestion(Question):
     def answer(self, vectors: Sequence[Tensor]) -> Tensor:
         """Return the states (row, n, dim) of the layer, read from these vectors."""
         found: list[Tensor] = []
-        with _watched(self.state, lambda output: found.append(_first(output))):
+
+        def keep(module: nn.Module, given: Any, output: Any) -> None:
+            while not isinstance(output, Tensor):
+                output = output[0]
+            found.append(output)
+
+        with ExitStack() as stack:
+            stack.callback(self.state.register_forward_hook(keep).remove)
             super().answer(vectors)
         if not found:
             raise RegardError("relevance: this layer takes no part in the answer")
         return torch.cat(found, dim=1)
-
-
-@contextmanager
-def _watched(module: nn.Module, see: Callable[[Any], None]) -> Iterator[None]:
-    handle = module.register_forward_hook(lambda module, given, output: see(output))
-    try:
-        yield
-    finally:
-        handle.remove()
-
-
-def _first(output: Any) -> Tensor:
-    while not isinstance(output, Tensor):
-        output = output[0]
-    return output
 
 
 @contextmanager

@@ -149,7 +149,10 @@ def bench(mechanisms: Sequence[Mechanism], work: Workload, say: Say = lambda lin
             if peak is None:
                 over.add(place)
                 ready.pop(place, None)
-                say(f"{timing.mechanism.name}: left out from {length:,} on, {_too_much(expected, limit)}")
+                megabytes = f"{expected / MEGABYTE:,.0f} MB of the {limit / MEGABYTE:,.0f} it may"
+                wants = f"it would take about {megabytes} (--max-memory)"
+                why = "there is not enough memory" if expected <= limit else wants
+                say(f"{timing.mechanism.name}: left out from {length:,} on, {why}")
             else:
                 memory[place] = peak
         for place, seconds in _in_turns(ready, work.rounds).items():
@@ -209,12 +212,6 @@ def expected_bytes(measures: Sequence[LengthTiming], length: int) -> float:
     grown = slope([(one.length, float(one.bytes)) for one in measures[-2:]])
     power = 2.0 if grown is None else min(max(grown, 1.0), 2.0)
     return float(measures[-1].bytes * (length / measures[-1].length) ** power)
-
-
-def _too_much(expected: float, limit: float) -> str:
-    if expected <= limit:
-        return "there is not enough memory"
-    return f"it would take about {expected / MEGABYTE:,.0f} MB of the {limit / MEGABYTE:,.0f} it may (--max-memory)"
 
 
 # Memory

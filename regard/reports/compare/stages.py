@@ -134,7 +134,13 @@ def stage_of(run: PlannedRun, origins: TextOrigins) -> Stage:
     before = Run.open(folder).experiment
     changed = _changed(before, after)
     limits = [name for name in changed if name.removeprefix("training.") in LIMITS]
-    done = _done(folder) if limits else {}
+    state = files.latest_valid(folder.path, training=False)[0].state if limits and folder.started else {}
+    done = {  # how far it has come, by the setting that limits it
+        "training.max_updates": state.get("update", 0),
+        "training.max_epochs": epoch_of(saved_place(state)),
+        "training.max_minutes": state.get("seconds", 0.0) / 60,
+        "training.max_core_minutes": state.get("core_seconds", 0.0) / 60,
+    }
     faults = [
         Fault(name, f"was {_text(then)} when it was trained, is {_text(now)} now", _HINT)
         for name, (then, now) in changed.items()
@@ -195,14 +201,6 @@ def _changed(before: Experiment, after: Experiment) -> dict[str, tuple[Any, Any]
     ]
     old, new = (dict(flat_settings(group)) for group in groups)
     return {name: (old.get(name), new.get(name)) for name in {**old, **new} if old.get(name) != new.get(name)}
-
-
-def _done(folder: RunFolder) -> dict[str, float]:
-    """How far a run has come, by the setting that limits it."""
-    state = files.latest_valid(folder.path, training=False)[0].state if folder.started else {}
-    found = {"max_updates": state.get("update", 0), "max_epochs": epoch_of(saved_place(state))}
-    spent = {"max_minutes": state.get("seconds", 0.0) / 60, "max_core_minutes": state.get("core_seconds", 0.0) / 60}
-    return {f"training.{name}": value for name, value in {**found, **spent}.items()}
 
 
 def _text(value: Any) -> str:
