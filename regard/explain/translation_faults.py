@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from regard.data.manifest import verify_file
 from regard.errors import CheckpointError
-from regard.explain.adequacy.lexicon import SEEN_LEAST, TRANSLATIONS_FILE, USUAL_SHARE, folded_words
+from regard.explain.adequacy.lexicon import SEEN_LEAST, TRANSLATIONS_FILE, USUAL_SHARE, folded_words, is_left_out
 from regard.explain.diagnosis import number_of, repeated_words, unmatched_numbers
 from regard.results import LexiconReport, Place, TranslationFault
 from regard.statistical.translations import DROPPED, Translations
@@ -58,13 +58,8 @@ class _Pair:
     @cached_property
     def left(self) -> list[_Word]:
         """Source words that were nearly always translated by what they were translated by before, and now are not."""
-        return [
-            word
-            for word in self.source
-            if self.counts.is_usual(word.text, certain=USUAL_SHARE, least=SEEN_LEAST)
-            and not number_of(word.text)
-            and not self.covers(word)
-        ]
+        words = [word for word in self.source if not number_of(word.text)]
+        return [word for word in words if is_left_out(self.counts, word.text, self.written)]
 
     @cached_property
     def new(self) -> list[_Word]:

@@ -3,9 +3,9 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar, cast
 
-from regard.results import Place, Prediction
+from regard.results import Place, Prediction, TextPrediction
 
 WARNED = 5  # words that a warning names
 
@@ -31,14 +31,12 @@ def checked(
     """
     if adequacy is None:
         return [*predictions]
-    told = explained(predictions) if adequacy.needs_explanation else predictions
-    return [_with_uncovered(one, adequacy.uncovered(other)) for one, other in zip(predictions, told, strict=True)]
-
-
-def _with_uncovered(prediction: Any, places: list[Place]) -> Prediction:
-    """A TextPrediction with the places of its uncovered words, and a warning where there are some."""
-    if not places:
-        return replace(prediction, uncovered=[])
-    words = [f"'{prediction.source[start:end]}'" for start, end in places[:WARNED]]
-    more = f" and {len(places) - WARNED} others" if places[WARNED:] else ""
-    return replace(prediction, uncovered=places).warned(f"may be untranslated: {', '.join(words)}{more}")
+    told, found = explained(predictions) if adequacy.needs_explanation else predictions, list[Prediction]()
+    for one, other in zip(predictions, told, strict=True):
+        places, prediction = adequacy.uncovered(other), cast(TextPrediction, one)
+        words = [f"'{one.source[start:end]}'" for start, end in places[:WARNED]]
+        more = f" and {len(places) - WARNED} others" if places[WARNED:] else ""
+        found.append(replace(prediction, uncovered=places))
+        if places:
+            found[-1] = found[-1].warned(f"may be untranslated: {', '.join(words)}{more}")
+    return found

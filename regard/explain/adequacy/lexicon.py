@@ -37,14 +37,19 @@ class LexiconAdequacy(Adequacy):
         self.translations, self.certain, self.least = kept_translations(folder), certain, least
 
     def uncovered(self, prediction: Prediction) -> list[Place]:
-        """Look all words up."""
         written = {word for word, _ in folded_words(prediction.text)}
         return [
             place
             for word, place in folded_words(prediction.source)
-            if self.translations.is_usual(word, certain=self.certain, least=self.least)
-            and not self.translations.is_covered(word, written)
+            if is_left_out(self.translations, word, written, certain=self.certain, least=self.least)
         ]
+
+
+def is_left_out(
+    counts: Translations, word: str, written: set[str], *, certain: float = USUAL_SHARE, least: int = SEEN_LEAST
+) -> bool:
+    """Return whether a word has a usual translation, and a text has none of its translations nor the word itself."""
+    return counts.is_usual(word, certain=certain, least=least) and not counts.is_covered(word, written)
 
 
 def kept_translations(run: Path) -> Translations:
