@@ -7,9 +7,11 @@ from typing import Any, Generic, TypeVar, get_type_hints
 from regard.aliases import aliases_of, bare
 from regard.config import (
     Choice,
+    Fixed,
     Setting,
     Settings,
     SharedSettings,
+    bears,
     declared,
     described,
     listed_before,
@@ -91,7 +93,7 @@ class Registry(Generic[T]):
                     found |= declared(shared)
                 else:
                     about = described(annotation, parameter, self[name].__doc__)
-                    found[parameter] = Setting(annotation, default, about)
+                    found[parameter] = Setting(annotation, default, about, bears(annotation, Fixed))
             self._settings[name] = _ordered(found)
         return dict(self._settings[name])
 

@@ -2,8 +2,8 @@
 
 from regard.config.atomic_write import is_unfinished, staged, write_atomically
 from regard.config.checked_json import parse_json, read_checked, write_checked
-from regard.config.descriptions import Before, Doc, Fixed, described, listed_before
-from regard.config.markers import FieldsOf, OneOrMany, PartOf, fixed_settings, read_settings, schema_of, spelled
+from regard.config.descriptions import Before, Doc, Fixed, Open, Taken, bears, described, listed_before, marked
+from regard.config.markers import FieldsOf, OneOrMany, PartOf, read_settings, schema_of, spelled
 from regard.config.merging import lay, merge, name_parts, parse_changes
 from regard.config.models import Setting, Settings, SharedSettings, declared, settings_model
 from regard.config.reading import SETTINGS_FILE, quoted, read_yaml, write_yaml
@@ -18,19 +18,22 @@ __all__ = [
     "FieldsOf",
     "Fixed",
     "OneOrMany",
+    "Open",
     "PartOf",
     "Setting",
     "Settings",
     "SharedSettings",
+    "Taken",
     "as_values",
+    "bears",
     "collected_notes",
     "declared",
     "deferred_warnings",
     "described",
-    "fixed_settings",
     "is_unfinished",
     "lay",
     "listed_before",
+    "marked",
     "merge",
     "name_parts",
     "note",

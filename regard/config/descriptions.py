@@ -5,7 +5,7 @@ A part whose docstring explains a setting by its name in backticks needs no `Doc
 
 import re
 from inspect import cleandoc
-from typing import Annotated, Any, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 _END = re.compile(r"(?<=[.:;])\s+(?=[^a-z])|\n\n")  # of a sentence
 
@@ -24,6 +24,24 @@ class Before(NamedTuple):
 
 class Fixed(NamedTuple):
     """Stands in `Annotated[…]` of a setting that cannot change in a run which has begun: its weights rest on it."""
+
+
+class Open(NamedTuple):
+    """Stands in `Annotated[…]` of a group that a trained model leaves open: no weight rests on it."""
+
+
+class Taken(NamedTuple):
+    """Stands in `Annotated[…]` of a setting that a run takes from the one that it starts from."""
+
+
+def bears(annotation: Any, mark: type) -> bool:
+    """Return whether a setting bears such a mark."""
+    return any(isinstance(one, mark) for one in _marks(annotation))
+
+
+def marked(kind: type, mark: type) -> tuple[str, ...]:
+    """Return the names of the fields of a dataclass that bear such a mark."""
+    return tuple(name for name, hint in get_type_hints(kind, include_extras=True).items() if bears(hint, mark))
 
 
 def described(annotation: Any, name: str, docstring: str | None) -> str:

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from functools import cache, cached_property
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from regard.config.descriptions import Fixed
 from regard.config.faults import shown
 from regard.config.merging import merge
 from regard.config.models import Marker, Setting, Settings, declared, settings_model
@@ -219,22 +218,6 @@ def spelled(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
 def schema_of(kind: type) -> dict[str, Any]:
     """The JSON schema of a settings file that `read_settings` takes for `kind`."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_group(kind).schema()}
-
-
-def fixed_settings(kind: type, place: str = "") -> set[str]:
-    """Return the places of settings that are `Fixed`: those of a dataclass, of groups in it, and of rows of parts."""
-    found = set[str]()
-    for name, hint in get_type_hints(kind, include_extras=True).items():
-        here, marks = f"{place}{name}", getattr(hint, "__metadata__", ())
-        if any(isinstance(mark, Fixed) for mark in marks):
-            found.add(here)
-        for mark in marks:
-            if isinstance(mark, FieldsOf):
-                found |= fixed_settings(mark.kind, f"{here}.")
-            elif isinstance(mark, PartOf):
-                fields = (field for row in mark.table for field in mark.table.model(row).model_fields.items())
-                found |= {f"{here}.{one}" for one, field in fields if Fixed() in field.metadata}
-    return found
 
 
 @cache

@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
-from regard.config.descriptions import described
+from regard.config.descriptions import Fixed, bears, described
 from regard.config.faults import faults_of
 from regard.config.merging import lay
 from regard.config.values import as_values
@@ -36,6 +36,7 @@ class Setting(NamedTuple):
     annotation: Any
     default: Any  # inspect.Parameter.empty when it must be given
     about: str = ""  # one sentence
+    fixed: bool = False  # True: it cannot change in a run which has begun
 
 
 class SharedSettings:
@@ -171,8 +172,9 @@ def declared(kind: type, types: Mapping[str, Any] | None = None) -> dict[str, Se
     settings = {}
     for field in fields(kind):
         default = field.default_factory() if field.default_factory is not MISSING else field.default
-        about = described(hints[field.name], field.name, kind.__doc__)
-        settings[field.name] = Setting(completed[field.name], Parameter.empty if default is MISSING else default, about)
+        hint, empty = hints[field.name], Parameter.empty if default is MISSING else default
+        about = described(hint, field.name, kind.__doc__)
+        settings[field.name] = Setting(completed[field.name], empty, about, bears(hint, Fixed))
     return settings
 
 

@@ -5,16 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from regard.attention.recipes import as_yaml
-from regard.config import SETTINGS_FILE, lay, read_yaml
+from regard.config import SETTINGS_FILE, Taken, lay, marked, read_yaml
 from regard.errors import CheckpointError, ConfigError
 from regard.experiment.huggingface import CONFIG, absolute, huggingface_settings, is_huggingface
 from regard.experiment.settings import Experiment
 from regard.experiment.upgrade import upgraded
 from regard.models import MODELS
+from regard.models.settings import TranslatorSettings
 from regard.tasks import TASKS, task_class
 
-PARTS_TAKEN = ("dim", "embedder", "position", "encoder", "decoder", "self_attention", "dropout")  # of a model
-CONTINUED = ("task", "text", "model")  # groups that a run which continues another takes from it
 _OWN = "own_vocabularies"  # of `text`: it follows from the languages, which another run may have more of
 _KINDS = ("run", "huggingface")  # of what `init` may name
 
@@ -39,7 +38,7 @@ def continued(run: Path, said: Mapping[str, Any]) -> dict[str, Any]:
     base = {"init": {_KINDS[foreign]: str(run)}, **({"training": before["training"]} if foreign else {})}
     if "task" in said and named_task(said) != named_task(before):
         return {**_of_another_task(before, said), **base}
-    taken = {group: before[group] for group in CONTINUED if group in before}
+    taken = {group: before[group] for group in marked(Experiment, Taken) if group in before}
     return {**taken, **({"text": _without_own(taken["text"])} if "text" in taken else {}), **base}
 
 
@@ -81,7 +80,7 @@ def _of_another_task(before: Mapping[str, Any], said: Mapping[str, Any]) -> dict
     usual = task_class(name).spec.model
     row = row or starts.get("rows", {}).get(usual, usual)
     known = MODELS.settings(row)
-    wanted = (*PARTS_TAKEN, *starts.get("taken", {}).get(row, ()))
+    wanted = (*marked(TranslatorSettings, Taken), *starts.get("taken", {}).get(row, ()))
     taken = {key: before["model"][key] for key in wanted if key in known and key in before["model"]}
     task = {key: value for key, value in starts.get("task", {}).items() if key in TASKS.settings(name)}
     training = {"training": dict(starts["training"])} if "training" in starts else {}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
-from regard.config import Doc, FieldsOf, Fixed, OneOrMany, PartOf, as_values, write_yaml
+from regard.config import Doc, FieldsOf, Fixed, OneOrMany, Open, PartOf, Taken, as_values, marked, write_yaml
 from regard.config.bounds import Positive, Size
 from regard.data.columns import own_name
 from regard.decoding import SEARCHES
@@ -27,8 +27,6 @@ _TURN = FieldsOf(
     optimizer=Annotated[Choice, PartOf(OPTIMIZERS)] | None,
     schedule=Annotated[Choice, PartOf(SCHEDULES)] | None,
 )
-OPEN = ("decoding", "device", "evaluation")  # groups that a trained model leaves open
-
 _TRAINING = FieldsOf(
     TrainingSettings,
     optimizer=Annotated[Choice, PartOf(OPTIMIZERS)],
@@ -157,12 +155,12 @@ class Experiment:
     data: Annotated[
         DataSettings, FieldsOf(DataSettings), Doc("The texts, a part each to train on, choose by and judge by.")
     ] = field(default_factory=DataSettings)
-    text: Annotated[TextSettings, FieldsOf(TextSettings), Doc("How text becomes pieces."), Fixed()] = field(
+    text: Annotated[TextSettings, FieldsOf(TextSettings), Doc("How text becomes pieces."), Fixed(), Taken()] = field(
         default_factory=TextSettings
     )
-    model: Annotated[Choice, PartOf(MODELS), Doc("The network; a task other than translation has its own default.")] = (
-        Choice("translator")
-    )
+    model: Annotated[
+        Choice, PartOf(MODELS), Doc("The network; a task other than translation has its own default."), Taken()
+    ] = Choice("translator")
     objective: Annotated[Choice, PartOf(OBJECTIVES), Doc("What training minimises.")] = Choice("likelihood")
     penalties: Annotated[
         tuple[Annotated[Choice, PartOf(PENALTIES)], ...],
@@ -173,12 +171,18 @@ class Experiment:
         default_factory=TrainingSettings
     )
     decoding: Annotated[
-        DecodingSettings, FieldsOf(DecodingSettings), Doc("How a trained model is searched; free to change later.")
+        DecodingSettings,
+        FieldsOf(DecodingSettings),
+        Doc("How a trained model is searched; free to change later."),
+        Open(),
     ] = field(default_factory=DecodingSettings)
     evaluation: Annotated[
-        EvaluationSettings, FieldsOf(EvaluationSettings), Doc("How a trained model is judged; free to change later.")
+        EvaluationSettings,
+        FieldsOf(EvaluationSettings),
+        Doc("How a trained model is judged; free to change later."),
+        Open(),
     ] = field(default_factory=EvaluationSettings)
-    task: Annotated[Choice, PartOf(TASKS), Doc("What an example is and what is predicted."), Fixed()] = Choice(
+    task: Annotated[Choice, PartOf(TASKS), Doc("What an example is and what is predicted."), Fixed(), Taken()] = Choice(
         "translation"
     )
     init: Annotated[
@@ -186,7 +190,9 @@ class Experiment:
         Doc("Another model to start from; null: start from random weights."),
         Fixed(),
     ] = None
-    device: Annotated[str, Doc("Where it is computed: auto (a GPU if there is one), cpu, cuda, cuda:1 …")] = "auto"
+    device: Annotated[str, Doc("Where it is computed: auto (a GPU if there is one), cpu, cuda, cuda:1 …"), Open()] = (
+        "auto"
+    )
     run: Annotated[
         Path | None, Doc("Folder of the trained model; null: a name of the time and the languages, in runs/.")
     ] = None
@@ -223,3 +229,6 @@ class Experiment:
     def save(self, path: Path) -> None:
         """To a file that `load_experiment` reads back the same."""
         write_yaml(path, as_values(self))
+
+
+OPEN = marked(Experiment, Open)

@@ -25,6 +25,7 @@ class Described(NamedTuple):
     type: str
     default: Any  # a plain value; inspect.Parameter.empty when it must be given
     choices: tuple[str, ...]  # names of parts that may stand there
+    fixed: bool  # True: it cannot change in a run which has begun
 
     @property
     def required(self) -> bool:
@@ -65,9 +66,9 @@ def describe(place: str) -> tuple[str, list[Described]]:
     return heading, rows or found
 
 
-def places() -> Iterator[Described]:
-    """Every setting of a config, each kind of part described once."""
-    yield from _walk("", [Owned("", "", FieldsOf(Experiment).settings())], ())
+def places(kind: type = Experiment) -> Iterator[Described]:
+    """Every setting of a config, or of another group of settings, each kind of part described once."""
+    yield from _walk("", [Owned("", "", FieldsOf(kind).settings())], ())
 
 
 def settings_of(part: str, settings: _Group) -> list[Described]:
@@ -111,7 +112,8 @@ def _one(place: str, name: str, groups: Sequence[Owned]) -> Described:
     empty = setting.default is Parameter.empty
     choices = tuple(inner.part for inner in groups_in(setting.annotation) if inner.part)
     default = setting.default if empty else as_values(setting.default)
-    return Described(place, parts, setting.about, typename(setting.annotation), default, choices)
+    fixed = any(group.settings[name].fixed for group in groups)
+    return Described(place, parts, setting.about, typename(setting.annotation), default, choices, fixed)
 
 
 def _marks(annotation: Any) -> Iterator[Any]:

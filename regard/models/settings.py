@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS
 from regard.attention.recipes import RECIPES
-from regard.config import Doc, FieldsOf, Fixed, OneOrMany, PartOf, SharedSettings
+from regard.config import Doc, FieldsOf, Fixed, OneOrMany, PartOf, SharedSettings, Taken
 from regard.config.bounds import Fraction, Positive, Size
 from regard.config.common_settings import DropoutShare
 from regard.decoders import DecoderChoice
@@ -46,12 +46,14 @@ SOCKET = FieldsOf(
     weighting=Annotated[Choice, PartOf(WEIGHTINGS)],
 )
 AttentionChoice = Annotated[AttentionSettings, SOCKET]
-SelfAttention = Annotated[AttentionChoice, Doc("How a text looks at itself, in the parts that do so.")]
-EmbedderChoice = Annotated[Choice, PartOf(EMBEDDERS), Doc("How pieces become vectors.")]
+SelfAttention = Annotated[AttentionChoice, Doc("How a text looks at itself, in the parts that do so."), Taken()]
+EmbedderChoice = Annotated[Choice, PartOf(EMBEDDERS), Doc("How pieces become vectors."), Taken()]
 PositionChoice = Annotated[Choice, PartOf(POSITIONS)]
-ModelDim = Annotated[Size, Doc("Width of the embeddings, and of the states of a transformer.")]
+ModelDim = Annotated[Size, Doc("Width of the embeddings, and of the states of a transformer."), Taken()]
 WordPosition = Annotated[
-    PositionChoice | None, Doc("How places of words are told; null: not at all, as recurrent networks want it.")
+    PositionChoice | None,
+    Doc("How places of words are told; null: not at all, as recurrent networks want it."),
+    Taken(),
 ]
 HeadChoice = Annotated[Choice, PartOf(HEADS), Doc("What chooses a piece from a state of the decoder.")]
 Tied = Annotated[
@@ -68,8 +70,8 @@ InitUniform = Annotated[
 HEADS_OF_FOUR = AttentionSettings(num_heads=4)
 PROJECTED_HEADS = AttentionSettings(num_heads=4, project=True)
 
-EncoderOfSource = Annotated[EncoderChoice, Doc("What reads the source.")]
-DecoderOfTarget = Annotated[DecoderChoice, Doc("What writes the target.")]
+EncoderOfSource = Annotated[EncoderChoice, Doc("What reads the source."), Taken()]
+DecoderOfTarget = Annotated[DecoderChoice, Doc("What writes the target."), Taken()]
 SourceAttention = Annotated[AttentionChoice, Doc("How the decoder looks at the source.")]
 
 
@@ -85,7 +87,7 @@ class TranslatorSettings(SharedSettings):
     attention: SourceAttention = HEADS_OF_FOUR
     self_attention: SelfAttention = PROJECTED_HEADS
     head: HeadChoice = Choice("linear")
-    dropout: DropoutShare = 0.1
+    dropout: Annotated[DropoutShare, Taken()] = 0.1
     tied: Tied = "all"
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from regard.config import as_values, fixed_settings
+from regard.config import as_values
 from regard.data.readers.lines import digest
 from regard.errors import ConfigError, Fault
 from regard.experiment import Experiment
 from regard.experiment.data import is_learnt_from
+from regard.experiment.settings_help import places
 from regard.runs.rehearsal import Rehearsal
 from regard.runs.run import Run
 from regard.runs.texts import held_out, part_reader
@@ -69,7 +70,7 @@ def _changes(before: Any, after: Any, place: str = "") -> Iterator[Change]:
 
 
 def _fixed(changes: list[Change]) -> Iterator[Fault]:
-    known = fixed_settings(Experiment) if changes else set()
+    known = {one.place for one in places() if one.fixed} if changes else set()
     for place, before, after in changes:
         if any(place == fixed or place.startswith(f"{fixed}.") for fixed in known):
             yield Fault(place, f"{NEVER}: {_said(before)} → {_said(after)}", HINT)

@@ -16,7 +16,7 @@ from regard.config import quoted
 from regard.data.manifest import note_file
 from regard.errors import ConfigError
 from regard.experiment import Experiment
-from regard.experiment.complete_settings import learnt_examples
+from regard.experiment.complete_settings import LIMITS, learnt_examples
 from regard.ops import machine
 from regard.ops.memory import keep_memory
 from regard.ops.plain import is_plain
@@ -33,7 +33,6 @@ from regard.training.progress import Progress
 from regard.training.trainer import Trainer, TrainingReport
 from regard.training.world import World, joined_world
 
-LIMITS = ("max_updates", "max_epochs", "max_core_minutes")  # which a longer time must not meet
 PHRASES_LEAD = (
     1_000,
     10_000,
@@ -178,7 +177,8 @@ def _tell(report: TrainingReport, ready: Prepared, judged: Validated) -> None:
     score = "" if report.score is None or teaching else f", best score {report.score:.2f}"
     progress.say(f"{report.reason}: {report.updates:,} updates in {report.seconds / 60:.1f} min{score}")
     command = f"regard train {quote(str(folder))} --resume"
-    limits = "".join(f" training.{name}=null" for name in LIMITS if getattr(experiment.training, name) is not None)
+    others = [name for name in LIMITS if name != "max_minutes" and getattr(experiment.training, name) is not None]
+    limits = "".join(f" training.{name}=null" for name in others)  # which a longer time must not meet
     if isinstance(judged.validation, Teaching):
         progress.say(judged.validation.summary(folder, report.checkpoint))
     elif judged.continues and report.checkpoint == step_folder(folder.path, 0):

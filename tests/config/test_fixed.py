@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from regard.config import Doc, FieldsOf, Fixed, PartOf, fixed_settings
+from regard.config import Doc, FieldsOf, Fixed, PartOf
 from regard.experiment import Experiment
+from regard.experiment.settings_help import places
 from regard.registry import Choice, Registry
 
 
@@ -24,6 +25,10 @@ class Outer:
     inner: Annotated[Inner, FieldsOf(Inner)] = Inner()
     part: Annotated[Choice, PartOf(Registry("part", {"row": Row}))] = Choice("row")
     whole: Annotated[Inner | None, Fixed()] = None
+
+
+def fixed_settings(kind):
+    return {one.place for one in places(kind) if one.fixed}
 
 
 def test_groups_and_rows_of_parts_are_walked():
