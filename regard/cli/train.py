@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,9 +11,6 @@ from regard.cli.emit import say_unless
 from regard.cli.group import INTERRUPTED
 from regard.cli.options import Quiet
 from regard.errors import ConfigError, Fault
-
-if TYPE_CHECKING:
-    from regard.experiment import Experiment
 
 _OPTIONS = {  # by the setting that each gives
     "data.train": "--source FILE --target FILE, or --text FILE for a language model, a classifier or a tagger",
@@ -83,6 +80,7 @@ def train_command(
     regard train runs/first --resume
     """
     from regard.runs import train_run
+    from regard.runs.rehearsal import Rehearsal
     from regard.runs.request import TrainingRequest
 
     files = {"train.source": source, "train.target": target, "dev.source": dev_source, "dev.target": dev_target}
@@ -93,7 +91,7 @@ def train_command(
     with _options_named():
         experiment, opened = request.read(say_unless(quiet))
         if plan:
-            _print_plan(experiment)
+            print("\n".join(Rehearsal(experiment).plan().lines(experiment)))
         elif not train_run(experiment, resume=resume, opened=opened, quiet=quiet):
             raise typer.Exit(INTERRUPTED)
 
@@ -110,9 +108,3 @@ def _options_named() -> Iterator[None]:
 def _with_option(fault: Fault) -> Fault:
     option = _OPTIONS.get(fault.place) if fault.problem == "must be given" else None
     return fault._replace(hint=f"{option}; or in a config {fault.place}") if option else fault
-
-
-def _print_plan(experiment: "Experiment") -> None:
-    from regard.runs.rehearsal import Rehearsal
-
-    print("\n".join(Rehearsal(experiment).plan().lines(experiment)))

@@ -2,6 +2,7 @@
 
 from regard.config import SETTINGS_FILE
 from regard.experiment.catalogue import catalogue
+from regard.experiment.checks import too_long_sources
 from regard.experiment.complete_settings import (
     count_examples,
     empty_model,
@@ -10,7 +11,6 @@ from regard.experiment.complete_settings import (
     read_experiment,
     saved_experiment,
     schema,
-    too_long_sources,
 )
 from regard.experiment.data import DataSettings
 from regard.experiment.initial import settings_file

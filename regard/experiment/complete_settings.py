@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from regard.attention import Attention
 from regard.config import (
     SETTINGS_FILE,
     collected_notes,
@@ -27,21 +26,19 @@ from regard.config import (
 from regard.data.columns import small_columns
 from regard.data.examples import Example
 from regard.data.readers import READERS
-from regard.errors import ConfigError, Fault, RegardError
+from regard.errors import ConfigError, RegardError
+from regard.experiment.checks import check_model, impossible_settings, ineffective_settings, unused_metrics
 from regard.experiment.corrections import as_changes, correction_defaults, names_corrections, with_corrections
 from regard.experiment.data import by_ending, is_learnt_from
-from regard.experiment.ineffective import ineffective_settings, unused_metrics
 from regard.experiment.initial import continued, named_model, named_run, named_task, own_languages, task_of, with_text
 from regard.experiment.layouts import forgotten_label, has_readers, read_alike, text_settings, with_layouts
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE_DATA, defaults_for, held_out_share, task_defaults
 from regard.experiment.time_plan import may_be_paced, may_be_planned, paced_defaults, planned_defaults
 from regard.experiment.upgrade import check_files, upgraded
-from regard.models import MODELS, AttentionSettings, Model
+from regard.models import MODELS, Model
 from regard.tasks import TASKS, task_class
-from regard.tasks.task import measure_of
 
-_EXAMPLE = "{source: train.en, target: train.fr}"
 LIMITS = ("max_updates", "max_epochs", "max_minutes", "max_core_minutes")  # who sets one of them wants no other
 
 
@@ -182,20 +179,12 @@ def empty_model(experiment: Experiment) -> Model:
         raise ConfigError("model", problem + ", ".join(columns), hint) from error
 
 
-def too_long_sources(experiment: Experiment, most: int | None) -> Iterator[Fault]:
-    """Texts that decoding is to take and a model that reads `most` pieces, EOS counted, cannot; None: it reads any."""
-    said = experiment.decoding.max_source
-    if most is not None and said > most:
-        problem = f"is {said}, but the model reads {most} pieces at most, as model.position.max_length has it"
-        yield Fault("decoding.max_source", problem, f"{most} or less, or leave it out")
-
-
 def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], None] | None) -> Experiment:
     """What was said, on the settings of a run to start from, on defaults."""
     settings = _with_model(with_text(merge(base, said)))
     given = read_settings(Experiment, settings)
     task = given.task_class
-    faults = [*given.data.faults(tuple(given.columns)), *_impossible(given, said)]
+    faults = [*given.data.faults(tuple(given.columns)), *impossible_settings(given, said)]
     if faults:
         raise ConfigError.of(faults)
     settings = with_layouts(settings, given, say)
@@ -223,7 +212,7 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
     with collected_notes() as notes:
         experiment, model = _with_own_languages(experiment, settings)
     if model is not None:
-        _check_model(experiment, model, said)
+        check_model(experiment, model, said)
     for line in ineffective_settings(experiment, said, notes):
         warnings.warn(line, stacklevel=2)
     return replace(experiment, data=experiment.data.located())
@@ -277,31 +266,6 @@ def _with_model(settings: dict[str, Any]) -> dict[str, Any]:
     return {**name_parts(defaults, settings), "model": name_parts(own, model)}
 
 
-def _impossible(experiment: Experiment, settings: Mapping[str, Any]) -> Iterator[Fault]:
-    """What is right by itself and wrong together."""
-    task, training = experiment.task_class, settings.get("training", {})
-    try:
-        measure_of(task, training.get("metric", task.spec.metric))
-    except ConfigError as error:
-        yield from error.faults
-    if "metrics" in settings.get("evaluation", {}):
-        try:
-            task.measures(experiment.evaluation.metrics)
-        except ConfigError as error:
-            yield from error.faults
-    if (init := experiment.init) is not None:
-        if (init.run is None) == (init.huggingface is None):
-            yield Fault("init", "names one folder to start from", "init.run=RUN or init.huggingface=FOLDER")
-        if init.huggingface is not None and init.vocabularies:
-            yield Fault("init.vocabularies", "is for another run", "leave it out: the model has one vocabulary")
-    limits = [training.get(name) for name in ("batch_tokens", "batch_sentences")]
-    if None not in limits:
-        problem = "does not go with training.batch_tokens, of which a batch has one"
-        yield Fault("training.batch_sentences", problem, "training.batch_tokens=null, or leave one of them out")
-    if "batch_tokens" in training and limits == [None, None]:
-        yield Fault("training.batch_tokens", "is null, so a batch has no limit", "training.batch_sentences=80")
-
-
 def _with_own_languages(experiment: Experiment, settings: Mapping[str, Any]) -> tuple[Experiment, Model | None]:
     """Complete which languages have a vocabulary of their own; return the model that tells, without numbers."""
     model = _small_model(experiment)
@@ -323,52 +287,3 @@ def _small_model(experiment: Experiment) -> Model | None:
         raise
     except RuntimeError:
         return None
-
-
-def _check_model(experiment: Experiment, model: Model, settings: Mapping[str, Any]) -> None:
-    """Raise ConfigError where a model does not fit the settings; warn of what changes nothing."""
-    task = experiment.task_class
-    if not isinstance(model, task.spec.contract):
-        problem = (
-            f"'{experiment.model.name}' is no {task.spec.contract.__name__}, which '{experiment.task.name}' asks for"
-        )
-        raise ConfigError("model", problem, f"model={task.spec.model}, or another task")
-    if "max_source" in settings.get("decoding", {}) and (faults := [*too_long_sources(experiment, model.max_source)]):
-        raise ConfigError.of(faults)
-    _check_routes(experiment, model)
-    _check_own(experiment, model)
-    _warn_of_unused(model, experiment.model.settings, settings.get("model", {}))
-
-
-def _check_routes(experiment: Experiment, model: Model) -> None:
-    """Raise ConfigError for pairs of languages that the model does not write, and languages that nothing teaches."""
-    if experiment.data.routes and not model.languages:
-        problem = f"names more pairs of languages, and '{experiment.model.name}' tells none apart"
-        raise ConfigError("data.routes", problem, "model=one_to_many or many_to_many, with model.languages")
-    views = experiment.views()
-    pairs = {name: view.data.language_pair() for name, view in views.items()}
-    taken = {model.route(target) for name, (_, target) in pairs.items() if views[name].data.train is not None}
-    untaught = [language for language in model.languages if language not in taken]
-    if untaught and experiment.init is None:
-        place = f"data.routes.{untaught[0]}.train"
-        raise ConfigError(place, f"must be given: the model writes '{untaught[0]}', and no text teaches it", _EXAMPLE)
-
-
-def _check_own(experiment: Experiment, model: Model) -> None:
-    """Raise ConfigError for languages that cannot have a vocabulary of their own."""
-    if bad := [language for language in experiment.text.own_vocabularies if language not in model.own_languages]:
-        able = ", ".join(model.own_languages)
-        problem = f"'{bad[0]}' has no decoder of its own in this model" + (f", {able} may be named" if able else "")
-        if bad[0] in model.languages[:1]:
-            problem = f"'{bad[0]}' is the first language, whose vocabulary is that of all that are not named"
-        raise ConfigError("text.own_vocabularies", problem, "leave it out")
-
-
-def _warn_of_unused(model: Model, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Warns of attention that was set and that no part of the model has."""
-    used = {module.place for module in model.modules() if isinstance(module, Attention)}
-    sides = [f"{side} '{settings[side].name}'" for side in ("encoder", "decoder") if settings.get(side) is not None]
-    whose = "neither " + " nor ".join(sides) if len(sides) > 1 else f"no part of {(sides or ['it'])[0]}"
-    for name, value in settings.items():
-        if isinstance(value, AttentionSettings) and name in given and f"model.{name}" not in used:
-            warnings.warn(f"model.{name} changes nothing: {whose} looks that way", stacklevel=2)

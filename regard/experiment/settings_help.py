@@ -1,6 +1,6 @@
 """What every setting means, found by its place in a config: `training.patience`, `model.encoder.kernel`."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from inspect import Parameter
 from types import NoneType, UnionType
@@ -57,8 +57,9 @@ def describe(place: str) -> tuple[str, list[Described]]:
         elif having:
             found = _described(here, word, having)
             heading = found[0].about
-            groups = _unique(inner for group in having for inner in groups_in(group.settings[word].annotation))
-        elif number == 1 or not _holds_items(before):
+            inside = [inner for group in having for inner in groups_in(group.settings[word].annotation)]
+            groups = list({(one.part, *one.settings): one for one in inside}.values())  # each part once
+        elif number == 1 or not any(map(_is_many, before)):
             raise ConfigError(place, "there is no such setting", _hint(place, here, groups))
         before = [group.settings[word].annotation for group in having]
     inside = groups if len(groups) == 1 else []
@@ -124,12 +125,8 @@ def _marks(annotation: Any) -> Iterator[Any]:
         yield from _marks(inner)
 
 
-def _holds_items(annotations: Sequence[Any]) -> bool:
-    """Whether a number or a name may stand next: of a list, or of a mapping."""
-    return any(_is_many(annotation) for annotation in annotations)
-
-
 def _is_many(annotation: Any) -> bool:
+    """Whether a number or a name may stand next: of a list, or of a mapping."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _is_many(get_args(annotation)[0])
@@ -149,11 +146,6 @@ def _hint(place: str, here: str, groups: Sequence[Owned]) -> str:
     same = {one.place for one in places() if one.place.rpartition(".")[2] == last}
     shortest = sorted(same, key=lambda other: (other.count("."), other))[:3]
     return f"did you mean {' or '.join(shortest)}?" if shortest else close
-
-
-def _unique(groups: Iterable[Owned]) -> list[Owned]:
-    """Each part once, where several settings around take the same parts."""
-    return list({(group.part, *group.settings): group for group in groups}.values())
 
 
 def _join(place: str, name: str) -> str:

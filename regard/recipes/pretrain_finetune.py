@@ -105,7 +105,8 @@ def pretrain_finetune(wanted: Wanted, *, quiet: bool = False) -> Table | None:
     table = table_of(found, {name: len(parts[name]) for name in found})
     notes = [f"{len(parts['test']):,} test examples", *_overlap(wanted.text, parts["test"])]
     write_atomically(wanted.folder / REPORT, f"{table.markdown()}\n" + "".join(f"- {one}\n" for one in notes))
-    write_atomically(wanted.folder / MARK, json.dumps(_values(wanted, found), indent=1))
+    values = {"command": wanted.command, "labels": {name: one.values() for name, one in found.items()}}
+    write_atomically(wanted.folder / MARK, json.dumps(values, indent=1))
     return table
 
 
@@ -246,8 +247,3 @@ def _overlap(text: Path | None, test: Sequence[Texts]) -> list[str]:
     tested = {value.strip() for texts in test for value in inputs_of(texts)}
     known = tested & {line.strip() for line in read_lines(text)}
     return [f"{len(known):,} texts of them stand in {text.name}, too, without labels"] if known else []
-
-
-def _values(wanted: Wanted, found: Mapping[str, Compared]) -> dict[str, Any]:
-    """As JSON values."""
-    return {"command": wanted.command, "labels": {name: one.values() for name, one in found.items()}}

@@ -88,7 +88,10 @@ def tune(run: Run, method: str, rounds: int, n_best: int, lines: int, minutes: f
             raise
         over = "time is over" if isinstance(end, _TimeOver) else "stopped"
         say(f"{over}: keeps the best of {best.rounds} rounds (--minutes N gives more time)")
-    features = [_settings(choice, one) for choice, one in zip(choices, best.model.features, strict=True)]
+    features = [
+        choice if one.weight is None else Choice(choice.name, {**choice.settings, "weight": round(one.weight, 6)})
+        for choice, one in zip(choices, best.model.features, strict=True)
+    ]
     chosen = {"search": search, "features": features}
     weights = {one.name: one.weight for one in best.model.features if one.weight is not None}
     return kept_tuning(run, before, best.sums, chosen, weights, better=bleu_of(best.sums) > bleu_of(before))
@@ -301,13 +304,6 @@ def _wide(search: Choice, n_best: int) -> Choice:
     if "n_best" not in SEARCHES.settings(search.name):
         raise ConfigError("decoding.search", f"'{search.name}' finds one translation alone", "decoding.search=beam")
     return Choice(search.name, {**search.settings, "n_best": n_best})
-
-
-def _settings(choice: Choice, feature: Feature) -> Choice:
-    """The settings of a feature with the weight that it has now."""
-    if feature.weight is None:
-        return choice
-    return Choice(choice.name, {**choice.settings, "weight": round(feature.weight, 6)})
 
 
 def bleu_of(sums: Floats) -> float:

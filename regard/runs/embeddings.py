@@ -60,36 +60,18 @@ def embedders_of(model: Model, task: Task) -> Mapping[str, tuple[Embedder, Seque
     return found
 
 
-def fill_embedders(model: Model, tasks: Sequence[Task], say: Callable[[str], None]) -> None:
+def fill_embedders(model: Model, tasks: Sequence[Task], say: Callable[[str], None], rows: int | None = None) -> None:
     """Start embedders from the vectors that their settings name, those of each route of `tasks`.
 
-    Raises ConfigError where these do not fit.
+    With `rows` only the first ones of a file are read, to check them: the model is then one to throw away.
+    Raises RegardError where vectors cannot be read, or do not fit.
     """
 
     def read(path: Path, words: Collection[str]) -> VectorTable:
-        return read_vectors(path, words) if path.is_file() else read_embeddings(path).table
+        if not path.is_file():
+            return read_embeddings(path).table
+        return read_vectors(path, words) if rows is None else read_vectors(path, rows=rows)
 
-    _fill(model, tasks, read, say)
-
-
-def check_embedders(model: Model, task: Task) -> None:
-    """Raise RegardError for vectors whose first rows cannot be read, or are not as wide as the settings say.
-
-    Changes the embedders of the model, which is one to throw away.
-    """
-
-    def read(path: Path, words: Collection[str]) -> VectorTable:
-        return read_vectors(path, rows=CHECKED) if path.is_file() else read_embeddings(path).table
-
-    _fill(model, [task], read, lambda line: None)
-
-
-def _fill(
-    model: Model,
-    tasks: Sequence[Task],
-    read: Callable[[Path, Collection[str]], VectorTable],
-    say: Callable[[str], None],
-) -> None:
     for embedder, words in dict(found for task in tasks for found in embedders_of(model, task).values()).items():
         try:
             told = embedder.take_words(words, read)

@@ -35,7 +35,7 @@ from regard.statistical.ibm1 import Ibm1
 from regard.statistical.kneser_ney import kneser_ney
 from regard.statistical.lexical_table import Lexicon
 from regard.statistical.phrase_scores import phrase_table
-from regard.statistical.phrase_table import PhraseEntry, PhraseTable
+from regard.statistical.phrase_table import PhraseTable
 from regard.statistical.symmetrisation import SYMMETRISATIONS, grow_diag_final_and
 from regard.statistical.translations import Translations, pseudo_target
 from regard.text.words import cut_words
@@ -183,7 +183,8 @@ def learn_tables(run: Run, say: Say = lambda line: None) -> None:
     kept = likely.values >= RARE
     lexicon = Lexicon(likely.source_words, likely.target_words, likely.keys[kept], likely.values[kept])
     phrases = phrase_table(bitext, both.links(bitext, grow_diag_final_and), max_length=_LONGEST, limit=_LIMIT)
-    table = PhraseTable.of((source, entry) for source, entry in phrases if len(source) == 1 or not _single(entry))
+    rows = (row for row in phrases if len(row[0]) == 1 or not row[1].scores[0] == row[1].scores[2] == 0.0)
+    table = PhraseTable.of(rows)  # without long phrases that stand for each other alone, as those seen once do
     language = kneser_ney((target for _, target in pairs), ORDER)
     writers: tuple[Callable[[Path], None], ...] = (lambda path: write_arpa(language, path), lexicon.write, table.write)
     for name, write in zip(names, writers, strict=True):
@@ -207,8 +208,3 @@ def _is_whole(path: Path) -> bool:
     except CheckpointError:
         return False
     return path.is_file()
-
-
-def _single(entry: PhraseEntry) -> bool:
-    """Whether both phrases stand for each other alone, as those do that were seen once: a table is full of them."""
-    return entry.scores[0] == entry.scores[2] == 0.0

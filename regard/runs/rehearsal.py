@@ -21,7 +21,7 @@ from regard.models import MODELS, Model
 from regard.ops.memory import free_bytes, lacks_memory
 from regard.records import Batch
 from regard.runs.assembly import engine_of, objective_of
-from regard.runs.embeddings import check_embedders
+from regard.runs.embeddings import CHECKED, fill_embedders
 from regard.runs.folder import choose_device
 from regard.runs.run import model_of, task_of
 from regard.runs.texts import learnt_columns, part_reader
@@ -180,7 +180,9 @@ class Rehearsal:
         pieces = {name: len(column) for name, column in columns.items() if column.tokenizer is not None}
         if not objective.turns:
             return MemoryPlan(parameters, pieces, self.weights, 0.0, 0.0, 0.0)
-        batch, *_ = task.held(_repeated(sample.values, sample.rows), tokens=10**9)
+        batch, *_ = task.held(
+            {name: [*islice(cycle(each), sample.rows)] for name, each in sample.values.items()}, tokens=10**9
+        )
         turn = objective.turns[-1]
         own = {one.untyped_storage().data_ptr() for one in (*model.parameters(), *model.buffers())}
         saved = _saved_bytes(own, lambda: objective.loss(batch, turn).sum)
@@ -224,7 +226,7 @@ class Rehearsal:
         with torch.inference_mode():
             task.predict(engine_of(experiment.decoding, model, task), batch)
         if starts:
-            check_embedders(model, task)
+            fill_embedders(model, [task], lambda line: None, CHECKED)
         return [*notes]
 
 
@@ -266,11 +268,6 @@ def _size(batch: Batch) -> int:
     columns = batch.columns.values()
     lengths = [1 if isinstance(one, Tensor) else int(one.mask.flatten(1).sum(dim=1).max()) for one in columns]
     return len(batch.lines) * max(lengths)
-
-
-def _repeated(values: Mapping[str, list[str]], count: int) -> dict[str, list[str]]:
-    """So many examples, the same ones again and again."""
-    return {name: [*islice(cycle(each), count)] for name, each in values.items()}
 
 
 def _check_shards(model: Model) -> None:

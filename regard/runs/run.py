@@ -40,7 +40,7 @@ class Assembled(NamedTuple):
     def along(self, route: str) -> "Assembled":
         """Return the same model for a further pair of languages of the run."""
         run = self.run.along(route)
-        return Assembled(self.model, run.routed(self.task, self.model), run)
+        return Assembled(self.model, routed(self.task, self.model, run.experiment), run)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,11 +137,7 @@ class Run:
         files.load_model(model, self.checkpoint._replace(model=self.weights()))
         model.to(choose_device(experiment.device)).eval()
         set_precision(model, experiment.decoding.precision)
-        return Assembled(model, self.routed(task_of(experiment, self.vocabularies), model), self)
-
-    def routed(self, task: Task, model: Model) -> Task:
-        """Return the task with batches that take the run's route."""
-        return routed(task, model, self.experiment)
+        return Assembled(model, routed(task_of(experiment, self.vocabularies), model, experiment), self)
 
 
 def model_of(experiment: Experiment, columns: Columns) -> Model:
@@ -158,13 +154,8 @@ def task_of(experiment: Experiment, columns: Columns) -> Task:
 def routed(task: Task, model: Model, experiment: Experiment) -> Task:
     """The task with batches that take the route of the settings' target language, whose trained head links words."""
     route = model.route(experiment.data.language_pair()[1])
-    return task.along(route, _trained_alignment_head(experiment, model, route))
-
-
-def _trained_alignment_head(experiment: Experiment, model: Model, route: str) -> AlignmentHead | None:
-    """The head that a penalty of the settings has taught to link words; None where none has."""
-    found = [one.trained_head(model, route) for one in build_penalties(experiment.penalties).values()]
-    return next((AlignmentHead(*one) for one in found if one is not None), None)
+    heads = [one.trained_head(model, route) for one in build_penalties(experiment.penalties).values()]
+    return task.along(route, next((AlignmentHead(*one) for one in heads if one is not None), None))
 
 
 def _experiment_of(folder: RunFolder, settings: Mapping[str, Any], changes: Iterable[str]) -> Experiment:

@@ -37,7 +37,7 @@ from regard.runs.teaching import Teaching, corrections_of
 from regard.runs.texts import dev_examples, learn_run_columns, training_batches
 from regard.runs.training_links import training_links
 from regard.runs.validation import Validation, Validations
-from regard.tasks import Examples, Measure, Task
+from regard.tasks import Examples, Task
 from regard.tasks.task import measure_of
 from regard.training.progress import Progress
 from regard.training.world import World
@@ -218,7 +218,10 @@ def _validation(
     experiment: Experiment, model: Model, task: Task, examples: Examples | None, say: Callable[[str], None]
 ) -> Validation | Validations | None:
     """Return the validation of the model by the dev part, whose `examples` are given, and by those of all routes."""
-    tokens, measures, found = experiment.decoding.batch_tokens, _measures(experiment, task), dict[str, Validation]()
+    tokens, found = experiment.decoding.batch_tokens, dict[str, Validation]()
+    steering = measure_of(task, experiment.training.metric)
+    measures = [*task.likelihoods(), *(measure_of(task, key) for key in task.spec.validates)]  # TER would take longer
+    measures += [] if steering.key in (one.key for one in measures) else [steering]
     for name, view in experiment.views().items():
         kind = routed(task, model, view)
         if name != "train":
@@ -228,10 +231,3 @@ def _validation(
             key = name if name != "train" else kind.route
             found[key] = Validation(model, kind, engine, examples, measures, batch_tokens=tokens, say=say)
     return Validations(found) if len(found) > 1 else next(iter(found.values()), None)
-
-
-def _measures(experiment: Experiment, task: Task) -> list[Measure]:
-    """The measures of each validation, with what steers; TER would take longer than all the rest."""
-    measures = [*task.likelihoods(), *(measure_of(task, key) for key in task.spec.validates)]
-    steering = measure_of(task, experiment.training.metric)
-    return measures if steering.key in (one.key for one in measures) else [*measures, steering]

@@ -172,8 +172,12 @@ def learn_run_columns(
     readers = [*by_corpus.values()]
     files = dict.fromkeys(name for reader in readers for name in reader.names)
     learnt = {name: kind for name, kind in experiment.vocabularies.items() if name not in known}
-    corpora = [_LanguageCorpus(reader, _own_names(experiment, name)) for name, reader in by_corpus.items()]
-    _check_taught(experiment, learnt, corpora)
+    languages, last = {name: language_of(experiment, name) for name in by_corpus}, [*experiment.columns][-1]
+    named = {one: {last: own_name(last, one)} for one in experiment.text.own_vocabularies}
+    corpora = [_LanguageCorpus(reader, named.get(languages[name], {})) for name, reader in by_corpus.items()]
+    if last in learnt and all(last in one.own for one in corpora):
+        problem = f"leaves no text that the {last} of the first language could be learnt from"
+        raise ConfigError("init.vocabularies", problem, f"name {last}, too, or leave it out")
     if learnt:
         say(f"learning {', '.join(learnt_things(learnt.values(), choice.name))} from {', '.join(files)}")
     columns = learnt_columns(experiment, corpora, readers[0].place, known)
@@ -206,20 +210,6 @@ def language_of(experiment: Experiment, corpus: str) -> str:
     """Return the code of the language that a training corpus has its targets in; "" where nothing tells it."""
     view = experiment.along(corpus) if corpus in experiment.data.routes else experiment
     return view.data.language_pair()[1] or ""
-
-
-def _own_names(experiment: Experiment, corpus: str) -> Mapping[str, str]:
-    """What columns are called that the language of a training corpus has for itself."""
-    language, last = language_of(experiment, corpus), [*experiment.columns][-1]
-    return {last: own_name(last, language)} if language in experiment.text.own_vocabularies else {}
-
-
-def _check_taught(experiment: Experiment, learnt: Iterable[str], corpora: Sequence[_LanguageCorpus]) -> None:
-    """Raise ConfigError where the vocabulary of all languages is to be learnt, and each text has one of its own."""
-    last = [*experiment.columns][-1]
-    if last in learnt and all(last in one.own for one in corpora):
-        problem = f"leaves no text that the {last} of the first language could be learnt from"
-        raise ConfigError("init.vocabularies", problem, f"name {last}, too, or leave it out")
 
 
 def training_batches(

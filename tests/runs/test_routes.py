@@ -15,6 +15,7 @@ from regard.reports import evaluate
 from regard.runs import Run, RunFolder
 from regard.runs.initial import FROZEN
 from regard.runs.measurements import ALIGNMENT, ATTENTION, CALIBRATION
+from regard.runs.run import routed
 from regard.runs.texts import training_batches, training_readers
 from regard.training.checkpoint import latest_valid
 
@@ -133,7 +134,7 @@ def test_what_was_measured_with_the_first_pair_is_not_said_of_others(folder, run
 
 def test_a_task_that_is_routed_keeps_no_head_of_another_route(run):
     model, task, opened = Run.open(run).assembled()
-    assert opened.routed(task.along("de", AlignmentHead(0, 1)), model).alignment_head is None
+    assert routed(task.along("de", AlignmentHead(0, 1)), model, opened.experiment).alignment_head is None
 
 
 def test_a_run_of_routes_goes_on_where_it_was(folder, tmp_path):
