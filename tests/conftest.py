@@ -35,7 +35,7 @@ def _no_waiting() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _seeded() -> Iterator[None]:
-    torch.manual_seed(7)
+    torch.default_generator.manual_seed(7)  # torch.manual_seed keeps the stack of its caller for other devices
     yield
     torch.set_num_threads(THREADS)  # of the process: what a test leaves, all tests after it would wait for
 
