@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from known_engine import KnownEngine, made, served
+from questions import HELLO
 
 from regard.serve import app
 from regard.serve.api import request_body
@@ -17,7 +18,6 @@ from regard.serve.errors import ApiError
 from regard.serve.security import Keys
 from regard.serve.settings import Settings
 
-HELLO = {"q": "Hello", "source": "en", "target": "de"}
 JSON = {"Content-Type": "application/json"}
 SMALL = Settings(max_body=1000, max_file=2000, request_timeout=0.3)
 

@@ -11,12 +11,11 @@ from urllib.request import Request, urlopen
 import pytest
 from known_engine import KnownEngine, listening_server, pairs
 from libretranslatepy import LibreTranslateAPI
+from questions import HELLO
 
 from regard.serve import server
 from regard.serve.security import Keys
 from regard.serve.settings import Settings
-
-HELLO = {"q": "Hello", "source": "en", "target": "de"}
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from known_engine import KnownEngine, listening_server, made, pairs, served
+from questions import HELLO
 from starlette.testclient import TestClient
 
 from regard.errors import CheckpointError, ConfigError, RegardError
@@ -21,7 +22,6 @@ from regard.serve.engine import Engines
 from regard.serve.service import Service
 from regard.serve.settings import Settings, read_prefix
 
-HELLO = {"q": "Hello", "source": "en", "target": "de"}
 ADDRESS = "http://localhost"
 
 

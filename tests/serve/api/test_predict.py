@@ -2,6 +2,7 @@
 
 import pytest
 from known_engine import KnownClassifier, pairs, served
+from questions import HELLO
 
 from regard.explain.page import to_json
 from regard.serve.api import models
@@ -177,11 +178,10 @@ def test_a_server_without_translators():
         assert client.get("/languages").json() == []
         assert client.get("/frontend/settings").json()["language"]["target"] == {"code": "", "name": ""}
         told = {"error": "no model here translates; POST /v1/predict asks those that there are"}
-        hello = {"q": "Hello", "source": "en", "target": "de"}
         for path in ("/translate", "/v1/translate"):
-            found = client.post(path, json=hello)
+            found = client.post(path, json=HELLO)
             assert (found.status_code, found.json()) == (400, told)
-        found = client.post("/v1/translate", json={**hello, "model": "reviews"})
+        found = client.post("/v1/translate", json={**HELLO, "model": "reviews"})
         assert found.json() == {"error": "reviews translates nothing: POST /v1/predict asks it"}
         texts = {"source_text": "a", "target_text": "b"}
         assert ask(client, "/v1/explain", **texts, model="reviews").status_code == 400

@@ -6,12 +6,11 @@ from urllib.request import Request, urlopen
 
 import pytest
 from known_engine import listening_server, served
+from questions import HELLO
 
 from regard.errors import ConfigError
 from regard.serve.security import AllowedOrigins, Hosts, Keys, Rates, host_name, same_secret
 from regard.serve.settings import Settings, read_origin, read_proxy
-
-HELLO = {"q": "Hello", "source": "en", "target": "de"}
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from regard.serve.settings import Settings
 
 NO_PAIR = "French (fr) is not available as a target language from English (en)"
 NO_FIELD = "there is no such field"
+GIVEN = {"source_text": "Hello World", "target_text": "Hallo Welt", "source": "en", "target": "de"}
 FIELDS = (
     "api_key",
     "by",
@@ -119,9 +120,8 @@ def test_a_model_by_its_name(client):
     assert (found["model"], found["source"], found["target"]) == ("other", "en", "de")
 
 
-@pytest.mark.parametrize(
-    ("fields", "error"),
-    [
+REFUSALS = {
+    "translate": [
         ({"target": "de"}, "Invalid request: missing q parameter"),
         ({"q": "Hello"}, "Invalid request: missing target parameter"),
         ({"q": "Hello", "target": "zz"}, "zz is not supported"),
@@ -138,56 +138,7 @@ def test_a_model_by_its_name(client):
         ({"q": "a", "target": "en", "model": "other"}, "other translates en into de, not auto into en"),
         ({"q": "a", "source": "fr", "model": "other"}, "other translates en into de, not fr into de"),
     ],
-)  # fmt: skip
-def test_refusals(client, fields, error):
-    found = ask(client, **fields)
-    assert (found.status_code, found.json()) == (400, {"error": error})
-
-
-def test_a_given_translation_is_explained(client):
-    fields = {"source_text": "Hello World", "target_text": "Hallo Welt", "source": "en", "target": "de"}
-    found = ask(client, "/v1/explain", **fields).json()
-    sentence = found.pop("sentence")
-    assert found == {"model": "en-de", "source": "en", "target": "de"}
-    assert (sentence["source"], sentence["text"]) == ("Hello World", "Hallo Welt")
-    assert sentence["explanation"]["alignment"] == [[0, 0], [1, 1]]
-    assert sentence["explanation"]["maps"][0]["weights"] == [[[1, 0], [0, 1]]]
-
-
-def test_a_given_translation_is_explained_by_a_method(client):
-    fields = {"source_text": "Hello World", "target_text": "Hallo Welt", "source": "en", "target": "de"}
-    assert ask(client, "/v1/explain", **fields, by="lrp").status_code == 200
-    found = ask(client, "/v1/explain", **fields, by="lrb")
-    told = "by: there is no method lrb here (did you mean 'lrp'?)"
-    assert (found.status_code, found.json()) == (400, {"error": told})
-    found = ask(client, "/v1/explain", **fields, reasons=["lrp", "lrb"])
-    assert (found.status_code, found.json()) == (400, {"error": told.replace("by", "reasons", 1)})
-
-
-def test_methods_are_asked_for_once_each_beside_what_was_looked_at(client, engine):
-    fields = {"source_text": "Hello World", "target_text": "Hallo Welt", "source": "en", "target": "de"}
-    assert ask(client, "/v1/explain", **fields, reasons=["lrp", "saliency", "lrp"]).status_code == 200
-    assert (engine.asked[-1].by, engine.asked[-1].reasons) == ("", ("lrp", "saliency"))
-
-
-def test_steps_of_a_search_are_told_when_they_are_asked_for(client, engine):
-    fields = {"source_text": "Hello World", "target_text": "Hallo Welt", "source": "en", "target": "de"}
-    for steps in (True, False):
-        assert ask(client, "/v1/explain", **fields, steps=steps).status_code == 200
-        assert engine.asked[-1].steps is steps
-
-
-def test_as_a_page(client):
-    fields = {"source_text": "<script>", "target_text": "Hallo", "model": "other", "html": True}
-    found = ask(client, "/v1/explain", **fields)
-    assert found.headers["content-type"].startswith("text/html")
-    assert "sandbox" in found.headers["Content-Security-Policy"]
-    assert "\\u003cscript\\u003e" in found.text
-
-
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
+    "explain": [
         ({"source_text": " "}, "Invalid request: missing source_text parameter"),
         ({"target_text": ""}, "Invalid request: missing target_text parameter"),
         ({"source": "auto"}, "Invalid request: missing source parameter"),
@@ -196,11 +147,57 @@ def test_as_a_page(client):
         ({"target_text": "x" * 41}, "Invalid request: text 2 has 41 characters, more than this server takes: 40"),
         ({"maps": True}, f"Invalid request: maps: {NO_FIELD} (there is: {', '.join(FIELDS)})"),
     ],
-)  # fmt: skip
-def test_what_cannot_be_explained(client, change, error):
-    fields = {"source_text": "Hello World", "target_text": "Hallo Welt", "source": "en", "target": "de", **change}
-    found = ask(client, "/v1/explain", **fields)
+    "alternatives": [
+        ({}, "Invalid request: missing source_text parameter"),
+        ({"source_text": "Hello"}, "Invalid request: missing target_text parameter"),
+        ({"word": -1}, "Invalid request: word: Input should be greater than or equal to 0"),
+        ({"count": 11}, "Invalid request: count: Input should be less than or equal to 10"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "error"), [(path, *case) for path, cases in REFUSALS.items() for case in cases]
+)
+def test_refusals(client, path, change, error):
+    found = ask(client, f"/v1/{path}", **(GIVEN if path == "explain" else {}) | change)
     assert (found.status_code, found.json()) == (400, {"error": error})
+
+
+def test_a_given_translation_is_explained(client):
+    found = ask(client, "/v1/explain", **GIVEN).json()
+    sentence = found.pop("sentence")
+    assert found == {"model": "en-de", "source": "en", "target": "de"}
+    assert (sentence["source"], sentence["text"]) == ("Hello World", "Hallo Welt")
+    assert sentence["explanation"]["alignment"] == [[0, 0], [1, 1]]
+    assert sentence["explanation"]["maps"][0]["weights"] == [[[1, 0], [0, 1]]]
+
+
+def test_a_given_translation_is_explained_by_a_method(client):
+    assert ask(client, "/v1/explain", **GIVEN, by="lrp").status_code == 200
+    found = ask(client, "/v1/explain", **GIVEN, by="lrb")
+    told = "by: there is no method lrb here (did you mean 'lrp'?)"
+    assert (found.status_code, found.json()) == (400, {"error": told})
+    found = ask(client, "/v1/explain", **GIVEN, reasons=["lrp", "lrb"])
+    assert (found.status_code, found.json()) == (400, {"error": told.replace("by", "reasons", 1)})
+
+
+def test_methods_are_asked_for_once_each_beside_what_was_looked_at(client, engine):
+    assert ask(client, "/v1/explain", **GIVEN, reasons=["lrp", "saliency", "lrp"]).status_code == 200
+    assert (engine.asked[-1].by, engine.asked[-1].reasons) == ("", ("lrp", "saliency"))
+
+
+def test_steps_of_a_search_are_told_when_they_are_asked_for(client, engine):
+    for steps in (True, False):
+        assert ask(client, "/v1/explain", **GIVEN, steps=steps).status_code == 200
+        assert engine.asked[-1].steps is steps
+
+
+def test_as_a_page(client):
+    found = ask(client, "/v1/explain", source_text="<script>", target_text="Hallo", model="other", html=True)
+    assert found.headers["content-type"].startswith("text/html")
+    assert "sandbox" in found.headers["Content-Security-Policy"]
+    assert "\\u003cscript\\u003e" in found.text
 
 
 def test_an_answer_that_is_too_large():
@@ -209,8 +206,7 @@ def test_an_answer_that_is_too_large():
         assert ask(client, **fields).status_code == 200
         found = ask(client, **fields, maps=True)
         assert (found.status_code, "without maps" in found.json()["error"]) == (413, True)
-        fields = {"source_text": "Hello " * 40, "target_text": "Hallo", "source": "en", "target": "de"}
-        assert ask(client, "/v1/explain", **fields).status_code == 413
+        assert ask(client, "/v1/explain", **{**GIVEN, "source_text": "Hello " * 40}).status_code == 413
 
 
 def test_what_would_be_too_large_is_not_even_made():
@@ -276,12 +272,11 @@ def fake():
 
 
 TRANSLATE = {"q": "Hello World. Hello", "source": "auto", "target": "de", "n_best": 3, "explain": True}
-EXPLAIN = {"source_text": "Hello World", "target_text": "Hallo Welt", "source": "en", "target": "de"}
 
 
 @pytest.mark.parametrize(
     ("path", "fields", "model"),
-    [("translate", TRANSLATE, models.TranslateAnswer), ("explain", EXPLAIN, models.ExplainAnswer)],
+    [("translate", TRANSLATE, models.TranslateAnswer), ("explain", GIVEN, models.ExplainAnswer)],
     ids=["translate", "explain"],
 )
 def test_the_server_of_the_pages_tests_answers_as_the_real_one(client, fake, path, fields, model):
@@ -317,23 +312,8 @@ def test_other_words_in_place_of_one(client, engine):
     assert first["explanation"]["target_words"][1]["text"] == "du0"
 
 
-@pytest.mark.parametrize(
-    ("fields", "error"),
-    [
-        ({}, "Invalid request: missing source_text parameter"),
-        ({"source_text": "Hello"}, "Invalid request: missing target_text parameter"),
-        ({"word": -1}, "Invalid request: word: Input should be greater than or equal to 0"),
-        ({"count": 11}, "Invalid request: count: Input should be less than or equal to 10"),
-    ],
-)
-def test_wrong_questions_for_other_words_are_refused(client, fields, error):
-    answer = ask(client, "/v1/alternatives", **fields)
-    assert (answer.status_code, answer.json()["error"]) == (400, error)
-
-
 def test_no_words_stand_behind_the_last_one(client):
-    fields = {"source_text": "Hello", "target_text": "Hallo", "source": "en", "target": "de"}
-    assert ask(client, "/v1/alternatives", **fields, word=7).json()["alternatives"] == []
+    assert ask(client, "/v1/alternatives", **GIVEN, word=7).json()["alternatives"] == []
 
 
 @pytest.mark.parametrize(("settings", "told"), [(Settings(), ["A dog."]), (Settings(keys=Keys(["secret"])), [])])
