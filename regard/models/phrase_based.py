@@ -18,15 +18,15 @@ from regard.data.ragged import Ragged
 from regard.errors import ConfigError
 from regard.models.model import Model
 from regard.records import PAD, Batch
-from regard.statistical.aligner import fit
+from regard.statistical.aligner import fit_both
 from regard.statistical.bitext import Bitext
-from regard.statistical.compiled_stack_search import WIDEST
 from regard.statistical.diagonal import Diagonal
 from regard.statistical.kneser_ney import kneser_ney
 from regard.statistical.ngram_model import NgramModel
 from regard.statistical.phrase_decoder import WEIGHTS, PhraseDecoder, SearchLimits
 from regard.statistical.phrase_scores import phrase_table
 from regard.statistical.phrase_table import PhraseTable
+from regard.statistical.stack_search import WIDEST
 from regard.statistical.symmetrisation import grow_diag_final_and
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -85,9 +85,8 @@ class PhraseBased(Model):
     def fit(self, pairs: Sequence[tuple[_Pieces, _Pieces]]) -> None:
         """Count words, links, phrases and n-grams of sentence pairs."""
         bitext = Bitext.of(pairs)
-        one, other = (fit(each, Diagonal(), iterations=self.iterations) for each in (bitext, bitext.flipped()))
-        reverse = [[(source, target) for target, source in row] for row in other.links(bitext.flipped())]
-        links = [grow_diag_final_and(*both) for both in zip(one.links(bitext), reverse, strict=True)]
+        both = fit_both(bitext, Diagonal(), iterations=self.iterations, agree=False)
+        links = both.links(bitext, grow_diag_final_and)
         table = phrase_table(bitext, links, max_length=self.max_phrase)
         language = kneser_ney([target for _, target in pairs], self.order)
         device = self.device

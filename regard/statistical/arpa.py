@@ -7,7 +7,6 @@ weight`, and so on; `\\end\\` at last. https://www.seas.ucla.edu/spapl/weichu/ht
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 
@@ -46,16 +45,12 @@ def write_arpa(model: NgramModel, path: Path) -> None:
                 line += f"\t{model.backoffs[after] / TEN:.8g}"
                 waiting.append((after, f"{ngram} "))
             lines[length].append(line)
-    with write_packed(path) as file:
-        _write(file, lines)
-
-
-def _write(file: TextIO, lines: list[list[str]]) -> None:
     counts = [f"ngram {length}={len(some)}" for length, some in enumerate(lines, start=1)]
-    file.write("\n".join(["\\data\\", *counts, ""]))
-    for length, some in enumerate(lines, start=1):
-        file.write("\n".join(["", f"\\{length}-grams:", *some, ""]))
-    file.write("\n\\end\\\n")
+    with write_packed(path) as file:
+        file.write("\n".join(["\\data\\", *counts, ""]))
+        for length, some in enumerate(lines, start=1):
+            file.write("\n".join(["", f"\\{length}-grams:", *some, ""]))
+        file.write("\n\\end\\\n")
 
 
 class _Reader:

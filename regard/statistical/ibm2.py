@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from regard.arrays import Floats
 from regard.statistical.alignment_model import Shape, ZeroOrder
+from regard.statistical.ibm1 import Ibm1
 
 _Table = Mapping[Shape, Floats]
 
@@ -14,16 +13,11 @@ class Ibm2(ZeroOrder[_Table]):
     """p(i | j, I, J), a number for each: many, so it wants many sentences of each length."""
 
     def start(self, shapes: Sequence[Shape]) -> _Table:
-        return {shape: _uniform(shape) for shape in shapes}
+        return {shape: Ibm1().prior(None, shape) for shape in shapes}
 
     def prior(self, positions: _Table, shape: Shape) -> Floats:
         """Uniform for a shape that was not learnt from."""
-        return positions[shape] if shape in positions else _uniform(shape)
+        return positions[shape] if shape in positions else Ibm1().prior(None, shape)
 
     def maximise(self, positions: _Table, counts: Mapping[Shape, Floats]) -> _Table:
         return {shape: count / count.sum(axis=1, keepdims=True) for shape, count in counts.items()}
-
-
-def _uniform(shape: Shape) -> Floats:
-    sources, targets = shape
-    return np.full((targets, sources + 1), 1 / (sources + 1))

@@ -1,6 +1,6 @@
 """Which words translate which: p(target word | source word) of the pairs that stand in one sentence pair."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from regard.packed import write_packed
 from regard.statistical.bitext import NULL, Bitext, Block, Words
 
 UNSEEN = 1e-12  # p(target | source) of words that stand in no sentence pair together
-LEAST = 1e-6  # smaller probabilities are not written
+_LEAST = 1e-6  # smaller probabilities are not written
 _CHUNK = 2**22  # word pairs that are numbered together
 
 
@@ -79,23 +79,15 @@ class Lexicon:
         places: Longs = np.searchsorted(self.keys, distinct)[inverse].reshape(keys.shape)
         return places
 
-    def probability(self, target: str, source: str = NULL) -> float:
-        """Return p(target | source); 0 for a pair that was never seen."""
-        return self.translations(source).get(target, 0.0)
-
-    def translations(self, source: str) -> Mapping[str, float]:
-        """Return all words that stood beside a source word with their probabilities, the likeliest first."""
-        place = self._sources.get(source)
-        if place is None:
-            return {}
-        rows = slice(self.starts[place], self.starts[place + 1])
-        words, values = self.keys[rows] % len(self.target_words), self.values[rows]
-        order = np.lexsort((words, -values))
-        return {self.target_words[word]: float(value) for word, value in zip(words[order], values[order], strict=True)}
-
     def best(self, source: str, count: int = 1) -> list[tuple[str, float]]:
         """Return the likeliest translations of a word with their probabilities; none for an unknown word."""
-        return list(self.translations(source).items())[:count]
+        place = self._sources.get(source)
+        if place is None:
+            return []
+        rows = slice(self.starts[place], self.starts[place + 1])
+        words, values = self.keys[rows] % len(self.target_words), self.values[rows]
+        order = np.lexsort((words, -values))[:count]
+        return [(self.target_words[word], float(p)) for word, p in zip(words[order], values[order], strict=True)]
 
     def __iter__(self) -> Iterator[tuple[str, str, float]]:
         """(source, target, p) of all pairs."""
@@ -106,7 +98,7 @@ class Lexicon:
     def write(self, path: Path) -> None:
         """Write lines of source, target and p with tabs between them; the source of NULL is empty."""
         with write_packed(path) as file:
-            file.writelines(f"{source}\t{target}\t{p:.6g}\n" for source, target, p in self if p >= LEAST)
+            file.writelines(f"{source}\t{target}\t{p:.6g}\n" for source, target, p in self if p >= _LEAST)
 
     @classmethod
     def read(cls, path: Path) -> "Lexicon":

@@ -13,10 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.arrays import Floats
+from regard.statistical.phrase_decoder import PhraseDecoder
+from regard.statistical.phrase_table import Phrase
 
+_Region = tuple[Floats, Floats]  # the lowest and the highest weights (feature,) that are tried
 Values = Callable[[Floats], Floats]  # sums of statistics (case, statistic) → figure of each, more is better
 
-LEAST = 1e-4  # a gain that is worth a step
+_LEAST_GAIN = 1e-4  # a gain that is worth a step
 BEYOND = 1.0  # how far behind the last bend weights are set
 
 
@@ -104,18 +107,11 @@ def line_search(
     return Tuned(weights + middles[place] * direction, float(figures[place]))
 
 
-class Region(NamedTuple):
-    """Weights that may be tried: from `low` to `high`, both (feature,)."""
-
-    low: Floats
-    high: Floats
-
-    @classmethod
-    def around(cls, weights: Floats, reach: float) -> "Region":
-        """Each may change by so many times its size, or by as many times that of all on average if it is smaller."""
-        sizes = np.abs(weights)
-        width = reach * np.maximum(sizes, sizes.mean())
-        return cls(weights - width, weights + width)
+def _region(weights: Floats, reach: float) -> _Region:
+    """Each weight may change by so many times its size, or by as many times that of all on average if it is smaller."""
+    sizes = np.abs(weights)
+    width = reach * np.maximum(sizes, sizes.mean())
+    return weights - width, weights + width
 
 
 def minimise_errors(
@@ -129,10 +125,10 @@ def minimise_errors(
 ) -> Tuned:
     """Return the best weights near those given that line searches along the axes find, also from drawn starts.
 
-    Far from the weights that candidates were made with they do not stand for what a decoder would find; see `Region`.
+    Far from the weights that candidates were made with they do not stand for what a decoder would find: see `_region`.
     The sizes of the result sum to 1, which changes no choice.
     """
-    draws, region = np.random.default_rng(seed), Region.around(weights, reach)
+    draws, region = np.random.default_rng(seed), _region(weights, reach)
     starts = [weights, *(draws.uniform(*region) for _ in range(restarts))]
     found = [_climb(candidates, start, values, region, draws) for start in starts]
     best = max(found, key=lambda one: one.value)
@@ -149,7 +145,7 @@ def random_search(
     seed: int = 0,
 ) -> Tuned:
     """Return the best of `weights` and of so many drawn near them, the sizes summing to 1."""
-    drawn = np.random.default_rng(seed).uniform(*Region.around(weights, reach), size=(draws, len(weights)))
+    drawn = np.random.default_rng(seed).uniform(*_region(weights, reach), size=(draws, len(weights)))
     tried = np.concatenate([weights[None], drawn])
     tried /= np.abs(tried).sum(axis=1, keepdims=True)
     figures = values(np.stack([candidates.chosen(one) for one in tried]))
@@ -167,7 +163,11 @@ def bleu_values(sums: Floats) -> Floats:
 
 
 def _climb(
-    candidates: CandidateStatistics, weights: Floats, values: Values, region: Region, draws: np.random.Generator
+    candidates: CandidateStatistics,
+    weights: Floats,
+    values: Values,
+    region: _Region,
+    draws: np.random.Generator,
 ) -> Tuned:
     """Line searches along each axis in turn, in an order that is drawn, until a round gains nothing."""
     best = Tuned(weights, float(values(candidates.chosen(weights)[None])[0]))
@@ -176,9 +176,81 @@ def _climb(
         for axis in draws.permutation(len(weights)):
             direction = np.zeros(len(weights))
             direction[axis] = 1.0
-            bounds = region.low[axis] - best.weights[axis], region.high[axis] - best.weights[axis]
+            bounds = region[0][axis] - best.weights[axis], region[1][axis] - best.weights[axis]
             found = line_search(candidates, best.weights, direction, values, bounds)
-            if found.value > best.value + LEAST:
+            if found.value > best.value + _LEAST_GAIN:
                 best = found
-        if best.value <= before + LEAST:
+        if best.value <= before + _LEAST_GAIN:
             return best
+
+
+# Rounds of decoding a dev part and searching weights for all translations so far
+
+_Judge = Callable[[Sequence[int], Sequence[Phrase]], Floats]  # sentences, a translation of each → (row, statistic)
+SearchWeights = Callable[[CandidateStatistics, Floats, Values], Tuned]
+
+
+class Round(NamedTuple):
+    """What the weights of one round do."""
+
+    decoder: PhraseDecoder
+    value: float  # of the best translations
+    candidates: int  # of all rounds so far
+
+
+class _Pool:
+    """Different translations of each sentence, of all rounds."""
+
+    def __init__(self, size: int) -> None:
+        self.features: list[dict[Phrase, Floats]] = [{} for _ in range(size)]
+        self.statistics: list[dict[Phrase, Floats]] = [{} for _ in range(size)]
+
+    def add(self, decoder: PhraseDecoder, sentences: Sequence[Sequence[str]], n_best: int, judge: _Judge) -> Floats:
+        """Decode all sentences; return the summed statistics of the best translations."""
+        fresh, best = list[tuple[int, Phrase]](), list[Phrase]()
+        for place, sentence in enumerate(sentences):
+            found = decoder.different(sentence, n_best)
+            best.append(found[0].words)
+            for one in found:
+                if one.words not in self.features[place]:
+                    self.features[place][one.words] = decoder.features(one, len(sentence))
+                    fresh.append((place, one.words))
+        if fresh:
+            for (place, words), row in zip(fresh, judge(*zip(*fresh, strict=True)), strict=True):
+                self.statistics[place][words] = row
+        total: Floats = np.sum([self.statistics[place][words] for place, words in enumerate(best)], axis=0)
+        return total
+
+    def candidates(self) -> CandidateStatistics:
+        """All of them."""
+        rows = ([np.stack([*one.values()]) for one in kind] for kind in (self.features, self.statistics))
+        return CandidateStatistics.of(*rows)
+
+
+def tuned(
+    decoder: PhraseDecoder,
+    sentences: Sequence[Sequence[str]],
+    judge: _Judge,
+    values: Values,
+    search: SearchWeights,
+    *,
+    rounds: int = 5,
+    n_best: int = 100,
+    told: Callable[[Round], None] = lambda one: None,
+) -> PhraseDecoder:
+    """Return the decoder whose best translations of the sentences have the highest figure, of those of all rounds.
+
+    Each round searches weights for all candidates so far, around the best ones that were tried: candidates of bad
+    weights then keep it from going there again. It ends early where a round finds no new ones.
+    """
+    pool, best, count = _Pool(len(sentences)), Round(decoder, -np.inf, 0), 0
+    for number in range(rounds + 1):
+        sums = pool.add(decoder, sentences, n_best if number < rounds else 1, judge)
+        before, count = count, sum(map(len, pool.features))
+        here = Round(decoder, float(values(sums[None])[0]), count)
+        told(here)
+        best = max(best, here, key=lambda one: one.value)
+        if number == rounds or count == before:
+            break
+        decoder = decoder.reweighted(search(pool.candidates(), best.decoder.weights, values).weights)
+    return best.decoder

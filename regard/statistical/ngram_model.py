@@ -4,9 +4,8 @@ A state is a context. Of a word w in a context h with an arc for w, log p(w | h)
 weight of h plus log p(w | h without its first word).
 """
 
-import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -124,10 +123,6 @@ class NgramModel:
             totals = np.where(missing, totals + self.backoffs[here], totals)
             here = np.where(missing, self.lowers[here], here)
 
-    def log_prob(self, sentence: Sequence[str]) -> float:
-        """Return the log-probability of a sentence and its end, in nats."""
-        return math.fsum(self.log_probs_of(sentence))
-
     def log_probs_of(self, sentence: Sequence[str]) -> list[float]:
         """Return the log-probability of each word and of the end of a sentence, in nats."""
         found, state = list[float](), self.start
@@ -135,11 +130,6 @@ class NgramModel:
             value, state = self.step(state, word)
             found.append(value)
         return found
-
-    def perplexity(self, sentences: Iterable[Sequence[str]]) -> float:
-        """Return exp of the mean negative log-probability of a word; ends of sentences are words, too."""
-        values = [value for sentence in sentences for value in self.log_probs_of(sentence)]
-        return math.exp(-math.fsum(values) / len(values)) if values else math.nan
 
     @cached_property
     def _lists(self) -> tuple[list[int], list[int], list[float], list[int], list[float], list[int]]:

@@ -57,13 +57,11 @@ def phrase_table(
     )
 
 
-def linked_lexicon(bitext: Bitext, links: Sequence[Sequence[Link]]) -> Lexicon:
-    """Return p(target word | source word) by counting links; words without links count as those of NULL."""
-    return _lexicon_of(bitext, Linked.of(bitext, links))[0]
+def linked_lexicon(bitext: Bitext, linked: Linked) -> tuple[Lexicon, Longs, Longs]:
+    """Return p(target word | source word) by counting links; words without links count as those of NULL.
 
-
-def _lexicon_of(bitext: Bitext, linked: Linked) -> tuple[Lexicon, Longs, Longs]:
-    """A lexicon by counts, and of each link, those of NULL too, the target place and its row of the lexicon."""
+    And of each link, those of NULL too, the target place and its row of the lexicon.
+    """
     alone = np.setdiff1d(np.arange(len(bitext.targets.data)), linked.targets)
     sources = np.concatenate([bitext.sources.data[linked.sources].astype(np.int64), np.zeros(len(alone), np.int64)])
     targets = np.concatenate([linked.targets, alone])
@@ -113,7 +111,7 @@ def _lexical_weights(bitext: Bitext, linked: Linked, found: Occurrences) -> tupl
 
 def _weight_sums(bitext: Bitext, linked: Linked) -> Floats:
     """Running sums, from 0, of log mean p(target word | linked source word), or of log p(target word | NULL)."""
-    lexicon, targets, rows = _lexicon_of(bitext, linked)
+    lexicon, targets, rows = linked_lexicon(bitext, linked)
     means = np.bincount(targets, lexicon.values[rows]) / np.bincount(targets)
     return np.concatenate([[0.0], np.cumsum(np.log(means))])
 

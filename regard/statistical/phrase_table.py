@@ -27,7 +27,7 @@ _Scores = tuple[float, ...]
 TRANSLATION_SCORES = ("p(source|target)", "lexical p(source|target)", "p(target|source)", "lexical p(target|source)")
 REORDERING = tuple(f"{one}, {side}" for side in ("previous", "next") for one in ("monotone", "swap", "discontinuous"))
 LOWEST = -100.0  # log of a probability that is written as 0
-MOST_WORDS = 1000  # of a phrase that is read
+_MOST_WORDS = 1000  # of a phrase that is read
 _BAR, _ESCAPED = "|", "&#124;"
 
 
@@ -194,8 +194,8 @@ def _fields(path: Path, least: int) -> Iterator[tuple[str, str, int, list[str]]]
 
 def _phrase(path: Path, number: int, text: str) -> Phrase:
     words = tuple(word.replace(_ESCAPED, _BAR) for word in split_words(text))
-    if not 0 < len(words) <= MOST_WORDS:
-        raise DataError(path, f"a phrase has {len(words)} words, possible are 1 to {MOST_WORDS}", line=number)
+    if not 0 < len(words) <= _MOST_WORDS:
+        raise DataError(path, f"a phrase has {len(words)} words, possible are 1 to {_MOST_WORDS}", line=number)
     return words
 
 

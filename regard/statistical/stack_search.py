@@ -4,20 +4,26 @@ Stacks by the number of covered words (Koehn 2004, https://link.springer.com/cha
 cube pruning: https://aclanthology.org/P07-1019; the n best of a lattice: https://aclanthology.org/W05-1506.
 """
 
+import ctypes
 import heapq
 from collections.abc import Iterator
 from itertools import count
-from typing import NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regard.arrays import Floats
 from regard.data.ragged import Ragged
+from regard.ops.kernels.library import library
 from regard.ops.plain import is_plain
-from regard.statistical.compiled_stack_search import compiled_search
 from regard.statistical.ngram_model import Ints, NgramModel
 from regard.statistical.reordering import DISCONTINUOUS, MONOTONE, SWAP
+
+_SOURCE = Path(__file__).with_name("stack_search.cpp")
+WIDEST = 60  # words between the first gap and the last covered word: they are bits of a number
+_POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 
 
 class PhraseOptions(NamedTuple):
@@ -81,8 +87,8 @@ def search(problem: Problem, n_best: int = 1) -> list[Derivation]:
 
     There is at least one where every word has an option of its own. Compiled and plain code find the same.
     """
-    found = None if is_plain() else compiled_search(problem, n_best)
-    return _Search(problem).best(n_best) if found is None else [Derivation(*one) for one in found]
+    found = None if is_plain() else _compiled(problem, n_best)
+    return _Search(problem).best(n_best) if found is None else found
 
 
 def covered(gap: int, window: int, start: int, end: int) -> tuple[int, int] | None:
@@ -243,3 +249,61 @@ def outlooks(length: int, starts: NDArray[np.int32], ends: NDArray[np.int32], es
             best[start, end] = max(best[start, end], split)
     np.fill_diagonal(best, 0.0)
     return best
+
+
+# The same in compiled code
+
+
+class _Language(ctypes.Structure):
+    _fields_ = (
+        *((name, _POINTER) for name in ("firsts", "arcs", "log_probs", "nexts", "backoffs", "lowers")),
+        *((name, _LONG) for name in ("start", "end")),
+    )
+
+
+class _Problem(ctypes.Structure):
+    _fields_ = (
+        *((name, _LONG) for name in ("length", "options", "reach", "size", "pops", "n_best")),
+        *((name, _POINTER) for name in ("starts", "ends", "word_firsts", "words", "inside", "previous", "following")),
+        *((name, _POINTER) for name in ("groups", "outlook", "penalties")),
+    )
+
+
+def _compiled(problem: Problem, n_best: int) -> list[Derivation] | None:
+    """Search in one call of compiled code; None without a compiler, or where jumps are too wide for its numbers.
+
+    Raises MemoryError.
+    """
+    kernel, reach = library(_SOURCE, (_Language, _Problem)), len(problem.penalties) - 1
+    if kernel is None or reach > WIDEST:
+        return None
+    given, length = problem.options, problem.length
+    kept = [  # what the numbers below point into
+        *(_array(one, np.int32) for one in (given.starts, given.ends)),
+        _array(given.words.offsets, np.int64), _array(given.words.data, np.int32),
+        *(_array(one, np.float64) for one in (given.inside, given.previous, given.following)),
+        _array(given.groups, np.int32),
+        *(_array(one, np.float64) for one in (problem.outlook, problem.penalties)),
+    ]  # fmt: skip
+    sizes = length, len(given.starts), reach, problem.size, problem.pops, n_best
+    told = _Problem(*sizes, *(one.ctypes.data for one in kept))
+    language = _language(problem.language)
+    options, lengths, scores = np.empty((n_best, length), np.int32), np.empty(n_best, np.int64), np.empty(n_best)
+    function = kernel["stack_search"]
+    function.argtypes, function.restype = [_POINTER] * 5, _LONG
+    found = function(
+        ctypes.byref(told), ctypes.byref(language), *(one.ctypes.data for one in (options, lengths, scores))
+    )
+    if found < 0:
+        raise MemoryError("a stack search")
+    return [Derivation(options[row, : lengths[row]].tolist(), float(scores[row])) for row in range(found)]
+
+
+def _array(values: Any, kind: Any) -> Any:
+    return np.ascontiguousarray(values, kind)
+
+
+def _language(model: NgramModel) -> _Language:
+    """The model's own arrays, which live as long as it does."""
+    arrays = (model.firsts, model.arcs, model.log_probs, model.nexts, model.backoffs, model.lowers)
+    return _Language(*(one.ctypes.data for one in arrays), model.start, model.end)

@@ -1,11 +1,13 @@
 """Two alignments of one sentence pair, one for each direction, made into one: https://aclanthology.org/N03-1017."""
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 from regard.evaluation.alignments import Link
 
 Links = Collection[Link]
 Symmetrisation = Callable[[Links, Links], list[Link]]
+_Wanted = Callable[[tuple[bool, bool]], bool]
 
 _NEAR = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
@@ -35,20 +37,20 @@ def grow_diag(links: Links, reverse_links: Links) -> list[Link]:
     return sorted(_grown(links, reverse_links))
 
 
-def grow_diag_final(links: Links, reverse_links: Links) -> list[Link]:
-    """Return `grow_diag`, and all links by which one of the two words gets its first."""
+def grow_diag_final(links: Links, reverse_links: Links, wanted: _Wanted = any) -> list[Link]:
+    """Return `grow_diag`, and all links by which any of the two words, or all of them, get their first."""
     grown = _grown(links, reverse_links)
     for one in (links, reverse_links):
-        _add(grown, one, any)
+        sources, targets = {source for source, _ in grown}, {target for _, target in grown}
+        for source, target in sorted(one):
+            if wanted((source not in sources, target not in targets)):
+                grown.add((source, target))
+                sources.add(source)
+                targets.add(target)
     return sorted(grown)
 
 
-def grow_diag_final_and(links: Links, reverse_links: Links) -> list[Link]:
-    """Return `grow_diag`, and all links by which both words get their first."""
-    grown = _grown(links, reverse_links)
-    for one in (links, reverse_links):
-        _add(grown, one, all)
-    return sorted(grown)
+grow_diag_final_and: Symmetrisation = partial(grow_diag_final, wanted=all)
 
 
 def _grown(links: Links, reverse_links: Links) -> set[Link]:
@@ -66,16 +68,6 @@ def _grown(links: Links, reverse_links: Links) -> set[Link]:
                 sources.add(one[0])
                 targets.add(one[1])
     return grown
-
-
-def _add(grown: set[Link], links: Links, wanted: Callable[[tuple[bool, bool]], bool]) -> None:
-    """Add links in order, where any or all of their words have none yet."""
-    sources, targets = {source for source, _ in grown}, {target for _, target in grown}
-    for source, target in sorted(links):
-        if wanted((source not in sources, target not in targets)):
-            grown.add((source, target))
-            sources.add(source)
-            targets.add(target)
 
 
 SYMMETRISATIONS: Mapping[str, Symmetrisation] = {

@@ -20,10 +20,9 @@ from regard.pieces import BOS, END
 from regard.records import Batch
 from regard.registry import Choice
 from regard.results import AttentionMap, Explanation, Prediction
-from regard.statistical.mert import bleu_values, minimise_errors, random_search
+from regard.statistical.mert import Round, SearchWeights, bleu_values, minimise_errors, random_search, tuned
 from regard.statistical.phrase_decoder import RequiredPhrase, Translation
 from regard.statistical.phrase_table import Phrase
-from regard.statistical.phrase_tuning import Round, SearchWeights, tuned
 from regard.tasks.example_texts import ExampleTexts
 from regard.tasks.examples import Examples
 from regard.tasks.measures import Measure

@@ -52,7 +52,7 @@ def scored(decoder, chosen, length):
     """The score of a derivation by the definition of each feature."""
     weights = dict(zip(PHRASE_FEATURES, decoder.weights, strict=True))
     words = [word for *_, entry in chosen for word in entry.target]
-    total = weights["language model"] * decoder.language.log_prob(words)
+    total = weights["language model"] * sum(decoder.language.log_probs_of(words))
     total += weights["words"] * len(words) + weights["phrases"] * len(chosen)
     ends = [0, *(end for _, end, _ in chosen)]
     total -= weights["distance"] * sum(abs(start - end) for (start, *_), end in zip(chosen, ends, strict=False))

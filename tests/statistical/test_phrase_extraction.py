@@ -94,7 +94,7 @@ def slow_weight(words, others, links, lexicon) -> float:
     total = 0.0
     for place, word in enumerate(words):
         sources = [others[other] for other, one in links if one == place] or [""]
-        total += math.log(sum(lexicon.probability(word, source) for source in sources) / len(sources))
+        total += math.log(sum(lexicon.get((source, word), 0.0) for source in sources) / len(sources))
     return total
 
 
@@ -102,8 +102,10 @@ def slow_weight(words, others, links, lexicon) -> float:
 def test_scores_are_those_of_loops(seed):
     corpus = list(drawn_corpus(seed))
     bitext, links = read(corpus)
-    here = linked_lexicon(bitext, links)
-    there = linked_lexicon(bitext.flipped(), [[(t, s) for s, t in row] for row in links])
+    here, there = (
+        {(source, target): p for source, target, p in linked_lexicon(text, Linked.of(text, some))[0]}
+        for text, some in ((bitext, links), (bitext.flipped(), [[(t, s) for s, t in row] for row in links]))
+    )
     pairs, weights, turns = Counter(), {}, {}
     for source, target, linked in corpus:
         for pair in slow_pairs(source, target, linked, 7):

@@ -6,10 +6,9 @@ from functools import partial
 import numpy as np
 
 from regard.statistical.kneser_ney import kneser_ney
-from regard.statistical.mert import minimise_errors
+from regard.statistical.mert import minimise_errors, tuned
 from regard.statistical.phrase_decoder import PHRASE_FEATURES, WEIGHTS, PhraseDecoder
 from regard.statistical.phrase_table import PhraseEntry, PhraseTable
-from regard.statistical.phrase_tuning import tuned
 
 RARE, OFTEN = math.log(0.1), math.log(0.9)
 SENTENCES = [["a"], ["b"], ["a", "b"]]
