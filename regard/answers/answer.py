@@ -16,10 +16,10 @@ if TYPE_CHECKING:  # a server reads answers without torch, and prints none
     from regard.data.columns import Column, TextColumn
     from regard.results import Explanation
 
-P = TypeVar("P", bound=Prediction)
+_P = TypeVar("_P", bound=Prediction)
 
 
-class Answer(ABC, Generic[P]):
+class Answer(ABC, Generic[_P]):
     """A kind of answer. A row of ANSWERS; it keeps nothing.
 
     Its items are the pieces of a text, the tags, the label: each is right or not, which a calibration learns from.
@@ -65,29 +65,29 @@ class Answer(ABC, Generic[P]):
         """Return whether a column keeps what answers are made of, or shown with."""
         return True
 
-    def choices(self, prediction: P) -> list[list[float]]:
+    def choices(self, prediction: _P) -> list[list[float]]:
         """Return the probabilities (item, choice) of an answer that a calibration mends.
 
         By default of two choices: what an item of the answer has, and what all others have together.
         """
         return [[one, 1 - one] for one in prediction.item_probabilities()]
 
-    def recalibrated(self, prediction: P, probabilities: Sequence[Sequence[float]]) -> P:
+    def recalibrated(self, prediction: _P, probabilities: Sequence[Sequence[float]]) -> _P:
         """Return a prediction with others (item, choice) in place of its `choices`; the answer stays what it is."""
         return replace(prediction, confidences=[one[0] for one in probabilities])
 
-    def correct_items(self, prediction: P, right: str, column: "TextColumn") -> list[bool]:
+    def correct_items(self, prediction: _P, right: str, column: "TextColumn") -> list[bool]:
         """Return which items of an answer are right, given the right one, which stands in `column`.
 
         Raises ConfigError where none can be.
         """
         raise ConfigError("task", "has no items that are right or wrong", "use another run")
 
-    def right_choices(self, prediction: P, right: str, column: "TextColumn") -> list[int]:
+    def right_choices(self, prediction: _P, right: str, column: "TextColumn") -> list[int]:
         """Return which of the `choices` of each item is right; nothing where the right answer is not among them."""
         return [0 if correct else 1 for correct in self.correct_items(prediction, right, column)]
 
-    def word_items(self, prediction: P, column: "TextColumn") -> list[list[int]]:
+    def word_items(self, prediction: _P, column: "TextColumn") -> list[list[int]]:
         """Return the places of the items that make up each word of an answer."""
         return [[place] for place in range(len(prediction.item_probabilities()))]
 
@@ -99,14 +99,14 @@ class Answer(ABC, Generic[P]):
         """Return what of an explanation is shown beside the lines of an answer."""
         return found
 
-    def lines(self, prediction: P) -> "Iterator[RenderableType]":
+    def lines(self, prediction: _P) -> "Iterator[RenderableType]":
         """Return what a terminal shows of an answer, beside its explanation."""
-        from regard.answers.drawing import written  # rich is loaded with what prints
+        from regard.answers.drawing import written_text  # rich is loaded with what prints
 
-        yield written(prediction)
+        yield written_text(prediction)
 
 
-class ReadAnswer(Answer[P], ABC):
+class ReadAnswer(Answer[_P], ABC):
     """The code that answers share which are found in what was given, rather than written: labels, tags, spans."""
 
     def counted(self, columns: Iterable[str]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from regard.results import Prediction
 WEAK, STRONG = (238, 240, 255), (129, 120, 255)  # backgrounds, from the weakest word that has one to the strongest
 FAINT = 0.12  # of the strongest word: below, a word has no background
 BAR = 24  # cells of a whole bar
-FEW, NAMED, LEAST = 6, 3, 0.03  # labels with a bar; words that are named, and the least share of one
+MOST_BARS, NAMED, LEAST_NAMED = 6, 3, 0.03  # labels with a bar; words that are named, and the least share of one
 DrawColumn = Callable[[str, int, TokenWeights | None], RenderableType]
 
 UNSURE = 0.5  # probability below which a tag has a question mark
@@ -28,7 +28,7 @@ def heading(prediction: Prediction) -> Text:
     return Text(visible_line(prediction.text), "bold")
 
 
-def written(prediction: Prediction) -> Text:
+def written_text(prediction: Prediction) -> Text:
     """Return what was given, and the text that was written."""
     head = Text.assemble(
         (visible_line(prediction.source), "dim"), "\n", heading(prediction), f"  {prediction.score:.3f}"
@@ -70,13 +70,13 @@ def coloured_words(text: str, start: int, seen: TokenWeights | None) -> Renderab
 def bars(probabilities: Mapping[str, float]) -> Text:
     """Return a line for each of the likeliest labels."""
     ranked = sorted(probabilities.items(), key=lambda pair: -pair[1])
-    labels = [visible_line(label) for label, _ in ranked[:FEW]]
+    labels = [visible_line(label) for label, _ in ranked[:MOST_BARS]]
     wide, text = max(map(cell_len, labels)), Text()
     for label, (_, chance) in zip(labels, ranked, strict=False):
         bar = "█" * round(BAR * chance)
         text.append(f"  {label}{' ' * (wide - cell_len(label))} {chance:6.1%} ").append(f"{bar}\n", "blue")
-    if len(ranked) > FEW:
-        text.append(f"  {len(ranked) - FEW} more\n", "dim")
+    if len(ranked) > MOST_BARS:
+        text.append(f"  {len(ranked) - MOST_BARS} more\n", "dim")
     text.rstrip()
     return text
 
@@ -85,7 +85,9 @@ def _named(text: str, seen: TokenWeights) -> str:
     """Return the words that were looked at most; the end symbol may be one of them."""
     weights, words = seen.of_words(), seen.spelt(text)
     order = sorted(range(len(weights)), key=lambda place: -weights[place])[:NAMED]
-    worth = [place for place in order if weights[place] >= LEAST * (1.0 if seen.shares else max(map(abs, weights)))]
+    worth = [
+        place for place in order if weights[place] >= LEAST_NAMED * (1.0 if seen.shares else max(map(abs, weights)))
+    ]
     return "  ← " + ", ".join(f"{visible_line(words[place])} {amount(weights[place], seen.shares)}" for place in worth)
 
 

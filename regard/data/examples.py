@@ -6,6 +6,8 @@ from typing import NamedTuple, Protocol
 
 from regard.text.clean import clean
 
+ColumnTexts = Mapping[str, str]  # of one example, by column, as its file spells them
+
 
 class Codec(Protocol):
     """Values → ids: a column, or a tokenizer by itself."""
@@ -28,7 +30,7 @@ class Example(NamedTuple):
     """One line of a data set, as its file spells it."""
 
     line: int  # in its file, from 1
-    texts: Mapping[str, str]  # by column: source, target
+    texts: ColumnTexts
 
 
 def position(key: str, seed: int = 0) -> float:

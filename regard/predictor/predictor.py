@@ -1,34 +1,27 @@
 """Texts in, predictions out: the one road that the command line, evaluation and pages share."""
 
 import copy
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeVar, cast
 
-import torch
-
-from regard.attention import is_recording
-from regard.data.columns import TextColumn, longest_read
+from regard.data.columns import TextColumn
+from regard.data.examples import ColumnTexts
 from regard.decoding import Answering, BeamSearch, Feature, Search
 from regard.documents.files import file_document
 from regard.documents.glossary import Glossary
-from regard.errors import DataError, RegardError, TooLongError
+from regard.errors import DataError, RegardError
 from regard.experiment import DecodingSettings
 from regard.explain.adequacy import Adequacy, checked
 from regard.explain.translation_faults import FaultFinder
 from regard.models import Model
 from regard.ops.kernels.packing import caches_of
-from regard.ops.memory import hinting_at_memory
-from regard.ops.plain import is_plain
-from regard.predictor.at_once import Rows, at_once, planned
 from regard.predictor.confidence import calibrated
-from regard.predictor.explaining import Explaining, Given, T
+from regard.predictor.explainer import Explainer
 from regard.predictor.predictions import Predictions
 from regard.predictor.reranking import Reranker
-from regard.predictor.terminology import TermPhrases, Wanted, prefixes_of_sentences, with_terms
+from regard.predictor.terminology import TermPhrases, WantedTerms, prefixes_of_sentences, with_terms
 from regard.predictor.whole_texts import composed, known_pair, naming_documents
-from regard.records import Batch
 from regard.results import Prediction
 from regard.runs import Run
 from regard.statistical.calibration import Calibrations
@@ -44,7 +37,7 @@ X = TypeVar("X", str, str | Mapping[str, str])
 _DEFAULTS = DecodingSettings()
 
 
-class Predictor(Explaining):
+class Predictor(Explainer):
     """A model and its task, ready to answer.
 
     >>> predictor = regard.load("runs/en-de")
@@ -105,7 +98,7 @@ class Predictor(Explaining):
 
     def predict(
         self,
-        texts: Iterable[str | Given],
+        texts: Iterable[str | ColumnTexts],
         *,
         explain: bool = False,
         search: Search | None = None,
@@ -127,7 +120,7 @@ class Predictor(Explaining):
         than `max_source` pieces, or than the model knows places, and TypeError for anything but texts.
         """
         examples = self.given(_listed(texts, "predict([text])"))
-        self._check(examples)
+        self.check(examples)
         if glossary is None and prefixes is None:
             found = self._predicted(examples, range(len(examples)), search, safeguards, self.reranker, encoded)
         else:
@@ -139,7 +132,7 @@ class Predictor(Explaining):
                 known = None if encoded is None else [encoded[row] for row in rows]
                 return self._predicted([examples[row] for row in rows], rows, other or search, safeguards, None, known)
 
-            wanted = Wanted.of(glossary, prefixes, len(examples))
+            wanted = WantedTerms.of(glossary, prefixes, len(examples))
             beam = (search or self.search).as_beam()
             found = with_terms(predicted, beam, self.term_phrases, wanted, self.settings.term_cost)
         found = calibrated(self.task, found, self.calibration)
@@ -148,7 +141,7 @@ class Predictor(Explaining):
 
     def _predicted(
         self,
-        examples: Sequence[Given],
+        examples: Sequence[ColumnTexts],
         lines: Sequence[int],
         search: Search | None,
         safeguards: bool,
@@ -267,69 +260,6 @@ class Predictor(Explaining):
         computed = outcome_of(self.task, self.model, self.engine, examples, self.settings.batch_tokens)
         given = as_rows({name: examples[name] for name in self.task.inputs})
         return Outcome(examples, lambda: self.predict(given, safeguards=False), lambda: computed.losses)
-
-    def given(self, texts: Sequence[str | Given]) -> list[Given]:
-        """The examples that texts stand for. Raises DataError, with its number, for one that stands for none."""
-        found = list[Given]()
-        for line, text in enumerate(texts, start=1):
-            try:
-                found.append(self.task.texts.given(text) if isinstance(text, str) else text)
-            except DataError as error:
-                raise error.at(line) from error
-        return found
-
-    def _check(self, examples: Sequence[Given]) -> None:
-        for line, example in enumerate(examples, start=1):
-            for name in self.task.inputs:
-                if not isinstance(example.get(name), str):
-                    raise DataError(name, "is missing in an example, or is no text", line=line)
-
-    def encode(self, examples: Sequence[Given], lines: Sequence[int] | None = None) -> list[Ids]:
-        """The ids of examples; `lines` are their numbers for faults, from 1."""
-        self._check(examples)
-        rows = self.task.encode([{name: clean(value) for name, value in one.items()} for one in examples])
-        for line, row in zip(lines or range(1, len(rows) + 1), rows, strict=True):
-            size = longest_read(self.task.vocabularies, row)
-            if size >= self.max_source:
-                hint = "split the text into sentences"
-                if self.max_source != self.model.max_source:
-                    hint += f", or raise decoding.max_source, which is {self.max_source}"
-                problem = f"{size} pieces are more than this model takes ({self.max_source - 1})"
-                raise TooLongError("source", problem, line=line, hint=hint)
-        return rows
-
-    def in_batches(
-        self,
-        rows: Sequence[Ids],
-        work: Callable[[Batch], list[T]],
-        *,
-        width: int = 1,
-        alone: bool = False,
-        lines: Sequence[int] | None = None,
-    ) -> list[T]:
-        """What `work` makes of each row; `alone`: one batch at a time, as hooks on the model need it.
-
-        `lines` are what the batches call the rows: their places, unless they are given.
-
-        Large batches spare calls, small ones stay in a cache: where each piece takes `width` times the room, the best
-        size is that of one piece divided by the root of `width`, as two costs t / size and size · width have it.
-        """
-        device = self.model.device
-        lengths = [max(map(len, row.values())) + 1 for row in rows]
-        names = torch.arange(len(rows)) if lines is None else torch.tensor(lines, dtype=torch.long)
-
-        def answer(places: Rows) -> list[T]:
-            batch = self.task.batch([rows[place] for place in places])
-            return work(batch._replace(lines=names[places]).to(device))
-
-        here = alone or is_plain() or is_recording()  # said to this thread alone
-        threads = 1 if here or device.type != "cpu" else torch.get_num_threads()
-        batches, threads = planned(lengths, max(int(self.settings.batch_tokens / math.sqrt(width)), 1), threads)
-        answers: dict[int, T] = {}
-        with hinting_at_memory("try decoding.batch_tokens=2048 or less, or shorter texts"):
-            for places, found in zip(batches, at_once(answer, batches, threads), strict=True):
-                answers |= zip(places.tolist(), found, strict=True)
-        return [answers[place] for place in range(len(rows))]
 
 
 def _listed(texts: Iterable[X], example: str) -> list[X]:

@@ -94,14 +94,16 @@ def _pieces_at(offsets: Sequence[TextPlace], one: Occurrence) -> tuple[int, int]
     return (inside[0], inside[-1] + 1) if inside else (0, 0)
 
 
-class Wanted(NamedTuple):
+class WantedTerms(NamedTuple):
     """What the translation of each text has to keep."""
 
     glossaries: Sequence[Glossary]
     prefixes: Sequence[str]
 
     @classmethod
-    def of(cls, glossary: Glossary | Sequence[Glossary] | None, prefixes: Sequence[str] | None, texts: int) -> "Wanted":
+    def of(
+        cls, glossary: Glossary | Sequence[Glossary] | None, prefixes: Sequence[str] | None, texts: int
+    ) -> "WantedTerms":
         """A glossary for all, or one for each text. Raises DataError where there are too few or too many."""
         each = [glossary or Glossary([])] * texts if glossary is None or isinstance(glossary, Glossary) else glossary
         if len(each) != texts:
@@ -125,7 +127,7 @@ def _check_prefixes(prefixes: Sequence[str], texts: int) -> None:
 
 
 def with_terms(
-    predicted: Predicted, beam: BeamSearch, phrases: TermPhrases, wanted: Wanted, most: float
+    predicted: Predicted, beam: BeamSearch, phrases: TermPhrases, wanted: WantedTerms, most: float
 ) -> list[Prediction]:
     """A prediction for each text that begins with its prefix and has its terms, and what became of them.
 

@@ -7,10 +7,9 @@ from typing import Any
 
 from regard.config import write_atomically
 from regard.data import READERS
-from regard.data.examples import position
+from regard.data.examples import ColumnTexts, position
 from regard.errors import ConfigError
 from regard.experiment import read_experiment, text_settings
-from regard.runs.texts import Texts
 
 ALL = "all"
 MOST_TESTED, LEAST_TESTED = 2_000, 20  # examples of the test part, which is a fifth of all otherwise
@@ -18,7 +17,7 @@ BATCH = 32  # texts
 DRAW = 1  # another one than that of dev parts, which would be those first in this order
 
 
-def labelled_examples(file: Path, tasks: Collection[str]) -> tuple[str, list[Texts]]:
+def labelled_examples(file: Path, tasks: Collection[str]) -> tuple[str, list[ColumnTexts]]:
     """Return which of the tasks a labelled file is for, and its examples; only their texts decide the order.
 
     Raises ConfigError for a file of another task, and for one that is no table.
@@ -37,7 +36,7 @@ def labelled_examples(file: Path, tasks: Collection[str]) -> tuple[str, list[Tex
     return name, sorted(found, key=lambda texts: position("\t".join(inputs_of(texts)), DRAW))
 
 
-def cut(examples: Sequence[Texts], labels: Sequence[str]) -> dict[str, Sequence[Texts]]:
+def cut(examples: Sequence[ColumnTexts], labels: Sequence[str]) -> dict[str, Sequence[ColumnTexts]]:
     """Return the test part, and for each number of labels the first ones of the rest: fewer are among more.
 
     Equal texts stay on one side. Raises ConfigError for a number that is none, and for too few examples.
@@ -49,7 +48,7 @@ def cut(examples: Sequence[Texts], labels: Sequence[str]) -> dict[str, Sequence[
     test = examples[:count]
     tested = set(map(inputs_of, test))
     rest = [texts for texts in examples[count:] if inputs_of(texts) not in tested]
-    parts: dict[str, Sequence[Texts]] = {"test": test}
+    parts: dict[str, Sequence[ColumnTexts]] = {"test": test}
     for one in labels:
         if one != ALL and not (one.isdecimal() and int(one) >= BATCH):
             raise ConfigError("--labels", f"'{one}' is no number of labels", f"{BATCH} at least, or {ALL}")
@@ -60,18 +59,18 @@ def cut(examples: Sequence[Texts], labels: Sequence[str]) -> dict[str, Sequence[
     return parts
 
 
-def inputs_of(texts: Texts) -> tuple[str, ...]:
+def inputs_of(texts: ColumnTexts) -> tuple[str, ...]:
     """Return all texts but the label, which is the last."""
     return tuple(texts.values())[:-1]
 
 
-def write_part(file: Path, rows: Sequence[Texts]) -> Path:
+def write_part(file: Path, rows: Sequence[ColumnTexts]) -> Path:
     """Write examples as JSON lines."""
     file.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(file, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
     return file
 
 
-def reader_of(file: Path, rows: Sequence[Texts]) -> dict[str, Any]:
+def reader_of(file: Path, rows: Sequence[ColumnTexts]) -> dict[str, Any]:
     """Return the settings that read such a file."""
     return {"name": "jsonl", "file": str(file.absolute()), "fields": {name: name for name in rows[0]}}

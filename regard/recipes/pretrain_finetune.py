@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 from regard.config import write_atomically, write_yaml
+from regard.data.examples import ColumnTexts
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, nearest
 from regard.experiment import read_experiment
@@ -22,7 +23,6 @@ from regard.reports.table import DASH, Cell, Table
 from regard.runs import Run, RunFolder, train_run
 from regard.runs.rehearsal import Rehearsal
 from regard.runs.resuming import check_resumed
-from regard.runs.texts import Texts
 
 MARK, REPORT, PRETRAINED = "pretrain_finetune.json", "report.md", "pretrained"
 LABELS, QUICK_LABELS = ("100", "500", "2000", ALL), ("100", "500")
@@ -240,7 +240,7 @@ def _figure(figure: Figure | None) -> Iterator[Cell]:
     yield Cell(f"{figure.interval.low:.2f} to {figure.interval.high:.2f}")
 
 
-def _overlap(text: Path | None, test: Sequence[Texts]) -> list[str]:
+def _overlap(text: Path | None, test: Sequence[ColumnTexts]) -> list[str]:
     """What of the test part stands in the corpus, whose labels nobody read there."""
     if text is None:
         return []

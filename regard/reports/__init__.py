@@ -17,7 +17,7 @@ from regard.reports.diagnosis import diagnosis_report
 from regard.reports.doctor import doctor_report
 from regard.reports.evaluation import evaluate
 from regard.reports.evaluation_report import Evaluation, System
-from regard.reports.explained import check_layer, explained_report, methods_of, sorted_words
+from regard.reports.explanation_report import check_layer, explained_report, methods_of, sorted_words
 from regard.reports.explanations import grades_report
 from regard.reports.heads_view import heads_report
 from regard.reports.neighbourhood import nearest_report, neighbours_report

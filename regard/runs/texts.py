@@ -10,7 +10,7 @@ from typing import NamedTuple
 from regard.data import READERS, CheckedReader, Corpus, Reader
 from regard.data.columns import COLUMNS, Columns, learn_columns, learnt_things, own_name, save_columns
 from regard.data.columns.labels import LabelsColumn
-from regard.data.examples import Example
+from regard.data.examples import ColumnTexts, Example
 from regard.data.report import LISTED
 from regard.data.streams import MixedStream, PlannedStream
 from regard.data.transforms import transformed
@@ -23,7 +23,6 @@ from regard.tasks import Examples, Task
 from regard.tasks.examples import as_rows
 
 Say = Callable[[str], None]
-Texts = Mapping[str, str]  # of an example, by column
 
 LAST_KEPT = "the model of the last update is the one that is kept"
 
@@ -35,7 +34,7 @@ def training_readers(experiment: Experiment) -> dict[str, Reader]:
     return {**{name: _parts(view)[0] for name, view in views if view.data.train is not None}, **more}
 
 
-def training_texts(experiment: Experiment) -> Iterator[Texts]:
+def training_texts(experiment: Experiment) -> Iterator[ColumnTexts]:
     """Yield the texts of all examples that are learnt from, in the order of their readers."""
     return (example.texts for reader in training_readers(experiment).values() for example in reader)
 
@@ -59,7 +58,7 @@ def dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | Non
     return found
 
 
-def _check_given(task: Task, texts: Texts) -> None:
+def _check_given(task: Task, texts: ColumnTexts) -> None:
     """Raise DataError for what is given, beside the answer, if it cannot be read."""
     for name in task.inputs:
         task.vocabularies[name].check(texts[name])
@@ -131,7 +130,7 @@ def test_examples(experiment: Experiment, task: Task, files: Mapping[str, Path] 
 
 def read_examples(
     reader: Reader,
-    usable: Callable[[Texts], bool],
+    usable: Callable[[ColumnTexts], bool],
     limit: int | None = None,
     say: Say = lambda _: None,
 ) -> Examples | None:

@@ -24,7 +24,7 @@ from regard.tasks.task import Task
 from regard.text.numbers import read_rows
 
 STEPS, SLOTS, MARKED = "steps", "slots", "read"  # steps and slots of a memory; what was read, with its mark
-MARK = "·"  # the step between what is read and what is written
+STEP_MARK = "·"  # the step between what is read and what is written
 
 
 class AlgorithmicTask(Task):
@@ -85,14 +85,14 @@ class AlgorithmicTask(Task):
             mean = mean_of_questions(maps, GIVEN)
             source, weights = GIVEN, [mean] if mean else []
             if traces:
-                steps = [*read, MARK, *written]
+                steps = [*read, STEP_MARK, *written]
                 columns |= {
                     STEPS: Tokens(steps, TokenRole.DERIVED),
                     SLOTS: Tokens(_numbered(traces), TokenRole.DERIVED),
                 }
                 maps += _memory_maps(traces, row, len(steps))
                 source, weights = MARKED, _origins(traces, row, len(read) + 1, len(written))
-                columns[MARKED] = Tokens([*read, MARK])
+                columns[MARKED] = Tokens([*read, STEP_MARK])
             found.append(Explanation(columns, [ColumnLink(source, WANTED, align(weights), weights)], maps))
         return found
 

@@ -7,6 +7,7 @@ from typing import ClassVar, cast
 from regard.data import Corpus
 from regard.data.columns import Columns, TextColumn
 from regard.data.columns.sentences import SentencesColumn
+from regard.data.examples import ColumnTexts
 from regard.data.readers.document_sentences import WindowSize
 from regard.data.streams import PlannedStream
 from regard.errors import ConfigError
@@ -15,7 +16,7 @@ from regard.records import DOCUMENT, SOURCE, TARGET
 from regard.registry import Choice
 from regard.results import Prediction, TextPrediction
 from regard.tasks.example_filter import ExampleFilter
-from regard.tasks.example_texts import ExampleTexts, Ids, Texts
+from regard.tasks.example_texts import ExampleTexts, Ids
 from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.translation import TranslationRelevance, TranslationTask, TranslationTexts
 from regard.text.windows import SENTENCE_TAB, with_window
@@ -39,12 +40,12 @@ class SentenceTexts(TranslationTexts):
         super().__init__(columns)
         self.window = window
 
-    def given(self, text: str) -> Texts:
+    def given(self, text: str) -> ColumnTexts:
         """Return a sentence and its text, which is the sentence alone where the line has no other."""
         source, _, document = text.partition(SENTENCE_TAB)
         return {SOURCE: source, DOCUMENT: document or source}
 
-    def as_given(self, prediction: Prediction, example: Texts) -> Prediction:
+    def as_given(self, prediction: Prediction, example: ColumnTexts) -> Prediction:
         return replace(cast(TextPrediction, prediction), document=example[DOCUMENT])
 
     def line(self, prediction: Prediction) -> str:

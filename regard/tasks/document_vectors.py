@@ -28,13 +28,13 @@ from regard.results import Explanation, Prediction, as_line
 from regard.tasks.example_filter import ExampleFilter
 from regard.tasks.example_texts import ExampleTexts, Ids
 from regard.tasks.examples import Examples, count_of
-from regard.tasks.files import Files, Parts
+from regard.tasks.files import ExampleFiles, Split
 from regard.tasks.spec import Wording
 from regard.tasks.word_vectors import FLOOR, NEIGHBOURS, WordTexts, WordVectorsTask, word_ids_of
 from regard.text.vector_table import VectorTable
 
 RAREST = 1e-300  # share of a word that was drawn; a small power of the counts makes tiny ones
-LONGEST = 2**31 - 1  # pieces of a document: any number, but without a text it is left out
+MOST_PIECES = 2**31 - 1  # pieces of a document: any number, but without a text it is left out
 
 
 class DocumentTexts(WordTexts):
@@ -47,10 +47,10 @@ class DocumentTexts(WordTexts):
         return {TEXT: self.columns[TEXT].encode(prediction.source), DOCUMENT_NUMBERS: document}
 
 
-class LearntFiles(Files):
+class LearntFiles(ExampleFiles):
     """Files whose examples are all learnt from, so that each has a vector; shares of them are judged as well."""
 
-    def apart(self, reader: Reader, dev: float, test: float) -> Parts:
+    def apart(self, reader: Reader, dev: float, test: float) -> Split:
         _, judged, tested = super().apart(reader, dev, test)
         return reader, judged, tested
 
@@ -106,7 +106,7 @@ class DocumentVectorsTask(WordVectorsTask):
     @property
     def filter(self) -> ExampleFilter:
         """Return a filter of documents of any length; those that are judged need not be known."""
-        return ExampleFilter({TEXT: self.text}, lambda limit: LONGEST)
+        return ExampleFilter({TEXT: self.text}, lambda limit: MOST_PIECES)
 
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
@@ -114,7 +114,7 @@ class DocumentVectorsTask(WordVectorsTask):
         """Words with their documents, those of about so many words of text at once. Raises DataError for one word."""
         lines, counts = self.counted_lines(corpus)
         parts, documents = parted(lines, np.asarray(corpus.pieces(DOCUMENT_NUMBERS).data, np.int64), self.part)
-        most = min(tokens or 8192, LONGEST if sentences is None else sentences * 2 * self.sampling.window)
+        most = min(tokens or 8192, MOST_PIECES if sentences is None else sentences * 2 * self.sampling.window)
         return DocumentWindows(
             parts, documents, self.sampling, counts, route=self.route, tokens=most, seed=seed, place=corpus.folder
         )

@@ -1,8 +1,9 @@
 """Filters of examples: which of them a task learns from, validates with and judges, and as what."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from regard.data.columns import Columns
+from regard.data.examples import ColumnTexts
 from regard.registry import Choice
 
 
@@ -22,20 +23,20 @@ class ExampleFilter:
         `transforms` are those of the run, beside whatever the columns draw.
         """
 
-    def usable(self, texts: Mapping[str, str]) -> bool:
+    def usable(self, texts: ColumnTexts) -> bool:
         """Return True for an example that can be learnt from and validated with."""
         return all(text.strip() for text in texts.values())
 
-    def check(self, texts: Mapping[str, str]) -> None:
+    def check(self, texts: ColumnTexts) -> None:
         """Raise DataError for an example that has no ids, as of a label that training has not seen."""
         for name, column in self.columns.items():
             if name in texts:
                 column.check(texts[name])
 
-    def learnt_from(self, texts: Mapping[str, str]) -> Mapping[str, str] | None:
+    def learnt_from(self, texts: ColumnTexts) -> ColumnTexts | None:
         """Return a usable example as training has it, with one answer; None: training leaves it out, and counts it."""
         return texts
 
-    def judged(self, texts: Mapping[str, str]) -> bool:
+    def judged(self, texts: ColumnTexts) -> bool:
         """Return True for an example of a test part that is judged."""
         return True

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from regard.data.columns import Columns
+from regard.data.examples import ColumnTexts
 from regard.documents.document import Document
 from regard.errors import ConfigError, DataError
 from regard.results import Prediction, TextPrediction
 
 Ids = Mapping[str, Sequence[int]]  # of one example, by column
-Texts = Mapping[str, str]  # the same as text
 
 
 class ExampleTexts:
@@ -19,7 +19,7 @@ class ExampleTexts:
     def __init__(self, columns: Columns) -> None:
         self.columns, self.last, self.inputs = columns, [*columns][-1], given_columns(columns)
 
-    def given(self, text: str) -> Texts:
+    def given(self, text: str) -> ColumnTexts:
         """Return the example that a text to predict from stands for: of several columns with tabs between them.
 
         Raises DataError for a text of more or fewer.
@@ -31,7 +31,7 @@ class ExampleTexts:
             raise DataError("text", f"has {len(values)} field{plural}, and {len(self.inputs)} are read", hint=named)
         return dict(zip(self.inputs, values, strict=True))
 
-    def scored(self, source: str, target: str) -> Texts:
+    def scored(self, source: str, target: str) -> ColumnTexts:
         """Return the example whose answer is given."""
         return {**self.given(source), self.last: target}
 
@@ -49,7 +49,7 @@ class ExampleTexts:
         found = {name: self.columns[name].encode(text) for name, text in example.items()}
         return found if written is None else {**found, self.last: written}
 
-    def as_given(self, prediction: Prediction, example: Texts) -> Prediction:
+    def as_given(self, prediction: Prediction, example: ColumnTexts) -> Prediction:
         """Return a prediction with its source as the example has it, where columns do not keep all of a text."""
         return prediction
 
@@ -57,11 +57,11 @@ class ExampleTexts:
         """Return a text split into what is answered one by one; None: it is answered as a whole."""
         return None
 
-    def unasked(self, example: Texts) -> Prediction | None:
+    def unasked(self, example: ColumnTexts) -> Prediction | None:
         """Return the answer that needs no model, if there is one for this example."""
         return None
 
-    def unanswerable(self, example: Texts) -> Prediction | None:
+    def unanswerable(self, example: ColumnTexts) -> Prediction | None:
         """Return what stands for the answer of an example that the model cannot answer, as a copy of it."""
         return None
 
@@ -77,7 +77,7 @@ class ExampleTexts:
 class NumbersTexts(ExampleTexts):
     """Rows of numbers as text."""
 
-    def given(self, text: str) -> Texts:
+    def given(self, text: str) -> ColumnTexts:
         """Return the rows that a text stands for. Raises DataError for a text that is none."""
         example = super().given(text)
         for name, value in example.items():

@@ -8,10 +8,10 @@ from regard.data import Fold, HoldOut, Reader, Stretch
 from regard.data.readers.tables import Fields, TableLayout
 from regard.errors import ConfigError
 
-Parts = tuple[Reader, Reader, Reader]  # what is learnt from, the dev part, the test part
+Split = tuple[Reader, Reader, Reader]  # what is learnt from, the dev part, the test part
 
 
-class Files:
+class ExampleFiles:
     """Files of examples that stand alone: they are held out from everywhere."""
 
     def __init__(self, *, default: bool = False) -> None:
@@ -38,7 +38,7 @@ class Files:
         first, *others = columns
         return None if others else {"train": {first: file}}
 
-    def apart(self, reader: Reader, dev: float, test: float) -> Parts:
+    def apart(self, reader: Reader, dev: float, test: float) -> Split:
         """Return what of a reader is learnt from, and dev and test parts of about these shares."""
         rest = HoldOut(reader, dev + test, held_out=False)
         return rest, HoldOut(reader, dev, held_out=True), HoldOut(reader, test, start=dev, held_out=True)
@@ -49,10 +49,10 @@ class Files:
         return rest, held
 
 
-class SuccessiveLines(Files):
+class SuccessiveLines(ExampleFiles):
     """Lines that follow on each other: the last ones are held out, those of the test part at the very end."""
 
-    def apart(self, reader: Reader, dev: float, test: float) -> Parts:
+    def apart(self, reader: Reader, dev: float, test: float) -> Split:
         borders = 1 - dev - test, 1 - test
         return Stretch(reader, 0.0, borders[0]), Stretch(reader, *borders), Stretch(reader, borders[1], 1.0)
 

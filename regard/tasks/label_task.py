@@ -12,6 +12,7 @@ from torch import Tensor
 
 from regard.answers.label import LabelAnswer, LabelPrediction
 from regard.data.columns import TextColumn
+from regard.data.examples import ColumnTexts
 from regard.data.readers.label_table import holds_pairs, label_field, label_layout
 from regard.data.readers.tables import Fields, TableLayout
 from regard.decoding import Answering
@@ -20,23 +21,23 @@ from regard.models import LabelModel, Model
 from regard.pieces import END, SPECIALS, UNK
 from regard.records import Batch
 from regard.results import ColumnLink, Explanation, Prediction, TokenRole, Tokens, as_line
-from regard.tasks.example_texts import ExampleTexts, Texts, encodable
-from regard.tasks.files import Files
+from regard.tasks.example_texts import ExampleTexts, encodable
+from regard.tasks.files import ExampleFiles
 from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec
 from regard.tasks.task import Task
 from regard.tasks.text_predictions import rows_of
 
-NOTHING = "the text is empty, so its label tells only which labels are common"
-UNREAD = "the model knows no word of the {name}, so the label rests on none"
+EMPTY_TEXT = "the text is empty, so its label tells only which labels are common"
+UNKNOWN_WORDS = "the model knows no word of the {name}, so the label rests on none"
 
 
 class LabelTexts(ExampleTexts):
     """Texts with a label for all of them."""
 
-    def as_given(self, prediction: Prediction, example: Texts) -> Prediction:
+    def as_given(self, prediction: Prediction, example: ColumnTexts) -> Prediction:
         source = as_line(encodable(example[name]) for name in self.inputs)
-        return replace(prediction, source=source, warning=prediction.warning if source.strip() else NOTHING)
+        return replace(prediction, source=source, warning=prediction.warning if source.strip() else EMPTY_TEXT)
 
 
 class LabelRelevance(RelevanceView):
@@ -46,7 +47,7 @@ class LabelRelevance(RelevanceView):
         return [self.columns[self.last].decode([label]) for label in cast(Tensor, batch.columns[self.last]).tolist()]
 
 
-class LabelFiles(Files):
+class LabelFiles(ExampleFiles):
     """Tables whose rows tell which field is the label and which are the texts."""
 
     def layout(self, columns: Sequence[str], path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
@@ -83,7 +84,7 @@ class LabelTask(Task, ABC):
         for source, unread, (scores, ids) in zip(self._sources(batch), self._unread(batch), answers, strict=True):
             labels = [self.vocabularies[self.last].decode([one]) for one in ids]
             probabilities = {label: float(np.exp(score)) for label, score in zip(labels, scores, strict=True)}
-            warning = UNREAD.format(name=unread) if unread else ""
+            warning = UNKNOWN_WORDS.format(name=unread) if unread else ""
             found.append(LabelPrediction(source, labels[0], scores[0], probabilities=probabilities, warning=warning))
         return found
 

@@ -15,6 +15,7 @@ from regard.config.bounds import Share, Size
 from regard.data import Corpus
 from regard.data.columns import Columns, TextColumn
 from regard.data.columns.masked_text import mask_of
+from regard.data.examples import ColumnTexts
 from regard.data.streams import PlannedStream
 from regard.data.transforms import Draws, Transformed
 from regard.data.transforms.masking import MASKED_PIECES, STAGE, Masking, WordBorders
@@ -38,7 +39,7 @@ from regard.results import (
     WordRelevance,
 )
 from regard.tasks.example_filter import ExampleFilter
-from regard.tasks.example_texts import ExampleTexts, Ids, Texts, encodable
+from regard.tasks.example_texts import ExampleTexts, Ids, encodable
 from regard.tasks.examples import Examples
 from regard.tasks.files import SuccessiveLines
 from regard.tasks.measures import Measure
@@ -49,7 +50,7 @@ from regard.tasks.text_predictions import rows_of, text_prediction
 from regard.text.words import stands_alone
 
 USE = f'fill masks with: echo "a text with a {MASK_PIECE} in it" | regard predict {{run}}'
-NOTHING = f"there is no {MASK_PIECE} in it, so nothing is filled in"
+HOLELESS = f"there is no {MASK_PIECE} in it, so nothing is filled in"
 FIRST_BYTES = {0x20, *range(0xE3, 0xEA)}  # a space; first ones in UTF-8 of U+3000 to U+9FFF: kana and ideographs
 FIXED = Draws(0, STAGE, 0)  # of what is judged, in every run the same
 
@@ -90,12 +91,12 @@ class FillingTexts(ExampleTexts):
         pairs = zip(ids, filled or ids, strict=True)
         return {TEXT: ids, MASKED_PIECES: [new if old == self.mask and new != old else PAD for old, new in pairs]}
 
-    def unasked(self, example: Texts) -> Prediction | None:
+    def unasked(self, example: ColumnTexts) -> Prediction | None:
         """Return a text without holes as it is."""
         text = example[TEXT]
-        return None if MASK_PIECE in text else TextPrediction(text, text, 0.0, warning=NOTHING)
+        return None if MASK_PIECE in text else TextPrediction(text, text, 0.0, warning=HOLELESS)
 
-    def as_given(self, prediction: Prediction, example: Texts) -> Prediction:
+    def as_given(self, prediction: Prediction, example: ColumnTexts) -> Prediction:
         """Return a prediction with its source as it was given, its masks written out."""
         source = encodable(example[TEXT])
         others = [replace(other, source=source) for other in prediction.alternatives]

@@ -24,8 +24,6 @@ from regard.tasks.label_task import LabelFiles, LabelTask
 from regard.tasks.masked_language_model import FIXED, MaskedLanguageModelTask
 from regard.tasks.spec import Wording
 
-PARTS = ("train", "dev", "test")
-
 
 class MaskingOfPairs(Transform):
     """Masks both texts of each pair; the label counts as one piece more."""
@@ -50,7 +48,9 @@ class DocumentFiles(LabelFiles):
         """Return the parts of a text. Raises DataError for too few documents."""
         path = Path(file).expanduser()
         every = {"every": cycle_of(path)} if path.is_file() else {}
-        return {part: {"name": "next_sentence", "file": file, "part": part, **every} for part in PARTS}
+        return {
+            part: {"name": "next_sentence", "file": file, "part": part, **every} for part in ("train", "dev", "test")
+        }
 
 
 class NextSentenceTask(LabelTask):

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
+from regard.data.examples import ColumnTexts
 from regard.errors import DataError
 from regard.records import FIRST, LABEL, SECOND
-from regard.tasks.example_texts import ExampleTexts, Texts
+from regard.tasks.example_texts import ExampleTexts
 from regard.tasks.label_task import LabelTask, LabelTexts
 from regard.tasks.spec import Wording
 
@@ -13,7 +14,7 @@ from regard.tasks.spec import Wording
 class PairTexts(LabelTexts):
     """Two texts that are compared."""
 
-    def given(self, text: str) -> Texts:
+    def given(self, text: str) -> ColumnTexts:
         """Return both texts of a line. Raises DataError where one is empty: it has nothing to be compared with."""
         example = super().given(text)
         for number, (name, value) in enumerate(example.items(), start=1):

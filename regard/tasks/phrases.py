@@ -29,7 +29,7 @@ from regard.tasks.measures import Measure
 from regard.tasks.text_predictions import rows_of
 from regard.tasks.translation import TranslationTask, TranslationTexts
 
-SEARCHES: dict[str, SearchWeights] = {"mert": minimise_errors, "random": random_search}
+WEIGHT_SEARCHES: dict[str, SearchWeights] = {"mert": minimise_errors, "random": random_search}
 
 
 class PhraseEngine:
@@ -177,7 +177,7 @@ class PhrasesTask(TranslationTask):
 
         sources = [[translator.source[one] for one in ids] for ids in self.source.encode_batch(examples["source"])]
         found = tuned(
-            translator.decoder, sources, judge, bleu_values, SEARCHES[self.tuning],
+            translator.decoder, sources, judge, bleu_values, WEIGHT_SEARCHES[self.tuning],
             rounds=self.rounds, n_best=self.candidates, told=told,
         )  # fmt: skip
         translator.tune(found)

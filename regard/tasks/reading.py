@@ -12,6 +12,7 @@ from torch import Tensor
 from regard.answers.span import SpanAnswer, SpanPrediction
 from regard.attention import fitting, recording
 from regard.data.columns import TextColumn
+from regard.data.examples import ColumnTexts
 from regard.decoding import Answering
 from regard.errors import DataError
 from regard.explain.alignment_view import mean_of_heads
@@ -31,8 +32,8 @@ from regard.results import (
     as_line,
 )
 from regard.tasks.example_filter import ExampleFilter
-from regard.tasks.example_texts import ExampleTexts, Texts, encodable
-from regard.tasks.files import Files
+from regard.tasks.example_texts import ExampleTexts, encodable
+from regard.tasks.files import ExampleFiles
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
 from regard.tasks.text_predictions import rows_of
@@ -60,7 +61,7 @@ class PassageFilter(ExampleFilter):
 class PassageTexts(ExampleTexts):
     """Passages and questions, with answers that have a place in a passage."""
 
-    def as_given(self, prediction: Prediction, example: Texts) -> Prediction:
+    def as_given(self, prediction: Prediction, example: ColumnTexts) -> Prediction:
         """Return a prediction with its place in the passage as given, and its text, where spaces may be others."""
         span, passage = cast(SpanPrediction, prediction), encodable(example[PASSAGE])
         source = as_line([passage, encodable(example[QUESTION])])
@@ -99,7 +100,7 @@ class ReadingTask(Task):
         },
     )
     answer = SpanAnswer()
-    files = Files(default=True)
+    files = ExampleFiles(default=True)
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """Return the likeliest answer to each question, and its place: that with the largest sum over its places.

@@ -9,6 +9,7 @@ from typing import ClassVar, cast
 from regard.answers.tags import TagsAnswer, TagsPrediction
 from regard.attention import recording
 from regard.data.columns import WordsColumn
+from regard.data.examples import ColumnTexts
 from regard.data.readers.conll import conll_layout
 from regard.data.readers.tables import Fields, TableLayout
 from regard.decoding import Answering
@@ -30,14 +31,14 @@ from regard.results import (
     WordRelevance,
 )
 from regard.tasks.example_filter import ExampleFilter
-from regard.tasks.example_texts import ExampleTexts, Texts, encodable
-from regard.tasks.files import Files
+from regard.tasks.example_texts import ExampleTexts, encodable
+from regard.tasks.files import ExampleFiles
 from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
 
 
-class ColumnFiles(Files):
+class ColumnFiles(ExampleFiles):
     """CoNLL columns, which tell which fields are the word and its tag."""
 
     def layout(self, columns: Sequence[str], path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
@@ -57,10 +58,10 @@ class TagsFilter(ExampleFilter):
 class TagsTexts(ExampleTexts):
     """Texts with their own spaces, in which words have their places."""
 
-    def unasked(self, example: Texts) -> Prediction | None:
+    def unasked(self, example: ColumnTexts) -> Prediction | None:
         return None if example[TEXT].strip() else TagsPrediction(example[TEXT], "", 0.0)
 
-    def as_given(self, prediction: Prediction, example: Texts) -> Prediction:
+    def as_given(self, prediction: Prediction, example: ColumnTexts) -> Prediction:
         return replace(prediction, source=encodable(example[TEXT]))
 
 

@@ -28,7 +28,7 @@ from regard.results import Explanation, Prediction
 from regard.tasks.example_filter import ExampleFilter
 from regard.tasks.example_texts import ExampleTexts, Ids, given_columns
 from regard.tasks.examples import Examples, as_rows, count_of
-from regard.tasks.files import Files
+from regard.tasks.files import ExampleFiles
 from regard.tasks.measures import LikelihoodMeasure, Measure, TextMeasure
 from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec
@@ -43,7 +43,7 @@ class Task(ABC):
     columns: ClassVar[Mapping[str, str]]  # name → row of COLUMNS
     spec: ClassVar[TaskSpec]
     answer: ClassVar[Answer[Any]] = TextAnswer()
-    files: ClassVar[Files] = Files()
+    files: ClassVar[ExampleFiles] = ExampleFiles()
 
     def __init__(self, columns: Columns) -> None:
         self.learnt = columns  # with those that languages have of their own

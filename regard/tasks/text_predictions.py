@@ -12,8 +12,8 @@ from regard.results import TextPrediction
 COPIED = "its script was never learnt: copied"
 LOOPED = "went round in a loop, which was cut"
 UNKNOWN = 0.5  # of a text's letters
-LONGEST, TIMES = 8, 4  # pieces of a loop, and how often in succession they make one
-PIECES = 8  # of all its rounds together, at least
+LOOP_PIECES, LOOP_TIMES = 8, 4  # pieces of a loop, and how often in succession they make one
+ALL_LOOP_PIECES = 8  # of all its rounds together, at least
 AGAIN = 6  # pieces of a loop that have stood there before, at least: two pieces in four rounds
 
 
@@ -81,11 +81,11 @@ def loop_of(ids: Sequence[int]) -> int | None:
     """Return where the second round of the first loop begins; None where nothing goes round."""
     if len(ids) - len({*ids}) < AGAIN:
         return None
-    for start in range(len(ids) - PIECES + 1):
-        for length in range(1, min(LONGEST, (len(ids) - start) // TIMES) + 1):
+    for start in range(len(ids) - ALL_LOOP_PIECES + 1):
+        for length in range(1, min(LOOP_PIECES, (len(ids) - start) // LOOP_TIMES) + 1):
             end = start + length
             while end < len(ids) and ids[end] == ids[end - length]:
                 end += 1
-            if end - start >= max(PIECES, TIMES * length):
+            if end - start >= max(ALL_LOOP_PIECES, LOOP_TIMES * length):
                 return start + length
     return None

@@ -6,6 +6,7 @@ from typing import ClassVar, cast
 
 from regard.attention import recording
 from regard.data.columns import Columns, TextColumn, of_language
+from regard.data.examples import ColumnTexts
 from regard.decoding import Answering, Engine, forced
 from regard.documents.document import Document
 from regard.documents.plain_text import plain_document
@@ -17,7 +18,7 @@ from regard.models.model import WrittenColumn
 from regard.pieces import END
 from regard.records import PAD, Batch
 from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, TokenRole, Tokens, WordRelevance
-from regard.tasks.example_texts import ExampleTexts, Texts
+from regard.tasks.example_texts import ExampleTexts
 from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
@@ -39,10 +40,10 @@ class TranslationTexts(ExampleTexts):
         super().__init__(columns)
         self.source, self.target = (cast(TextColumn, columns[name]) for name in (self.inputs[0], self.last))
 
-    def unasked(self, example: Texts) -> Prediction | None:
+    def unasked(self, example: ColumnTexts) -> Prediction | None:
         return None if example["source"].strip() else TextPrediction(example["source"], "", 0.0)
 
-    def unanswerable(self, example: Texts) -> Prediction | None:
+    def unanswerable(self, example: ColumnTexts) -> Prediction | None:
         """A text in a script that training never saw is copied."""
         source = clean(example["source"])
         return TextPrediction(source, source, 0.0, warning=COPIED) if unknown_script(source, self.source) else None

@@ -13,6 +13,7 @@ from regard.config import Doc
 from regard.config.bounds import Fraction, Share, Size
 from regard.data import Corpus
 from regard.data.columns import Columns, TextColumn
+from regard.data.examples import ColumnTexts
 from regard.data.ragged import Ragged
 from regard.data.streams import PlannedStream
 from regard.data.word_windows import TARGETS, Sampling, WordWindows
@@ -27,7 +28,7 @@ from regard.records import TEXT, Batch
 from regard.registry import Choice
 from regard.results import Explanation, Prediction, TextPrediction
 from regard.tasks.example_filter import ExampleFilter
-from regard.tasks.example_texts import ExampleTexts, Texts, encodable
+from regard.tasks.example_texts import ExampleTexts, encodable
 from regard.tasks.examples import Examples, count_of
 from regard.tasks.measures import LikelihoodMeasure, Measure
 from regard.tasks.spec import TaskSpec, Wording
@@ -36,9 +37,9 @@ from regard.tasks.text_predictions import rows_of
 from regard.text.vector_table import VectorTable
 
 NEIGHBOURS = 10  # words that answer a text
-SHOWN = 5  # words that are told
+MOST_NAMED = 5  # words that are told
 WORDLESS = "there is no word in it, so nothing is near"
-UNREAD = "the model knows no word of the text, so nothing is near"
+UNKNOWN_TEXT = "the model knows no word of the text, so nothing is near"
 FLOOR = 1.0  # added to the counts of words in a text to be judged by, so that there is always another word
 
 
@@ -50,11 +51,11 @@ class WordTexts(ExampleTexts):
         super().__init__(columns)
         self.text, self.worded = cast(TextColumn, columns[TEXT]), worded
 
-    def scored(self, source: str, target: str) -> Texts:
+    def scored(self, source: str, target: str) -> ColumnTexts:
         """Return the text alone: its neighbours are no part of it."""
         return self.given(source)
 
-    def as_given(self, prediction: Prediction, example: Texts) -> Prediction:
+    def as_given(self, prediction: Prediction, example: ColumnTexts) -> Prediction:
         """Return a prediction with its text as it was given, and a warning of the words that have no vector."""
         source = encodable(example[TEXT])
         return replace(prediction, source=source, warning=self._left_out(source))
@@ -71,11 +72,11 @@ class WordTexts(ExampleTexts):
         if not unknown:
             return WORDLESS
         known = int(worded.sum())
-        shown = ", ".join(text[start:end][:60] for start, end in unknown[:SHOWN]) + (
-            " …" if len(unknown) > SHOWN else ""
+        shown = ", ".join(text[start:end][:60] for start, end in unknown[:MOST_NAMED]) + (
+            " …" if len(unknown) > MOST_NAMED else ""
         )
         if not known:
-            return f"{UNREAD}: {shown}"
+            return f"{UNKNOWN_TEXT}: {shown}"
         count = known + len(unknown)
         share = round(100 * len(unknown) / count)
         return f"{len(unknown):,} of {count:,} words ({share} %) are not known and left out: {shown}"

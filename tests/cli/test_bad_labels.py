@@ -17,7 +17,7 @@ from regard.predictor import load
 from regard.registry import Choice
 from regard.reports import evaluate
 from regard.runs.texts import check_languages
-from regard.tasks.label_task import NOTHING
+from regard.tasks.label_task import EMPTY_TEXT
 
 TINY = ["task=classification", "model.encoder=embeddings", "model.dim=8", "training.max_updates=2",
         "training.validate_every=1", "training.average=1"]  # fmt: skip
@@ -108,7 +108,7 @@ def test_texts_of_unknown_words_are_answered_with_a_warning(folder, command, sig
     unread = "the model knows no word of the text, so the label rests on none"
     assert (done.exit_code, said.count(unread), said.count("text is empty")) == (0, 2, 1), said
     data = to_json(load(run).predict(given))["predictions"]
-    assert [one["details"].get("warning") for one in data] == [None, unread, unread, NOTHING]
+    assert [one["details"].get("warning") for one in data] == [None, unread, unread, EMPTY_TEXT]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from regard import predictor
 from regard.cli.app import app
-from regard.predictor.explaining import Explaining
+from regard.predictor.explainer import Explainer
 from regard.results import Explanation, Prediction
 
 
@@ -19,7 +19,7 @@ class Weigher:
     """Tells what it was asked for."""
 
     run = SimpleNamespace(path=Path("run"))
-    with_reasons = Explaining.with_reasons
+    with_reasons = Explainer.with_reasons
 
     def predict(self, texts, explain):
         assert not explain

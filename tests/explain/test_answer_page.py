@@ -10,7 +10,7 @@ from regard.answers import LabelPrediction, SpanPrediction, TagsPrediction
 from regard.explain import page, to_json
 from regard.predictor.predictions import Predictions
 from regard.results import AttentionMap
-from regard.tasks.label_task import NOTHING, UNREAD
+from regard.tasks.label_task import EMPTY_TEXT, UNKNOWN_WORDS
 
 pytestmark = pytest.mark.slow
 
@@ -180,8 +180,8 @@ def test_warnings_of_labels_speak_of_answers(visit, locale, unread, empty, stran
 
     tokens = ["<unk>", "<unk>", "<unk>", "</s>"]
     found = of_label({"text": tokens, "label": ["<good>"]}, labelled().explanation.maps)
-    assert unread in warnings(replace(labelled(), warning=UNREAD.format(name="text")))
-    assert empty in warnings(replace(labelled(), warning=NOTHING))
+    assert unread in warnings(replace(labelled(), warning=UNKNOWN_WORDS.format(name="text")))
+    assert empty in warnings(replace(labelled(), warning=EMPTY_TEXT))
     assert warnings(labelled()) == ""
     assert strange in warnings(replace(labelled(), explanation=found))
 

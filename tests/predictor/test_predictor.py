@@ -16,7 +16,7 @@ from regard.experiment import DecodingSettings
 from regard.explain import to_json
 from regard.models import AttentionSettings
 from regard.ops.plain import plain
-from regard.predictor import Predictor, at_once
+from regard.predictor import Predictor, batches
 from regard.records import EOS
 from regard.registry import Choice
 from regard.results import Prediction
@@ -76,7 +76,7 @@ def test_what_is_said_to_this_thread_alone_keeps_the_work_in_it(predictor, kept,
         return predict(model, batch)
 
     monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
-    monkeypatch.setattr(at_once, "WORTH", 0)
+    monkeypatch.setattr(batches, "FEWEST_TOKENS", 0)
     monkeypatch.setattr(predictor.task, "predict", noted)
     with recording(predictor.model) if kept is None else kept():
         predictor.predict(TEXTS)

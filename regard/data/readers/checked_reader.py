@@ -1,12 +1,10 @@
 """What another reader streams, every example checked as it is read."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
-from regard.data.examples import Example
+from regard.data.examples import ColumnTexts, Example
 from regard.data.readers.reader import GroupedReader, Reader
 from regard.errors import DataError
-
-_Texts = Mapping[str, str]  # of an example, by column
 
 
 class CheckedReader(GroupedReader):
@@ -19,9 +17,9 @@ class CheckedReader(GroupedReader):
     def __init__(
         self,
         reader: Reader,
-        usable: Callable[[_Texts], bool],
-        check: Callable[[_Texts], None],
-        learnt: Callable[[_Texts], _Texts | None] = lambda texts: texts,
+        usable: Callable[[ColumnTexts], bool],
+        check: Callable[[ColumnTexts], None],
+        learnt: Callable[[ColumnTexts], ColumnTexts | None] = lambda texts: texts,
     ) -> None:
         self.columns, self.files = reader.columns, reader.files
         self._reader, self._usable, self._check, self._learnt = reader, usable, check, learnt
@@ -33,7 +31,7 @@ class CheckedReader(GroupedReader):
     def grouped(self) -> Iterator[tuple[str, Example]]:
         self.left_out, first, kept = [], None, False
         for key, example in self._reader.grouped():
-            texts: _Texts | None = example.texts
+            texts: ColumnTexts | None = example.texts
             if self._usable(example.texts):
                 texts = self._learnt(example.texts)
                 if texts is not None:

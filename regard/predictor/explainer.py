@@ -1,22 +1,22 @@
 """Explanations of answers: what a model looked at, what its words rest on by a method, hidden states and searches."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar, cast
+from typing import cast
 
 from regard.attention import is_recording
 from regard.data.columns import TextColumn
+from regard.data.examples import ColumnTexts
 from regard.decoding import Search, SearchTrace, Unwanted
 from regard.errors import RegardError
 from regard.explain.maps import without_end
 from regard.explain.relevance import RELEVANCES, method_of
 from regard.explain.relevance.question import OnProgress, no_progress
 from regard.explain.translation_faults import FaultFinder
-from regard.models import Model
+from regard.predictor.batches import TextBatches
 from regard.predictor.predictions import Predictions
-from regard.records import Batch
 from regard.registry import Choice
 from regard.results import Explanation, Prediction, TextPrediction, WordRelevance
 from regard.tasks import Task
@@ -24,45 +24,26 @@ from regard.tasks.example_texts import Ids
 from regard.tasks.relevance import state_relevance, word_relevance
 from regard.text.clean import clean
 
-T = TypeVar("T")
-Given = Mapping[str, str]  # values by column
-
 EXPLAINED = 256  # sentences whose maps are in memory at once
 WIDTH_OF_MAPS = 4  # rows a sentence counts for when all that it looked at is kept
 
 
-class Explaining(ABC):
-    """The part of a predictor that explains: it needs a model, a task, a search, and batches of texts."""
+class Explainer(TextBatches):
+    """The part of a predictor that explains: it needs answers and their scores, too."""
 
-    model: Model
-    task: Task
     search: Search
     fault_finder: FaultFinder | None  # by what a run counted; None: nothing was
 
     @abstractmethod
-    def predict(self, texts: Iterable[str | Given], *, search: Search | None = None) -> Predictions:
+    def predict(self, texts: Iterable[str | ColumnTexts], *, search: Search | None = None) -> Predictions:
         """Return one prediction per text."""
 
     @abstractmethod
     def score(self, sources: Iterable[str], targets: Iterable[str]) -> Predictions:
         """Return how likely the model finds each given target."""
 
-    @abstractmethod
-    def given(self, texts: Sequence[str | Given]) -> list[Given]:
-        """Return the examples that texts stand for."""
-
-    @abstractmethod
-    def encode(self, examples: Sequence[Given]) -> list[Ids]:
-        """Return the ids of examples, none of them too long."""
-
-    @abstractmethod
-    def in_batches(
-        self, rows: Sequence[Ids], work: Callable[[Batch], list[T]], *, width: int = 1, alone: bool = False
-    ) -> list[T]:
-        """Return what `work` makes of each row."""
-
     def explain(
-        self, texts: Iterable[str | Given], *, by: str | Choice = "lrp", search: Search | None = None
+        self, texts: Iterable[str | ColumnTexts], *, by: str | Choice = "lrp", search: Search | None = None
     ) -> list[WordRelevance]:
         """Weigh how much each word that was read speaks for each word of the answer, by a row of RELEVANCES.
 

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.predictor.at_once import at_once, planned
+from regard.predictor.batches import at_once, planned
 
 
 @given(st.lists(st.integers(1, 40), max_size=300), st.integers(40, 3000), st.integers(1, 4))

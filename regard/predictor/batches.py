@@ -1,0 +1,148 @@
+"""Batches of a predictor: examples that texts stand for, their ids, and several batches at once, one thread each.
+
+Small products gain less from a second thread than a second batch does.
+"""
+
+import math
+from abc import ABC
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from regard.attention import is_recording
+from regard.data.columns import longest_read
+from regard.data.examples import ColumnTexts
+from regard.data.packing import chunks
+from regard.errors import DataError, TooLongError
+from regard.experiment import DecodingSettings
+from regard.models import Model
+from regard.ops.memory import hinting_at_memory
+from regard.ops.plain import is_plain
+from regard.records import Batch
+from regard.tasks import Task
+from regard.tasks.example_texts import Ids
+from regard.text.clean import clean
+
+Rows = NDArray[np.int64]
+_T = TypeVar("_T")
+
+FEWEST_TOKENS = 2048  # tokens below which all threads work on one batch
+
+
+def planned(lengths: Sequence[int], tokens: int, threads: int) -> tuple[list[Rows], int]:
+    """Texts of these lengths → which of them share a batch of at most so many tokens, and how many go at once.
+
+    Several threads share the budget, and their batches are about equal, so that none waits long for the last one.
+    """
+    total, most = sum(lengths), max(tokens // threads, 1)
+    if threads == 1 or total < FEWEST_TOKENS:
+        return chunks(lengths, tokens), 1
+    wanted = threads * math.ceil(total / tokens)
+    share = max(total // wanted, 1)
+    batches = chunks(lengths, min(share, most))
+    while len(batches) > wanted and share < most:  # padding takes what is between
+        share += math.ceil(share * 0.05)
+        batches = chunks(lengths, min(share, most))
+    return batches, threads
+
+
+def at_once(answer: Callable[[Rows], list[_T]], batches: Sequence[Rows], threads: int) -> Iterator[list[_T]]:
+    """The answers in the order of the batches; with several threads each of these computes with one."""
+
+    def alone(rows: Rows) -> list[_T]:
+        with torch.inference_mode():  # which a thread has for itself
+            return answer(rows)
+
+    if threads == 1:
+        yield from map(alone, batches)
+        return
+    with _one_thread_each(threads) as pool:
+        yield from pool.map(alone, batches)
+
+
+@contextmanager
+def _one_thread_each(threads: int) -> Iterator[ThreadPoolExecutor]:
+    before = torch.get_num_threads()
+    try:
+        with ThreadPoolExecutor(threads, "regard", initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            yield pool
+    finally:
+        torch.set_num_threads(before)  # some of what it sets is the process's, not the thread's
+
+
+class TextBatches(ABC):
+    """The part of a predictor that reads texts and computes in batches: it needs a model, a task and limits."""
+
+    model: Model
+    task: Task
+    settings: DecodingSettings
+    max_source: int  # pieces of a text, with its end
+
+    def given(self, texts: Sequence[str | ColumnTexts]) -> list[ColumnTexts]:
+        """The examples that texts stand for. Raises DataError, with its number, for one that stands for none."""
+        found = list[ColumnTexts]()
+        for line, text in enumerate(texts, start=1):
+            try:
+                found.append(self.task.texts.given(text) if isinstance(text, str) else text)
+            except DataError as error:
+                raise error.at(line) from error
+        return found
+
+    def check(self, examples: Sequence[ColumnTexts]) -> None:
+        """Raise DataError for an example that lacks a column."""
+        for line, example in enumerate(examples, start=1):
+            for name in self.task.inputs:
+                if not isinstance(example.get(name), str):
+                    raise DataError(name, "is missing in an example, or is no text", line=line)
+
+    def encode(self, examples: Sequence[ColumnTexts], lines: Sequence[int] | None = None) -> list[Ids]:
+        """The ids of examples; `lines` are their numbers for faults, from 1."""
+        self.check(examples)
+        rows = self.task.encode([{name: clean(value) for name, value in one.items()} for one in examples])
+        for line, row in zip(lines or range(1, len(rows) + 1), rows, strict=True):
+            size = longest_read(self.task.vocabularies, row)
+            if size >= self.max_source:
+                hint = "split the text into sentences"
+                if self.max_source != self.model.max_source:
+                    hint += f", or raise decoding.max_source, which is {self.max_source}"
+                problem = f"{size} pieces are more than this model takes ({self.max_source - 1})"
+                raise TooLongError("source", problem, line=line, hint=hint)
+        return rows
+
+    def in_batches(
+        self,
+        rows: Sequence[Ids],
+        work: Callable[[Batch], list[_T]],
+        *,
+        width: int = 1,
+        alone: bool = False,
+        lines: Sequence[int] | None = None,
+    ) -> list[_T]:
+        """What `work` makes of each row; `alone`: one batch at a time, as hooks on the model need it.
+
+        `lines` are what the batches call the rows: their places, unless they are given.
+
+        Large batches spare calls, small ones stay in a cache: where each piece takes `width` times the room, the best
+        size is that of one piece divided by the root of `width`, as two costs t / size and size · width have it.
+        """
+        device = self.model.device
+        lengths = [max(map(len, row.values())) + 1 for row in rows]
+        names = torch.arange(len(rows)) if lines is None else torch.tensor(lines, dtype=torch.long)
+
+        def answer(places: Rows) -> list[_T]:
+            batch = self.task.batch([rows[place] for place in places])
+            return work(batch._replace(lines=names[places]).to(device))
+
+        here = alone or is_plain() or is_recording()  # said to this thread alone
+        threads = 1 if here or device.type != "cpu" else torch.get_num_threads()
+        batches, threads = planned(lengths, max(int(self.settings.batch_tokens / math.sqrt(width)), 1), threads)
+        answers: dict[int, _T] = {}
+        with hinting_at_memory("try decoding.batch_tokens=2048 or less, or shorter texts"):
+            for places, found in zip(batches, at_once(answer, batches, threads), strict=True):
+                answers |= zip(places.tolist(), found, strict=True)
+        return [answers[place] for place in range(len(rows))]
