@@ -5,7 +5,7 @@ in the process that trains on them. A place is the saved state of a stream, opaq
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from itertools import count
@@ -77,7 +77,8 @@ class PlannedStream(ABC):
         `workers` threads make batches ahead; neither content nor order depends on them. Closing it ends them.
         """
         with closing(self.plans(start, workers=workers)) as plans:
-            own = (BatchPlan(group[-1].after, *group[shard.rank][1:]) for group in groups(plans, shard.size))
+            groups = zip(*[plans] * shard.size, strict=False)  # successive plans, one for each process
+            own = (BatchPlan(group[-1].after, *group[shard.rank][1:]) for group in groups)
             made = prefetch(lambda plan: (plan.after, plan.make()), own, workers, BATCHES_AHEAD * workers)
             with closing(made) as batches:
                 yield from batches
@@ -166,11 +167,6 @@ class MixedStream(PlannedStream):
     def _routed(self, name: str, make: Callable[[], Batch]) -> Batch:
         batch = make()
         return batch._replace(route=self.routes.get(name, batch.route))
-
-
-def groups(plans: Iterator[BatchPlan], size: int) -> Iterator[tuple[BatchPlan, ...]]:
-    """Successive plans, so many together."""
-    return zip(*[plans] * size, strict=False)
 
 
 def epoch_of(place: StreamPlace | None) -> int:

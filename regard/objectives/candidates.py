@@ -59,7 +59,11 @@ class DrawnObjective(Objective):
 
     def scored(self, batch: Batch) -> tuple[Candidates, Tensor]:
         """Return what is drawn and given, each once, and its log-probabilities: (sentence, candidate)."""
-        found = distinct_candidates(batch, self.drawn(batch))
+        pairs = zip(targets_of(batch), self.drawn(batch), strict=True)
+        targets = [list(dict.fromkeys([given, *some])) for given, some in pairs]
+        sizes = torch.tensor([len(some) for some in targets], device=batch.lines.device)
+        mask = torch.arange(max(map(len, targets)), device=sizes.device) < sizes.unsqueeze(1)
+        found = Candidates(targets, with_targets(batch, targets), mask)
         return found, found.table(-self.context.model.nll(found.batch).sum(dim=-1), float("-inf"))
 
     def given_loss(self, batch: Batch) -> Tensor:
@@ -119,12 +123,3 @@ def target_text(column: TextColumn, ids: TargetIds) -> str:
     """Return what ids say; in a rehearsal, whose column knows few of them, their numbers."""
     words = [one for one in ids if one != EOS]
     return " ".join(map(str, words)) if column.stands_in else column.decode(words)
-
-
-def distinct_candidates(batch: Batch, drawn: Sequence[Sequence[TargetIds]]) -> Candidates:
-    """Return the given target and what was drawn beside it, each once."""
-    given = targets_of(batch)
-    targets = [list(dict.fromkeys([one, *some])) for one, some in zip(given, drawn, strict=True)]
-    sizes = torch.tensor([len(some) for some in targets], device=batch.lines.device)
-    mask = torch.arange(max(map(len, targets)), device=sizes.device) < sizes.unsqueeze(1)
-    return Candidates(targets, with_targets(batch, targets), mask)

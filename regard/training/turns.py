@@ -4,7 +4,7 @@ Layers count from the input: the embedder is 0, block i of an encoder or a decod
 last of them, such as a pooling or a head, is the top.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -69,8 +69,10 @@ class Turn:
 
     def forget_frozen(self, update: int) -> None:
         """Drop the gradients of what an update does not move, so that they do not count for clipping either."""
-        for parameter in frozen_parameters(self.optimizer, update):
-            parameter.grad = None
+        for group in self.optimizer.param_groups:
+            if update <= int(group.get("frozen", 0)):
+                for parameter in group["params"]:
+                    parameter.grad = None
 
     def step(self, update: int) -> float:
         """Move the parameters along their gradients; return the learning rate, of the top layer."""
@@ -182,16 +184,6 @@ def regroup(optimizer: optim.Optimizer, settings: TrainingSettings, layers: Laye
     for (share, frozen, decay), parameters in groups.items():
         told = {"weight_decay": decay} if "weight_decay" in whole else {}
         optimizer.add_param_group({**whole, **told, "params": parameters, "share": share, "frozen": frozen})
-
-
-def is_frozen(group: dict[str, Any], update: int) -> bool:
-    """Return True if a group is not yet moved at an update, counted from 1."""
-    return update <= int(group.get("frozen", 0))
-
-
-def frozen_parameters(optimizer: optim.Optimizer, update: int) -> Iterable[nn.Parameter]:
-    """Return what is not moved at an update."""
-    return (one for group in optimizer.param_groups if is_frozen(group, update) for one in group["params"])
 
 
 def _number(name: str) -> int | None:
