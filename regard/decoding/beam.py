@@ -107,7 +107,6 @@ class BeamSearch(Search):
         return other
 
     def as_beam(self) -> "BeamSearch":
-        """Itself."""
         return self
 
     def norm(self, lengths: Any) -> Any:

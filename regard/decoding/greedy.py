@@ -20,15 +20,12 @@ class GreedySearch(Search):
         super().__init__(max_ratio, max_extra, min_length)
 
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
-        """One hypothesis for each example."""
         return self._one().run(writer, batch, features=features)
 
     def traced(self, trace: SearchTrace) -> BeamSearch:
-        """The beam, step by step."""
         return self._one().traced(trace)
 
     def as_beam(self) -> BeamSearch:
-        """One of the usual width, with the same limits."""
         return BeamSearch(max_ratio=self.max_ratio, max_extra=self.max_extra, min_length=self.min_length).until(
             self.unwanted
         )

@@ -51,7 +51,6 @@ class SamplingSearch(Search):
         self.width = n_best
 
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
-        """`n_best` samples of each example, the likeliest first."""
         guided = Guided(writer, features, batch, self.min_length)
         count = len(batch.lines)
         rows = torch.arange(count, device=batch.lines.device).repeat_interleave(self.n_best)

@@ -68,7 +68,6 @@ class LinearHead(Head):
         return PackedTable(kernel, self.weight, self.bias, self._packed.precision)
 
     def nll(self, decoded: Decoded, encoded: Encoded | None, targets: Tensor, *, smoothing: float = 0.0) -> Tensor:
-        """targets (rows, n) → losses (rows, n); only real tokens are computed."""
         if self.training and not torch.compiler.is_compiling():
             self._packed.forget()  # the weights are about to change
         keep = targets != PAD

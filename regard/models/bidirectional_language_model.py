@@ -64,14 +64,12 @@ class BidirectionalLanguageModel(Generator):
         return counted_pieces(batch)
 
     def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, None]:
-        """States (batch, n, dim) of the model from the left, each having read the pieces before it."""
         return Decoded(self.reader.before(self._embedded(batch.sequences(TEXT)))[0]), None
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
         return [(self.embedder, batch.sequences(TEXT).items)]
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return the embedder, which one of a translator's source can be, the layers and the head."""
         embedder = [self.embedder]
         return {"embedder": embedder, "source_embedder": embedder, "encoder": [self.encoder], "head": [self.head]}
 

@@ -70,11 +70,9 @@ class CausalClassifier(DecoderOnly, LabelModel):
         return AttentionRecords(with_state_read(fitting(shown, {TEXT: mask.shape[1]}), self.pooling, TEXT, mask))
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
-        """Return the embedder and the text behind BOS."""
         return [(self.decoder.embedder, _started(batch.sequences(TEXT)).items)]
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return those of a language model, and the pooling."""
         return {**super().parts(), "pooling": [self.pooling]}
 
     def _states(self, batch: Batch) -> Tensor:

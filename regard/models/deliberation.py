@@ -60,7 +60,6 @@ class Deliberation(SecondPass):
         return self
 
     def blocks(self, route: str) -> GatedBlocks:
-        """Return those of the only route."""
         return self.second
 
     def draft(self, batch: Batch) -> Draft:
@@ -80,7 +79,6 @@ class Deliberation(SecondPass):
         return sum(longest_draft(len(one) + 1) for one in sentences)
 
     def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Encoded]:
-        """States (batch, target, dim) of the second pass, and what the encoder saw; weights are of the source."""
         decoded, states, encoded = self._passes(batch, need_weights=need_weights)
         return decoded._replace(states=states), encoded
 
@@ -102,7 +100,6 @@ class Deliberation(SecondPass):
         return {"loss": second, "first_pass": self.joint * first}
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return the parts of the first pass, and the second one."""
         return {**self.first.parts(), "second": [self.second], "sides": [self.sides]}
 
     def foundation(self) -> Sequence[nn.Module]:

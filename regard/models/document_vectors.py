@@ -42,7 +42,6 @@ class DrawnWords(WordEmbedder):
         self.register_buffer("drawn", torch.ones(vocab_size))  # how often, and once more
 
     def counted(self, ids: Tensor) -> Sequence[Tensor]:
-        """The ids themselves."""
         return (ids,)
 
     def learn(self, counts: Sequence[tuple[Tensor, Tensor]]) -> None:
@@ -62,7 +61,6 @@ class DocumentVectors(Model):
         self.outputs = DrawnWords(vocab_size, width)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Losses (word, 1) in nats; `smoothing` has no meaning here."""
         documents, contexts, targets = _given(batch)
         rows, places = numbered(documents, len(self.document_embedder.table))
         vectors = self.document_embedder.word_vectors(rows)
@@ -84,12 +82,10 @@ class DocumentVectors(Model):
         """Contexts (place, 2 · window) → share (place,) of v in h, and rest (place, width) of h."""
 
     def counted(self, batch: Batch) -> Tensor:
-        """(word, 1): all of them."""
         targets = _given(batch)[-1]
         return torch.ones(len(targets), 1, dtype=torch.bool, device=targets.device)
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
-        """The words that were drawn."""
         return [(self.outputs, _given(batch)[-1][:, 1:])]
 
     @torch.no_grad()

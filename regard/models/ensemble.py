@@ -45,12 +45,10 @@ class Ensemble(Generator):
         return -self._mean(-losses)
 
     def counted(self, batch: Batch) -> Tensor:
-        """The items that every member counts."""
         return self._generators[0].counted(batch)
 
     @property
     def max_source(self) -> int | None:
-        """What every member can read."""
         return _least(member.max_source for member in self._generators)
 
     def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Encoded | None]:
@@ -58,11 +56,9 @@ class Ensemble(Generator):
         return self._generators[0].decode(batch, need_weights=need_weights)
 
     def longest(self, batch: Batch) -> int | None:
-        """What every member can write."""
         return _least(member.longest(batch) for member in self._generators)
 
     def start(self, batch: Batch) -> _Together:
-        """Every member reads the batch."""
         return _Together(tuple(member.start(batch) for member in self._generators))
 
     def step(self, ids: Tensor, state: _Together, *, need_weights: bool = False) -> tuple[Step, State]:

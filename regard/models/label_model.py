@@ -61,11 +61,9 @@ class LabelModel(Model):
         return ((1 - smoothing) * losses - smoothing * log_probs.mean(dim=-1)).unsqueeze(-1)
 
     def distributions(self, batch: Batch) -> Distributions:
-        """Return all labels of each example."""
         return Distributions(self.log_probs(batch), torch.as_tensor(batch.columns[self.label]))
 
     def counted(self, batch: Batch) -> Tensor:
-        """Return (batch, 1): every example counts once."""
         return torch.ones_like(batch.lines, dtype=torch.bool).unsqueeze(-1)
 
 

@@ -42,7 +42,6 @@ class DecoderOnly(Model):
     head: Head
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return the embedder, which one of a translator's target can be, the decoder above it and the head."""
         embedder = [self.decoder.embedder]
         return {"embedder": embedder, "target_embedder": embedder, "decoder": [self.decoder], "head": [self.head]}
 
@@ -74,13 +73,11 @@ class LanguageModel(DecoderOnly, Generator):
         return counted_pieces(batch)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Losses (batch, n) in nats per piece, 0 where none is counted."""
         targets = batch.sequences(TEXT).items.masked_fill(~counted_pieces(batch), PAD)
         losses: Tensor = self.head.nll(self.decode(batch)[0], None, targets, smoothing=smoothing)
         return losses
 
     def distributions(self, batch: Batch) -> Distributions:
-        """All pieces of the vocabulary, for each that is counted."""
         keep = counted_pieces(batch)
         log_probs: Tensor = self.head.log_probs(self.decode(batch)[0], None)
         return Distributions(log_probs[keep], batch.sequences(TEXT).items[keep])

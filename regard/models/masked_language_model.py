@@ -52,12 +52,10 @@ class MaskedLanguageModel(TextReader):
         return self.head.log_probs(Decoded(states.unsqueeze(0)), None).squeeze(0)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Return losses (batch, n) in nats of the pieces that were masked, 0 elsewhere."""
         states, answers = self.states(batch.sequences(TEXT)), torch.as_tensor(batch.columns[MASKED_PIECES])
         return self.head.nll(Decoded(states), None, answers, smoothing=smoothing)
 
     def counted(self, batch: Batch) -> Tensor:
-        """Return the mask (batch, n) of the pieces that were masked."""
         answers: Any = batch.columns[MASKED_PIECES]
         return torch.as_tensor(answers != PAD)
 

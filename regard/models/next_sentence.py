@@ -65,7 +65,6 @@ class NextSentenceModel(LabelModel):
         return self.pairs.reads(batch)
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return the embedder, the encoder, the pooling and the head."""
         return {**self.pairs.parts(), "head": [self.head]}
 
     @property

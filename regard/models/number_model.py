@@ -40,7 +40,6 @@ class NumberModel(Model):
         return []
 
     def counted(self, batch: Batch) -> Tensor:
-        """Return (batch, row): every row that is wanted."""
         return batch.sequences(WANTED).mask
 
 

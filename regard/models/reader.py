@@ -93,7 +93,6 @@ class SpanReader(TextReader):
         return losses.unsqueeze(-1) * first
 
     def counted(self, batch: Batch) -> Tensor:
-        """Return the mask (batch, piece) of the answers, their ends counted."""
         return batch.sequences(ANSWER).mask
 
 

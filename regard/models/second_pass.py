@@ -74,14 +74,12 @@ class SecondPass(Generator):
         """Return what the blocks of the batch's route look at."""
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Losses (batch, target) in nats of what is written last, 0 at padding."""
         decoded, encoded = self.decode(batch)
         targets = batch.sequences(TARGET).items
         losses: Tensor = self._head(batch.route).nll(decoded, encoded, targets, smoothing=smoothing)
         return losses
 
     def distributions(self, batch: Batch) -> Distributions:
-        """All words of the vocabulary, for each target token."""
         decoded, encoded = self.decode(batch)
         target = batch.sequences(TARGET)
         log_probs: Tensor = self._head(batch.route).log_probs(decoded, encoded)
@@ -118,12 +116,10 @@ class SecondPass(Generator):
         return self.first.longest(batch)
 
     def start(self, batch: Batch) -> Rereading:
-        """Draft, then begin anew: one row per source sentence."""
         blocks = self.blocks(batch.route)
         return Rereading(self.first.start(batch), None if blocks is None else blocks.start(self.draft(batch).seen))
 
     def step(self, ids: Tensor, state: Rereading, *, need_weights: bool = False) -> tuple[Step, State]:
-        """ids (rows, 1) → log-probabilities (rows, vocab) of the next word; weights are of the source."""
         decoded, after = self._read(ids, state, need_weights)
         log_probs = self._head(state.first.route).log_probs(decoded, state.first.encoded)[:, -1]
         return Step(log_probs, None if decoded.weights is None else decoded.weights[:, -1]), after

@@ -70,7 +70,6 @@ class SequenceRegressor(NumberModel):
         return errors.masked_fill(~mask, 0.0)
 
     def answer(self, batch: Batch) -> NumberAnswer:
-        """Return one row for each example, with no probability."""
         numbers = self(batch.sequences(GIVEN)).unsqueeze(1)
         mask = torch.ones_like(numbers[..., 0], dtype=torch.bool)
         return NumberAnswer(Sequences(numbers, mask), numbers.new_zeros(len(numbers)))

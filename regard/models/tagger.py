@@ -63,7 +63,6 @@ class Tagger(TextReader):
         return Tagged(tags, _chosen(self.head.marginals(states, mask), tags), together.sum(dim=1), mask)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Return losses (batch, word) in nats, of each tag given those before it."""
         states, mask = self.states(batch.sequences(TEXT))
         ids, given = batch.sequences(TAGS)
         tags = (ids - PAD - 1).clamp(min=0)

@@ -105,7 +105,6 @@ class Translator(Generator):
         raise ConfigError("model.languages", problem, nearest(language, self.languages))
 
     def along(self, route: str) -> Sequence[nn.Module]:
-        """The encoder, the decoder and the head of a route."""
         encoder, decoder, head = self.routes[route]
         return [self.encoders[encoder], self.decoders[decoder], self.heads[head]]
 
@@ -131,7 +130,6 @@ class Translator(Generator):
         ]
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return encoders, decoders, heads and the embedders of either side or of both."""
         source = [reader.embedder for reader in self.encoders.values()]
         target = [decoder.embedder for decoder in self.decoders.values()]
         inner = {name: found for decoder in self.decoders.values() for name, found in decoder.parts().items()}
@@ -149,7 +147,6 @@ class Translator(Generator):
         return batch.sequences("target").mask
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Losses (batch, target) in nats per target token, 0 at padding."""
         return self.nll_with_states(batch, smoothing=smoothing)[0]
 
     def nll_with_states(self, batch: Batch, *, smoothing: float = 0.0) -> tuple[Tensor, Encoded]:
@@ -160,7 +157,6 @@ class Translator(Generator):
         return losses, encoded
 
     def distributions(self, batch: Batch) -> Distributions:
-        """All words of the vocabulary, for each target token."""
         decoded, encoded = self.decode(batch)
         target = batch.sequences("target")
         log_probs: Tensor = self.heads[self.routes[batch.route].head].log_probs(decoded, encoded)

@@ -63,7 +63,6 @@ class TwoPass(SecondPass):
         return self._draft(batch, self.first.encode(batch))
 
     def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Encoded]:
-        """States (batch, target, dim) of the batch's route, and what the encoder saw; weights are of the source."""
         decoded, encoded = self.first.decode(batch, need_weights=need_weights)
         blocks = self.blocks(batch.route)
         if blocks is None:
@@ -72,7 +71,6 @@ class TwoPass(SecondPass):
         return decoded._replace(states=states), encoded
 
     def compiled_writer(self, ids: Tensor, state: Rereading, steps: int) -> CompiledWriter | None:
-        """Return that of the translator where drafts are asked for."""
         return self.first.compiled_writer(ids, state.first, steps) if state.second is None else None
 
     @property
@@ -95,7 +93,6 @@ class TwoPass(SecondPass):
         return self.drafts
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return the parts of the translator, and the blocks."""
         return {**self.first.parts(), "second": [*self.second.values()]}
 
     def _draft(self, batch: Batch, encoded: Encoded) -> Draft:

@@ -66,7 +66,6 @@ class SpelledWords(Embedder):
         return self._means(found, begins)
 
     def of_spelling(self, word: str) -> Tensor | None:
-        """Return the vector (dim,) of a word that is not in the vocabulary; None where it has no n-gram."""
         found = torch.tensor(self.ngrams(word), dtype=torch.int64, device=self.table.device)
         return self._means(found, found.new_zeros(1))[0] if len(found) else None
 
@@ -102,7 +101,6 @@ class WordVectors(Model):
         self.outputs = nn.Parameter(torch.zeros(vocab_size, embedder.dim))
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Losses (word, 1) in nats; `smoothing` has no meaning here."""
         contexts, targets = (cast(Tensor, batch.columns[name]) for name in (CONTEXTS, TARGETS))
         read, contexts = numbered(contexts, len(self.outputs))
         drawn, targets = numbered(targets, len(self.outputs))
@@ -111,7 +109,6 @@ class WordVectors(Model):
         return noise_contrast(inputs, outputs, contexts, targets, mean=self.mean).unsqueeze(-1)
 
     def counted(self, batch: Batch) -> Tensor:
-        """(word, 1): all of them."""
         targets = cast(Tensor, batch.columns[TARGETS])
         return torch.ones(len(targets), 1, dtype=torch.bool, device=targets.device)
 

@@ -48,5 +48,4 @@ class BilinearScore(Score):
         return ours @ theirs.transpose(-2, -1)
 
     def inner(self, queries: Tensor, prepared: Tensor, past: Any) -> tuple[Tensor, Tensor]:
-        """g goes to the queries, keys as prepared."""
         return queries if self.scale is None else queries * self.scale, prepared

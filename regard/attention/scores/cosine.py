@@ -53,6 +53,5 @@ class CosineScore(Score):
         return ours @ theirs.transpose(-2, -1)
 
     def inner(self, queries: Tensor, prepared: Tensor, past: Any) -> tuple[Tensor, Tensor]:
-        """beta goes to the queries."""
         beta = self.beta if self.sharpness is None else functional.softplus(self.sharpness)
         return unit(queries) * beta, prepared

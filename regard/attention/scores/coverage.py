@@ -62,7 +62,6 @@ class CoverageScore(Score):
         return additive_scores(self.from_query(queries), seen, self.to_score.weight[0])
 
     def after(self, past: tuple[Tensor, Tensor], attended: Attended, scores: Any) -> tuple[Tensor, Tensor]:
-        """Adds what was looked at."""
         coverage, fertility = past
         if attended.weights is None:
             raise ValueError("the coverage of keys needs the weights of each query")

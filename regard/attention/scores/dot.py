@@ -26,7 +26,6 @@ class DotScore(Score):
         return queries @ prepared.transpose(-2, -1)
 
     def inner(self, queries: Tensor, prepared: Tensor, past: Any) -> tuple[Tensor, Tensor]:
-        """Both as they are."""
         return queries, prepared
 
 

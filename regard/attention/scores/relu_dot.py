@@ -43,5 +43,4 @@ class ReluDotScore(Score):
         return ours @ theirs.transpose(-2, -1)
 
     def inner(self, queries: Tensor, prepared: Tensor, past: Any) -> tuple[Tensor, Tensor]:
-        """Both after relu."""
         return torch.relu(self.shared(queries)), prepared

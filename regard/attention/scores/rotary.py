@@ -41,7 +41,6 @@ class RotaryScore(Score):
         self.base, self.scale = base, 1.0 / math.sqrt(query_dim)
 
     def begin(self, queries: Tensor, memory: Memory) -> int:
-        """No query answered yet."""
         return 0
 
     def after(self, past: int, attended: Attended, scores: Any) -> int:

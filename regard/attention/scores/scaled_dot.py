@@ -27,5 +27,4 @@ class ScaledDotScore(Score):
         return (queries * self.scale) @ prepared.transpose(-2, -1)
 
     def inner(self, queries: Tensor, prepared: Tensor, past: Any) -> tuple[Tensor, Tensor]:
-        """The scale goes to the queries: fewer numbers to touch than in the scores."""
         return queries * self.scale, prepared

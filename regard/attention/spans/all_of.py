@@ -19,11 +19,9 @@ class AllOf(Span):
         self.by_place = any(span.by_place for span in spans)
 
     def begin(self, queries: Tensor, memory: Memory) -> tuple[Any, ...]:
-        """One past per span."""
         return tuple(span.begin(queries, memory) for span in self.spans)
 
     def after(self, past: tuple[Any, ...], attended: Attended, scores: Tensor | None) -> tuple[Any, ...]:
-        """Each span's own."""
         return tuple(span.after(old, attended, scores) for span, old in zip(self.spans, past, strict=True))
 
     def window(self, queries: Tensor, memory: Memory, past: tuple[Any, ...]) -> Window | None:
@@ -32,7 +30,6 @@ class AllOf(Span):
         return min((window for window in told if window is not None), key=lambda window: window.width, default=None)
 
     def view_at(self, queries: Tensor, memory: Memory, past: tuple[Any, ...], places: Tensor) -> View:
-        """The views joined."""
         joined = View()
         for span, old in zip(self.spans, past, strict=True):
             joined = _joined(joined, span.view_at(queries, memory, old, places))

@@ -12,7 +12,6 @@ class CountingSpan(Span):
     by_place = True
 
     def begin(self, queries: Tensor, memory: Memory) -> int:
-        """No query answered yet."""
         return 0
 
     def after(self, past: int, attended: Attended, scores: Tensor | None) -> int:

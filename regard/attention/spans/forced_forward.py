@@ -71,7 +71,6 @@ class ForcedForwardSpan(Span):
         self.raw_penalty = nn.Parameter(torch.tensor(_inverse_softplus(penalty))) if learned else None
 
     def begin(self, queries: Tensor, memory: Memory) -> _Read:
-        """Nothing read yet."""
         used = memory.keys.new_zeros(memory.keys.shape[:-1], dtype=wide(memory.keys.real.dtype))
         return _Read(used, used.new_full((*used.shape[:-1], 1), -1, dtype=torch.long))
 

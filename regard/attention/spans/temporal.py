@@ -32,7 +32,6 @@ class TemporalSpan(Span):
     whole = True
 
     def begin(self, queries: Tensor, memory: Memory) -> Scored:
-        """No score yet."""
         keys = memory.keys
         return Scored(keys.new_zeros(keys.shape[:-1], dtype=wide(keys.real.dtype)), 0)
 

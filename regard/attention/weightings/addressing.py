@@ -35,7 +35,6 @@ class AddressingWeighting(Weighting):
         self.from_query = nn.Linear(query_dim, 3 + 2 * shift + 1)
 
     def begin(self, queries: Tensor, memory: Memory) -> Tensor:
-        """The weights before the first query (..., key)."""
         return at_first(memory, queries.dtype)
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
@@ -51,7 +50,6 @@ class AddressingWeighting(Weighting):
         return sharpen(weights, 1 + positive(gamma.squeeze(-1))).to(scores.dtype), {}
 
     def after(self, past: Tensor, attended: Attended, scores: Any) -> Tensor:
-        """The weights of the last query."""
         if attended.weights is None or not attended.weights.shape[-2]:
             return past
         return attended.weights[..., -1, :]

@@ -48,7 +48,6 @@ class MonotonicWeighting(Weighting):
         self.noise, self.hard = noise, hard
 
     def begin(self, queries: Tensor, memory: Memory) -> Tensor:
-        """weights_0 (..., key)."""
         return at_first(memory, queries.dtype)
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
@@ -63,7 +62,6 @@ class MonotonicWeighting(Weighting):
         return stops * _carried(passed, past.unsqueeze(-2).expand_as(stops)), {}
 
     def after(self, past: Tensor, attended: Attended, scores: Any) -> Tensor:
-        """The weights of the last query."""
         if attended.weights is None or not attended.weights.shape[-2]:
             return past
         return attended.weights[..., -1, :]

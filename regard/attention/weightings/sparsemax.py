@@ -17,5 +17,4 @@ class SparsemaxWeighting(Weighting):
     aliases = "sparse_softmax"
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
-        """scores (..., query, key) → weights of the same shape."""
         return project(scores, view.mask, 2.0), {}

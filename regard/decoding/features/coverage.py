@@ -46,7 +46,6 @@ class CoverageFeature(Feature):
         self.least = least  # what a word that was never looked at counts as: log 0 would forbid it
 
     def start(self, batch: Batch) -> CoverageState:
-        """Nothing was looked at."""
         mask = batch.sequences("source").mask
         return CoverageState(torch.zeros(mask.shape, device=mask.device), mask)
 

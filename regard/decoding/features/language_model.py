@@ -47,13 +47,11 @@ class LanguageModelFeature(Feature):
         return other
 
     def start(self, batch: Batch) -> State:
-        """Nothing was read."""
         nothing = batch.lines.new_zeros(len(batch.lines), 0)
         columns: dict[str, Sequences | Tensor] = {TEXT: Sequences(nothing, nothing.bool()), COUNTED: nothing.bool()}
         self._model.to(batch.lines.device)  # its run may have been trained elsewhere
         return self._model.start(Batch(columns, batch.route, batch.lines, 0))
 
     def step(self, step: Step, ids: Tensor, state: Any) -> tuple[Tensor, State]:
-        """One step of the language model."""
         found, after = self._model.step(ids, state)
         return self.weight * found.log_probs.to(step.log_probs), after

@@ -26,11 +26,9 @@ class LengthFeature(Feature):
 
     @property
     def rewards(self) -> bool:
-        """Whether longer targets win."""
         return self.weight > 0
 
     def start(self, batch: Batch) -> "_Nothing":
-        """Nothing to remember."""
         return _Nothing()
 
     def step(self, step: Step, ids: Tensor, state: "_Nothing") -> tuple[Tensor, "_Nothing"]:

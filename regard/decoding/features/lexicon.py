@@ -51,13 +51,11 @@ class LexiconFeature(Feature):
         self._likely: PieceTranslations
 
     def bind(self, run: Surroundings) -> "LexiconFeature":
-        """Read the lexicon. Raises DataError for a file that is cut off or missing."""
         other = copy.copy(self)
         other._likely = PieceTranslations.read(learnt_file(self.file, run, LEXICON), run, _COUNT)
         return other
 
     def start(self, batch: Batch) -> Sources:
-        """Look up each source."""
         source = batch.sequences("source")
         ids, values = (table.to(source.items.device)[source.items] for table in self._likely)
         return Sources(ids, values, source.mask & (source.items >= len(SPECIALS)))

@@ -49,7 +49,6 @@ class MissingWordsFeature(Feature):
         self._likely: PieceTranslations
 
     def bind(self, run: Surroundings) -> "MissingWordsFeature":
-        """Read the lexicon. Raises DataError for a file that is cut off or missing."""
         other = copy.copy(self)
         other._likely = PieceTranslations.read(learnt_file(self.file, run, LEXICON), run, _COUNT)
         return other

@@ -68,11 +68,9 @@ class NgramModelFeature(Feature):
         return other
 
     def start(self, batch: Batch) -> Contexts:
-        """The beginning of a text."""
         return Contexts(np.full(len(batch.lines), self._ngrams.model.start, np.int64))
 
     def step(self, step: Step, ids: Tensor, state: Contexts) -> tuple[Tensor, Contexts]:
-        """Go to the state behind the last piece, and look up all that may follow."""
         states = self._ngrams.after(state.states, ids[:, 0].numpy(force=True))
         found = self.weight * self._ngrams.log_probs(states).clip(min=self.lowest)
         return torch.from_numpy(found).to(step.log_probs), Contexts(states)

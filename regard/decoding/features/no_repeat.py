@@ -47,11 +47,9 @@ class NoRepeatFeature(Feature):
         self.size = size
 
     def start(self, batch: Batch) -> Written:
-        """Nothing is written."""
         return Written([[] for _ in batch.lines])
 
     def step(self, step: Step, ids: Tensor, state: Written) -> tuple[Tensor, Written]:
-        """Forbid what would repeat an n-gram."""
         state = state.extended(ids)
         added = torch.zeros_like(step.log_probs)
         for row, repeats in enumerate(state.repeats(self.size)):

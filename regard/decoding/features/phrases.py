@@ -75,7 +75,6 @@ class PhrasesFeature(Feature):
         return other
 
     def start(self, batch: Batch) -> Phrases:
-        """Look up all phrases of each source."""
         source = batch.sequences("source")
         rows = [ids[mask].tolist()[:-1] for ids, mask in zip(source.items, source.mask, strict=True)]
         return Phrases(tuple(map(self._continuations, rows)), tuple(() for _ in rows))

@@ -27,11 +27,9 @@ class RepetitionFeature(Feature):
         self.weight, self.size = weight, size
 
     def start(self, batch: Batch) -> Written:
-        """Nothing is written."""
         return Written([[] for _ in batch.lines])
 
     def step(self, step: Step, ids: Tensor, state: Written) -> tuple[Tensor, Written]:
-        """Look up which pieces would repeat an n-gram."""
         state = state.extended(ids)
         added = torch.zeros_like(step.log_probs)
         found = [(row, piece) for row, repeats in enumerate(state.repeats(self.size)) for piece in repeats]

@@ -31,6 +31,5 @@ class AttentionSumHead(SpanHead):
         self.attention = query_socket(SCORES.build(score, vector_dim, dim, place="score"))
 
     def forward(self, states: Tensor, mask: Tensor, vector: Tensor) -> Places:
-        """One distribution: the first piece is the last one, too."""
         first = log_weights(self.attention, states, mask, vector)
         return Places(first, torch.zeros_like(first))

@@ -39,7 +39,6 @@ class CrfHead(TagHead):
         return (self._until(scores) + self._after(scores, mask)).log_softmax(dim=-1)
 
     def best(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return the tags of the largest s (Viterbi): (batch, word)."""
         scores = self._scores(states)
         most, following = self.end.expand(len(scores), -1), list[Tensor]()
         for word in range(scores.shape[1] - 1, 0, -1):

@@ -15,11 +15,9 @@ class LinearTagHead(TagHead):
         self.to_tag = nn.Linear(dim, num_tags)
 
     def log_probs(self, states: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
-        """Return those of each word by itself."""
         return self.marginals(states, mask)
 
     def marginals(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return the log of the softmax."""
         scores: Tensor = self.to_tag(states)
         return scores.log_softmax(dim=-1)
 

@@ -72,7 +72,6 @@ class CharacterNgramEmbedder(Embedder):
         return self.dropout(vectors), after
 
     def output_weight(self) -> nn.Parameter:
-        """E_1, (vocab_size, dim)."""
         return self.table
 
     def counted(self, ids: Tensor) -> list[Tensor]:

@@ -70,7 +70,6 @@ class ComplexOrderEmbedder(Embedder):
         self.dropout = Dropout(dropout)
 
     def forward(self, ids: Tensor, past: int | None = None) -> tuple[Tensor, int]:
-        """ids (batch, n) → vectors (batch, n, dim) and how many places there are now."""
         start = past or 0
         vectors = self.dropout(torch.cat(self.parts(ids, start), dim=-1))
         return vectors, start + ids.shape[-1]

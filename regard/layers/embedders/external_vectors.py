@@ -59,7 +59,6 @@ class PretrainedEmbedder(Embedder):
         self.max_length = None if position is None else position.max_length
 
     def forward(self, ids: Tensor, past: int | None = None) -> tuple[Tensor, int]:
-        """ids (batch, n) → vectors (batch, n, dim) and how many places there are now."""
         start = past or 0
         vectors = functional.embedding(ids, self.table, padding_idx=PAD)
         vectors = vectors if self.projection is None else self.projection(vectors)

@@ -68,5 +68,4 @@ class SegmentEmbedder(Embedder):
         return self.dropout(self.norm(vectors)), after
 
     def output_weight(self) -> nn.Parameter:
-        """The table itself (vocab_size, dim)."""
         return self.table

@@ -66,7 +66,6 @@ class WordNgramEmbedder(Embedder):
         return self.dropout(vectors), (seen[:, seen.shape[1] - self.order + 1 :], start + ids.shape[-1])
 
     def output_weight(self) -> nn.Parameter:
-        """E, (vocab_size, dim)."""
         return self.table
 
     def hashed(self, seen: Tensor) -> Tensor:

@@ -52,7 +52,6 @@ class WordEmbedder(Embedder):
         self.dim = dim * 2 if position is not None and merge == "concatenate" else dim
 
     def forward(self, ids: Tensor, past: int | None = None) -> tuple[Tensor, int]:
-        """ids (batch, n) → vectors (batch, n, dim) and how many places there are now."""
         start = past or 0
         vectors = functional.embedding(ids, self.table)
         if self.scale != 1.0:

@@ -12,6 +12,5 @@ class GeluFeedForward(TwoLayers):
     aliases = "gelu_ffn, bert_feed_forward"
 
     def activation(self, hidden: Tensor) -> Tensor:
-        """The gelu of the first layer's outputs."""
         dropped: Tensor = self.dropout(functional.gelu(hidden))
         return dropped

@@ -12,9 +12,7 @@ class PositionWise(TwoLayers):
     aliases = "position_wise_ffn, position_wise_feed_forward, position_wise_feed_forward_network, ffn"
 
     def activation(self, hidden: Tensor) -> Tensor:
-        """The positive part of the first layer's outputs."""
         return relu_dropped(hidden, self.dropout)
 
     def relu_layers(self) -> tuple[nn.Linear, nn.Linear]:
-        """Return the two layers."""
         return self.to_hidden, self.to_out

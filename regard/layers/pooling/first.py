@@ -28,7 +28,6 @@ class FirstPooling(Pooling):
             nn.init.zeros_(self.dense.bias)
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
-        """states (batch, n, dim) → (batch, dim)."""
         if not states.shape[1]:
             return states.new_zeros(len(states), self.out_dim)
         first = states[:, 0]
@@ -36,5 +35,4 @@ class FirstPooling(Pooling):
         return pooled if mask is None else pooled.masked_fill(~mask[:, :1], 0.0)
 
     def place(self, mask: Tensor) -> Tensor:
-        """The first place of each."""
         return torch.zeros(len(mask), dtype=torch.long, device=mask.device)

@@ -19,7 +19,6 @@ class LastPooling(Pooling):
         self.out_dim = dim
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
-        """states (batch, n, dim) → (batch, dim)."""
         batch, length, dim = states.shape
         if not length:
             return states.new_zeros(batch, dim)
@@ -29,6 +28,5 @@ class LastPooling(Pooling):
         return found.masked_fill(~mask.any(dim=1, keepdim=True), 0.0)
 
     def place(self, mask: Tensor) -> Tensor:
-        """The last place of each that is no padding; 0 where all is."""
         places = torch.arange(mask.shape[1], device=mask.device)
         return (places * mask).amax(dim=1)

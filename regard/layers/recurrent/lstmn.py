@@ -79,7 +79,6 @@ class LstmnLayer(Recurrent):
         return outputs, (*ends, *gathered(shown, self.tape, keys, states))
 
     def nothing(self, inputs: Tensor) -> Past:
-        """h = h~ = 0 and an empty tape."""
         zeros, empty = inputs.new_zeros(len(inputs), self.dim), inputs.new_zeros(len(inputs), 0, self.dim)
         keys = self.own.score.prepare(empty)
         return zeros, zeros, keys, torch.cat([empty, empty], dim=-1), empty[..., 0].bool()

@@ -72,7 +72,6 @@ class KeyValueCell(Recurrent):
         return zeros, *self.inner.nothing(inputs), none, none, none[..., 0].bool()
 
     def begun(self, state: Tensor) -> Past:
-        """Every part of the first state is the one given."""
         _, *rest = self.nothing(state)
         begun = self.inner.begun(state.repeat(1, self.parts))
         return state, *begun, *rest[len(begun) :]
@@ -105,12 +104,10 @@ class NgramCell(Recurrent):
         return _seen(outputs, mask, before, (*after, latest))
 
     def nothing(self, inputs: Tensor) -> Past:
-        """Nothing written, and zeros before it."""
         earlier = inputs.new_zeros(len(inputs), self.parts - 1, self.inner.dim)
         return inputs.new_zeros(len(inputs), self.dim), *self.inner.nothing(inputs), earlier
 
     def begun(self, state: Tensor) -> Past:
-        """Every part of the first state is the one given."""
         begun = self.inner.begun(state.repeat(1, self.parts))
         return state, *begun, self.nothing(state)[-1]
 

@@ -62,7 +62,6 @@ class SruLayer(Recurrent):
         return outputs, (last(outputs, mask, shown), state)
 
     def nothing(self, inputs: Tensor) -> Past:
-        """h = c = 0."""
         return inputs.new_zeros(len(inputs), self.dim), inputs.new_zeros(len(inputs), self.dim)
 
     def begun(self, state: Tensor) -> Past:

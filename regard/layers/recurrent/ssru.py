@@ -35,7 +35,6 @@ class SsruLayer(Recurrent):
         return outputs, (last(outputs, mask, shown), states[:, -1] if states.shape[1] else state)
 
     def nothing(self, inputs: Tensor) -> Past:
-        """h = c = 0."""
         return inputs.new_zeros(len(inputs), self.dim), inputs.new_zeros(len(inputs), self.dim)
 
     def begun(self, state: Tensor) -> Past:

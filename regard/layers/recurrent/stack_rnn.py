@@ -63,6 +63,5 @@ class StackRnnLayer(Recurrent):
         return torch.stack(outputs, dim=1), (state, stacks)
 
     def nothing(self, inputs: Tensor) -> Past:
-        """h = 0 and empty stacks."""
         stacks = empty(len(inputs), self.num_stacks, max(self.depth, SEEN), like=inputs)
         return inputs.new_zeros(len(inputs), self.dim), stacks
