@@ -17,8 +17,7 @@ from timing import Contender, learner, race_shapes
 from torch import Tensor, nn
 
 from regard.layers.recurrent.kernels import Ended, Parts
-from regard.layers.recurrent.kernels.loop import loop
-from regard.layers.recurrent.kernels.scan import scan
+from regard.layers.recurrent.kernels.choose import loop, scan
 from regard.layers.recurrent.kernels.sru import fused
 from regard.layers.recurrent.sru import SruLayer
 from regard.ops.linear import Linear, linear

@@ -28,7 +28,9 @@ class Heads(nn.Module):
         super().__init__()
         inner = inner_dim or query_dim
         if num_heads < 1 or inner % num_heads:
-            raise PartError(f"{num_heads} heads do not divide dim {inner}", _divisors(inner), setting="num_heads")
+            divisors = ", ".join(str(heads) for heads in range(1, inner + 1) if inner % heads == 0)
+            problem = f"{num_heads} heads do not divide dim {inner}"
+            raise PartError(problem, f"choose one of {divisors}", setting="num_heads")
         self.num_heads, self.head_dim = num_heads, inner // num_heads
         self.from_query = Linear(query_dim, inner, bias=bias)
         self.from_key = Linear(key_dim, inner, bias=bias)
@@ -63,7 +65,3 @@ class Heads(nn.Module):
 
     def _split(self, vectors: Tensor) -> Tensor:
         return vectors.unflatten(-1, (self.num_heads, self.head_dim)).transpose(-3, -2)
-
-
-def _divisors(dim: int) -> str:
-    return "choose one of " + ", ".join(str(heads) for heads in range(1, dim + 1) if dim % heads == 0)

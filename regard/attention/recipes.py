@@ -16,7 +16,7 @@ from regard.attention.weightings import WEIGHTINGS
 from regard.errors import ConfigError
 from regard.registry import Registry
 
-TABLES: Mapping[str, Registry[Any]] = {"score": SCORES, "span": SPANS, "weighting": WEIGHTINGS}
+_TABLES: Mapping[str, Registry[Any]] = {"score": SCORES, "span": SPANS, "weighting": WEIGHTINGS}
 EVERY = "regard list attention shows every name"
 WITHOUT = "a recurrent decoder does without attention by model.decoder.reads=final"
 
@@ -47,7 +47,7 @@ class Recipes:
     def _named(self) -> Iterator[tuple[str, AttentionRecipe]]:
         for one in self.combinations:
             yield from ((name, AttentionRecipe(one.settings, one.note)) for name in one.names)
-        for kind, table in TABLES.items():
+        for kind, table in _TABLES.items():
             yield from ((row, AttentionRecipe({kind: row}, "")) for row in table)
             for row, one in [(name, one) for name in table for one in aliases_of(table[name])]:
                 choice = {"name": row, **one.settings} if one.settings else row

@@ -1,26 +1,61 @@
 """Recurrent decoders: of https://arxiv.org/abs/1409.0473, https://arxiv.org/abs/1508.04025 and https://arxiv.org/abs/1406.1078."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import torch
 from annotated_types import Ge
 from torch import Tensor, nn
 
 from regard.aliases import alias
-from regard.attention import Attended, Sockets
+from regard.attention import Attended, Attention, Memory, Sockets, extend
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.config.common_settings import DropoutShare, NumLayers
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
-from regard.layers.intra_attention import IntraAttention, IntraPast
 from regard.layers.recurrent import RECURRENT, Cell, Past, Stack, note_no_residual
 from regard.layers.shared_source import begin, look, shared
 from regard.ops.dropout import Dropout
 from regard.records import Decoded, Encoded
 from regard.registry import Choice
+
+
+class IntraPast(NamedTuple):
+    """What was written so far, as the attention reads it."""
+
+    last: Tensor  # (rows, dim): the latest state, which the next query is the first to see
+    memory: Memory | None = None  # the states before it
+    attention: Any = None  # past of the attention
+    written: int = 0  # how many states there were
+
+
+class IntraAttention(nn.Module):
+    """c_t = attention(s_t) over s_1 … s_(t-1), and 0 at the first step (equations 6 to 8).
+
+    The attention is causal. Key t is the state before t, and the first one, which there is not, is hidden: so no state
+    sees itself.
+    """
+
+    def __init__(self, attention: Attention, dim: int) -> None:
+        """The attention looks from states of this width at states of this width."""
+        super().__init__()
+        self.attention, self.context_dim = attention, attention.context_dim(dim)
+
+    def nothing(self, last: Tensor) -> IntraPast:
+        """The past before the first state; zeros (rows, dim) stand for the state before it."""
+        return IntraPast(last)
+
+    def forward(self, states: Tensor, past: IntraPast) -> tuple[Tensor, IntraPast]:
+        """states (rows, n, dim) → contexts (rows, n, context_dim) and the past after them."""
+        count = states.shape[1]
+        before = torch.cat([past.last.unsqueeze(1), states], dim=1)
+        places = torch.arange(past.written, past.written + count, device=states.device)
+        mask = (places > 0).expand(len(states), -1)
+        memory = extend(past.memory, self.attention.remember(before[:, :-1], mask=mask))
+        seen = self.attention(states, memory, past.attention)
+        return seen.context, IntraPast(before[:, -1], memory, seen.past, past.written + count)
 
 
 class RecurrentPast(NamedTuple):

@@ -1,14 +1,16 @@
 """Who answers: the native search over a model, or another program that searches by itself."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
 
 from regard.decoding.features.feature import Feature
 from regard.decoding.search import Hypothesis, Search
-from regard.decoding.shares import with_shares
 from regard.decoding.shortlist import Shortlist, ShortlistedWriter
 from regard.models import Generator, Model
-from regard.records import Batch
+from regard.records import BOS, EOS, Batch, Writer
 
 
 class Engine(Protocol):
@@ -26,6 +28,7 @@ class Engine(Protocol):
         """Return the hypotheses of each example, best first, at least one."""
 
 
+MODEL_SHARE = "model"  # the share of a score that is none of a feature
 Answering = Model | Engine  # a model that answers by itself, or what searches with one
 
 
@@ -52,3 +55,80 @@ class SearchEngine:
         writer = self.writer if self.shortlist is None else ShortlistedWriter(self.writer, self.shortlist)
         found = self.search.run(writer, batch, features=self.features)
         return with_shares(writer, self.search, self.features, batch, found) if self.features else found
+
+
+class Summed(NamedTuple):
+    """What a feature adds to hypotheses: (rows,) each, in float64."""
+
+    steps: Tensor  # to their words, summed
+    ends: Tensor  # to those that end, at the end
+
+
+def with_shares(
+    writer: Writer, search: Search, features: Sequence[Feature], batch: Batch, found: Sequence[Sequence[Hypothesis]]
+) -> list[list[Hypothesis]]:
+    """Return the hypotheses (example, rank) that a search has found, each with the shares of its score.
+
+    They are written once more word by word, since a search keeps sums alone. Of equal features the later ones are
+    numbered. The shares sum to the score.
+    """
+    flat = [one for ranked in found for one in ranked]
+    names = list[str]()
+    for feature in features:
+        count = sum(one.name == feature.name for one in features[: len(names)])
+        names.append(f"{feature.name} {count + 1}" if count else feature.name)
+    parts = list[list[float]]()
+    lengths = torch.tensor([len(one.log_probs) for one in flat], dtype=torch.float64).clamp(min=1)
+    for summed in feature_sums(writer, features, batch, found):
+        parts.append((summed.steps.cpu() / search.norm(lengths) + summed.ends.cpu()).tolist())
+    told = iter(
+        one._replace(shares={MODEL_SHARE: one.score - sum(mine), **dict(zip(names, mine, strict=True))})
+        for one, mine in zip(flat, zip(*parts, strict=True), strict=True)
+    )
+    return [[next(told) for _ in ranked] for ranked in found]
+
+
+def feature_sums(
+    writer: Writer, features: Sequence[Feature], batch: Batch, found: Sequence[Sequence[Hypothesis]]
+) -> list[Summed]:
+    """Return what each feature adds to the hypotheses (example, rank), flat."""
+    rows = torch.tensor([place for place, ranked in enumerate(found) for _ in ranked], dtype=torch.long)
+    rows = rows.to(batch.lines.device)
+    ids = _padded([[*one.ids, EOS] if one.has_end else one.ids for ranked in found for one in ranked], rows.device)
+    lengths = (ids >= 0).sum(dim=-1)
+    ended = torch.tensor([one.has_end for ranked in found for one in ranked], device=rows.device)
+    sums = [Summed(*(torch.zeros(len(rows), dtype=torch.float64, device=rows.device) for _ in range(2)))
+            for _ in features]  # fmt: skip
+    steps = _steps(writer, features, batch, rows, ids)
+    for place, (added, guides) in enumerate(steps):
+        word, stands = ids[:, place].clamp(min=0), place < lengths
+        last = ended & (lengths == place + 1)
+        for feature, one, guide, summed in zip(features, added, guides, sums, strict=True):
+            mine = one.expand(len(rows), -1).gather(-1, word.clamp(max=one.shape[-1] - 1).unsqueeze(-1)).squeeze(-1)
+            summed.steps.add_(mine.double().where(stands, 0.0))
+            summed.ends.add_(torch.as_tensor(feature.finish(guide), device=rows.device).double().where(last, 0.0))
+    return sums
+
+
+def _steps(
+    writer: Writer, features: Sequence[Feature], batch: Batch, rows: Tensor, ids: Tensor
+) -> Iterator[tuple[list[Tensor], list[Any]]]:
+    """For each place what each feature adds to all words there, and its state."""
+    state: Any = writer.start(batch).select(rows)
+    guides: list[Any] = [feature.start(batch).select(rows) for feature in features]
+    looks = any(feature.needs_weights for feature in features)
+    before = torch.full_like(rows, BOS)
+    for place in range(ids.shape[1]):
+        step, state = writer.step(before.unsqueeze(-1), state, need_weights=looks)
+        told = [
+            feature.step(step, before.unsqueeze(-1), guide) for feature, guide in zip(features, guides, strict=True)
+        ]
+        guides = [guide for _, guide in told]
+        yield [added for added, _ in told], guides
+        before = ids[:, place].where(ids[:, place] >= 0, EOS)
+
+
+def _padded(rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
+    """(rows, longest), -1 behind the end."""
+    longest = max(map(len, rows), default=0)
+    return torch.tensor([[*row, *[-1] * (longest - len(row))] for row in rows], device=device).view(len(rows), longest)

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from regard.attention import Sockets
 from regard.config import Doc
@@ -60,14 +60,9 @@ class LanguageModelFeaturesEncoder(Encoder):
         hidden = ~source.mask.unsqueeze(-1)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
             layers = self.reader.read(source._replace(items=source.items.masked_fill(hidden, 0.0)))
-        mixed = self._mixed(layers).masked_fill(hidden, 0.0)
-        states = self.dropout(mixed)
+        weights = self.gamma * self.mix.softmax(dim=-1)
+        states = self.dropout((torch.stack(layers, dim=-1) @ weights).masked_fill(hidden, 0.0))
         if self.above is not None:
             seen: Encoded = self.above(Sequences(states, source.mask))
             return seen
         return Encoded(states, source.mask, self.mean(states, source.mask))
-
-    def _mixed(self, layers: list[Tensor]) -> Tensor:
-        """(batch, source, 2 · input_dim) of each layer → their weighted sum."""
-        weights = self.gamma * self.mix.softmax(dim=-1)
-        return torch.stack(layers, dim=-1) @ weights

@@ -36,7 +36,7 @@ class AttentionSettings:
     dropout: Annotated[Fraction, Doc("Share of the weights set to zero in training, at random.")] = 0.0
 
 
-SOCKET = FieldsOf(
+SOCKET_FIELDS = FieldsOf(
     AttentionSettings,
     RECIPES.aliases(),
     RECIPES.resolve,
@@ -45,7 +45,7 @@ SOCKET = FieldsOf(
     span=Annotated[tuple[Annotated[Choice, PartOf(SPANS)], ...], OneOrMany()],
     weighting=Annotated[Choice, PartOf(WEIGHTINGS)],
 )
-AttentionChoice = Annotated[AttentionSettings, SOCKET]
+AttentionChoice = Annotated[AttentionSettings, SOCKET_FIELDS]
 SelfAttention = Annotated[AttentionChoice, Doc("How a text looks at itself, in the parts that do so."), Taken()]
 EmbedderChoice = Annotated[Choice, PartOf(EMBEDDERS), Doc("How pieces become vectors."), Taken()]
 PositionChoice = Annotated[Choice, PartOf(POSITIONS)]

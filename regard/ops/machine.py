@@ -20,7 +20,7 @@ Products = Literal["auto", "torch", "onednn"]
 
 VARIABLE = "REGARD_PRODUCTS"  # fixes who computes products, as the setting training.products does
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
-WORTH = 0.95  # share of torch's time that oneDNN may take at most to be chosen
+_WORTH = 0.95  # share of torch's time that oneDNN may take at most to be chosen
 CLOSE = 1.15  # times the least time that fewer threads may take to be chosen
 
 _SMALL, _MIDDLE = 2**21, 2**24  # multiply-adds below which a product is small, or middle
@@ -70,7 +70,7 @@ def picked(timings: Timings | None, threads: int) -> frozenset[str] | None:
     if timings is None or threads not in timings.products:
         return None
     kinds = timings.products[threads].items()
-    return frozenset(kind for kind, ms in kinds if ms.get("onednn", float("inf")) < WORTH * ms["torch"])
+    return frozenset(kind for kind, ms in kinds if ms.get("onednn", float("inf")) < _WORTH * ms["torch"])
 
 
 def by_flags(known: Processor) -> frozenset[str]:

@@ -33,7 +33,7 @@ SHAPES = [  # of queries and of keys
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks so small that each shape needs many, with remainders; nothing is too little for them."""
-    for name, value in {"FEW": 0, "FEW_TO_LEARN": 0, "CHUNK": 40, "QUERIES": 2}.items():
+    for name, value in {"FEW_NUMBERS": 0, "FEW_TO_LEARN": 0, "CHUNK_NUMBERS": 40, "QUERIES": 2}.items():
         monkeypatch.setattr(chunked, name, value)
 
 
@@ -65,7 +65,7 @@ def test_values_and_gradients_equal_the_plain_formula(shapes, small, assert_agre
 
 def test_the_sizes_that_ship_equal_the_plain_formula():
     given = inputs((3, 40, 100), (3, 100, 100))
-    assert given[0].numel() * 100 > max(chunked.CHUNK, chunked.FEW_TO_LEARN)
+    assert given[0].numel() * 100 > max(chunked.CHUNK_NUMBERS, chunked.FEW_TO_LEARN)
     assert_close(run(additive_scores, given), run(naive, given))
 
 
@@ -193,7 +193,7 @@ DIM, QUERY, KEY = 64, 40, 50
     ids=["additive", "concat", "mlp", "deep-mlp", "coverage"],
 )
 def test_hidden_values_of_all_pairs_are_never_held_at_once(score, small, monkeypatch):
-    monkeypatch.setattr(chunked, "CHUNK", 2**11)
+    monkeypatch.setattr(chunked, "CHUNK_NUMBERS", 2**11)
     monkeypatch.setattr(chunked, "SLICE", 2**13)
     queries, keys = torch.randn(3, QUERY, DIM), torch.randn(3, KEY, DIM)
 

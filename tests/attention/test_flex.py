@@ -5,7 +5,7 @@ import torch
 from windowed import DIM, HEADS, SPANS_HERE, padded, small
 
 from regard.attention import SCORES, SPANS, Attention, Memory
-from regard.attention.kernels.flex import by_flex, may_flex
+from regard.attention.kernels.choose import by_flex, may_flex
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.ops.plain import plain
 

@@ -46,7 +46,7 @@ def learned(module: Attention, queries: Tensor, states: Tensor, mask: Tensor | N
     ids=str,
 )
 def test_short_attention_is_the_formula(span, heads, dim, queries, keys, calls):
-    keys = queries if span == "causal" and queries <= short.KEYS else keys
+    keys = queries if span == "causal" and queries <= short.SHORT_KEYS else keys
     module = attention(dim, heads, span=span)
     asked, states = (torch.randn(3, count, dim, requires_grad=True) for count in (queries, keys))
     mask = torch.rand(3, keys) < 0.7
@@ -100,7 +100,7 @@ def test_other_scores_are_computed_otherwise(score, calls):
 
 def test_long_double_and_recorded_are_computed_otherwise(calls):
     module, states = attention(64, 2), torch.randn(2, 5, 64, requires_grad=True)
-    long = torch.randn(2, short.KEYS + 1, 64, requires_grad=True)
+    long = torch.randn(2, short.SHORT_KEYS + 1, 64, requires_grad=True)
     learned(module, states, long, None)
     module(states, module.remember(states), need_weights=True)
     with torch.no_grad():

@@ -32,7 +32,7 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         used.append(1)
         return by_window(*arguments, **settings)
 
-    for name in ("ROOM", "ROOM_OF_PRODUCTS", "ROOM_OF_COPIES", "SHORT", "LONG"):
+    for name in ("ROOM_OF_SCORES", "ROOM_OF_PRODUCTS", "ROOM_OF_COPIES", "SHORT_MEMORY", "LONG_MEMORY"):
         monkeypatch.setattr(choose, name, 0)
     monkeypatch.setattr(choose, "by_window", counting)
     return used

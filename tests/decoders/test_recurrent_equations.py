@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.decoders.recurrent import RecurrentDecoder
-from regard.layers.intra_attention import IntraAttention
+from regard.decoders.recurrent import IntraAttention, RecurrentDecoder
 from regard.models import AttentionSettings, build_attention
 from regard.records import Encoded
 from regard.registry import Choice

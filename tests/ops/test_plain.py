@@ -84,9 +84,9 @@ class Ops(TorchDispatchMode):
 def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Any]]:
     """A context that counts fast calls by name. Whatever is small enough for a plain formula counts as large."""
     for module, limits in {
-        choose: ["SHORT", "ROOM", "ROOM_OF_PRODUCTS", "ROOM_OF_COPIES", "LONG"],
-        chunked: ["FEW", "FEW_TO_LEARN", "SLICE"],
-        recurrences: ["SHORT"],
+        choose: ["SHORT_MEMORY", "ROOM_OF_SCORES", "ROOM_OF_PRODUCTS", "ROOM_OF_COPIES", "LONG_MEMORY"],
+        chunked: ["FEW_NUMBERS", "FEW_TO_LEARN", "SLICE"],
+        recurrences: ["FEW_STEPS"],
     }.items():
         for limit in limits:
             monkeypatch.setattr(module, limit, 0)

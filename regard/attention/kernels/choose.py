@@ -1,21 +1,32 @@
-"""Chooses how scores, weights and the read are computed."""
+"""Chooses how scores, weights and the read are computed.
 
-from typing import Any
+Windows on a GPU are computed by torch's flex attention, which skips the blocks of keys that no query of a block sees.
+"""
 
+import functools
+import importlib.util
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
 from torch import Tensor
 from torch.nn import functional
 
-from regard.attention.kernels.banded import by_window
-from regard.attention.kernels.flex import by_flex, may_flex
+from regard.attention.kernels.banded import Blocks, by_window, key_runs
 from regard.attention.kernels.products import AttentionParts, by_products
 from regard.attention.kernels.short import by_short, may_be_short
 from regard.attention.kernels.softmax import may_hide_a_row
 from regard.attention.parts import Attended, Memory, View, Window
 from regard.ops.plain import is_plain
 
-SHORT = 64  # keys up to which plain products beat every kernel on a CPU, as measured
-ROOM, ROOM_OF_PRODUCTS, ROOM_OF_COPIES = 2, 6, 24  # windows in a memory from which few keys beat all, as measured
-LONG = 120  # keys from which few of them beat plain products of all
+if TYPE_CHECKING:  # loaded where it is called, which on a CPU is never
+    from torch.nn.attention.flex_attention import BlockMask
+
+
+SHORT_MEMORY = 64  # keys up to which plain products beat every kernel on a CPU, as measured
+# windows in a memory from which few keys beat all, as measured
+ROOM_OF_SCORES, ROOM_OF_PRODUCTS, ROOM_OF_COPIES = 2, 6, 24
+LONG_MEMORY = 120  # keys from which few of them beat plain products of all
 
 
 def attend(
@@ -35,7 +46,8 @@ def attend(
     product = None
     if weighting.softmax and view.gain is None and view.values is None and not is_plain():
         product = score.inner(queries, memory.keys, past[0])
-    if product is None or not _sdpa_wins(queries, memory):
+    long = queries.device.type != "cpu" or memory.keys.shape[-2] > SHORT_MEMORY
+    if product is None or queries.dim() < 3 or not long:
         return by_products(parts, queries, memory, view, past, dropout)
     context = _sdpa(*product, memory.values, view, dropout)
     if not need_weights:
@@ -48,15 +60,15 @@ def _few_keys(parts: AttentionParts, queries: Tensor, memory: Memory, past: tupl
     """Where the keys lie that are enough, if they are so few that copying them takes less time than a score of all."""
     score, span, _ = parts
     num_queries, num_keys = queries.shape[-2], memory.keys.shape[-2]
-    if is_plain() or num_keys <= SHORT or not num_queries or any(part.sequential for part in parts):
+    if is_plain() or num_keys <= SHORT_MEMORY or not num_queries or any(part.sequential for part in parts):
         return None
     window = span.window(queries, memory, past[1])
     if window is None:
         return None
     if score.inner(queries[..., :1, :], memory.keys[..., :1, :], past[0]) is None:
-        return window if not score.by_place and ROOM * window.width < num_keys else None
+        return window if not score.by_place and ROOM_OF_SCORES * window.width < num_keys else None
     room = ROOM_OF_PRODUCTS if window.steady or num_queries == 1 else ROOM_OF_COPIES
-    return window if max(LONG, room * window.width) < num_keys else None
+    return window if max(LONG_MEMORY, room * window.width) < num_keys else None
 
 
 def _attend_near(
@@ -75,10 +87,6 @@ def _attend_near(
             return Attended(context)
     near = by_window(parts, queries, memory, window, past, dropout=dropout, need_weights=need_weights)
     return near if context is None else near._replace(context=context)
-
-
-def _sdpa_wins(queries: Tensor, memory: Memory) -> bool:
-    return queries.dim() >= 3 and (queries.device.type != "cpu" or memory.keys.shape[-2] > SHORT)
 
 
 def _sdpa(queries: Tensor, keys: Tensor, values: Tensor, view: View, dropout: float) -> Tensor:
@@ -102,3 +110,86 @@ def _fused(queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor | None, d
         seen = seen.unsqueeze(1) if seen is not None and seen.dim() == 3 else seen
         return _fused(queries, keys, values, seen, dropout).squeeze(1)
     return functional.scaled_dot_product_attention(queries, keys, values, attn_mask=seen, dropout_p=dropout, scale=1.0)
+
+
+_BLOCK = 128  # queries and keys of a block
+DIMS = range(16, 129)  # of a head: those the kernel surely has room for
+DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+
+
+def may_flex(parts: AttentionParts, queries: Tensor, memory: Memory, window: Window, dropout: float) -> bool:
+    """Whether the kernel can do it: it knows neither dropout nor float64, few queries leave it idle, and there must be
+    heads; on a CPU it has no gradients."""
+    if queries.device.type != "cuda" or importlib.util.find_spec("triton") is None:
+        return False
+    able = parts[2].softmax and window.steady and dropout == 0.0
+    large = queries.dim() == 4 and queries.shape[-2] >= _BLOCK
+    read = (queries, memory.keys, memory.values)
+    known = queries.dtype in DTYPES and len({one.dtype for one in read}) == 1
+    return able and large and known and all(one.shape[-1] in DIMS for one in read)
+
+
+def by_flex(
+    parts: AttentionParts,
+    queries: Tensor,
+    memory: Memory,
+    window: Window,
+    past: tuple[Any, ...],
+    *,
+    compiled: bool = True,
+) -> Tensor | None:
+    """queries (batch, head, query, query_dim) → contexts; None where a part asks for more than the kernel does."""
+    score, span, _ = parts
+    runs = key_runs(window, Blocks(queries.shape[-2], 1, 1), memory)
+    view, product = span.view_at(queries, memory, past[1], runs.places), score.inner(queries, memory.keys, past[0])
+    if product is None or (view.bias, view.gain, view.values) != (None, None, None):
+        return None
+    if any(one.dtype != memory.values.dtype or one.shape[-1] not in DIMS for one in product):
+        return None  # a score may widen what it multiplies, or take another dtype under autocast
+    shown = runs.shown if view.mask is None else runs.shown & view.mask
+    lead = queries.shape[:-2]
+    sees = _seen(window.first.expand(*lead, -1), shown.expand(*lead, *shown.shape[-2:]), window)
+    mask = _block_mask(window, memory.keys.shape[-2], sees)
+    attend: Any = _compiled() if compiled else _kernel()
+    context: Tensor = attend(*product, memory.values, block_mask=mask, scale=1.0)
+    return context
+
+
+def _seen(first: Tensor, shown: Tensor, window: Window) -> Callable[..., Tensor]:
+    """first (batch, head, query), shown (batch, head, query, width) → the question of the kernel, by place."""
+    width, step = window.width, window.step
+
+    def sees(batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        offset = key - first[batch, head, query]
+        within = (offset >= 0) & (offset < width * step) & (offset % step == 0)
+        return within & shown[batch, head, query, (offset // step).clamp(0, width - 1)]
+
+    return sees
+
+
+def _block_mask(window: Window, num_keys: int, sees: Callable[..., Tensor]) -> "BlockMask":
+    """Which blocks of keys a block of queries needs, told from the windows alone: no queries x keys comes to be."""
+    from torch.nn.attention.flex_attention import BlockMask
+
+    first = window.first.reshape((1,) * (3 - window.first.dim()) + window.first.shape)
+    num_queries = first.shape[-1]
+    last = first[..., -1:].expand(*first.shape[:-1], -num_queries % _BLOCK)
+    blocks = torch.cat([first, last], dim=-1).unflatten(-1, (-1, _BLOCK))
+    low = blocks.amin(dim=-1).clamp(0, num_keys - 1) // _BLOCK
+    high = (blocks.amax(dim=-1) + window.width * window.step - 1).clamp(0, num_keys - 1) // _BLOCK
+    all_blocks = -(-num_keys // _BLOCK)
+    indices = (low.unsqueeze(-1) + torch.arange(all_blocks, device=first.device)) % all_blocks
+    return BlockMask.from_kv_blocks(
+        (high - low + 1).int(), indices.int(), BLOCK_SIZE=_BLOCK, mask_mod=sees, seq_lengths=(num_queries, num_keys)
+    )
+
+
+def _kernel() -> Callable[..., Any]:
+    from torch.nn.attention.flex_attention import flex_attention
+
+    return flex_attention
+
+
+@functools.cache
+def _compiled() -> Callable[..., Any]:
+    return torch.compile(_kernel())

@@ -14,8 +14,8 @@ from regard.compat import functorch_is_active
 from regard.ops.functional import wide
 from regard.ops.plain import is_plain
 
-FEW, FEW_TO_LEARN = 2**16, 2**18  # numbers up to which the plain formula is as fast, without and with gradients
-CHUNK = 2**20  # numbers of a chunk on a CPU, 4 MB of float32: in less threads wait more, more leaves the cache
+FEW_NUMBERS, FEW_TO_LEARN = 2**16, 2**18  # numbers up to which the plain formula is as fast, without and with gradients
+CHUNK_NUMBERS = 2**20  # numbers of a chunk on a CPU, 4 MB of float32: in less threads wait more, more leaves the cache
 CHUNK_ELSEWHERE = 2**24  # on a GPU a launch costs more than a cache saves
 SLICE = 2**24  # numbers that may well be held at once: 64 MB of float32
 QUERIES = 16  # of a chunk at most, so that sums over its queries and over its keys are both long
@@ -30,7 +30,7 @@ def additive_scores(queries: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
     Time as that of the plain formula or less: to a tenth on a CPU, where exponentials of queries and of keys are far
     fewer than tangents of all pairs. Double backward is right, but holds all pairs. float32 at least inside.
     """
-    few = FEW_TO_LEARN if torch.is_grad_enabled() else FEW
+    few = FEW_TO_LEARN if torch.is_grad_enabled() else FEW_NUMBERS
     if _must_be_plain() or queries.numel() * keys.shape[-2] <= few:
         return torch.tanh(queries[..., :, None, :] + keys[..., None, :, :]) @ vector
     lead = torch.broadcast_shapes(queries.shape[:-2], keys.shape[:-2])
@@ -100,10 +100,6 @@ def _shapes_of_gradients(
     return torch.empty_like(queries), torch.empty_like(keys), torch.empty_like(vector)
 
 
-def _keep(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-    ctx.save_for_backward(*inputs)
-
-
 def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     queries, keys, vector = ctx.saved_tensors
     if torch.is_grad_enabled() and not torch.compiler.is_compiling():
@@ -112,7 +108,7 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return found
 
 
-_additive.register_autograd(_backward, setup_context=_keep)
+_additive.register_autograd(_backward, setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs))
 
 
 def _hidden(queries: Tensor, keys: Tensor) -> Iterator[tuple[Chunk, Tensor]]:
@@ -123,7 +119,7 @@ def _hidden(queries: Tensor, keys: Tensor) -> Iterator[tuple[Chunk, Tensor]]:
     """
     apart = queries.is_cpu and queries.shape[1] > 1 and bool(queries.abs().amax() <= TAME[queries.dtype])
     queries, keys = ((2 * queries).exp(), (2 * keys).exp()) if apart else (-2 * queries, keys)
-    size = max(CHUNK if queries.is_cpu else CHUNK_ELSEWHERE, QUERIES * queries.shape[-1])
+    size = max(CHUNK_NUMBERS if queries.is_cpu else CHUNK_ELSEWHERE, QUERIES * queries.shape[-1])
     room, one = queries.new_empty(min(size, queries.numel() * keys.shape[1])), queries.new_ones(1)
     for place in _places(queries, keys, size):
         rows, some_queries, some_keys = place

@@ -14,7 +14,7 @@ from regard.ops import kernels
 from regard.ops.kernels.library import library
 from regard.ops.plain import is_plain
 
-KEYS, _QUERIES, DIM = 64, 256, 256  # at most: what stays in a core's cache
+SHORT_KEYS, _QUERIES, DIM = 64, 256, 256  # at most: what stays in a core's cache
 ATTENTION_SOURCE = Path(kernels.__file__).with_name("short_attention.cpp")
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
@@ -54,7 +54,7 @@ def may_be_short(
 
 
 def _fits(queries: Tensor, memory: Memory) -> bool:
-    few = 0 < queries.shape[-2] <= _QUERIES and 0 < memory.keys.shape[-2] <= KEYS
+    few = 0 < queries.shape[-2] <= _QUERIES and 0 < memory.keys.shape[-2] <= SHORT_KEYS
     dims = queries.shape[-1], memory.values.shape[-1]
     if not few or max(dims) > DIM or (code := library(ATTENTION_SOURCE, _MIRRORS)) is None:
         return False

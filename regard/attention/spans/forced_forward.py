@@ -68,7 +68,9 @@ class ForcedForwardSpan(Span):
             raise PartError("soft mode hides no key", "use mode: hard", setting="strict")
         self.hard = self.by_place = mode == "hard"
         self.strict, self.penalty = strict, penalty
-        self.raw_penalty = nn.Parameter(torch.tensor(_inverse_softplus(penalty))) if learned else None
+        self.raw_penalty = None
+        if learned:  # softplus⁻¹
+            self.raw_penalty = nn.Parameter(torch.tensor(penalty + math.log(-math.expm1(-penalty))))
 
     def begin(self, queries: Tensor, memory: Memory) -> _Read:
         used = memory.keys.new_zeros(memory.keys.shape[:-1], dtype=wide(memory.keys.real.dtype))
@@ -102,7 +104,3 @@ class ForcedForwardSpan(Span):
 def _grown(used: Tensor, num_keys: int) -> Tensor:
     """With zeros for the keys that have come since: a decoder's own words grow."""
     return functional.pad(used, (0, num_keys - used.shape[-1]))
-
-
-def _inverse_softplus(value: float) -> float:
-    return value + math.log(-math.expm1(-value))

@@ -11,7 +11,7 @@ from regard.layers.layer import Layer
 from regard.ops.functional import wide
 from regard.ops.linear import Linear
 
-Counted = tuple[Tensor, Tensor]  # (batch, dim): the sum of what was read; (batch, 1): how many words, whole numbers
+_Counted = tuple[Tensor, Tensor]  # (batch, dim): the sum of what was read; (batch, 1): how many words, whole numbers
 
 
 class AverageAttention(Layer):
@@ -39,7 +39,7 @@ class AverageAttention(Layer):
             nn.init.xavier_uniform_(self.gate.weight)
             nn.init.zeros_(self.gate.bias)
 
-    def forward(self, inputs: Tensor, mask: Tensor | None, past: Counted | None = None) -> tuple[Tensor, Counted]:
+    def forward(self, inputs: Tensor, mask: Tensor | None, past: _Counted | None = None) -> tuple[Tensor, _Counted]:
         """y (batch, n, dim) → (batch, n, dim), sum and count so far."""
         exact = wide(inputs.dtype)
         shown = (inputs.new_ones(inputs.shape[:2]).bool() if mask is None else mask).unsqueeze(-1)

@@ -140,7 +140,8 @@ class _Layer(nn.Module):
         filled = functional.pad(mask, (room, 0), value=True)  # a text of n words has n + w - 1 columns
         columns = columns.masked_fill(~filled.unsqueeze(-1), 0.0)
         if self.pooling is not None:
-            columns = columns * self.kernel * _sums(self.pooling, Sequences(columns, filled))
+            ones = columns.new_ones(len(filled) // 2, filled.shape[1], 1)  # a_i = sum_j A_ij
+            columns = columns * self.kernel * _found(self.pooling, Sequences(columns, filled), ones)
         pooled = functional.avg_pool1d(columns.transpose(1, 2), self.kernel, stride=1).transpose(1, 2)
         return Sequences(pooled.masked_fill(~mask.unsqueeze(-1), 0.0), mask)
 
@@ -172,11 +173,6 @@ def _columns(settings: AttentionSettings, dim: int) -> MutualAttention:
     if mutual.forth.heads is not None:  # they would project what is summed
         raise PartError("has heads, and a column has one weight", "num_heads: 1", setting="pooling_attention")
     return mutual
-
-
-def _sums(mutual: MutualAttention, both: Sequences) -> Tensor:
-    """Columns (2 · batch, n, dim) → a_i = sum_j A_ij, (2 · batch, n, 1)."""
-    return _found(mutual, both, both.items.new_ones(len(both.mask) // 2, both.mask.shape[1], 1))
 
 
 def _found(mutual: MutualAttention, both: Sequences, values: Tensor) -> Tensor:

@@ -126,11 +126,6 @@ def may_compile(parameters: Sequence[Tensor]) -> bool:
 
 
 def are_readable(parameters: Sequence[Tensor]) -> bool:
-    """Whether compiled code can read them all: float32 in this machine's memory."""
-    return all(map(_is_readable, parameters))
-
-
-def _is_readable(parameter: Tensor) -> bool:
-    """Whether compiled code can read it: float32 in this machine's memory, no subclass with a layout of its own."""
-    ordinary = type(parameter) in (nn.Parameter, Tensor) and not parameter.is_inference()
-    return ordinary and parameter.device.type == "cpu" and parameter.dtype == torch.float32
+    """Whether compiled code can read them all: float32 in memory, no subclass with a layout of its own."""
+    ordinary = all(type(one) in (nn.Parameter, Tensor) and not one.is_inference() for one in parameters)
+    return ordinary and all(one.device.type == "cpu" and one.dtype == torch.float32 for one in parameters)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 
 from regard.config import deferred_warnings, parse_changes, read_settings
 from regard.errors import ConfigError, Fault
-from regard.models.settings import SOCKET, AttentionSettings
+from regard.models.settings import SOCKET_FIELDS, AttentionSettings
 
 USUAL_MECHANISMS = ("dot", "scaled_dot", "additive", "multihead", "local_predictive")
 _PLAIN = " (plain)"
@@ -25,7 +25,7 @@ class Mechanism(NamedTuple):
 class _Named:
     """What a word may say."""
 
-    attention: Annotated[AttentionSettings, SOCKET] = field(default_factory=AttentionSettings)
+    attention: Annotated[AttentionSettings, SOCKET_FIELDS] = field(default_factory=AttentionSettings)
 
 
 def mechanisms_of(words: Sequence[str], *, heads: int | None = None, with_plain: bool = False) -> list[Mechanism]:

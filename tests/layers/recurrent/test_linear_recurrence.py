@@ -6,8 +6,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard.layers.recurrent.kernels import linear_recurrence
-from regard.layers.recurrent.kernels.loop import linear_loop
-from regard.layers.recurrent.kernels.scan import linear_scan
+from regard.layers.recurrent.kernels.choose import linear_loop, linear_scan
 from regard.layers.recurrent.ssru import SsruLayer
 
 DIM = 3

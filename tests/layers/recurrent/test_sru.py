@@ -12,8 +12,7 @@ from torch.testing import assert_close
 
 from regard.layers.recurrent import Bidirectional, reverse
 from regard.layers.recurrent.kernels import Ended, Parts, choose
-from regard.layers.recurrent.kernels.loop import loop
-from regard.layers.recurrent.kernels.scan import scan
+from regard.layers.recurrent.kernels.choose import loop, scan
 from regard.layers.recurrent.kernels.sru import SRU_SOURCE, fused
 from regard.layers.recurrent.sru import SruLayer
 from regard.ops.kernels.library import library
