@@ -8,7 +8,9 @@ from torch.testing import assert_close
 from regard.layers.convolutional import Chain, Convolution, GatedBlock, MultiplicativeUnit, ResidualBlock
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForward, PositionWise
 from regard.layers.histories import HISTORIES
+from regard.layers.key_value import STATE_PARTS, KeyValueLayer
 from regard.layers.layer import Layer
+from regard.layers.ngram import NgramLayer
 from regard.layers.normalisation import NORMALISATIONS
 from regard.layers.recurrent import RECURRENT, Recurrent, Stack
 from regard.layers.transformer_block import TransformerBlock
@@ -56,6 +58,8 @@ MAKERS = {
     "block-pre": lambda: block("pre"),
     "block-post": lambda: block("post"),
     **{f"norm-{name}": lambda name=name: NORMALISATIONS.build(Choice(name), DIM) for name in NORMALISATIONS},
+    **{f"key-value-{mode}": lambda mode=mode: KeyValueLayer(6, mode=mode, window=3) for mode in STATE_PARTS},
+    **{f"{order}-gram": lambda order=order: NgramLayer(6, order=order) for order in (2, 3, 4)},
     "convolution": lambda: Convolution(DIM, 5, kernel=3, dilation=2),
     "convolution-wide": lambda: Convolution(DIM, DIM, kernel=4, dilation=5, std=0.5),
     "convolution-one": lambda: Convolution(DIM, DIM, kernel=1),
@@ -90,9 +94,14 @@ def layer(request: pytest.FixtureRequest) -> Layer:
     return build(request.param)
 
 
+def drawn(layer: Layer, length: int, rows: int = len(LENGTHS)) -> Tensor:
+    width = 6 if isinstance(layer, KeyValueLayer | NgramLayer) else DIM
+    return torch.randn(rows, length, width, dtype=torch.float64)
+
+
 @pytest.fixture
-def inputs() -> Tensor:
-    return torch.randn(len(LENGTHS), LENGTH, DIM, dtype=torch.float64)
+def inputs(request: pytest.FixtureRequest) -> Tensor:
+    return drawn(request.getfixturevalue("layer") if "layer" in request.fixturenames else None, LENGTH)
 
 
 def in_pieces(layer: Layer, inputs: Tensor, mask: Tensor | None, cuts: list[int]) -> tuple[Tensor, object]:
@@ -108,7 +117,7 @@ def test_any_split_into_chunks_equals_the_whole_pass(layer, inputs, padded):
     mask, shown = (MASK, MASK) if padded else (None, torch.ones_like(MASK))
     whole, end = layer(inputs, mask)
     assert whole.shape == (len(LENGTHS), LENGTH, layer.dim)
-    more = torch.randn(len(LENGTHS), 2, DIM, dtype=torch.float64)
+    more = drawn(layer, 2)
     wanted, _ = layer(more, None, end)
     for cuts in SPLITS:
         pieces, after = in_pieces(layer, inputs, mask, cuts)
@@ -117,15 +126,18 @@ def test_any_split_into_chunks_equals_the_whole_pass(layer, inputs, padded):
 
 
 def test_a_batch_of_different_lengths_equals_each_alone(layer, inputs):
-    together, _ = layer(inputs, MASK)
+    together, past = layer(inputs, MASK)
+    more = drawn(layer, 4)
+    after, _ = layer(more, None, past)
     for row, length in enumerate(LENGTHS):
-        alone, _ = layer(inputs[row : row + 1, :length], None)
+        alone, end = layer(inputs[row : row + 1, :length], None)
         assert_close(together[row : row + 1, :length], alone, **EXACT)
+        assert_close(after[row : row + 1], layer(more[row : row + 1], None, end)[0], **EXACT)
 
 
 def test_what_stands_under_padding_cannot_change_what_is_read_later(layer, inputs):
     changed = inputs.masked_fill(~MASK.unsqueeze(-1), 1e3)
-    more = torch.randn(len(LENGTHS), 2, DIM, dtype=torch.float64)
+    more = drawn(layer, 2)
     (first, past), (second, other) = layer(inputs, MASK), layer(changed, MASK)
     assert_close(first[MASK], second[MASK], rtol=0, atol=0)
     assert_close(layer(more, None, past)[0], layer(more, None, other)[0], rtol=0, atol=0)
@@ -164,7 +176,7 @@ def test_gradients_are_those_of_finite_differences(layer):
         first, past = layer(inputs[:, :2], mask[:, :2])
         return torch.cat([first, layer(inputs[:, 2:], mask[:, 2:], past)[0]], dim=1)[mask]
 
-    assert torch.autograd.gradcheck(run, torch.randn(3, 4, DIM, dtype=torch.float64, requires_grad=True))
+    assert torch.autograd.gradcheck(run, drawn(layer, 4, 3).requires_grad_())
 
 
 @pytest.mark.parametrize("name", BEGUN)

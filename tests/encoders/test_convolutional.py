@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from torch.testing import assert_close
 
 from regard.attention import Sockets
 from regard.encoders.convolutional import ConvolutionalEncoder
@@ -43,21 +42,6 @@ def test_what_is_read_is_the_state_and_its_embedding(assert_agrees):
     seen = encoder(num_layers=2)(given)
     assert_agrees("C10", seen.values, seen.states + given.items, tolerance=1e-12)
     assert_agrees("C10", seen.final, seen.states.mean(dim=1), tolerance=1e-12)
-
-
-def test_padding_reaches_no_word():
-    items, mask = source(2, 6)
-    mask = torch.arange(6) < torch.tensor([[6], [2]])
-    model = encoder(num_layers=3)
-    together, alone = model(Sequences(items, mask)), model(Sequences(items[1:, :2], mask[1:, :2]))
-    assert_close(together.states[1, :2], alone.states[0])
-    assert bool((together.states[1, 2:] == 0).all()) and bool((together.values[1, 2:] == 0).all())
-
-
-def test_a_sentence_of_one_word():
-    seen = encoder(num_layers=2)(source(1, 1))
-    assert seen.states.shape == (1, 1, DIM)
-    assert bool(seen.states.isfinite().all())
 
 
 def test_equal_widths_need_no_maps():

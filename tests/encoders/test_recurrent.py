@@ -10,7 +10,7 @@ from regard.attention import Attention, Sockets
 from regard.encoders.recurrent import RecurrentEncoder
 from regard.errors import ConfigError
 from regard.layers.recurrent import RECURRENT
-from regard.records import Encoded, Sequences
+from regard.records import Sequences
 from regard.registry import Choice
 
 INPUT, HIDDEN, LENGTH = 3, 4, 6
@@ -99,28 +99,9 @@ def test_reversed_equals_feeding_each_row_backwards_and_turning_the_states(cell,
     assert bool((together.states[~read.mask] == 0).all())
 
 
-@pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("merge", ["concatenate", "add"])
-def test_padding_cannot_change_anything(cell, merge, reverse):
-    model, read = encoder(cell, num_layers=2, merge=merge, reverse=reverse), source()
-    assert model(read).states.shape[-1] == model.dim == HIDDEN * (2 if merge == "concatenate" else 1)
-    changed = read._replace(items=read.items.masked_fill(~read.mask.unsqueeze(-1), 1e3))
-    first, second = model(read), model(changed)
-    assert_close(first, second, rtol=0, atol=0)
-    wider = Sequences(nn.functional.pad(read.items, (0, 0, 0, 4), value=9.0), nn.functional.pad(read.mask, (0, 4)))
-    padded: Encoded = model(wider)
-    assert_close(padded.states[:, :LENGTH], first.states)
-    assert bool((padded.states[:, LENGTH:] == 0).all())
-    assert_close((padded.final, padded.past), (first.final, first.past))
-
-
-@pytest.mark.parametrize("reverse", [False, True])
-def test_a_row_of_length_0_gives_zeros_and_finite_gradients(cell, reverse):
-    model, read = encoder(cell, num_layers=2, reverse=reverse), source([0, 4, 0])
-    seen = model(read)
-    assert bool((seen.states[[0, 2]] == 0).all()) and bool((seen.final[[0, 2]] == 0).all())
-    (seen.states.sum() + seen.final.sum()).backward()
-    assert all(bool(parameter.grad.isfinite().all()) for parameter in model.parameters())
+def test_merged_ways_are_as_wide_as_one_and_others_twice(cell):
+    assert encoder(cell, merge="add").dim == HIDDEN
+    assert encoder(cell, merge="concatenate").dim == 2 * HIDDEN
 
 
 def test_dropout_drops_states_while_training_but_never_what_layers_end_with():
