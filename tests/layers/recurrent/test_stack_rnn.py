@@ -61,17 +61,6 @@ def exact(numbers: list[list[float]]) -> Tensor:
     return tensor(numbers, dtype=torch.float64)
 
 
-def test_padded_steps_keep_state_and_stacks():
-    layer, inputs = build(), torch.randn(1, LENGTH, INPUT, dtype=torch.float64)
-    mask = torch.arange(LENGTH).unsqueeze(0) < 4
-    outputs, past = layer(inputs, mask)
-    alone, wanted = layer(inputs[:, :4], None)
-    assert_close(outputs[:, :4], alone)
-    assert bool((outputs[:, 4:] == 0).all())
-    for one, other in zip(past, wanted, strict=True):
-        assert_close(one, other)
-
-
 def test_a_stack_of_depth_one_shows_an_empty_place_below():
     layer = build(depth=1)
     _, (_, stacks) = layer(torch.randn(2, LENGTH, INPUT, dtype=torch.float64), None)
