@@ -111,7 +111,7 @@ def test_uses_are_those_that_build(row):
     """A part that is said to serve a decoder's own words can be built for them, and any other cannot."""
     kind, name = row
     settings = AttentionSettings(**{"score": Choice("dot"), kind: (Choice(name),) if kind == "span" else Choice(name)})
-    uses = catalogue()[kind][name]["uses"]
+    uses = catalogue({kind: TABLES[kind]})[kind][name]["uses"]
     build_attention(settings, 8, 8)
     try:
         build_attention(settings, 8, 8, causal=True)
