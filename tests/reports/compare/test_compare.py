@@ -45,6 +45,13 @@ class Command:
             assert time.monotonic() < until
             time.sleep(0.05)
 
+    def finish(self, jobs: int, runs: list[Path]) -> None:
+        """The same command with a limit that is five updates away."""
+        goal = max(map(done, runs)) + 5
+        with self.start("-j", str(jobs), "--updates", str(goal)) as work:
+            assert work.wait(300) == 0, work.stderr.read()
+        assert list(map(done, runs)) == [goal, goal]
+
 
 def weights(run: Path) -> dict[str, torch.Tensor]:
     return files.latest_valid(run, training=False)[0].model
@@ -75,10 +82,7 @@ def test_ctrl_c_in_a_terminal_saves_and_the_same_command_goes_on(tmp_path, jobs)
         os.killpg(work.pid, signal.SIGINT)  # as a terminal does: to all of the group
         assert work.wait(60) == 75, work.stderr.read()
         assert work.stderr.read().splitlines()[-1].endswith("go on with the same command")
-    goal = max(map(done, runs)) + 5
-    with command.start("-j", str(jobs), "--updates", str(goal)) as work:
-        assert work.wait(300) == 0, work.stderr.read()
-    assert list(map(done, runs)) == [goal, goal]
+    command.finish(jobs, runs)
 
 
 @pytest.mark.slow
@@ -91,7 +95,4 @@ def test_killed_it_leaves_nobody_behind_and_goes_on(tmp_path, jobs):
     for run in filter(Path.exists, runs):
         with (run / ".lock").open("ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # that of a run dies with the process that trains it
-    goal = max(map(done, runs)) + 5
-    with command.start("-j", str(jobs), "--updates", str(goal)) as work:
-        assert work.wait(300) == 0, work.stderr.read()
-    assert list(map(done, runs)) == [goal, goal]
+    command.finish(jobs, runs)
