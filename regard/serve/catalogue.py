@@ -12,14 +12,14 @@ from regard.config import SETTINGS_FILE, read_yaml
 from regard.documents.numeral_faults import compared
 from regard.errors import ConfigError, nearest
 from regard.results import Prediction
-from regard.serve.engine import Asks, QuestionRow
+from regard.serve.engine import Engine, QuestionRow
 from regard.serve.languages import inward, outward
 
 
 class ServedModel:
     """A model as clients know it: an engine along one of its routes, with what its card tells."""
 
-    def __init__(self, engine: Asks, route: str, card: Mapping[str, Any]) -> None:
+    def __init__(self, engine: Engine, route: str, card: Mapping[str, Any]) -> None:
         self.engine, self.route, self.card = engine, route, card
         self.name = f"{engine.name}:{route}" if route else engine.name
         self.languages: Sequence[str] = card["languages"]  # codes of source and target; none: it translates nothing
@@ -53,7 +53,7 @@ class ServedModel:
         return compared(predictions) if self.languages else predictions
 
 
-def models_of(engine: Asks) -> list[ServedModel]:
+def models_of(engine: Engine) -> list[ServedModel]:
     """The models of an engine that is loaded, one for each of its routes."""
     return [ServedModel(engine, route, card) for route, card in engine.cards.items()]
 

@@ -214,7 +214,7 @@ def _limits(settings: Settings) -> str:
 
 
 def configured(service: Service) -> uvicorn.Config:
-    """How uvicorn runs it."""
+    """Return how uvicorn runs it."""
     settings = service.settings
     return uvicorn.Config(
         create_app(service),

@@ -4,13 +4,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from regard.documents.language_detection import Detector
 from regard.errors import ConfigError, RegardError
 from regard.serve.catalogue import Catalogue, ServedModel, between, models_of, none_between
 from regard.serve.downloads import Downloads
-from regard.serve.engine import Asks, Engines, NotReady
+from regard.serve.engine import Engine, Engines, NotReady
 from regard.serve.glossaries import Glossaries
 from regard.serve.in_thread import ThreadSlots
 from regard.serve.security import AllowedOrigins, Hosts, Rates
@@ -25,16 +24,6 @@ WARM_WITHIN = 120.0  # seconds after loading in which an engine that replaces an
 _LOG = logging.getLogger("regard.serve")
 
 
-class Detects(Protocol):
-    """Tells languages from each other."""
-
-    def detect(self, text: str) -> list[tuple[str, float]]:
-        """Codes with confidence, 0 to 100, best first, at most three."""
-
-    def ranked(self, text: str) -> list[tuple[str, float]]:
-        """All codes with confidence, 0 to 100, best first."""
-
-
 class Service:
     """The engines behind one address. They are loaded while it is listening already, and answers 503."""
 
@@ -44,7 +33,7 @@ class Service:
         engines: Engines,
         failed: Callable[[BaseException], None],
         *,
-        make_detector: Callable[[Sequence[str]], Detects] = Detector,
+        make_detector: Callable[[Sequence[str]], Detector] = Detector,
     ) -> None:
         """`failed` is told why the engines could not be started."""
         self.settings, self.engines = settings, engines
@@ -62,7 +51,7 @@ class Service:
         self._catalogue: Catalogue | None = None
         self._served = dict[str, list[ServedModel]]()  # by engine: its models that are wanted
         self._make_detector = make_detector
-        self._detector: Detects | None = None
+        self._detector: Detector | None = None
         self._starting: asyncio.Task[None] | None = None
         self._reloading = asyncio.Lock()
         self._replaced = set[asyncio.Task[None]]()  # engines that answer their last requests
@@ -75,7 +64,7 @@ class Service:
         return self._catalogue
 
     @property
-    def detector(self) -> Detects:
+    def detector(self) -> Detector:
         """Tells the languages that are served from each other. Raises NotReady as long as they are not known."""
         if self._detector is None:
             raise NotReady(LOADING)
@@ -172,7 +161,7 @@ class Service:
         self.metrics.watch([model for model in catalogue.models if all(model is not other for other in known)])
         self.engines, self._served, self._catalogue, self._detector = engines, served, catalogue, detector
 
-    def _wanted(self, engine: Asks) -> list[ServedModel]:
+    def _wanted(self, engine: Engine) -> list[ServedModel]:
         """The models of an engine between languages that are wanted, and those that translate nothing."""
         models = models_of(engine)
         for one in models:
@@ -181,7 +170,7 @@ class Service:
                 raise ConfigError(one.name, "nothing says which languages this run translates", hint)
         return [one for one in models if between(one.languages, self.settings.load_only)]
 
-    async def _load_anew(self, fresh: Asks) -> None:
+    async def _load_anew(self, fresh: Engine) -> None:
         """Put a new engine in the place of the one of its name, which goes on where that cannot be done."""
         began, old = time.monotonic(), self.engines[fresh.name]
         try:
@@ -214,7 +203,7 @@ class Service:
         self._replaced.add(task)
         task.add_done_callback(self._replaced.discard)
 
-    async def _drain(self, old: Asks, there: set[asyncio.Timeout]) -> None:
+    async def _drain(self, old: Engine, there: set[asyncio.Timeout]) -> None:
         """End an engine once these requests are answered, which may have been handed to it."""
         try:
             while there & self.unanswered:

@@ -1,7 +1,6 @@
 """What the questions under /v1 have in common: which model is asked, and how an answer is written."""
 
 import json
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fastapi.responses import Response
@@ -15,7 +14,7 @@ from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, inward, outward
 from regard.serve.service import Service
 from regard.serve.settings import MIB
-from regard.serve.translating import Sentence, Translated, check_pair, sentences_of
+from regard.serve.translating import Sentence, check_pair
 
 MAX_MAPPED = 1200  # bytes, as a measure of pieces in any script
 
@@ -75,11 +74,6 @@ class AnswerLimit(NamedTuple):
         if size > self.limit:
             told = f"the answer has at least {size / MIB:.1f} MiB, more than the {self.limit / MIB:.1f} that are sent"
             raise ApiError(413, f"{told}: ask for {self.question.less}")
-
-
-def least_size(found: Sequence[Translated], n_best: int) -> int:
-    """Bytes that an answer has at least: the source of a sentence stands beside each of its translations."""
-    return n_best * sum(len(text.encode("utf-8", "replace")) for text in sentences_of(found))
 
 
 def json_answer(answer: Any, wanted: AnswerLimit | None = None) -> Response:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from regard.documents.document import nth
 from regard.serve.api import models
 from regard.serve.api.access import admitted
-from regard.serve.api.answers import AnswerLimit, asked_pair, check_maps, json_answer, least_size, sentence_json
+from regard.serve.api.answers import AnswerLimit, asked_pair, check_maps, json_answer, sentence_json
 from regard.serve.api.checking import asked_texts, check_sizes
 from regard.serve.api.request_body import read_values
 from regard.serve.api.translate import told
@@ -57,8 +57,10 @@ async def translate_in_detail(service: Service, request: Request) -> Response:
     whole = TranslationRequest(texts, source, target, question.format, model=model, prefixes=prefixes)
     wanted = AnswerLimit(service.settings.max_maps, asked_for)
     found = await taken_apart(service, whole, request.state.asked)
-    wanted.check(least_size(found, question.n_best))
-    terms = await service.glossaries.lines_within(glossary, sentences_of(found))
+    sentences = sentences_of(found)
+    size = sum(len(text.encode("utf-8", "replace")) for text in sentences)  # the source stands beside each translation
+    wanted.check(question.n_best * size)
+    terms = await service.glossaries.lines_within(glossary, sentences)
     await answered(service, found, replace(asked_for, glossary=terms))
     size = LARGE if explain else whole.size * question.n_best
     seem = [_seems(service, one, text) for one, text in zip(found, texts, strict=True)]

@@ -3,7 +3,7 @@
 Only `worker`, `answering` and `model_info`, which a model's process runs, need torch.
 """
 
-from regard.serve.engine.capacity import Asks, Batched, Limits, cores
+from regard.serve.engine.capacity import Batched, Limits, cores
 from regard.serve.engine.engine import Engine
 from regard.serve.engine.engines import Engines, open_engines
 from regard.serve.engine.faults import (
@@ -21,7 +21,6 @@ from regard.serve.engine.questions import Alternatives, Explain, Pair, Predict, 
 
 __all__ = [
     "Alternatives",
-    "Asks",
     "Batched",
     "Busy",
     "Engine",

@@ -1,14 +1,13 @@
-"""Limits of an engine, the lanes of its texts, and what a server needs of it."""
+"""Limits of an engine, the lanes of its texts, and what it tells of a batch."""
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
-from regard.results import Prediction
-from regard.serve.engine.questions import SHORT_PIECES, QuestionRow
+from regard.serve.engine.questions import SHORT_PIECES
 
 MOST_THREADS = 4  # of a model, unless more are asked for: they take turns with Python's lock
 BEAT = 0.5  # seconds between two signs of life of a model's process
@@ -62,44 +61,6 @@ class Batched(NamedTuple):
 
 
 Watcher = Callable[[Batched], None]
-
-
-class Asks(Protocol):
-    """What a server needs of an engine."""
-
-    name: str
-
-    @property
-    def cards(self) -> Mapping[str, Mapping[str, Any]]:
-        """Descriptions of its model along each route, once it is loaded; the first one is named ""."""
-
-    @property
-    def ready(self) -> bool:
-        """Whether it can be asked now."""
-
-    @property
-    def queue_size(self) -> int:
-        """Texts that wait."""
-
-    @property
-    def busy(self) -> int:
-        """Seconds after which to ask again, since there is no room for one more text; 0: there is."""
-
-    @property
-    def watchers(self) -> list[Watcher]:
-        """Are told of every batch."""
-
-    async def start(self) -> None:
-        """Loads the model."""
-
-    async def ask(self, question: QuestionRow, *, seconds: float) -> list[Prediction]:
-        """One prediction per text of the question, in order."""
-
-    def renewed(self) -> "Asks | None":
-        """Return an engine to load in its place, not yet started; None where the run has not changed since."""
-
-    async def stop(self) -> None:
-        """Ends at once."""
 
 
 def cores() -> int:

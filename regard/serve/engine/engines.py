@@ -5,17 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from regard.serve.engine.capacity import Asks, Limits, cores, threads_each
+from regard.serve.engine.capacity import Limits, cores, threads_each
 from regard.serve.engine.engine import Engine, run_name
 
 
-class Engines(Mapping[str, Asks]):
+class Engines(Mapping[str, Engine]):
     """By name, in the order they were given."""
 
-    def __init__(self, engines: Sequence[Asks]) -> None:
+    def __init__(self, engines: Sequence[Engine]) -> None:
         self._engines = {engine.name: engine for engine in engines}
 
-    def __getitem__(self, name: str) -> Asks:
+    def __getitem__(self, name: str) -> Engine:
         return self._engines[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -24,7 +24,7 @@ class Engines(Mapping[str, Asks]):
     def __len__(self) -> int:
         return len(self._engines)
 
-    def with_renewed(self, fresh: Asks) -> "Engines":
+    def with_renewed(self, fresh: Engine) -> "Engines":
         """Return the same engines with this one in the place of its name."""
         return Engines([fresh if engine.name == fresh.name else engine for engine in self.values()])
 
@@ -49,7 +49,7 @@ def open_engines(runs: Sequence[Path], limits: Limits | None = None) -> Engines:
     """An engine for each run, not yet started. They share the cores; runs of one name are numbered."""
     limits = limits or Limits()
     each = replace(limits, threads=limits.threads or threads_each(cores(), len(runs)))
-    engines: dict[str, Asks] = {}
+    engines: dict[str, Engine] = {}
     for run in runs:
         name, number = run_name(run), 2
         while name in engines:
