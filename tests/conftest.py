@@ -29,7 +29,7 @@ def _no_waiting() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
         patch.setattr("regard.experiment.time_plan.SECONDS", 0.0)
-        patch.setattr("regard.runs.rehearsal.TRIED", 1e-3)
+        patch.setattr("regard.runs.rehearsal.TRIED_SECONDS", 1e-3)
         yield
 
 

@@ -12,7 +12,7 @@ import torch
 from regard.attention import Role
 from regard.config import read_settings
 from regard.experiment import MECHANISMS, NETWORKS, Experiment, catalogue, docstrings
-from regard.experiment.tables import SOCKET
+from regard.experiment.tables import SOCKET_KINDS
 from regard.records import Batch, Sequences
 from regard.registry import Choice
 from regard.reports.catalogue.drawings import draw, example
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 MAX_BYTES = 1_000_000  # of page and pictures
 HINT = "make docs"
 UNPUBLISHED = ["span forced_forward: paper"]  # told in lectures; there is no paper to name
-ROWS = [(kind, name) for kind in SOCKET for name in MECHANISMS[kind]]
+ROWS = [(kind, name) for kind in SOCKET_KINDS for name in MECHANISMS[kind]]
 EVERY = [(kind, name) for kind in MECHANISMS for name in MECHANISMS[kind]]
 
 

@@ -34,11 +34,11 @@ def adequacy_command(run: TranslatorRun, *, ambiguous: Ambiguous = 0, pseudo: Ps
     regard predict runs/en-de decoding.adequacy=lexicon < news.en
     """
     from regard.explain.adequacy.lexicon import TRANSLATIONS_FILE
-    from regard.runs import Run as Opened
+    from regard.runs import Run
     from regard.runs.lexicons import learn_translations
 
     check_writable(pseudo, "--pseudo")
-    found = learn_translations(Opened.open(run), pseudo=pseudo, say=say)
+    found = learn_translations(Run.open(run), pseudo=pseudo, say=say)
     for word in found.translations.ambiguous(1.0)[:ambiguous]:
         print(f"{word}\t{found.translations.count(word)}\t{found.translations.entropy(word):.2f}")
     print(f"wrote {run / TRANSLATIONS_FILE}: {len(found.translations.counts):,} words of {found.pairs:,} pairs")

@@ -99,7 +99,7 @@ def align_command(  # noqa: PLR0913  an option each
     With --gold the alignment error rate is printed in place of the links.
     """
     from regard.recipes.translator_alignment import translated_links
-    from regard.recipes.word_alignment import Learning, aligner_of, learnt_links, read_gold_of, read_pairs
+    from regard.recipes.word_alignment import Learning, aligned_links, aligner_of, read_gold_of, read_pairs
     from regard.statistical.bitext import Bitext
     from regard.statistical.phrase_scores import phrase_table
 
@@ -113,7 +113,7 @@ def align_command(  # noqa: PLR0913  an option each
         links = translated_links([Path(model), reverse], pairs.written, by, symmetrise, say_unless(quiet))
     else:
         settings = Learning(iterations, warm_up, alpha, agree, symmetrise)
-        links = learnt_links(aligner, pairs, settings, lexicon_file, quiet=quiet)
+        links = aligned_links(aligner, pairs, settings, lexicon_file, quiet=quiet)
     if phrases:
         phrase_table(Bitext.of(pairs.written), links).write(phrases, reordering)
     _tell(links, known, output_file)

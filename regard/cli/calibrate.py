@@ -6,7 +6,7 @@ import typer
 
 from regard.cli.emit import check_plot_file, emit, say
 from regard.cli.group import warn
-from regard.cli.options import Json, Plot, Run
+from regard.cli.options import Json, Plot, RunArgument
 
 CalibrateChanges = Annotated[
     list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Changes; with any nothing is kept.")
@@ -25,7 +25,7 @@ Passes = Annotated[int, typer.Option("--passes", min=0, max=1000, metavar="N", h
 
 
 def calibrate_command(
-    run: Run,
+    run: RunArgument,
     changes: CalibrateChanges = None,
     *,
     by: CalibrationName = None,

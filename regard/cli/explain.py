@@ -7,7 +7,7 @@ import typer
 
 from regard.cli.emit import emit, say
 from regard.cli.files import check_all_writable
-from regard.cli.options import Run
+from regard.cli.options import RunArgument
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ LayerOption = Annotated[
 
 
 def explain_command(
-    run: Run,
+    run: RunArgument,
     words: TextsAndChanges = None,
     *,
     by: RelevanceNames = None,

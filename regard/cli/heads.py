@@ -5,14 +5,14 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import check_plot_file, emit, say
-from regard.cli.options import Changes, Json, Plot, Run
+from regard.cli.options import Changes, Json, Plot, RunArgument
 
 HeadsLines = Annotated[int, typer.Option("--lines", min=2, help="Dev examples to measure with.")]
 Prune = Annotated[bool, typer.Option("--prune", help="Take more and more heads out: what does it cost?")]
 
 
 def heads_command(
-    run: Run,
+    run: RunArgument,
     changes: Changes = None,
     *,
     lines: HeadsLines = 200,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model.")]
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model.")]
 TranslatorRun = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained translator.")]
 Changes = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Changes to the run.")]
 Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="A picture: .svg, .png or .pdf")]

@@ -11,7 +11,7 @@ import typer
 
 from regard.cli.files import check_writable
 from regard.cli.group import warn
-from regard.cli.options import Run
+from regard.cli.options import RunArgument
 from regard.errors import ConfigError, Fault
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ Prefixes = Annotated[
 
 
 def predict_command(  # noqa: PLR0913  an option each
-    run: Run,
+    run: RunArgument,
     changes: PredictChanges = None,
     *,
     input_file: Input = None,

@@ -51,9 +51,9 @@ def pretrain_finetune_command(
     Killed at any time, the same command goes on. The table is in report.md of the folder, each comparison in a folder
     of its own.
     """
-    from regard.recipes.pretrain_finetune import LABELS, QUICK_LABELS, Wanted, pretrain_finetune
+    from regard.recipes.pretrain_finetune import LABELS, QUICK_LABELS, PretrainingRequest, pretrain_finetune
 
-    wanted = Wanted(
+    wanted = PretrainingRequest(
         labelled=labelled,
         folder=run,
         text=text,

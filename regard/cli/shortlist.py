@@ -25,10 +25,10 @@ def shortlist_command(run: TranslatorRun, *, best: BestPieces = 50, common: Comm
     regard evaluate runs/en-de decoding.shortlist=true
     """
     from regard.decoding.shortlist import SHORTLIST_FILE
-    from regard.runs import Run as Opened
+    from regard.runs import Run
     from regard.runs.lexicons import learn_shortlist
 
-    found = learn_shortlist(Opened.open(run), best=best, common=common, say=say)
+    found = learn_shortlist(Run.open(run), best=best, common=common, say=say)
     print(f"wrote {run / SHORTLIST_FILE}")
     if not math.isnan(found.covered):
         print(

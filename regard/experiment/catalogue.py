@@ -6,7 +6,7 @@ from typing import Any
 from regard.experiment import docstrings
 from regard.experiment.names import names_of
 from regard.experiment.settings_help import Described, settings_of
-from regard.experiment.tables import PARTS, SOCKET
+from regard.experiment.tables import PARTS, SOCKET_KINDS
 from regard.registry import Registry
 
 USES = ("cross", "encoder", "decoder")  # model.attention; model.self_attention of an encoder and of a decoder
@@ -31,7 +31,7 @@ def _row(kind: str, table: Registry[Any], name: str) -> dict[str, Any]:
         "cost": docstrings.cost(part),
         "aliases": names_of(kind, name),
         "place": table.place,
-        **(_use(part) if kind in SOCKET else {}),
+        **(_use(part) if kind in SOCKET_KINDS else {}),
         "settings": {one.place: _about(one) for one in settings_of(name, table.settings(name))},
     }
 

@@ -30,7 +30,15 @@ from regard.errors import ConfigError, RegardError
 from regard.experiment.checks import check_model, impossible_settings, ineffective_settings, unused_metrics
 from regard.experiment.corrections import as_changes, correction_defaults, names_corrections, with_corrections
 from regard.experiment.data import by_ending, is_learnt_from
-from regard.experiment.initial import continued, named_model, named_run, named_task, own_languages, task_of, with_text
+from regard.experiment.initial import (
+    continued,
+    named_model,
+    named_run,
+    named_task,
+    own_languages,
+    task_name_of,
+    with_text,
+)
 from regard.experiment.layouts import forgotten_label, has_readers, read_alike, text_settings, with_layouts
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE_DATA, defaults_for, held_out_share, task_defaults
@@ -101,7 +109,7 @@ def saved_experiment(
 
 def _are_corrections(text: str, named: Mapping[str, Any], start: Path | None) -> bool:
     """Whether a text holds corrections of translations, and the task has two texts."""
-    task = named_task(named, "" if start is None else task_of(start)) or "translation"
+    task = named_task(named, "" if start is None else task_name_of(start)) or "translation"
     return task in TASKS and [*task_class(task).columns.values()] == ["text", "text"] and names_corrections(text)
 
 
@@ -111,7 +119,7 @@ def _of_text(text: str, task: str, start: Path | None, in_config: bool, say: Cal
     A table in the place of a config tells it only to a run that starts from labels or from plain text: it is one of
     pairs of texts otherwise.
     """
-    before = "" if start is None else task_of(start)
+    before = "" if start is None else task_name_of(start)
     if in_config and not task:
         kind = task_class(before or "translation")
         if not has_readers(kind) and len(kind.columns) > 1:

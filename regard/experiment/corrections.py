@@ -10,7 +10,7 @@ from regard.errors import ConfigError
 from regard.experiment.data import CORPORA, FILE_SETTINGS, DataSettings, by_ending
 from regard.experiment.huggingface import is_huggingface
 from regard.experiment.initial import settings_file
-from regard.experiment.sizes import PIECES
+from regard.experiment.sizes import SENTENCE_PIECES
 from regard.experiment.upgrade import upgraded
 from regard.registry import Choice
 
@@ -78,7 +78,7 @@ def correction_defaults(data: DataSettings) -> dict[str, Any]:
         return {}
     count = sum(1 for one in choices for _ in SuggestionsReader(("source", "target"), **one.settings))
     mixed = data.train is not None and data.train.name != KIND
-    batches = -(-count * PIECES // _TOKENS) * (1 + _OLD if mixed else 1)
+    batches = -(-count * SENTENCE_PIECES // _TOKENS) * (1 + _OLD if mixed else 1)
     updates = max(UPDATES, READINGS * batches)
     held = {} if mixed else {"dev_share": HELD_OUT if count >= ENOUGH else 0.0, "test_share": 0.0}
     return {

@@ -16,7 +16,7 @@ from regard.errors import ConfigError, Fault, nearest
 from regard.registry import Choice
 
 _Part = Literal["train", "dev", "test"]
-PARTS: tuple[_Part, ...] = ("train", "dev", "test")
+DATA_PARTS: tuple[_Part, ...] = ("train", "dev", "test")
 CORPORA = "corpora."  # before the name of a further training corpus
 ROUTES = "routes."  # before the name of a further pair of languages
 _FILES = "parallel"  # the reader of a file per column
@@ -117,16 +117,16 @@ class DataSettings:
 
     def readers(self) -> dict[str, Choice]:
         """The readers that the config names, with their files found: train, "corpora.NAME", "routes.NAME.dev" …"""
-        named: dict[str, Choice | None] = {part: getattr(self, part) for part in PARTS}
+        named: dict[str, Choice | None] = {part: getattr(self, part) for part in DATA_PARTS}
         named |= {f"{CORPORA}{name}": choice for name, choice in self.corpora.items()}
         for name, route in self.routes.items():
-            named |= {f"{ROUTES}{name}.{part}": getattr(route, part) for part in PARTS}
+            named |= {f"{ROUTES}{name}.{part}": getattr(route, part) for part in DATA_PARTS}
         return {part: self._located(choice) for part, choice in named.items() if choice is not None}
 
     def located(self) -> "DataSettings":
         """The same with every file by its full path, and the languages that their names tell."""
         readers = self.readers()
-        found: dict[str, Any] = {part: readers[part] for part in PARTS if part in readers}
+        found: dict[str, Any] = {part: readers[part] for part in DATA_PARTS if part in readers}
         found["corpora"] = {name: readers[f"{CORPORA}{name}"] for name in self.corpora}
         found["routes"] = {name: self._located_route(name, readers) for name in self.routes}
         match self.language_pair():
@@ -222,7 +222,7 @@ class DataSettings:
             yield Fault("data.fold", f"is {self.fold}, but there are {self.folds} folds", f"1 to {self.folds}")
 
     def _located_route(self, name: str, readers: Mapping[str, Choice]) -> RouteSettings:
-        train, dev, test = (readers.get(f"{ROUTES}{name}.{part}") for part in PARTS)
+        train, dev, test = (readers.get(f"{ROUTES}{name}.{part}") for part in DATA_PARTS)
         return replace(self.routes[name], train=train, dev=dev, test=test, languages=self.along(name).languages)
 
     def _located(self, choice: Choice) -> Choice:

@@ -17,7 +17,7 @@ from regard.errors import CheckpointError
 from regard.text.huggingface import TOKENIZER_FILE as TOKENIZER
 from regard.text.huggingface import read_tokenizer
 
-CONFIG, WEIGHTS = "config.json", "model.safetensors"
+CONFIG, _WEIGHTS_FILE = "config.json", "model.safetensors"
 _KINDS = ("bert", "roberta")
 _LARGEST = 1_000_000  # of all sizes; the largest vocabulary of such a model has a quarter of it
 _FEEDFORWARDS = {"gelu": "gelu", "relu": "position_wise"}
@@ -149,11 +149,11 @@ def _foreign(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _check_files(folder: Path) -> None:
-    if not (folder / WEIGHTS).is_file():
-        problem, hint = f"has no {WEIGHTS}", "model.save_pretrained(FOLDER, safe_serialization=True)"
+    if not (folder / _WEIGHTS_FILE).is_file():
+        problem, hint = f"has no {_WEIGHTS_FILE}", "model.save_pretrained(FOLDER, safe_serialization=True)"
         if any(folder.glob("*.bin")):
             problem = "its weights are a pickle, which may run any code when it is read"
-        if (folder / f"{WEIGHTS}.index.json").is_file():
+        if (folder / f"{_WEIGHTS_FILE}.index.json").is_file():
             problem, hint = "its weights are in several files", "model.save_pretrained(FOLDER, max_shard_size='100GB')"
         raise CheckpointError(folder, problem, hint)
     if not (folder / TOKENIZER).is_file():
@@ -168,7 +168,7 @@ def huggingface_parts(folder: Path) -> _Parts:
     Rows of the table of pieces are those of tokenizer.json, in the order of its ids here. Of a BERT with ReLU the head
     is left out, since ours has GELU. Raises CheckpointError for a tensor that is missing or has another shape.
     """
-    config, file = huggingface_config(folder), folder / WEIGHTS
+    config, file = huggingface_config(folder), folder / _WEIGHTS_FILE
     state = _read(file)
     kind, dim = config["model_type"], config["hidden_size"]
     order = torch.tensor(read_tokenizer(folder / TOKENIZER).order)

@@ -42,7 +42,7 @@ def continued(run: Path, said: Mapping[str, Any]) -> dict[str, Any]:
     return {**taken, **({"text": _without_own(taken["text"])} if "text" in taken else {}), **base}
 
 
-def task_of(run: Path) -> str:
+def task_name_of(run: Path) -> str:
     """The name of the task of a run, or of what starts from a model of Hugging Face."""
     return named_task(_settings(run))
 

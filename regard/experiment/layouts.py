@@ -10,7 +10,7 @@ from regard.config import quoted
 from regard.data.readers import READERS, reader_class
 from regard.data.readers.conll import conll_sentences
 from regard.errors import ConfigError
-from regard.experiment.data import PARTS, by_ending
+from regard.experiment.data import DATA_PARTS, by_ending
 from regard.experiment.settings import Experiment
 from regard.tasks import TASKS, Task, task_class
 
@@ -23,14 +23,14 @@ def with_layouts(
     settings: Mapping[str, Any],
     experiment: Experiment,
     say: Callable[[str], None] | None = None,
-    parts: Container[str] = PARTS,
+    parts: Container[str] = DATA_PARTS,
 ) -> dict[str, Any]:
     """Return settings in which the tables of `parts` have fields, where the task can tell them; `say` hears which.
 
     `experiment` is what the settings say. Raises DataError for a table that does not tell.
     """
     data, like, task = dict(settings.get("data") or {}), None, experiment.task_class
-    for part in PARTS:
+    for part in DATA_PARTS:
         choice = experiment.reader(part)
         if choice is None:
             continue
@@ -131,7 +131,7 @@ def read_alike(data: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, An
     like = train if isinstance(train, Mapping) else {}
     kind = str(like.get("name", ""))
     takes = kind in READERS and "file" in READERS.settings(kind)
-    for part in PARTS:
+    for part in DATA_PARTS:
         name = said.get(part)
         if not isinstance(name, str) or READERS.find(name) is not None:
             continue

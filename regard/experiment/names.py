@@ -11,7 +11,7 @@ from regard.aliases import aliases_of, bare, close
 from regard.attention.recipes import RECIPES, as_yaml
 from regard.errors import nearest
 from regard.experiment.docstrings import formula
-from regard.experiment.tables import IN_PYTHON, PARTS, SOCKET
+from regard.experiment.tables import IN_PYTHON, PARTS, SOCKET_KINDS
 
 _Settings = Mapping[str, Any]
 
@@ -25,10 +25,11 @@ parallel phrase positionencoding recurrent rnnsearch sru stack stackrnn subbatch
 """
 SHARED = frozenset(_SHARED.split())  # names known to mean parts of several other kinds; `KINDS` has the usual one first
 _USUAL = ["pooling", "penalty", "objective", "position", "embedder", "head", "cell", "decoder", "layer", "encoder"]
-KINDS = tuple(dict.fromkeys((*SOCKET, *_USUAL, *PARTS)))  # of a name with several meanings the first kind is meant
+# Of a name with several meanings the first kind is meant.
+KINDS = tuple(dict.fromkeys((*SOCKET_KINDS, *_USUAL, *PARTS)))
 
 
-class Place(NamedTuple):
+class RelatedName(NamedTuple):
     """Names of something else than a mechanism. `about` completes the sentence "'self' is …"."""
 
     names: tuple[str, ...]
@@ -36,36 +37,36 @@ class Place(NamedTuple):
     use: str
 
 
-def _place(names: str, about: str, use: str) -> Place:
-    return Place(tuple(names.split(", ")), about, use)
+def _related(names: str, about: str, use: str) -> RelatedName:
+    return RelatedName(tuple(names.split(", ")), about, use)
 
 
 _ITSELF = "a text that looks at itself"
 _USE = "set model.self_attention, which the transformer encoder and decoder use"
 PLACES = (
-    _place("self, 自, 自我", f"{_ITSELF} (others mean one learned question to a text: pooling 'attention')", _USE),
-    _place(
+    _related("self, 自, 自我", f"{_ITSELF} (others mean one learned question to a text: pooling 'attention')", _USE),
+    _related(
         "internal, 内部",
         f"{_ITSELF} (others mean one learned question to it, pooling 'attention', or several, pooling 'structured')",
         _USE,
     ),
-    _place(
+    _related(
         "intra, intra_decoder",
         _ITSELF,
         "set model.self_attention, or let a recurrent network look at its own states: cell lstmn",
     ),
-    _place("self_multi_head, 多头自", f"{_ITSELF} with several heads", "set model.self_attention=multihead"),
-    _place(
+    _related("self_multi_head, 多头自", f"{_ITSELF} with several heads", "set model.self_attention=multihead"),
+    _related(
         "cross, inter, external, source_target, 交叉, 外部",
         "what a decoder looks at of its source, with any score, span and weighting",
         "this is model.attention itself: name a mechanism, as bahdanau or multihead",
     ),
-    _place(
+    _related(
         "back_translation, 回译, 反向翻译",
         "text of the target language with a machine's translation of it as its source, to learn from beside pairs",
         "train the other direction, regard predict the text, and name the pairs in data.corpora",
     ),
-    _place(
+    _related(
         "multi_task, multi_task_learning, 多任务学习",
         "one network that learns several losses at once",
         "objective=with_language_model for a label and its text, or model.name=one_to_many for several languages",
@@ -86,7 +87,7 @@ class Meaning(NamedTuple):
         """The settings of an attention that it stands for; None: it is no part of one."""
         if self.kind == "attention":
             return self.settings
-        return {self.kind: self.choice} if self.kind in SOCKET else None
+        return {self.kind: self.choice} if self.kind in SOCKET_KINDS else None
 
     @property
     def choice(self) -> Any:
@@ -113,10 +114,10 @@ class Meaning(NamedTuple):
         part: Any = PARTS[self.kind][self.part]
         if self.kind in IN_PYTHON:
             return f"in Python: {part.__module__}.{part.__name__}"
-        if self.kind in SOCKET and asked in SOCKET:
+        if self.kind in SOCKET_KINDS and asked in SOCKET_KINDS:
             return f"{self.kind}: {as_yaml(self.choice)}"
         table = PARTS[self.kind]
-        place = f"model.{table.place}" if self.kind in SOCKET else table.place
+        place = f"model.{table.place}" if self.kind in SOCKET_KINDS else table.place
         side = "encoder" if asked == "encoder" else "decoder"
         return table.within.format(place=place, side=side, part=as_yaml(self.choice))
 
@@ -164,7 +165,7 @@ def look_up(name: str) -> list[Meaning]:
     return list(_INDEX.get(bare(name), ()))
 
 
-def look_up_place(name: str) -> Place | None:
+def look_up_place(name: str) -> RelatedName | None:
     """What a name is that stands for no mechanism."""
     return _PLACES.get(bare(name))
 
@@ -185,7 +186,7 @@ def advise(kind: str, name: str) -> str:
     if place is not None:
         return f"it is {place.about}: {place.use}"
     if not known:
-        shown = f"regard list {kind} shows all of them" if kind in SOCKET else ""
+        shown = f"regard list {kind} shows all of them" if kind in SOCKET_KINDS else ""
         return close(name, [*PARTS[kind], *PARTS[kind].aliases()]) or shown
     return _meant(kind, known[0])
 
@@ -207,13 +208,13 @@ def names_of(kind: str, row: str) -> list[str]:
     return recipes + [name for name, one in PARTS[kind].aliases().items() if one.name == row]
 
 
-def others(listed: Container[str]) -> list[Place]:
+def others(listed: Container[str]) -> list[RelatedName]:
     """Names that stand for no mechanism, and those of rows whose kind is not listed where the rows are."""
     groups: dict[tuple[str, str], list[str]] = {}
     for name, one in NAMES:
         if one.kind in PARTS and one.kind not in listed and look_up(name)[0] == one and name != one.part:
             groups.setdefault((one.about, one.use()), []).append(name)
-    return [*PLACES, *(Place(tuple(sorted(names, key=len)), *said) for said, names in groups.items())]
+    return [*PLACES, *(RelatedName(tuple(sorted(names, key=len)), *said) for said, names in groups.items())]
 
 
 for _kind, _table in PARTS.items():

@@ -22,7 +22,7 @@ from regard.tasks import Task
 LARGE_DATA = 500_000  # pairs; there is no need to count further
 
 
-PIECES = 16  # of a sentence, to guess what is not counted
+SENTENCE_PIECES = 16  # of a sentence, to guess what is not counted
 _EPOCHS = 60  # of few pairs, at most
 
 
@@ -91,7 +91,7 @@ def size_for(pairs: int) -> DataSize:
 
 def settings_of_size(size: DataSize, pairs: int) -> dict[str, Any]:
     """Settings, as a file would say them, of a size."""
-    epoch = pairs * PIECES // size.batch_tokens
+    epoch = pairs * SENTENCE_PIECES // size.batch_tokens
     limits = {"max_epochs": _EPOCHS} if pairs < DATA_SIZES[1].pairs else {}
     blocks = {"name": "transformer", "num_layers": size.num_layers, "feedforward_dim": size.feedforward_dim}
     attention = {"score": "scaled_dot", "num_heads": size.num_heads}

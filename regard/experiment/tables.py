@@ -92,4 +92,4 @@ NETWORKS: Mapping[str, Registry[Any]] = {  # what stands around attention
     kind: TABLES[kind]
     for kind in ("encoder", "decoder", "cell", "feedforward", "history", "norm", "comparison", "fusion", "tag_head")
 }
-SOCKET = ("score", "span", "weighting")  # what an attention is made of
+SOCKET_KINDS = ("score", "span", "weighting")  # what an attention is made of

@@ -12,7 +12,7 @@ from regard.data.columns import Columns, learn_columns, longest_read
 from regard.data.readers import READERS
 from regard.errors import ConfigError, RegardError
 from regard.experiment.settings import Experiment
-from regard.experiment.sizes import DATA_SIZES, LARGE_DATA, PIECES, DataSize, settings_of_size, size_for
+from regard.experiment.sizes import DATA_SIZES, LARGE_DATA, SENTENCE_PIECES, DataSize, settings_of_size, size_for
 from regard.models import MODELS, ROUTE
 from regard.records import UNK, Batch, Sequences
 from regard.registry import Choice
@@ -119,7 +119,7 @@ def planned_defaults(experiment: Experiment, pairs: int, say: _Say) -> dict[str,
     minutes = _minutes(experiment)
     say(f"measuring how fast this machine trains, to plan {minutes:g} minutes")
     plan = plan_for(pairs, minutes * 60, lambda size: measured_speed(experiment, size))
-    size, epochs = plan.size, plan.updates * plan.size.batch_tokens / max(1, pairs * PIECES)
+    size, epochs = plan.size, plan.updates * plan.size.batch_tokens / max(1, pairs * SENTENCE_PIECES)
     rounds = f" or {epochs:.1f} epochs" if pairs < LARGE_DATA else ""  # beyond, pairs are not counted
     say(
         f"planned: {size.num_layers} + {size.num_layers} layers of {size.dim}, {size.pieces:,} pieces, about "
@@ -221,8 +221,8 @@ def measured_speed(experiment: Experiment, size: DataSize) -> float:
     vocabulary = _Vocabulary(size.pieces)
     columns = cast(Columns, dict.fromkeys(experiment.columns, vocabulary))
     model = MODELS.build(Choice(experiment.model.name, sized), columns).train()
-    rows = size.batch_tokens // PIECES
-    ids = torch.randint(UNK + 1, size.pieces, (rows, PIECES))
+    rows = size.batch_tokens // SENTENCE_PIECES
+    ids = torch.randint(UNK + 1, size.pieces, (rows, SENTENCE_PIECES))
     texts = Sequences(ids, torch.ones_like(ids, dtype=torch.bool))
     batch = Batch(dict.fromkeys(experiment.columns, texts), ROUTE, torch.arange(rows), ids.numel())
     return ids.numel() / _seconds_of(lambda: model.nll(batch, smoothing=0.1).sum().backward())

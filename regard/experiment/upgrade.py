@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from regard.errors import ConfigError, Fault
-from regard.experiment.data import PARTS
+from regard.experiment.data import DATA_PARTS
 from regard.models import MODELS
 from regard.tasks import task_class
 
@@ -18,7 +18,7 @@ def upgraded(settings: Mapping[str, Any]) -> dict[str, Any]:
     data, model = dict(settings.get("data", {})), dict(settings.get("model", {}))
     task = settings.get("task", "translation")
     row = task_class(task["name"] if isinstance(task, Mapping) else task)
-    for part in PARTS:
+    for part in DATA_PARTS:
         named = {column: data.pop(_old(part, column), None) for column in _OLD_COLUMNS}
         files = {column: file for column, file in named.items() if file is not None}
         data[part] = data.get(part) or files or None
@@ -33,7 +33,7 @@ def check_files(settings: Mapping[str, Any]) -> None:
     named = data if isinstance(data, Mapping) else {}
     faults = [
         Fault(f"data.{_old(part, column)}", "there is no such setting", f"write data.{part}.{column}")
-        for part in PARTS
+        for part in DATA_PARTS
         for column in _OLD_COLUMNS
         if _old(part, column) in named
     ]

@@ -21,9 +21,9 @@ from regard.predictor import Predictor, load
 from regard.registry import Choice
 from regard.runs import Run, RunFolder, train_run
 
-MARK = "demo.json"  # stands in a folder that the demo made itself, and may make anew
+DEMO_MARK = "demo.json"  # stands in a folder that the demo made itself, and may make anew
 TEXTS, MODEL, PAGE, PICTURE = "texts", "model", "attention.html", "attention.png"
-BEFORE = "model.before"  # that of the demo before, until there is a new one
+DEMO_BEFORE = "model.before"  # that of the demo before, until there is a new one
 SIZES = {"train": 40_000, "dev": 200, "test": 500}
 SETTINGS = (
     "text.tokenizer={name: subwords, size: 1500}",
@@ -47,7 +47,7 @@ SETTINGS = (
 )
 
 
-class Outcome(NamedTuple):
+class DemoResult(NamedTuple):
     """How the demo went."""
 
     exact_match: float  # per cent of held-out combinations
@@ -56,7 +56,7 @@ class Outcome(NamedTuple):
     page: Path
 
 
-def demo(run: Path, language: str = "de") -> Outcome | None:
+def demo(run: Path, language: str = "de") -> DemoResult | None:
     """Samples sentence pairs, trains, scores on combinations of words it never saw, translates, writes a page.
 
     A training that was interrupted goes on. None: it is interrupted now, and has told how to go on. Raises ConfigError
@@ -77,7 +77,7 @@ def demo(run: Path, language: str = "de") -> Outcome | None:
         console.print(f"   going on where the last demo was interrupted (to begin anew, remove {model})")
     start = time.monotonic()
     named = [f"data.{name}={quoted(str(path))}" for name, path in files.items()]
-    with _replaced(model, run / BEFORE, resume=resume):
+    with _replaced(model, run / DEMO_BEFORE, resume=resume):
         new = None if resume else read_experiment(None, [*SETTINGS, *named, f"run={quoted(str(model))}"])
         trained = train_run(new or Run.open(model).experiment, resume=resume)
     seconds = time.monotonic() - start
@@ -90,13 +90,13 @@ def demo(run: Path, language: str = "de") -> Outcome | None:
     console.print("4. What it looked at, for some of them")
     _explain(predictor, files, run, console)
     _next(console, run)
-    return Outcome(exact, bleu, seconds, run / PAGE)
+    return DemoResult(exact, bleu, seconds, run / PAGE)
 
 
 def made_before(run: Path, language: str) -> Path | None:
     """The model of a demo that has been finished in that folder and speaks that language."""
     model, spoken = run / MODEL, run / TEXTS / f"train.{language}"
-    return model if (run / MARK).is_file() and spoken.is_file() and RunFolder(model).finished else None
+    return model if (run / DEMO_MARK).is_file() and spoken.is_file() and RunFolder(model).finished else None
 
 
 def write_texts(folder: Path, language: str) -> dict[str, Path]:
@@ -113,10 +113,10 @@ def write_texts(folder: Path, language: str) -> dict[str, Path]:
 
 
 def _make_room(run: Path) -> None:
-    if run.exists() and not (run / MARK).is_file() and any(run.iterdir()):
+    if run.exists() and not (run / DEMO_MARK).is_file() and any(run.iterdir()):
         raise ConfigError("--run", f"'{run}' exists and was not made by the demo", "choose another folder")
     run.mkdir(parents=True, exist_ok=True)
-    (run / MARK).write_text(json.dumps({"made_by": "regard demo"}), encoding="utf-8")
+    (run / DEMO_MARK).write_text(json.dumps({"made_by": "regard demo"}), encoding="utf-8")
 
 
 def _begun(model: Path, language: str) -> bool:

@@ -53,7 +53,7 @@ _SHARED = (
 )
 BLOCKS = "{name: transformer, num_layers: 3, feedforward_dim: 512}"
 READING = Method((*_SHARED, f"model.encoder={BLOCKS}"), ("classification", "pairs"))
-METHODS = {  # by the task of pre-training
+PRETRAININGS = {  # by the task of pre-training
     "language_model": Method(
         (*_SHARED, f"model.decoder={BLOCKS}", "task.window=64"),
         ("classification",),
@@ -65,8 +65,8 @@ METHODS = {  # by the task of pre-training
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What is asked for. Either `text` is learnt from, or `start`, a run of one of METHODS, has learnt already."""
+class PretrainingRequest:
+    """What is asked for. Either `text` is learnt from, or `start`, a run of one of PRETRAININGS, has learnt already."""
 
     labelled: Path
     folder: Path
@@ -80,7 +80,7 @@ class Wanted:
     command: str = ""
 
 
-def pretrain_finetune(wanted: Wanted, *, quiet: bool = False) -> Table | None:
+def pretrain_finetune(wanted: PretrainingRequest, *, quiet: bool = False) -> Table | None:
     """Pre-trains, cuts the labels, trains with each number of them from scratch and pre-trained, and tells both.
 
     The same call goes on with what was cut off. None: pre-training is interrupted now, and is saved. Raises ConfigError
@@ -88,7 +88,9 @@ def pretrain_finetune(wanted: Wanted, *, quiet: bool = False) -> Table | None:
     """
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False, quiet=quiet)
     _make_room(wanted)
-    task, examples = labelled_examples(wanted.labelled, {one for method in METHODS.values() for one in method.tasks})
+    task, examples = labelled_examples(
+        wanted.labelled, {one for method in PRETRAININGS.values() for one in method.tasks}
+    )
     parts = cut(examples, wanted.labels)
     if wanted.start is None:
         _check_method(wanted.method, task)
@@ -121,8 +123,8 @@ def finetuning(
     Raises ConfigError for a run that is nothing to start this task from.
     """
     before = Run.open(start).experiment
-    if before.task.name not in METHODS:
-        raise ConfigError("--from", f"is a run of the task '{before.task.name}'", f"one of {', '.join(METHODS)}")
+    if before.task.name not in PRETRAININGS:
+        raise ConfigError("--from", f"is a run of the task '{before.task.name}'", f"one of {', '.join(PRETRAININGS)}")
     _check_method(before.task.name, task)
     settings = continued(start, {"task": task})
     updates = max(LEAST_UPDATES, min(MOST_UPDATES, _EPOCHS * labels // BATCH))
@@ -130,7 +132,7 @@ def finetuning(
         **settings,
         "init": {"run": str(start.absolute())},
         "data": {"train": train, "test": test, "dev_share": DEV_SHARE, "max_length": before.data.max_length},
-        "objective": {"name": METHODS[before.task.name].objective, "label_smoothing": 0.0},
+        "objective": {"name": PRETRAININGS[before.task.name].objective, "label_smoothing": 0.0},
         "training": {
             "batch_sentences": BATCH,
             "learning_rate": 1e-3,
@@ -146,14 +148,14 @@ def finetuning(
 
 def _check_method(name: str, task: str) -> None:
     """Raises ConfigError for a way to learn from text that there is not, or that is nothing to start a task from."""
-    if name not in METHODS:
-        raise ConfigError("--method", f"there is no '{name}'", nearest(name, METHODS))
-    if task not in METHODS[name].tasks:
-        others = ", ".join(other for other, one in METHODS.items() if task in one.tasks)
+    if name not in PRETRAININGS:
+        raise ConfigError("--method", f"there is no '{name}'", nearest(name, PRETRAININGS))
+    if task not in PRETRAININGS[name].tasks:
+        others = ", ".join(other for other, one in PRETRAININGS.items() if task in one.tasks)
         raise ConfigError("--method", f"'{name}' does not become a model of '{task}'", others)
 
 
-def _pretrained(wanted: Wanted, quiet: bool, console: Console) -> Path | None:
+def _pretrained(wanted: PretrainingRequest, quiet: bool, console: Console) -> Path | None:
     """The run that has learnt from the text, which is trained now or gone on with; None where that is interrupted.
 
     Raises ConfigError for one that has learnt from another text, or in another way.
@@ -163,7 +165,7 @@ def _pretrained(wanted: Wanted, quiet: bool, console: Console) -> Path | None:
         f"task.name={wanted.method}",
         f"text.tokenizer={{name: subwords, size: {QUICK_PIECES if wanted.quick else _PIECES}}}",
         f"run={json.dumps(str(folder))}",
-        *METHODS[wanted.method].changes,
+        *PRETRAININGS[wanted.method].changes,
         *(_QUICK if wanted.quick else ()),
     ]
     experiment, resume = read_experiment(None, changes, text=str(wanted.text)), folder.started
@@ -179,7 +181,7 @@ def _pretrained(wanted: Wanted, quiet: bool, console: Console) -> Path | None:
     return folder.path if train_run(experiment, resume=resume, quiet=quiet) else None
 
 
-def _compared(wanted: Wanted, name: str, settings: Mapping[str, Any], quiet: bool) -> Compared:
+def _compared(wanted: PretrainingRequest, name: str, settings: Mapping[str, Any], quiet: bool) -> Compared:
     """The trainings of one number of labels."""
     configs = wanted.folder / "configs" / name
     configs.mkdir(parents=True, exist_ok=True)
@@ -197,7 +199,7 @@ def _compared(wanted: Wanted, name: str, settings: Mapping[str, Any], quiet: boo
     return compare_configs(request, quiet=quiet)
 
 
-def _make_room(wanted: Wanted) -> None:
+def _make_room(wanted: PretrainingRequest) -> None:
     if (wanted.text is None) == (wanted.start is None):
         raise ConfigError("--text", "must be given, or --from a run that was pre-trained", "one of them")
     folder = wanted.folder

@@ -12,7 +12,7 @@ from regard.config import as_values
 from regard.errors import ConfigError
 from regard.predictor import check_open, predictor_of
 from regard.predictor.reranking import NETWORK, WORDS, Reranker, candidates
-from regard.recipes.tuning import METHODS, PIECE, DevPart, Tuning, bleu_of, dev_part, kept_tuning, tune
+from regard.recipes.tuning import PIECE, WEIGHT_SEARCHES, DevPart, Tuning, bleu_of, dev_part, kept_tuning, tune
 from regard.results import TextPrediction
 from regard.runs import Run
 from regard.runs.texts import Say
@@ -38,8 +38,8 @@ def tune_weights(
     The n best stay the same, so each round searches around the weights of the last one. Raises as `tune` does, and
     ConfigError for an unknown method.
     """
-    if method not in METHODS:
-        raise ConfigError("--method", f"there is no '{method}'", " or ".join(METHODS))
+    if method not in WEIGHT_SEARCHES:
+        raise ConfigError("--method", f"there is no '{method}'", " or ".join(WEIGHT_SEARCHES))
     check_open(changes)
     opened = Run.open(run, [*changes, "decoding.tuned=false"])
     settings = opened.experiment.decoding.rerank
@@ -89,7 +89,7 @@ def best_weights(pool: CandidateStatistics, method: str, rounds: int, weight: fl
     starts = [np.array([1.0, one, 0.0]) for one in dict.fromkeys((weight, equal, 0.0))]
     best = max(starts, key=lambda one: bleu_of(pool.chosen(one)))
     for number in range(rounds):
-        found = METHODS[method](pool, best, bleu_values).weights
+        found = WEIGHT_SEARCHES[method](pool, best, bleu_values).weights
         if found[0] <= 0 or bleu_of(pool.chosen(found)) <= bleu_of(pool.chosen(best)) + GAIN:
             break
         best = found / found[0]

@@ -31,11 +31,11 @@ from regard.runs.texts import Say, dev_examples
 from regard.statistical.mert import CandidateStatistics, Tuned, Values, bleu_values, minimise_errors, random_search
 from regard.tasks import Examples
 
-METHODS: Mapping[str, Callable[[CandidateStatistics, Floats, Values], Tuned]] = {
+WEIGHT_SEARCHES: Mapping[str, Callable[[CandidateStatistics, Floats, Values], Tuned]] = {
     "mert": minimise_errors,
     "random": random_search,
 }
-FIRST = (  # what is tuned where the settings name no features, and where that begins
+FIRST_FEATURES = (  # what is tuned where the settings name no features, and where that begins
     Choice("ngram_model", {"weight": 0.05}),
     Choice("lexicon", {"weight": 0.05}),
     Choice("phrases", {"weight": 0.05}),
@@ -72,7 +72,7 @@ def tune(run: Run, method: str, rounds: int, n_best: int, lines: int, minutes: f
     read = run.changed([*run.changes, "decoding.features=length"])
     predictor_of(read)  # refuses what takes no features, early
     learn_tables(run, say)
-    search, choices = run.experiment.decoding.search, run.experiment.decoding.features or FIRST
+    search, choices = run.experiment.decoding.search, run.experiment.decoding.features or FIRST_FEATURES
     named = f"decoding.features={json.dumps(as_values(choices))}"
     model, wide = _LogLinear.of(predictor_of(read.changed([*run.changes, named]))), _wide(search, n_best)
     part = clock.affordable(model, part, wide, rounds)
@@ -80,7 +80,7 @@ def tune(run: Run, method: str, rounds: int, n_best: int, lines: int, minutes: f
     say(f"without features: BLEU {bleu_of(before):.2f} on {len(part.sources):,} dev sentences")
     best = _Best(model, before)
     try:
-        last = _tuned(best, part, wide, METHODS[method], rounds, clock)
+        last = _tuned(best, part, wide, WEIGHT_SEARCHES[method], rounds, clock)
         for one in {id(one): one for one in (best.model, last)}.values():  # as the search of the settings finds them
             best.judged(one, part.total(clock.translated(one, part, search, "last comparison")))
     except (_TimeOver, KeyboardInterrupt) as end:

@@ -22,7 +22,7 @@ from regard.statistical.bitext import Bitext, Words, split_words
 from regard.statistical.symmetrisation import SYMMETRISATIONS
 
 _Pair = tuple[Words, Words]
-Files = tuple[Path, Path]
+_Files = tuple[Path, Path]
 
 
 class Pairs(NamedTuple):
@@ -33,7 +33,7 @@ class Pairs(NamedTuple):
     learnt: Bitext  # these and others
 
 
-def read_pairs(files: Files, also: Files | None = None, *, lowercase: bool = False) -> Pairs:
+def read_pairs(files: _Files, also: _Files | None = None, *, lowercase: bool = False) -> Pairs:
     """Read two texts, and two others that are learnt from as well.
 
     Raises DataError for files that cannot be read or differ in length.
@@ -75,7 +75,7 @@ class Learning(NamedTuple):
     symmetrise: str
 
 
-def learnt_links(
+def aligned_links(
     aligner: AlignmentModel[Any], pairs: Pairs, settings: Learning, lexicon_file: Path | None, *, quiet: bool
 ) -> list[list[Link]]:
     """Return the links of a model that learns from the texts; its lexicon is kept in a file, if there is one."""
@@ -100,7 +100,7 @@ def pharaoh_lines(links: list[list[Link]]) -> str:
     return "".join(f"{format_pharaoh(row)}\n" for row in links)
 
 
-def _read(files: Files) -> list[_Pair]:
+def _read(files: _Files) -> list[_Pair]:
     reader = ParallelReader(("source", "target"), files=dict(zip(("source", "target"), map(str, files), strict=True)))
     return [(split_words(one.texts["source"]), split_words(one.texts["target"])) for one in reader]
 

@@ -34,7 +34,7 @@ class Origin(NamedTuple):
     values: Mapping[str, Tensor]  # by the names in `parts`
 
 
-class Taken(NamedTuple):
+class TakenTensor(NamedTuple):
     """A tensor of a new model and the value that it starts from."""
 
     name: str  # in the state of the model
@@ -83,7 +83,9 @@ def taken_columns(experiment: Experiment, folder: RunFolder, origin: Run | None,
     return load_columns(taken, folder.text, shared=shared)
 
 
-def initial_values(experiment: Experiment, model: Model, columns: Columns, origin: Run | None, say: Say) -> list[Taken]:
+def initial_values(
+    experiment: Experiment, model: Model, columns: Columns, origin: Run | None, say: Say
+) -> list[TakenTensor]:
     """Return what a model takes from the run to start from, and say it.
 
     Unless `init.parts` names it, what chooses among values that the other run does not know, as other labels, is new.
@@ -101,7 +103,7 @@ def initial_values(experiment: Experiment, model: Model, columns: Columns, origi
     if "decoder" in chosen:
         _check_languages(model, found_there, init)
     found = [
-        Taken(name, found_there.values[theirs[part][key]])
+        TakenTensor(name, found_there.values[theirs[part][key]])
         for part in chosen
         for key, name in mine[part].items()
         if key in theirs[part]
@@ -114,21 +116,21 @@ def initial_values(experiment: Experiment, model: Model, columns: Columns, origi
     return found
 
 
-def start_from(model: Model, taken: Iterable[Taken]) -> None:
+def start_from(model: Model, taken: Iterable[TakenTensor]) -> None:
     """Put values into a model."""
     state = model.state_dict()
     for name, value in taken:
         state[name].copy_(value)
 
 
-def is_whole(model: Model, taken: Iterable[Taken]) -> bool:
+def is_whole(model: Model, taken: Iterable[TakenTensor]) -> bool:
     """Return whether all that a model has learnt comes from the run to start from."""
     state = model.state_dict()
     known = {state[one.name].data_ptr() for one in taken}
     return bool(known) and all(parameter.data_ptr() in known for parameter in model.parameters())
 
 
-def check_foundation(experiment: Experiment, model: Model, taken: Iterable[Taken]) -> None:
+def check_foundation(experiment: Experiment, model: Model, taken: Iterable[TakenTensor]) -> None:
     """Raise ConfigError where what never learns would start from random numbers."""
     state, owners = model.state_dict(), names_by_part(model)
     known = {state[one.name].data_ptr() for one in taken}
@@ -279,7 +281,7 @@ def _check_column(
         raise ConfigError("init.vocabularies", f"'{init.run}' has no column '{other}'", nearest(other, theirs))
 
 
-def _check_shapes(model: Model, found: list[Taken], init: InitialSettings) -> None:
+def _check_shapes(model: Model, found: list[TakenTensor], init: InitialSettings) -> None:
     state = model.state_dict()
     wrong = [one for one in found if state[one.name].shape != one.value.shape]
     if not wrong:
@@ -290,9 +292,9 @@ def _check_shapes(model: Model, found: list[Taken], init: InitialSettings) -> No
     raise ConfigError("init", problem, "give the model the settings of that model, or name other init.parts")
 
 
-def _check_tied(model: Model, found: list[Taken], init: InitialSettings) -> None:
+def _check_tied(model: Model, found: list[TakenTensor], init: InitialSettings) -> None:
     """One table of this model may be two of the other."""
-    state, known = model.state_dict(), dict[int, Taken]()
+    state, known = model.state_dict(), dict[int, TakenTensor]()
     for one in found:
         first = known.setdefault(state[one.name].data_ptr(), one)
         if one.value.numel() and not torch.equal(first.value, one.value):
@@ -300,7 +302,7 @@ def _check_tied(model: Model, found: list[Taken], init: InitialSettings) -> None
             raise ConfigError("init", problem, "tie the model as that run does, or name other init.parts")
 
 
-def _tell(model: Model, found: list[Taken], origin: str, say: Say) -> None:
+def _tell(model: Model, found: list[TakenTensor], origin: str, say: Say) -> None:
     """What is taken, and what is new, with the number of its parameters."""
     state = model.state_dict()
     values = {state[one.name].data_ptr() for one in found}

@@ -42,10 +42,10 @@ from regard.text.words import cut_words
 
 BEST, COMMON = 50, 100  # target pieces of each source piece, and of every source
 SHORTLIST_PAIRS, TRANSLATION_PAIRS, TABLE_PAIRS = 500_000, 200_000, 500_000
-ROUND, ITERATIONS = 4096, 5
+ROUND, _ITERATIONS = 4096, 5
 ORDER, _LONGEST, _LIMIT = 3, 3, 5  # words of an n-gram, pieces of a phrase, and its translations
 RARE = 1e-3  # less likely translations of a piece are left out
-AMBIGUOUS = 0.1  # of the frequent source words, those of the highest translation entropy
+AMBIGUOUS_SHARE = 0.1  # of the frequent source words, those of the highest translation entropy
 ALIGNER, SYMMETRISATION = "hmm", "grow-diag-final-and"
 
 
@@ -72,7 +72,7 @@ def learn_shortlist(
     pairs = list(islice(training_pieces(experiment, columns), SHORTLIST_PAIRS))
     say(f"learning which of {sizes[1]:,} pieces translate which, from {len(pairs):,} pairs")
     bitext = Bitext.of((list(map(str, source)), list(map(str, target))) for source, target in pairs)
-    lexicon = fit(bitext, Ibm1(), iterations=ITERATIONS, warm_up=0).lexicon
+    lexicon = fit(bitext, Ibm1(), iterations=_ITERATIONS, warm_up=0).lexicon
     likely = torch.full((sizes[0], best), UNK, dtype=torch.int32)
     for piece in set(chain.from_iterable(source for source, _ in pairs)):
         found = [int(word) for word, _ in lexicon.best(str(piece), best)]
@@ -136,7 +136,7 @@ def learn_translations(run: Run, *, pseudo: Path | None = None, say: Say = lambd
     links = fit_both(bitext, ALIGNERS.build(Choice(ALIGNER))).links(bitext, SYMMETRISATIONS[SYMMETRISATION])
     translations = Translations.of(texts, links)
     if pseudo is not None:
-        _write_pseudo(pseudo, pairs, links, {*translations.ambiguous(AMBIGUOUS)})
+        _write_pseudo(pseudo, pairs, links, {*translations.ambiguous(AMBIGUOUS_SHARE)})
     new = staged(run.path / TRANSLATIONS_FILE)
     translations.write(new)
     place_file(new, run.path / TRANSLATIONS_FILE)

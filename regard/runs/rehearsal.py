@@ -31,12 +31,12 @@ from regard.training.turns import Turns
 
 NUMBER = 4  # bytes of a weight
 LENGTH, ROWS = 5, 64  # example texts in a row of the batch that is tried, and its rows
-PIECES = 20  # of a text whose tokenizer is yet to be learnt
-FIRST = 16  # examples of the data that tell how wide and long all are
-TRIED = 1.0  # seconds of batches whose speed is measured
+TEXT_PIECES = 20  # of a text whose tokenizer is yet to be learnt
+FIRST_EXAMPLES = 16  # examples of the data that tell how wide and long all are
+TRIED_SECONDS = 1.0  # of batches whose speed is measured
 PROCESS = 500e6  # bytes of Python and torch
 SMALL = 2**14  # pieces of a batch that fit wherever the model does
-FEW = 2**24  # weights, 64 MB: below, a machine that trains at all has room for them
+FEW_WEIGHTS = 2**24  # weights, 64 MB: below, a machine that trains at all has room for them
 
 
 class MemoryPlan(NamedTuple):
@@ -103,9 +103,9 @@ class Rehearsal:
         columns, reader = sized_columns(experiment, self._small()), part_reader(experiment, "train")
         if reader is None or any(column.tokenizer is not None for column in columns.values()):
             values = {name: [one] for name, (one, _) in example_values(experiment.columns, LENGTH).items()}
-            return Sample(columns, values, PIECES)
+            return Sample(columns, values, TEXT_PIECES)
         filled = (one for one in reader if all(map(str.strip, one.texts.values())))
-        first = [*islice(filled, FIRST)]
+        first = [*islice(filled, FIRST_EXAMPLES)]
         if not first:
             raise DataError(reader.place, "has no example", hint="give some to learn from")
         learnt = learnt_columns(experiment, [first], reader.place)
@@ -142,7 +142,7 @@ class Rehearsal:
     def check_memory(self) -> None:
         """Raise ConfigError for a model, or a queue of batches, that cannot fit into memory; nothing large is built."""
         free = free_bytes(torch.device(choose_device(self.experiment.device)))
-        if self.parameters > FEW and self.weights > free:
+        if self.parameters > FEW_WEIGHTS and self.weights > free:
             needed = f"about {_read(self.weights)} of memory to be trained, {_read(free)} are free"
             problem = f"its {self.parameters:,} weights need {needed}"
             raise ConfigError("model", problem, "smaller dims, fewer layers or a smaller vocabulary")
@@ -187,7 +187,7 @@ class Rehearsal:
         own = {one.untyped_storage().data_ptr() for one in (*model.parameters(), *model.buffers())}
         saved = _saved_bytes(own, lambda: objective.loss(batch, turn).sum)
         start, count = time.perf_counter(), 0
-        while time.perf_counter() - start < TRIED:
+        while time.perf_counter() - start < TRIED_SECONDS:
             objective.loss(batch, turn).sum.backward()
             count += 1
         scale = self.tokens / _size(batch)

@@ -51,7 +51,7 @@ class TrainingRequest(NamedTuple):
             raise ConfigError("--text", problem, "use one of them")
         if resume and start is not None:
             raise ConfigError("--from", "is for a new run", "leave it out: --resume needs the run alone")
-        return cls(config, [*changes, *named_files(files, run)], text, start, run, resume)
+        return cls(config, [*changes, *file_changes(files, run)], text, start, run, resume)
 
     def check_free(self) -> None:
         """Raise ConfigError for a run folder that is there; of several processes the first looks."""
@@ -82,7 +82,7 @@ def config_and_changes(words: Sequence[str]) -> tuple[Path | None, list[str]]:
     return None, [*words]
 
 
-def named_files(files: Mapping[str, str | None], run: Path | None) -> list[str]:
+def file_changes(files: Mapping[str, str | None], run: Path | None) -> list[str]:
     """Return the changes that name files, by their settings, and the folder of a run."""
     named = {**files, "run": str(run) if run else None}
     return [f"{name}={quoted(file)}" for name, file in named.items() if file]

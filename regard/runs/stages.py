@@ -19,7 +19,7 @@ from regard.runs.assembly import objective_of
 from regard.runs.embeddings import fill_embedders
 from regard.runs.folder import RunFolder
 from regard.runs.initial import (
-    Taken,
+    TakenTensor,
     check_foundation,
     freeze,
     initial_values,
@@ -77,7 +77,7 @@ class Built(NamedTuple):
     model: Model
     task: Task
     routes: Mapping[str, str]  # of training corpora, by name
-    taken: list[Taken]
+    taken: list[TakenTensor]
     kept: list[str] | None  # names of tensors that a run which goes on does not teach
 
 

@@ -36,7 +36,7 @@ from regard.text.word_groups import WordGroups
 
 SIDES = ("source", "target")
 MOST_PAIRS = 200_000  # that are linked; others teach nothing about links
-FORMAT = 1  # of the file; another one is another file
+LINKS_FORMAT = 1  # of the file; another one is another file
 
 Hashes = NDArray[np.uint64]
 
@@ -175,5 +175,5 @@ def pair_hash(source: str, target: str) -> int:
 def _key(readers: Sequence[Reader], columns: Columns, aligner: Choice) -> str:
     """What decides the links."""
     files = [(reader.key(), [digest(path).hex() for path in reader.files]) for reader in readers]
-    parts = FORMAT, MOST_PAIRS, aligner, [columns[name].key() for name in SIDES], files
+    parts = LINKS_FORMAT, MOST_PAIRS, aligner, [columns[name].key() for name in SIDES], files
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

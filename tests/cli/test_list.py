@@ -13,14 +13,14 @@ from regard.cli.app import app
 from regard.errors import ConfigError
 from regard.experiment import MECHANISMS, PARTS, TABLES, catalogue
 from regard.experiment.names import others
-from regard.experiment.tables import SOCKET
+from regard.experiment.tables import SOCKET_KINDS
 from regard.models import AttentionSettings, build_attention
 from regard.registry import Choice
 from regard.reports.catalogue.listing import show_sheet
 
 SHEET = {**MECHANISMS, "layer": PARTS["layer"]}
 OTHERS = others(SHEET)
-ROWS = [(kind, name) for kind in SOCKET for name in TABLES[kind]]
+ROWS = [(kind, name) for kind in SOCKET_KINDS for name in TABLES[kind]]
 
 
 def listed(*words: str) -> str:

@@ -82,13 +82,13 @@ def test_features_make_a_poor_model_better(run):
     assert after > before + 5
     assert TUNED in run[1]
     kept = yaml.safe_load((run[0] / "tuning" / "decoding.yaml").read_text("utf-8"))
-    assert [one["name"] for one in kept["features"]] == [one.name for one in tuning.FIRST]
+    assert [one["name"] for one in kept["features"]] == [one.name for one in tuning.FIRST_FEATURES]
 
 
 def test_shares_of_the_score_are_told(run):
     done = CliRunner().invoke(app, ["predict", str(run[0]), TUNED, "--json", "--raw"], input="two three\n")
     told = json.loads(done.stdout)
-    assert [*told["shares"]] == ["model", *(one.name for one in tuning.FIRST)]
+    assert [*told["shares"]] == ["model", *(one.name for one in tuning.FIRST_FEATURES)]
     assert sum(told["shares"].values()) == pytest.approx(told["score"])
     done = CliRunner().invoke(
         app, ["predict", str(run[0]), TUNED, "--json", "--raw", "--n-best", "3"], input="two three\n"

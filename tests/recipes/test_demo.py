@@ -54,7 +54,7 @@ def marked(run):
 
 def test_it_makes_a_model_and_a_page(done):
     assert sorted(path.name for path in done.iterdir()) == sorted(
-        [module.MARK, module.TEXTS, module.MODEL, module.PAGE, module.PICTURE]
+        [module.DEMO_MARK, module.TEXTS, module.MODEL, module.PAGE, module.PICTURE]
     )
     assert load(done / module.MODEL).predict(["the dog sees the cat"])[0].text is not None
 
@@ -64,13 +64,13 @@ def test_a_second_demo_puts_another_model_in_place_of_the_first(run, monkeypatch
     train = module.train_run
 
     def watched(experiment, resume):
-        seen.append((run / module.BEFORE / "mine").exists() and RunFolder(run / module.BEFORE).finished)
+        seen.append((run / module.DEMO_BEFORE / "mine").exists() and RunFolder(run / module.DEMO_BEFORE).finished)
         return train(experiment, resume=resume)
 
     monkeypatch.setattr(module, "train_run", watched)
     module.demo(run)
     assert (seen, RunFolder(model).finished, (model / "mine").exists()) == ([True], True, False)
-    assert not (run / module.BEFORE).exists()
+    assert not (run / module.DEMO_BEFORE).exists()
 
 
 @pytest.mark.parametrize("fault", [RegardError("no disk"), KeyboardInterrupt()], ids=["fault", "stopped"])
@@ -85,7 +85,7 @@ def test_the_first_comes_back_when_the_second_fails(run, monkeypatch, fault):
     with pytest.raises(type(fault)):
         module.demo(run)
     assert ((model / "mine").exists(), RunFolder(model).finished) == (True, True)
-    assert not (run / module.BEFORE).exists()
+    assert not (run / module.DEMO_BEFORE).exists()
 
 
 def test_an_interrupted_one_may_go_on_and_never_costs_the_first(run, monkeypatch):
@@ -100,9 +100,9 @@ def test_an_interrupted_one_may_go_on_and_never_costs_the_first(run, monkeypatch
         patch.setattr(module, "train_run", interrupted)
         for _ in range(2):
             assert module.demo(run) is None
-            assert ((model / "half").exists(), (run / module.BEFORE / "mine").exists()) == (True, True)
+            assert ((model / "half").exists(), (run / module.DEMO_BEFORE / "mine").exists()) == (True, True)
     module.demo(run)
-    assert (RunFolder(model).finished, (run / module.BEFORE).exists()) == (True, False)
+    assert (RunFolder(model).finished, (run / module.DEMO_BEFORE).exists()) == (True, False)
 
 
 def test_an_interrupted_training_goes_on(run, monkeypatch, capsys):

@@ -27,8 +27,8 @@ def files(tmp_path, monkeypatch):
         "masked_language_model": [*SMALL, f"model.encoder={BLOCKS}"],
         "next_sentence": [*SMALL, f"model.encoder={BLOCKS}"],
     }
-    methods = {name: one._replace(changes=small[name]) for name, one in module.METHODS.items()}
-    monkeypatch.setattr(module, "METHODS", methods)
+    methods = {name: one._replace(changes=small[name]) for name, one in module.PRETRAININGS.items()}
+    monkeypatch.setattr(module, "PRETRAININGS", methods)
     documents = ["".join(f"{text}\n" for text in TEXTS[first : first + 8]) for first in range(0, len(TEXTS), 8)]
     (tmp_path / "corpus.txt").write_text("\n".join(documents))
     (tmp_path / "a.tsv").write_text("".join(f"{text.split()[0][0]}\t{text}\n" for text in TEXTS))
@@ -40,7 +40,7 @@ def run_of(files, *words):
     return regard("pretrain-finetune", *given)
 
 
-@pytest.mark.parametrize("method", module.METHODS)
+@pytest.mark.parametrize("method", module.PRETRAININGS)
 def test_it_tells_both_ways_for_each_number_of_labels(method, files):
     done = run_of(files, "--text", files / "corpus.txt", "--method", method)
     assert done.code == 0, done.said

@@ -13,7 +13,7 @@ from small_runs import SMALL, regard, write_texts
 from regard import load
 from regard.data.manifest import MANIFEST
 from regard.errors import RegardError
-from regard.recipes.tuning import FIRST, keep_choice
+from regard.recipes.tuning import FIRST_FEATURES, keep_choice
 from regard.registry import Choice
 from regard.runs import Run, train_run
 from regard.runs.lexicons import learn_shortlist, learn_tables, learn_translations
@@ -37,7 +37,9 @@ def run(tmp_path_factory):
     learn_shortlist(made)
     learn_translations(made)
     learn_tables(made)
-    keep_choice(made.path / "tuning" / "decoding.yaml", {"search": Choice("beam", {"size": 2}), "features": FIRST})
+    keep_choice(
+        made.path / "tuning" / "decoding.yaml", {"search": Choice("beam", {"size": 2}), "features": FIRST_FEATURES}
+    )
     made.measurements.keep(CALIBRATION, {"items": {"name": "temperature", "settings": {"temperature": 2.0}}})
     made.measurements.keep(ALIGNMENT, {"ways": {}})
     made.measurements.keep(GRADES, {"lines": 4, "methods": {"lrp": 0.5}})

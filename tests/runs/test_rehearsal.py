@@ -153,7 +153,7 @@ def test_free_memory_obeys_the_limit_of_the_process():
 
 def test_a_model_too_large_for_what_is_free(texts, monkeypatch):
     monkeypatch.setattr(plans, "free_bytes", lambda device: 1e6)
-    monkeypatch.setattr(plans, "FEW", 0)
+    monkeypatch.setattr(plans, "FEW_WEIGHTS", 0)
     with pytest.raises(ConfigError, match=r"weights need about .*smaller dims"):
         Rehearsal(read_experiment(None, [*texts, "training.workers=0", "training.batch_tokens=100"])).check_memory()
 

@@ -19,7 +19,7 @@ from regard.errors import ConfigError, nearest
 from regard.experiment import MECHANISMS, PARTS, catalogue
 from regard.experiment.docstrings import COST_LETTERS
 from regard.experiment.names import NAMES, look_up, look_up_place, others
-from regard.experiment.tables import SOCKET
+from regard.experiment.tables import SOCKET_KINDS
 from regard.reports.catalogue.page import KIND_TITLES
 from regard.reports.report import Report
 
@@ -96,7 +96,7 @@ def _named(name: str, parts: dict[str, Any]) -> tuple[dict[str, Any], list[str]]
 def _names() -> dict[str, Any]:
     """Every name of an attention with its settings, and names of all else."""
     names = {name: {"settings": one.settings, "warning": one.note or None} for name, one in RECIPES.named.items()}
-    return {"names": names, "elsewhere": [one._asdict() for one in others(SOCKET)]}
+    return {"names": names, "elsewhere": [one._asdict() for one in others(SOCKET_KINDS)]}
 
 
 # The sheet

@@ -12,7 +12,7 @@ from regard.experiment import MECHANISMS, NETWORKS, PARTS, TABLES, Experiment, c
 from regard.experiment.catalogue import USES
 from regard.experiment.docstrings import COST_LETTERS, body, formula
 from regard.experiment.names import AMBIGUOUS, others
-from regard.experiment.tables import SOCKET
+from regard.experiment.tables import SOCKET_KINDS
 from regard.layers.positions import Position
 from regard.registry import Choice
 from regard.reports.catalogue.drawings import draw, effects
@@ -142,7 +142,7 @@ def _picture(kind: str, name: str) -> str:
 
 
 def _overview(kind: str, rows: Mapping[str, Any]) -> str:
-    uses = USES if kind in SOCKET else ()
+    uses = USES if kind in SOCKET_KINDS else ()
     lines = [f"**{KIND_TITLES[kind]}**", "", cells("name", "formula", "cost", *uses), "|---" * (3 + len(uses)) + "|"]
     for name, row in rows.items():
         marks = ["●" if use in row["uses"] else "" for use in uses]
@@ -207,7 +207,7 @@ def _facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, 
     if kind in NETWORKS:
         yield "in a config", code(f"{CONFIG_PLACES[kind]}={name}")
     elif kind in TABLES:
-        yield "in a config", code(f"{'model.' if kind in SOCKET else ''}{row['place']}={name}")
+        yield "in a config", code(f"{'model.' if kind in SOCKET_KINDS else ''}{row['place']}={name}")
     else:
         yield "in Python", code(f"{part.__module__.rpartition('.')[0]}.{part.__name__}")
     if row["aliases"]:
@@ -236,7 +236,7 @@ def _attention_facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[t
     if kind in CONTRACTS:
         yield "shapes", code(formula(CONTRACTS[kind]).rstrip("."))
     yield "mask", effects(name) if kind == "span" else HIDDEN[kind]
-    if kind in SOCKET:
+    if kind in SOCKET_KINDS:
         yield "use", ", ".join(row["uses"]) + "".join(f"; {note}" for note in row["notes"])
     if row["cost"]:
         yield "cost", row["cost"]
@@ -245,7 +245,7 @@ def _attention_facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[t
 def _names() -> str:
     lines = ["## All names", "", "| names | stand for |", "|---|---|"]
     lines += [cells(", ".join(one.names), code(as_yaml(one.settings))) for one in RECIPES.combinations]
-    for kind, row in [(part, row) for part in SOCKET for row in PARTS[part]]:
+    for kind, row in [(part, row) for part in SOCKET_KINDS for row in PARTS[part]]:
         for one in aliases_of(PARTS[kind][row]):
             choice = {"name": row, **one.settings} if one.settings else row
             lines.append(cells(", ".join(one.names), code(as_yaml({kind: choice}))))
@@ -261,7 +261,7 @@ def _names() -> str:
         "| names | is | use |",
         "|---|---|---|",
     ]
-    lines += [cells(", ".join(one.names), prose(one.about), prose(one.use)) for one in others(SOCKET)]
+    lines += [cells(", ".join(one.names), prose(one.about), prose(one.use)) for one in others(SOCKET_KINDS)]
     return "\n".join([*lines, ""])
 
 

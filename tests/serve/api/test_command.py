@@ -259,11 +259,11 @@ def done(monkeypatch) -> list:
     def trained(run, language):
         for folder in (recipe.TEXTS, recipe.MODEL):
             (run / folder).mkdir(parents=True, exist_ok=True)
-        (run / recipe.MARK).touch()
+        (run / recipe.DEMO_MARK).touch()
         (run / recipe.TEXTS / f"train.{language}").touch()
         (run / recipe.MODEL / FINAL).touch()
         told.append(language)
-        return recipe.Outcome(100.0, 100.0, 1.0, run / recipe.PAGE)
+        return recipe.DemoResult(100.0, 100.0, 1.0, run / recipe.PAGE)
 
     monkeypatch.setattr(recipe, "demo", trained)
     monkeypatch.setattr(server, "serve_runs", lambda settings, runs: told.append((runs, settings.host, settings.port)))

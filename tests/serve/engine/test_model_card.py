@@ -26,9 +26,9 @@ def test_pairs_score_and_short_sentences_of_a_run(tiny_run):
 
 
 def test_a_demo_offers_sentences_of_its_grammar(tiny_run, tmp_path):
-    assert model_card.DEMO == demo.MARK
+    assert model_card.DEMO == demo.DEMO_MARK
     shutil.copytree(tiny_run, tmp_path / demo.MODEL)
-    (tmp_path / demo.MARK).write_text("{}")
+    (tmp_path / demo.DEMO_MARK).write_text("{}")
     found = info(tmp_path / demo.MODEL)
     assert found["demo"]
     assert len(found["examples"]) == 4
