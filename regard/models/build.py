@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Heads, Part, Score, Sockets, Span, Weighting
-from regard.attention.spans.all_of import AllOf
+from regard.attention.parts import AllOf
 from regard.config import note, notes_at
 from regard.encoders import ENCODERS
 from regard.encoders.encoder import Encoder

@@ -9,8 +9,8 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from regard.attention import SPANS, Attention, Memory, Span, View
+from regard.attention.parts import AllOf
 from regard.attention.scores.dot import DotScore
-from regard.attention.spans.all_of import AllOf
 from regard.attention.spans.causal import CausalSpan
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.spans.local_monotonic import LocalMonotonicSpan

@@ -11,8 +11,7 @@ from windowed import DIM, HEADS, SPANS_HERE, padded, random, small
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Memory, Span, View, Window
 from regard.attention.kernels import choose
-from regard.attention.parts import Attended
-from regard.attention.spans.all_of import AllOf
+from regard.attention.parts import AllOf, Attended
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.models import AttentionSettings, build_attention
 from regard.ops.plain import plain

@@ -4,7 +4,7 @@ import pytest
 import torch
 from networks import build_translator
 
-from regard.attention.spans.all_of import AllOf
+from regard.attention.parts import AllOf
 from regard.attention.spans.causal import CausalSpan
 from regard.errors import ConfigError
 from regard.models import ROUTE, AttentionSettings, Translator, build_attention

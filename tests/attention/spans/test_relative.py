@@ -8,9 +8,9 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard.attention import SPANS, Attention, Memory, extend
+from regard.attention.parts import AllOf
 from regard.attention.scores.dot import DotScore
 from regard.attention.scores.scaled_dot import ScaledDotScore
-from regard.attention.spans.all_of import AllOf
 from regard.attention.spans.causal import CausalSpan
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.spans.relative import RelativeSpan

@@ -8,9 +8,9 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard.attention import Attention, Memory
+from regard.attention.parts import AllOf
 from regard.attention.scores.dot import DotScore
 from regard.attention.spans.alibi import AlibiSpan
-from regard.attention.spans.all_of import AllOf
 from regard.attention.spans.temporal import TemporalSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
 
