@@ -19,7 +19,7 @@ MinLength = Annotated[Count, Doc("Shortest answer, in pieces.")]
 Lowercase = Annotated[bool, Doc("Compare in lower case.")]
 Momentum = Annotated[NotNegative, Doc("Share of the last step that the next one keeps.")]
 WeightDecay = Annotated[NotNegative, Doc("Share of each weight taken off at an update, times the rate.")]
-Betas = Annotated[
+AdamBetas = Annotated[
     tuple[Fraction, Fraction], Doc("Shares that the running means of the gradient and of its square keep.")
 ]
-Eps = Annotated[NotNegative, Doc("Small number that keeps a division from zero.")]
+AdamEps = Annotated[NotNegative, Doc("Small number that keeps a division from zero.")]

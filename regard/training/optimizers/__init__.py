@@ -7,7 +7,7 @@ from torch import nn, optim
 
 from regard.config import Doc
 from regard.config.bounds import Fraction, NotNegative
-from regard.config.common_settings import Betas, Eps, Momentum, WeightDecay
+from regard.config.common_settings import AdamBetas, AdamEps, Momentum, WeightDecay
 from regard.registry import Registry
 from regard.training.optimizers.lazy_adam import LazyAdam
 
@@ -31,8 +31,8 @@ def adadelta(
 def adam(
     parameters: Parameters,
     *,
-    betas: Betas = (0.9, 0.98),
-    eps: Eps = 1e-9,
+    betas: AdamBetas = (0.9, 0.98),
+    eps: AdamEps = 1e-9,
     weight_decay: WeightDecay = 0.0,
 ) -> optim.Optimizer:
     """Adam (https://arxiv.org/abs/1412.6980) with the betas of https://arxiv.org/abs/1706.03762."""
@@ -43,8 +43,8 @@ def adam(
 def adamw(
     parameters: Parameters,
     *,
-    betas: Betas = (0.9, 0.98),
-    eps: Eps = 1e-8,
+    betas: AdamBetas = (0.9, 0.98),
+    eps: AdamEps = 1e-8,
     weight_decay: WeightDecay = 0.01,
 ) -> optim.Optimizer:
     """Adam with decoupled weight decay (https://arxiv.org/abs/1711.05101)."""
@@ -78,7 +78,7 @@ def rmsprop(
     parameters: Parameters,
     *,
     alpha: Annotated[Fraction, Doc("Share that the running mean of the squared gradient keeps.")] = 0.99,
-    eps: Eps = 1e-8,
+    eps: AdamEps = 1e-8,
     momentum: Momentum = 0.0,
     centered: Annotated[bool, Doc("Divide by the deviation: take the squared mean of the gradient off.")] = False,
     weight_decay: WeightDecay = 0.0,

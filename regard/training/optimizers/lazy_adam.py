@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn, optim
 
 from regard.config import Doc
-from regard.config.common_settings import Betas, Eps, WeightDecay
+from regard.config.common_settings import AdamBetas, AdamEps, WeightDecay
 from regard.training.shards import is_sharded, shard
 
 
@@ -28,8 +28,8 @@ class LazyAdam(optim.Optimizer):
         self,
         parameters: Iterable[nn.Parameter],
         *,
-        betas: Betas = (0.9, 0.999),
-        eps: Eps = 1e-8,
+        betas: AdamBetas = (0.9, 0.999),
+        eps: AdamEps = 1e-8,
         weight_decay: WeightDecay = 0.0,
         decay_untouched: Annotated[bool, Doc("Let weight decay shrink rows without a gradient, too.")] = False,
     ) -> None:
