@@ -60,7 +60,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory, batches: Callable[..., Batch
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def tiny() -> Callable[..., Translator]:
     """A Transformer that learns in milliseconds; the same weights each time."""
 

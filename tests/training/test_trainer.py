@@ -84,7 +84,7 @@ def asking(take, at):
     return update
 
 
-@pytest.fixture(params=["one corpus", "two corpora and turns"])
+@pytest.fixture(scope="module", params=["one corpus", "two corpora and turns"])
 def kind(request, batches, mixed):
     """Stream, objective and settings: the latter with a stream in drawn order, whose sources each epoch makes noisy."""
     if request.param == "one corpus":
@@ -92,8 +92,8 @@ def kind(request, batches, mixed):
     return mixed, CriticObjective, {"turns": TURNS}
 
 
-@pytest.fixture
-def trainer(tiny, batches, kind, monkeypatch):
+@pytest.fixture(scope="module")
+def trainer(tiny, batches, kind):
     stream, objective, settings = kind
 
     def make(run, *, batch=None, update=None, validation=None, **changes):
@@ -109,7 +109,7 @@ def trainer(tiny, batches, kind, monkeypatch):
             progress=Progress(run, quiet=True),
         )
         if update is not None:
-            monkeypatch.setattr(made.updater, "update", asking(made.updater.update, update))
+            made.updater.update = asking(made.updater.update, update)
         return made
 
     return make
@@ -149,11 +149,30 @@ def timeless(state):
     return {**kept, "window": {**state.get("window", {}), "spent": None}}
 
 
-@pytest.fixture
-def unbroken(trainer, tmp_path):
-    run = tmp_path / "unbroken"
+@pytest.fixture(scope="module")
+def unbroken(trainer, tmp_path_factory):
+    run = tmp_path_factory.mktemp("unbroken") / "run"
     trainer(run).prepare().train()
     return run
+
+
+@pytest.fixture(scope="module")
+def short_of_memory(trainer):
+    """Of trainings whose batches do not fit."""
+
+    def make(run, **settings):
+        made = trainer(run, **settings)
+        forward = made.updater._forward
+
+        def limited(batch, turn):
+            if batch.count > 30:
+                torch.empty(2**60, dtype=torch.uint8)
+            return forward(batch, turn)
+
+        made.updater._forward = limited
+        return made
+
+    return make
 
 
 def test_broken_off_after_every_update(trainer, differences, unbroken, tmp_path):
@@ -192,15 +211,15 @@ def test_workers_do_not_matter(trainer, differences, unbroken, tmp_path):
     assert differences(run, unbroken) == []
 
 
-@pytest.mark.parametrize("ended", [4, 9, 11])
-def test_a_run_that_had_ended_goes_on_as_if_it_had_not(trainer, differences, tmp_path, ended):
+def test_a_run_that_had_ended_goes_on_as_if_it_had_not(trainer, differences, tmp_path):
     """Also where the last update was judged between two validations."""
-    run, whole = tmp_path / "longer", tmp_path / "whole"
     schedule = Choice("plateau", {"patience": 1, "warmup": 1})  # which no limit here shortens
-    trainer(run, max_updates=ended, schedule=schedule).prepare().train()
-    trainer(run, schedule=schedule).prepare(resume=True).train()
-    trainer(whole, schedule=schedule).prepare().train()
-    assert differences(run, whole) == []
+    trainer(tmp_path / "whole", schedule=schedule).prepare().train()
+    for ended in (4, 9, 11):
+        run = tmp_path / f"{ended}"
+        trainer(run, max_updates=ended, schedule=schedule).prepare().train()
+        trainer(run, schedule=schedule).prepare(resume=True).train()
+        assert differences(run, tmp_path / "whole") == [], ended
 
 
 def test_broken_off_while_the_last_update_is_judged(trainer, differences, tmp_path):
@@ -218,61 +237,12 @@ def test_a_run_that_has_ended_ends_again_the_same(trainer, differences, unbroken
     assert differences(run, unbroken) == []
 
 
-@pytest.mark.parametrize("update", [1, 3, 6])
-def test_batches_halved_for_want_of_memory_stay_so_when_resumed(trainer, differences, tmp_path, update, capfd):
-    def short_of_memory(run, **settings):
-        made = trainer(run, **settings)
-        forward = made.updater._forward
-
-        def limited(batch, turn):
-            if batch.count > 30:
-                torch.empty(2**60, dtype=torch.uint8)
-            return forward(batch, turn)
-
-        made.updater._forward = limited
-        return made
-
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    short_of_memory(whole).prepare().train()
+def test_batches_halved_for_want_of_memory_stay_so_when_resumed(short_of_memory, differences, tmp_path, capfd):
+    short_of_memory(tmp_path / "whole").prepare().train()
     assert "pieces, whose gradients are summed" in capfd.readouterr().err
-    with pytest.raises(Interrupted):
-        short_of_memory(broken, update=update).prepare().train()
-    short_of_memory(broken).prepare(resume=True).train()
-    assert differences(broken, whole) == []
-
-
-class NormSum:
-    """s = 0.9 · s + norms of an update: as small a technique with state as can be."""
-
-    def __init__(self):
-        self.sum = 0.0
-
-    def state(self):
-        return {"sum": self.sum}
-
-    def restore(self, state):
-        self.sum = state["sum"]
-
-
-def test_a_technique_with_state_is_saved_and_restored(trainer, tmp_path, monkeypatch):
-    def tracked(run):
-        made, norms = trainer(run, max_updates=6), NormSum()
-        made.saved["norms"], take = norms, made.updater.update
-
-        def update(*given):
-            done = take(*given)
-            norms.sum = 0.9 * norms.sum + sum(turn.norm for turn in done.turns.values())
-            return done
-
-        monkeypatch.setattr(made.updater, "update", update)
-        return made, norms
-
-    made, norms = tracked(tmp_path / "a")
-    made.prepare().train()
-    resumed, again = tracked(tmp_path / "a")
-    resumed.prepare(resume=True)
-    assert again.sum == norms.sum > 0
-    trainer(tmp_path / "b", max_updates=6).prepare().train()
-    resumed, anew = tracked(tmp_path / "b")
-    resumed.prepare(resume=True)
-    assert anew.sum == 0  # a checkpoint from before the technique has no state of it
+    for update in (1, 3, 6):
+        broken = tmp_path / f"{update}"
+        with pytest.raises(Interrupted):
+            short_of_memory(broken, update=update).prepare().train()
+        short_of_memory(broken).prepare(resume=True).train()
+        assert differences(broken, tmp_path / "whole") == [], update
