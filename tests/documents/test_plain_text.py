@@ -304,10 +304,10 @@ PARTS = [
 ]
 
 
-@pytest.mark.parametrize("step", [20, 333])
-def test_portions_find_what_one_reading_finds(monkeypatch, step):
+@pytest.mark.parametrize(("step", "count"), [(20, 3), (333, 10)])
+def test_portions_find_what_one_reading_finds(monkeypatch, step, count):
     draws = random.Random(step)
-    texts = ["".join(draws.choice(PARTS) + draws.choice([" ", "", "\n"]) for _ in range(100)) for _ in range(10)]
+    texts = ["".join(draws.choice(PARTS) + draws.choice([" ", "", "\n"]) for _ in range(100)) for _ in range(count)]
     monkeypatch.setattr(part, "STEP", 10**9)
     whole = [placeholders(text) for text in texts]
     monkeypatch.setattr(part, "STEP", step)

@@ -5,7 +5,8 @@ import asyncio
 from known_engine import KnownEngine, served
 from questions import HELLO
 
-from regard.serve.glossaries import KEPT_CHARACTERS, Glossaries
+from regard.serve import glossaries
+from regard.serve.glossaries import Glossaries
 from regard.serve.settings import Settings
 
 
@@ -26,13 +27,15 @@ def test_limits_are_those_that_refuse():
         assert client.post("/v1/explain", json={**forced, "reasons": [*reasons, "lrp"]}).status_code == 400
 
 
-def test_texts_without_terms_are_not_kept_without_end():
+def test_texts_without_terms_are_not_kept_without_end(monkeypatch):
+    monkeypatch.setattr(glossaries, "KEPT_CHARACTERS", 2**18)
+
     async def case():
-        glossaries = Glossaries(50_000, 50)
+        known = Glossaries(50_000, 50)
         for size in range(10):
-            await glossaries.read("\n" * (KEPT_CHARACTERS // 4 + size), ("en", "de"))
-        await glossaries.read("dog\tHund", ("en", "de"))
-        return sum(len(text) for text, _ in glossaries._kept), [len(one) for one in glossaries._kept.values()][-1]
+            await known.read("\n" * (2**16 + size), ("en", "de"))
+        await known.read("dog\tHund", ("en", "de"))
+        return sum(len(text) for text, _ in known._kept), [len(one) for one in known._kept.values()][-1]
 
     characters, terms = asyncio.run(case())
-    assert (characters <= KEPT_CHARACTERS, terms) == (True, 1)
+    assert (characters <= 2**18, terms) == (True, 1)
