@@ -168,12 +168,8 @@ def _path_end(tokens: Iterable[str]) -> str:
 
 def _node(node: SearchNode, text: str) -> str:
     """A text and its sum; behind an equals sign what a whole sentence is ranked by, which its length has divided."""
-    equals = "= " if node.fate == "ended" else ""
-    return f"{visible_line(text.replace(SPACE_MARK, ' ').strip())} {equals}{_decimal(node.score)}"
-
-
-def _decimal(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
+    score = ("= " if node.fate == "ended" else "") + f"{node.score:.2f}".replace("-", "−")
+    return f"{visible_line(text.replace(SPACE_MARK, ' ').strip())} {score}"
 
 
 class _Rested(NamedTuple):

@@ -17,7 +17,7 @@ from regard.models.number_model import GIVEN, WANTED, HeadTrace, NumberModel
 from regard.records import Batch, Sequences
 from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TokenRole, Tokens
 from regard.tasks.example_filter import ExampleFilter
-from regard.tasks.example_texts import ExampleTexts, NumbersTexts
+from regard.tasks.example_texts import NumbersTexts
 from regard.tasks.measures import LikelihoodMeasure, Measure
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
@@ -36,6 +36,7 @@ class AlgorithmicTask(Task):
         "within_tolerance",
         NumberModel,
         validates=("within_tolerance", "wrong_bits"),
+        texts=NumbersTexts,
         wording=Wording("sequences", "rows", "answer sequences"),
         defaults={
             "objective": {"name": "likelihood", "label_smoothing": 0.0},
@@ -46,10 +47,6 @@ class AlgorithmicTask(Task):
         },
     )
     answer = NumbersAnswer()
-
-    @property
-    def texts(self) -> ExampleTexts:
-        return NumbersTexts(self.vocabularies)
 
     @property
     def filter(self) -> ExampleFilter:
@@ -88,7 +85,7 @@ class AlgorithmicTask(Task):
                 steps = [*read, STEP_MARK, *written]
                 columns |= {
                     STEPS: Tokens(steps, TokenRole.DERIVED),
-                    SLOTS: Tokens(_numbered(traces), TokenRole.DERIVED),
+                    SLOTS: Tokens([*map(str, range(traces[0].weights.shape[-1]))], TokenRole.DERIVED),
                 }
                 maps += _memory_maps(traces, row, len(steps))
                 source, weights = MARKED, _origins(traces, row, len(read) + 1, len(written))
@@ -103,10 +100,6 @@ class AlgorithmicTask(Task):
         column: Sequences = batch.sequences(name)
         rows = zip(column.items.double().cpu().numpy(), column.mask.cpu().numpy(), strict=True)
         return [self._numbers(name).decode(fixed(numbers[shown])) for numbers, shown in rows]
-
-
-def _numbered(traces: Sequence[HeadTrace]) -> list[str]:
-    return [str(slot) for slot in range(traces[0].weights.shape[-1])]
 
 
 def _memory_maps(traces: Sequence[HeadTrace], row: int, steps: int) -> list[AttentionMap]:

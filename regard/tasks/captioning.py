@@ -16,7 +16,7 @@ from regard.pieces import END
 from regard.records import Batch
 from regard.results import Explanation, Prediction
 from regard.tasks.example_filter import ExampleFilter
-from regard.tasks.example_texts import ExampleTexts, NumbersTexts
+from regard.tasks.example_texts import NumbersTexts
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
 from regard.tasks.text_predictions import rows_of, text_prediction
@@ -32,6 +32,7 @@ class CaptioningTask(Task):
         "captioner",
         "exact_match",
         validates=("exact_match", "bleu"),
+        texts=NumbersTexts,
         wording=Wording("grids", "cells of the grid", "write captions"),
         defaults={"evaluation": {"metrics": ["exact_match", "bleu"]}, "decoding": {"max_source": 100_000}},
     )
@@ -40,10 +41,6 @@ class CaptioningTask(Task):
     def __init__(self, columns: Columns) -> None:
         super().__init__(columns)
         self.cells, self.caption = cast(NumbersColumn, columns["source"]), cast(TextColumn, columns["target"])
-
-    @property
-    def texts(self) -> ExampleTexts:
-        return NumbersTexts(self.vocabularies)
 
     @property
     def filter(self) -> ExampleFilter:

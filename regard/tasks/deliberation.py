@@ -64,7 +64,7 @@ class DeliberationTask(TranslationTask):
     """
 
     columns: ClassVar[Mapping[str, str]] = {SOURCE: "text", DOCUMENT: "sentences", TARGET: "text"}
-    spec = TranslationTask.spec._replace(model="deliberation", contract=Deliberation)
+    spec = TranslationTask.spec._replace(model="deliberation", contract=Deliberation, filter=SentenceFilter)
 
     def __init__(self, columns: Columns, *, window: WindowSize = 4) -> None:
         source = cast(TextColumn, columns[SOURCE])
@@ -78,10 +78,6 @@ class DeliberationTask(TranslationTask):
     @property
     def relevance(self) -> RelevanceView:
         return TranslationRelevance(self.vocabularies, (SOURCE, TARGET))
-
-    @property
-    def filter(self) -> ExampleFilter:
-        return SentenceFilter(self.vocabularies)
 
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard.answers import NearestPrediction
 from regard.config import Doc
-from regard.config.bounds import Fraction, Positive, Share, Size
+from regard.config.bounds import Positive, Size
 from regard.data import Corpus, Reader
 from regard.data.columns import Columns
 from regard.data.columns.document import DocumentColumn
@@ -30,7 +30,17 @@ from regard.tasks.example_texts import ExampleTexts, Ids
 from regard.tasks.examples import Examples, count_of
 from regard.tasks.files import ExampleFiles, Split
 from regard.tasks.spec import Wording
-from regard.tasks.word_vectors import FLOOR, NEIGHBOURS, WordTexts, WordVectorsTask, word_ids_of
+from regard.tasks.word_vectors import (
+    FLOOR,
+    NEIGHBOURS,
+    Frequent,
+    Negatives,
+    NoisePower,
+    Reach,
+    WordTexts,
+    WordVectorsTask,
+    word_ids_of,
+)
 from regard.text.vector_table import VectorTable
 
 RAREST = 1e-300  # share of a word that was drawn; a small power of the counts makes tiny ones
@@ -83,12 +93,10 @@ class DocumentVectorsTask(WordVectorsTask):
         self,
         columns: Columns,
         *,
-        window: Annotated[Size, Doc("Most words on either side; each word draws its reach, from 1 on.")] = 5,
-        negatives: Annotated[Size, Doc("Drawn words that a word is told from.")] = 5,
-        noise_power: Annotated[Share, Doc("Power of the counts that negatives are drawn by.")] = 0.75,
-        frequent: Annotated[
-            Fraction, Doc("Share of the text above which a word is left out at times; 0: none is.")
-        ] = 1e-3,
+        window: Reach = 5,
+        negatives: Negatives = 5,
+        noise_power: NoisePower = 0.75,
+        frequent: Frequent = 1e-3,
         part: Annotated[
             Size, Doc("Most words of a document that it learns from at once; no window reaches beyond them.")
         ] = 50,

@@ -68,6 +68,8 @@ class LabelTask(Task, ABC):
         "accuracy",
         LabelModel,
         validates=("accuracy",),
+        texts=LabelTexts,
+        relevance=LabelRelevance,
         defaults={
             "objective": {"name": "likelihood", "label_smoothing": 0.0},
             "evaluation": {"metrics": ["accuracy", "f1"]},
@@ -87,14 +89,6 @@ class LabelTask(Task, ABC):
             warning = UNKNOWN_WORDS.format(name=unread) if unread else ""
             found.append(LabelPrediction(source, labels[0], scores[0], probabilities=probabilities, warning=warning))
         return found
-
-    @property
-    def texts(self) -> ExampleTexts:
-        return LabelTexts(self.vocabularies)
-
-    @property
-    def relevance(self) -> RelevanceView:
-        return LabelRelevance(self.vocabularies)
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return what the poolings, and each attention between words, looked at."""

@@ -92,6 +92,7 @@ class LanguageModelTask(Task):
             "objective": {"name": "likelihood", "label_smoothing": 0.0},
             "decoding": {"search": {"name": "sampling", "max_extra": 100}},
         },
+        relevance=ContinuationRelevance,
         starts={"rows": {"classifier": "causal_classifier"}},
     )
     answer = ContinuationAnswer()
@@ -136,10 +137,6 @@ class LanguageModelTask(Task):
     @property
     def texts(self) -> ExampleTexts:
         return ExampleTexts({TEXT: self.text, CONTINUATION: self.text})
-
-    @property
-    def relevance(self) -> RelevanceView:
-        return ContinuationRelevance(self.vocabularies)
 
     @property
     def filter(self) -> ExampleFilter:

@@ -131,6 +131,7 @@ class MaskedLanguageModelTask(Task):
             "model": {"position": "learned", "encoder": {"feedforward": "gelu"}, "dropout": 0.1},
             "objective": {"name": "likelihood", "label_smoothing": 0.0},
         },
+        relevance=FillingRelevance,
         starts={
             "task": {"begins": True},
             "training": {"learning_rate": 5e-4},
@@ -193,10 +194,6 @@ class MaskedLanguageModelTask(Task):
     @property
     def texts(self) -> ExampleTexts:
         return FillingTexts(self.vocabularies, self.mask)
-
-    @property
-    def relevance(self) -> RelevanceView:
-        return FillingRelevance(self.vocabularies)
 
     @property
     def filter(self) -> ExampleFilter:

@@ -6,7 +6,6 @@ from typing import ClassVar
 from regard.data.examples import ColumnTexts
 from regard.errors import DataError
 from regard.records import FIRST, LABEL, SECOND
-from regard.tasks.example_texts import ExampleTexts
 from regard.tasks.label_task import LabelTask, LabelTexts
 from regard.tasks.spec import Wording
 
@@ -29,6 +28,7 @@ class PairsTask(LabelTask):
     columns: ClassVar[Mapping[str, str]] = {FIRST: "text", SECOND: "text", LABEL: "label"}
     spec = LabelTask.spec._replace(
         model="pair_classifier",
+        texts=PairTexts,
         wording=Wording("pairs", "words of the first text", "classify pairs"),
         defaults={
             **LabelTask.spec.defaults,
@@ -43,7 +43,3 @@ class PairsTask(LabelTask):
             "training": {"learning_rate": 0.002, "patience": 6},
         },
     )
-
-    @property
-    def texts(self) -> ExampleTexts:
-        return PairTexts(self.vocabularies)

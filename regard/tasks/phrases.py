@@ -23,7 +23,6 @@ from regard.results import AttentionMap, Explanation, Prediction
 from regard.statistical.mert import Round, SearchWeights, bleu_values, minimise_errors, random_search, tuned
 from regard.statistical.phrase_decoder import RequiredPhrase, Translation
 from regard.statistical.phrase_table import Phrase
-from regard.tasks.example_texts import ExampleTexts
 from regard.tasks.examples import Examples
 from regard.tasks.measures import Measure
 from regard.tasks.text_predictions import rows_of
@@ -87,6 +86,7 @@ class PhrasesTask(TranslationTask):
     spec = TranslationTask.spec._replace(
         model="phrase_based",
         contract=PhraseBased,
+        texts=PhraseTexts,
         defaults={
             "objective": "counted",
             "text": {"tokenizer": {"name": "words", "size": 500_000}, "shared": True},
@@ -107,10 +107,6 @@ class PhrasesTask(TranslationTask):
         self.tuning, self.rounds, self.candidates = tuning, rounds, candidates
         pieces = self.target.pieces(range(len(self.target)))
         self._ids = {piece: place for place, piece in reversed([*enumerate(pieces)])}
-
-    @property
-    def texts(self) -> ExampleTexts:
-        return PhraseTexts(self.vocabularies)
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
         """Search with stacks. Raises ConfigError for features, which are of a word-by-word search."""

@@ -86,6 +86,8 @@ class ReadingTask(Task):
         "exact_match",
         SpanReader,
         validates=("exact_match",),
+        texts=PassageTexts,
+        filter=PassageFilter,
         wording=Wording("questions", "words of the passage", "answer questions"),
         defaults={
             "text": {"tokenizer": {"name": "words"}, "shared": True},
@@ -135,14 +137,6 @@ class ReadingTask(Task):
             columns[ANSWER] = Tokens(tokens[ANSWER], TokenRole.ITEMS)
             found.append(Explanation(columns, [link], maps))
         return found
-
-    @property
-    def texts(self) -> ExampleTexts:
-        return PassageTexts(self.vocabularies)
-
-    @property
-    def filter(self) -> ExampleFilter:
-        return PassageFilter(self.vocabularies)
 
     @property
     def _text(self) -> TextColumn:

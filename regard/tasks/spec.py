@@ -1,9 +1,13 @@
 """Statements of a task about itself: its model, metric, settings and words, where a config names no others."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from regard.data.columns import Columns
 from regard.models import Generator
+from regard.tasks.example_filter import ExampleFilter
+from regard.tasks.example_texts import ExampleTexts
+from regard.tasks.relevance_view import RelevanceView
 
 
 class Wording(NamedTuple):
@@ -29,5 +33,8 @@ class TaskSpec(NamedTuple):
     # settings of runs of other tasks that start from its model: of their "task", their "training", and their models by
     # row; "rows" names models that stand in for others, "taken" by row further settings of a model that they take over
     starts: Mapping[str, Mapping[str, Any]] = {}
+    texts: Callable[[Columns], ExampleTexts] = ExampleTexts  # parts, made of the columns
+    filter: Callable[[Columns], ExampleFilter] = ExampleFilter
+    relevance: Callable[[Columns], RelevanceView] = RelevanceView
     translated: str | None = None  # the column of texts in one language whose answers are in another
     wording: Wording = Wording()

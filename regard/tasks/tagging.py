@@ -86,6 +86,9 @@ class TaggingTask(Task):
         "tag_accuracy",
         Tagger,
         validates=("tag_accuracy",),
+        texts=TagsTexts,
+        filter=TagsFilter,
+        relevance=TagsRelevance,
         wording=Wording("sentences", "words of the sentence", "tag sentences"),
         defaults={
             "model": {"position": None, "encoder": {"name": "recurrent", "cell": "lstm", "hidden_dim": 128}},
@@ -122,18 +125,6 @@ class TaggingTask(Task):
             link = ColumnLink(TEXT, TAGS, pairs, weights)
             found.append(Explanation(_columns(words, tags[row]), [link], maps))
         return found
-
-    @property
-    def texts(self) -> ExampleTexts:
-        return TagsTexts(self.vocabularies)
-
-    @property
-    def relevance(self) -> RelevanceView:
-        return TagsRelevance(self.vocabularies)
-
-    @property
-    def filter(self) -> ExampleFilter:
-        return TagsFilter(self.vocabularies)
 
     def _texts(self, batch: Batch) -> list[list[str]]:
         """The words of each text."""

@@ -74,17 +74,17 @@ class Task(ABC):
     @property
     def texts(self) -> ExampleTexts:
         """Return the examples and answers as texts."""
-        return ExampleTexts(self.vocabularies)
+        return self.spec.texts(self.vocabularies)
 
     @property
     def filter(self) -> ExampleFilter:
         """Return the rules of which examples are learnt from, validated with and judged."""
-        return ExampleFilter(self.vocabularies)
+        return self.spec.filter(self.vocabularies)
 
     @property
     def relevance(self) -> RelevanceView:
         """Return how the relevance of words is shown."""
-        return RelevanceView(self.vocabularies)
+        return self.spec.relevance(self.vocabularies)
 
     # answers
 

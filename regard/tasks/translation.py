@@ -91,6 +91,8 @@ class TranslationTask(Task):
         "bleu",
         validates=("bleu", "chrf"),
         starts={"taken": {"deliberation": ("attention", "head", "tied")}},
+        texts=TranslationTexts,
+        relevance=TranslationRelevance,
         translated="source",
         wording=Wording(
             "sentences", "words of the source", "decode sentences", use="translate with: regard translate {run} < FILE"
@@ -106,14 +108,6 @@ class TranslationTask(Task):
     def target(self) -> TextColumn:
         """What cuts their translations."""
         return cast(TextColumn, self.vocabularies[self.last])
-
-    @property
-    def texts(self) -> ExampleTexts:
-        return TranslationTexts(self.vocabularies)
-
-    @property
-    def relevance(self) -> RelevanceView:
-        return TranslationRelevance(self.vocabularies)
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         pairs = zip(self._texts(batch), cast(Engine, model).answer(batch), strict=True)

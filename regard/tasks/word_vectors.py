@@ -36,6 +36,11 @@ from regard.tasks.task import Task
 from regard.tasks.text_predictions import rows_of
 from regard.text.vector_table import VectorTable
 
+Reach = Annotated[Size, Doc("Most words on either side; each word draws its reach, from 1 on.")]
+Negatives = Annotated[Size, Doc("Drawn words that a word is told from.")]
+NoisePower = Annotated[Share, Doc("Power of the counts that negatives are drawn by.")]
+Frequent = Annotated[Fraction, Doc("Share of the text above which a word is left out at times; 0: none is.")]
+
 NEIGHBOURS = 10  # words that answer a text
 MOST_NAMED = 5  # words that are told
 WORDLESS = "there is no word in it, so nothing is near"
@@ -118,17 +123,16 @@ class WordVectorsTask(Task):
         self,
         columns: Columns,
         *,
-        window: Annotated[Size, Doc("Most words on either side; each word draws its reach, from 1 on.")] = 5,
-        negatives: Annotated[Size, Doc("Drawn words that a word is told from.")] = 5,
-        noise_power: Annotated[Share, Doc("Power of the counts that negatives are drawn by.")] = 0.75,
-        frequent: Annotated[
-            Fraction, Doc("Share of the text above which a word is left out at times; 0: none is.")
-        ] = 1e-3,
+        window: Reach = 5,
+        negatives: Negatives = 5,
+        noise_power: NoisePower = 0.75,
+        frequent: Frequent = 1e-3,
     ) -> None:
         super().__init__(columns)
         self.text = cast(TextColumn, columns[TEXT])
         self.sampling = Sampling(window, negatives, noise_power, frequent)
-        self.worded = np.array([one not in SPECIALS and byte_of(one) is None for one in self._pieces()])
+        pieces = self.text.pieces(range(len(self.text)))
+        self.worded = np.array([one not in SPECIALS and byte_of(one) is None for one in pieces])
 
     @property
     def texts(self) -> ExampleTexts:
@@ -216,9 +220,6 @@ class WordVectorsTask(Task):
 
     def _counts(self, lines: Ragged) -> Longs:
         return np.where(self.worded, np.bincount(lines.data, minlength=len(self.text)), 0)
-
-    def _pieces(self) -> list[str]:
-        return self.text.pieces(range(len(self.text)))
 
     def _word(self, number: int) -> str:
         return self.text.pieces([number])[0].strip()

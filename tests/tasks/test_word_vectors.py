@@ -206,4 +206,4 @@ def test_bytes_and_specials_get_no_window():
     examples = [Example(1, {"text": "ab ab ab cd"}), Example(2, {"text": "ab cd"})]
     known = learn_columns({"text": "text"}, [examples], Choice("words", {"min_count": 2}), shared=True)
     task = TASKS.build(Choice("word_vectors"), known)
-    assert [task._pieces()[one].strip() for one in np.flatnonzero(task.worded)] == ["ab", "cd"]
+    assert [task.text.pieces([one])[0].strip() for one in np.flatnonzero(task.worded)] == ["ab", "cd"]
