@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import report
-from program import ROOT, options
+from program import ROOT, options, regard
 
 CONFIG = ROOT / "configs" / "translation" / "multi30k-transformer.yaml"
 WORK = Path("runs") / "bench"
@@ -106,9 +106,7 @@ def trained(run: Path, minutes: float, threads: int) -> None:
     words = ["train", str(CONFIG), f"run={run}", f"training.max_minutes={minutes}", "--quiet"]
     more = ["--resume"] if (run / "experiment.yaml").exists() else []
     print(f"training {run} for {minutes:g} minutes, or what is left of them", flush=True)
-    subprocess.run(
-        [sys.executable, "-m", "regard", *words, *more], check=True, env=os.environ | {"OMP_NUM_THREADS": str(threads)}
-    )
+    regard(*words, *more, OMP_NUM_THREADS=str(threads))
 
 
 def measure(names: Sequence[str], chosen: argparse.Namespace, work: Path, results: Path, page: Path) -> list[str]:
@@ -124,7 +122,7 @@ def measure(names: Sequence[str], chosen: argparse.Namespace, work: Path, result
         if RUN in PARTS[name].words:
             trained(Path(places[RUN]), QUICK_MINUTES if chosen.quick else MINUTES, chosen.threads)
         if DEMO in PARTS[name].words and not Path(places[DEMO], "final.json").exists():
-            subprocess.run([sys.executable, "-m", "regard", "demo", "--run", str(work / "demo")], check=True)
+            regard("demo", "--run", work / "demo")
         print(f"\n== {name}: {PARTS[name].about}", flush=True)
         code = subprocess.run(command(PARTS[name], path, places, chosen), check=False).returncode
         if code not in (0, NO_DEVICE):

@@ -165,7 +165,7 @@ def test_help_is_quick():
 
 BOUNDS = {  # as measured; a change may only lower them
     "lines": 73_000,
-    "lines of tests and benchmarks": 75_600,
+    "lines of tests and benchmarks": 74_600,
     "modules with one importer": 90,
     "public names in several modules": 152,
     "pairs of files with a repeated run": 52,

@@ -23,7 +23,7 @@ from regard.statistical.bitext import Bitext
 from regard.statistical.diagonal import Diagonal
 from regard.statistical.kneser_ney import kneser_ney
 from regard.statistical.ngram_model import NgramModel
-from regard.statistical.phrase_decoder import WEIGHTS, PhraseDecoder, SearchLimits
+from regard.statistical.phrase_decoder import MOSES_WEIGHTS, PhraseDecoder, SearchLimits
 from regard.statistical.phrase_scores import phrase_table
 from regard.statistical.phrase_table import PhraseTable
 from regard.statistical.stack_search import WIDEST
@@ -68,7 +68,7 @@ class PhraseBased(Model):
         super().__init__()
         self.source, self.target = source, target
         self.limits, self.order, self.max_phrase, self.iterations = limits, order, max_phrase, iterations
-        self.weights = nn.Parameter(torch.tensor(WEIGHTS, dtype=torch.float64), requires_grad=False)
+        self.weights = nn.Parameter(torch.tensor(MOSES_WEIGHTS, dtype=torch.float64), requires_grad=False)
         self.phrases = CountedArrays(_of_table(PhraseTable.of([])))
         self.language = CountedArrays(_of_language(kneser_ney([[]], 1)))
         self._decoder: PhraseDecoder | None = None

@@ -21,7 +21,7 @@ LANGUAGE, _WORDS, PHRASES, DISTANCE = "language model", "words", "phrases", "dis
 PHRASE_FEATURES = (*TRANSLATION_SCORES, _WORDS, PHRASES, LANGUAGE, DISTANCE, *REORDERING)
 STATIC = len(TRANSLATION_SCORES) + 2  # features that a phrase pair has by itself
 # those of Moses before tuning: https://www2.statmt.org/moses/?n=FactoredTraining.Tuning
-WEIGHTS = (0.2, 0.2, 0.2, 0.2, 1.0, 0.2, 0.5, 0.3, *[0.3] * len(REORDERING))
+MOSES_WEIGHTS = (0.2, 0.2, 0.2, 0.2, 1.0, 0.2, 0.5, 0.3, *[0.3] * len(REORDERING))
 
 
 class Box(NamedTuple):

@@ -7,7 +7,7 @@ import numpy as np
 
 from regard.statistical.kneser_ney import kneser_ney
 from regard.statistical.mert import minimise_errors, tuned
-from regard.statistical.phrase_decoder import PHRASE_FEATURES, WEIGHTS, PhraseDecoder
+from regard.statistical.phrase_decoder import MOSES_WEIGHTS, PHRASE_FEATURES, PhraseDecoder
 from regard.statistical.phrase_table import PhraseEntry, PhraseTable
 
 RARE, OFTEN = math.log(0.1), math.log(0.9)
@@ -25,7 +25,7 @@ def decoder_of():
         for kind, side in (("right", OFTEN), ("wrong", RARE))
     ]
     language = kneser_ney([["a-wrong"], ["b-wrong"], ["a-wrong", "b-wrong"]] * 3, 2)
-    return PhraseDecoder(PhraseTable.of(pairs), language, WEIGHTS)
+    return PhraseDecoder(PhraseTable.of(pairs), language, MOSES_WEIGHTS)
 
 
 def judge(places, texts):
