@@ -1,5 +1,6 @@
 """What every setting means, found by its place in a config: `training.patience`, `model.encoder.kernel`."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from inspect import Parameter
@@ -65,6 +66,32 @@ def describe(place: str) -> tuple[str, list[Described]]:
     inside = groups if len(groups) == 1 else []
     rows = [row for group in inside for name in group.settings for row in _described(_join(place, name), name, [group])]
     return heading, rows or found
+
+
+def help_lines(place: str) -> list[str]:
+    """Return what `regard help` prints of a setting, or of a group. Raises ConfigError with the nearest place."""
+    heading, found = describe(place)
+    alone = all(one.place == place for one in found)
+    lines = [f"{place}: {heading}" if heading else place] if place and not alone else []
+    lines += [line for one in found for line in _help_of(one, "" if alone else "  ")]
+    return lines if place else [*lines, "\nMore of one of them: regard help training"]
+
+
+def _help_of(one: Described, indent: str) -> list[str]:
+    """What one setting means, in a group where it is indented."""
+    name = one.place if not indent else one.place.rpartition(".")[2]
+    of = f" (of {', '.join(one.parts)})" if one.parts and not indent else ""
+    kind = one.type
+    if one.required:
+        kind += ", must be given"
+    elif not kind.startswith("group of"):
+        kind += f", default {json.dumps(one.default, ensure_ascii=False)}"
+    lines = [f"{indent}{name}{of}", f"{indent}    {one.about}", f"{indent}    {kind}"]
+    if one.choices and not indent:
+        lines.append(f"    choices: {', '.join(one.choices)}")
+        shown = one.default if one.default in one.choices else one.choices[0]
+        lines.append(f"    settings of one of them: regard help {one.place}.{shown}")
+    return lines
 
 
 def places(kind: type = Experiment) -> Iterator[Described]:

@@ -17,6 +17,9 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 from zipfile import BadZipFile, LargeZipFile, ZipFile
 
+from rich.console import Console
+from rich.progress import Progress
+
 from regard.errors import ConfigError, DataError, nearest
 
 ADDRESS = "https://object.pouta.csc.fi"
@@ -44,6 +47,39 @@ PUBLISHED = {
     "news-commentary": Published("News-Commentary", "v16", "newspaper articles"),
     "opensubtitles": Published("OpenSubtitles", "v2018", "film subtitles; many gigabytes for large languages"),
 }
+
+
+def get(corpus: str, pair: str, to: Path, archive: Path | None = None) -> list[str]:
+    """Fetch a corpus, unless an archive of it is given, and split it; return lines on what is there and how to use it.
+
+    Raises ConfigError for an unknown corpus or pair, and for a folder that is there; DataError as fetch and unpack do.
+    """
+    languages = languages_of(pair)
+    address, folder = address_of(corpus, languages), to / f"{corpus}_{pair}"
+    if folder.exists():
+        raise ConfigError(str(folder), "is there already", "remove it, or choose another folder with --to")
+    kept = archive or to / f"{folder.name}.zip"
+    console = Console(stderr=True)
+    if not kept.exists():
+        if archive:
+            raise ConfigError(f"--archive {archive}", "there is no such file", f"fetch {address}")
+        to.mkdir(parents=True, exist_ok=True)
+        console.print(f"fetching {address}: {PUBLISHED[corpus].about}", highlight=False)
+        with Progress(console=console, transient=True) as bar:
+            task = bar.add_task(folder.name, total=None)
+            fetch(address, kept, lambda done, total: bar.update(task, completed=done, total=total))
+    sizes = unpack(kept, languages, folder)
+    if archive is None:
+        kept.unlink()
+    texts = [f"{folder}/{{}}.{code}.gz" for code in languages]
+    train, dev, test = ([text.format(part) for text in texts] for part in ("train", "dev", "test"))
+    run = f"runs/{pair}"
+    return [
+        f"{folder}: {', '.join(f'{count:,} {part}' for part, count in sizes.items())} pairs",
+        f"train: regard train --source {train[0]} --target {train[1]} \\",
+        f"         --dev-source {dev[0]} --dev-target {dev[1]} --run {run}",
+        f"judge: regard evaluate {run} --source {test[0]} --target {test[1]}",
+    ]
 
 
 def address_of(corpus: str, pair: tuple[str, str]) -> str:

@@ -69,7 +69,7 @@ def evaluate(
     decoding = experiment.decoding
     if len(systems) == 1 and systems[0].is_dir() and (decoding.precision != "float32" or decoding.shortlist):
         exactly = [*changes, "decoding.precision=float32", "decoding.shortlist=false"]
-        exact = _judged(systems[0], Run.open(systems[0], exactly), examples, task, measures, None)
+        exact = _judged(systems[0], runs[systems[0]].changed(exactly), examples, task, measures, None)
         among = ", all words" if decoding.shortlist else ""
         judged.insert(0, exact._replace(name=f"{exact.name} in float32{among}"))
     first, *others = judged
