@@ -6,10 +6,8 @@ import pytest
 import torch
 from torch import Tensor, tensor
 
-from regard.attention import WEIGHTINGS, View
+from regard.attention import View
 from regard.attention.weightings.addressing import AddressingWeighting
-from regard.errors import ConfigError
-from regard.registry import Choice
 
 KEY, DIM = 6, 3
 NEVER, ALWAYS = -1e4, 1e4  # before a sigmoid, a softplus, a softmax
@@ -121,8 +119,3 @@ def test_gradients_are_those_of_finite_differences(last, scores):
     mask = torch.arange(KEY).expand(4, 1, KEY) < tensor([6, 3, 1, 0]).view(4, 1, 1)
     scores, last = scores.unsqueeze(-2).requires_grad_(), last.requires_grad_()
     assert torch.autograd.gradcheck(lambda *some: weighting(some[0], View(mask), *some[1:])[0], (scores, queries, last))
-
-
-def test_a_negative_shift_is_refused():
-    with pytest.raises(ConfigError, match="shift"):
-        WEIGHTINGS.build(Choice("addressing", {"shift": -1}), DIM)

@@ -5,9 +5,8 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attention import SCORES, Attention
+from regard.attention import Attention
 from regard.attention.scores.coverage import CoverageScore
-from regard.errors import ConfigError
 from regard.models import AttentionSettings, build_attention
 from regard.registry import Choice
 
@@ -71,11 +70,6 @@ def test_equals_a_loop_over_the_steps(num_heads, fertility, queries, keys, mask,
             wanted, end = loop(attention.score, queries[row, head], keys[row, head, :length])
             assert_agrees("A18", weights[row, head, :, :length], wanted)
             assert_close(coverage[row, head, :length].tolist(), end)
-
-
-def test_a_negative_fertility_is_refused():
-    with pytest.raises(ConfigError, match=r"attention.score.fertility: must be at least 0, not -1.0"):
-        SCORES.build(Choice("coverage", {"fertility": -1.0}), 2, 2)
 
 
 def test_without_fertility_coverage_is_the_sum_of_the_weights_so_far(queries, keys, mask):

@@ -9,7 +9,6 @@ from regard.attention import WEIGHTINGS, Attended, Attention
 from regard.attention.parts import Weighting
 from regard.attention.scores.dot import DotScore
 from regard.attention.spans.everywhere import EverywhereSpan
-from regard.errors import ConfigError
 from regard.models import AttentionSettings, build_attention
 from regard.registry import Choice
 
@@ -163,9 +162,3 @@ def test_a_schedule_may_end_at_no_temperature():
     scores = torch.randn(2, 3, KEY, requires_grad=True)
     look(weighting, scores).weights.square().sum().backward()
     assert bool(scores.grad.isfinite().all())
-
-
-@pytest.mark.parametrize("name, setting, value", [("hard", "soft_share", 1.5), ("gumbel", "temperature", 0.0)])
-def test_settings_without_meaning_are_refused(name, setting, value):
-    with pytest.raises(ConfigError, match=setting):
-        weighting_of(name, **{setting: value})

@@ -8,7 +8,6 @@ from torch import Tensor, tensor
 from torch.testing import assert_close
 
 from regard.attention import WEIGHTINGS, View
-from regard.errors import ConfigError
 from regard.registry import Choice
 
 KEY = 5
@@ -108,12 +107,6 @@ def test_a_constant_changes_nothing_and_large_scores_do_no_harm(alpha, dtype):
     assert_close(weights_of(scores + 8192, alpha=alpha), weights_of(scores, alpha=alpha))
     far = weights_of(tensor([[1e4, -1e4, 0.0]], dtype=dtype), alpha=alpha)
     assert far.tolist() == [[1.0, 0.0, 0.0]]
-
-
-@pytest.mark.parametrize("alpha", [1.0, 0.5, 2.5])
-def test_an_alpha_without_meaning_is_refused(alpha):
-    with pytest.raises(ConfigError, match="alpha"):
-        WEIGHTINGS.build(Choice("entmax", {"alpha": alpha}), 2)
 
 
 @pytest.mark.parametrize("weigh", [weights_of, sparsemax])

@@ -1,17 +1,64 @@
-"""Every number that a config may set says in its signature between which bounds it lies, or that any will do."""
+"""Every number that a config may set says in its signature between which bounds it lies, or that any will do.
 
+A value beyond them is refused with its place.
+"""
+
+import re
 from collections.abc import Iterator
 from typing import Annotated, Any, get_args, get_origin
 
 import pytest
 
+from regard.attention import SCORES, SPANS, WEIGHTINGS
 from regard.config import FieldsOf
 from regard.config.bounds import ANY
 from regard.config.models import declared
+from regard.decoders import DECODERS
+from regard.encoders import ENCODERS
+from regard.errors import ConfigError
 from regard.experiment import MECHANISMS, TABLES, Experiment
-from regard.registry import Registry, Setting
+from regard.heads import HEADS
+from regard.layers.pooling import POOLINGS
+from regard.layers.recurrent import RECURRENT
+from regard.registry import Choice, Registry, Setting
 
 ROWS = [(table, name) for table in {**TABLES, **MECHANISMS}.values() for name in table]
+REFUSED = [  # row, change, place, what is said of the value
+    (SCORES, "mlp", {"num_layers": 0}, "attention.score.num_layers", "must be at least 1, not 0"),
+    (SCORES, "mlp", {"num_layers": -1}, "attention.score.num_layers", "must be at least 1, not -1"),
+    (SCORES, "location", {"max_length": 0}, "attention.score.max_length", "must be at least 1, not 0"),
+    (SCORES, "rotary", {"base": 0}, "attention.score.base", "must be greater than 0, not 0"),
+    (SCORES, "cosine", {"beta": 0.0}, "attention.score.beta", "must be greater than 0, not 0.0"),
+    (SCORES, "cosine", {"beta": -1.0}, "attention.score.beta", "must be greater than 0, not -1.0"),
+    (SCORES, "euclidean", {"scale": 0.0}, "attention.score.scale", "must be greater than 0, not 0.0"),
+    (SCORES, "euclidean", {"scale": -2.0}, "attention.score.scale", "must be greater than 0, not -2.0"),
+    (SCORES, "coverage", {"fertility": -1.0}, "attention.score.fertility", "must be at least 0, not -1.0"),
+    (WEIGHTINGS, "addressing", {"shift": -1}, "attention.weighting.shift", "must be at least 0, not -1"),
+    (WEIGHTINGS, "entmax", {"alpha": 1.0}, "attention.weighting.alpha", "must be greater than 1, not 1.0"),
+    (WEIGHTINGS, "entmax", {"alpha": 0.5}, "attention.weighting.alpha", "must be greater than 1, not 0.5"),
+    (WEIGHTINGS, "entmax", {"alpha": 2.5}, "attention.weighting.alpha", "must be at most 2, not 2.5"),
+    (WEIGHTINGS, "hard", {"soft_share": 1.5}, "attention.weighting.soft_share", "must be at most 1, not 1.5"),
+    (WEIGHTINGS, "gumbel", {"temperature": 0.0}, "attention.weighting.temperature", "must be greater than 0, not 0.0"),
+    (SPANS, "forced_forward", {"penalty": -1.0}, "attention.span.penalty", "must be at least 0, not -1.0"),
+    (POOLINGS, "structured", {"hops": 0}, "pooling.hops", "must be at least 1, not 0"),
+    (POOLINGS, "structured", {"hidden_dim": 0}, "pooling.hidden_dim", "must be at least 1, not 0"),
+    (POOLINGS, "attention", {"hidden_dim": 0}, "pooling.hidden_dim", "must be at least 1, not 0"),
+    (POOLINGS, "featurewise", {"eps": -1.0}, "pooling.eps", "must be at least 0, not -1.0"),
+    (POOLINGS, "convolutional", {"windows": ()}, "pooling.windows", "needs 1 or more in it, but has 0"),
+    (POOLINGS, "sliced", {"slices": 1}, "pooling.slices", "must be at least 2, not 1"),
+    (POOLINGS, "sliced", {"depth": -1}, "pooling.depth", "must be at least 0, not -1"),
+    (RECURRENT, "ngram", {"order": 1}, "cell.order", "must be at least 2, not 1"),
+    (RECURRENT, "lstmn", {"tape": 0}, "cell.tape", "must be at least 1, not 0"),
+    (DECODERS, "bytenet", {"kernel": 0}, "model.decoder.kernel", "must be at least 1, not 0"),
+    (DECODERS, "bytenet", {"dilations": (1, 0)}, "model.decoder.dilations.1", "must be at least 1, not 0"),
+    (ENCODERS, "unfolded", {"ratio": -1.0}, "model.encoder.ratio", "must be at least 0, not -1.0"),
+    (ENCODERS, "bytenet", {"dilations": ()}, "model.encoder.dilations", "needs 1 or more in it, but has 0"),
+    (ENCODERS, "sequential", {"encoders": ()}, "model.encoder.encoders", "needs 1 or more in it, but has 0"),
+    (ENCODERS, "parallel", {"encoders": ()}, "model.encoder.encoders", "needs 1 or more in it, but has 0"),
+    (HEADS, "pointer", {"keep": 0.0}, "model.head.keep", "must be greater than 0, not 0.0"),
+    (HEADS, "pointer", {"keep": 1.0}, "model.head.keep", "must be less than 1, not 1.0"),
+    (HEADS, "pointer", {"keep": -0.1}, "model.head.keep", "must be greater than 0, not -0.1"),
+]
 LIMITS = ("ge", "gt", "le", "lt")
 
 
@@ -49,3 +96,9 @@ def groups(group: FieldsOf) -> Iterator[FieldsOf]:
 @pytest.mark.parametrize("group", [*groups(FieldsOf(Experiment))], ids=lambda group: group.kind.__name__)
 def test_numbers_of_a_group_say_their_bounds(group: FieldsOf):
     assert open_numbers(declared(group.kind, group.types)) == []
+
+
+@pytest.mark.parametrize(("table", "name", "change", "place", "said"), REFUSED)
+def test_a_value_beyond_its_bounds_is_refused(table, name, change, place, said):
+    with pytest.raises(ConfigError, match=f"^{re.escape(f'{place}: {said}')}$"):
+        table.build(Choice(name, change))

@@ -113,12 +113,6 @@ def test_they_nest_to_any_depth_and_take_the_dropout_of_the_whole():
     assert [one.dropout.probability for one in encoder.modules() if isinstance(one, RecurrentEncoder)] == [0.25]
 
 
-@pytest.mark.parametrize("name", ["sequential", "parallel"])
-def test_none_at_all_is_told(name):
-    with pytest.raises(ConfigError, match="encoders"):
-        build(name, ())
-
-
 def test_inner_faults_have_their_full_place():
     inner = Choice("recurrent", {"num_layers": 2, "bidirectional": "lowest", "residual_from": 2})
     with pytest.raises(ConfigError, match=r"^model\.encoder\.encoders\.1\.encoders\.0\.residual_from: layer 2 reads"):

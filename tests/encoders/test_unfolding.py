@@ -6,14 +6,11 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard.attention import Sockets
-from regard.encoders import ENCODERS
 from regard.encoders.bytenet import ByteNetEncoder
 from regard.encoders.encoder import Encoder
 from regard.encoders.unfolded import UnfoldedEncoder
-from regard.errors import ConfigError
 from regard.layers.unfolding import Unfolding
 from regard.records import Sequences
-from regard.registry import Choice
 
 DIM = 4
 
@@ -62,11 +59,6 @@ def test_a_learned_vector_stands_behind_the_end():
     assert bool((items[1, 2:] == 0).all()) and bool((items[2] == 0).all())
 
 
-def test_no_negative_ratio():
-    with pytest.raises(ConfigError, match=r"model\.encoder\.ratio: must be at least 0, not -1"):
-        ENCODERS.build(Choice("unfolded", {"ratio": -1.0}), DIM, SOCKETS)
-
-
 @pytest.mark.parametrize("encoder", [bytenet(ratio=1.5), UnfoldedEncoder(DIM, SOCKETS, ratio=1.5).double()])
 def test_there_are_as_many_states_as_places(encoder: Encoder):
     seen = encoder(source([6, 2, 0]))
@@ -86,8 +78,6 @@ def test_a_state_sees_the_field_of_its_convolutions_on_both_sides(block, assert_
 def test_dilations_go_round():
     blocks = bytenet(num_layers=5, dilations=(1, 8)).blocks.layers
     assert [block.middle.dilation for block in blocks] == [1, 8, 1, 8, 1]
-    with pytest.raises(ConfigError, match=r"model\.encoder\.dilations: needs 1 or more"):
-        ENCODERS.build(Choice("bytenet", {"dilations": ()}), DIM, SOCKETS)
 
 
 def test_places_behind_the_end_know_of_the_source():

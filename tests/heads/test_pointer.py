@@ -10,7 +10,6 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from regard.errors import ConfigError
-from regard.heads import HEADS
 from regard.heads.pointer import PointerHead
 from regard.models import ROUTE, AttentionSettings
 from regard.records import PAD, Batch, Decoded, Encoded, Sequences
@@ -117,12 +116,6 @@ def test_an_impossible_word_has_a_finite_loss_and_gradient(head, encoded):
     loss = head.nll(Decoded(states, torch.zeros(ROWS, STEPS, 4)), encoded, torch.full((ROWS, STEPS), 6))
     loss.sum().backward()
     assert bool(loss.isfinite().all()) and bool(states.grad.isfinite().all())
-
-
-@pytest.mark.parametrize("keep", [0.0, 1.0, -0.1])
-def test_keep_must_leave_a_choice(keep):
-    with pytest.raises(ConfigError, match=r"model\.head\.keep: must be (greater|less) than [01]"):
-        HEADS.build(Choice("pointer", {"keep": keep}), DIM, VOCAB)
 
 
 def test_a_decoder_that_looks_at_nothing_has_nothing_to_copy():

@@ -7,9 +7,7 @@ from torch.testing import assert_close
 from regard.errors import ConfigError
 from regard.layers.key_value import KeyValueLayer
 from regard.layers.ngram import NgramLayer
-from regard.layers.recurrent import RECURRENT
 from regard.layers.recurrent.over_states import KeyValueCell, NgramCell
-from regard.registry import Choice
 
 DIM, LENGTH, LENGTHS = 12, 7, [7, 4, 1, 0]
 MASK = torch.arange(LENGTH) < torch.tensor(LENGTHS).unsqueeze(-1)
@@ -41,11 +39,6 @@ def test_a_bigram_sees_the_present_state_alone():
 def test_states_that_do_not_split_are_refused():
     with pytest.raises(ConfigError, match="split states in 5 equal parts, but their dim is 12"):
         NgramLayer(DIM, order=6)
-
-
-def test_there_are_no_unigrams_of_states():
-    with pytest.raises(ConfigError, match="order: must be at least 2, not 1"):
-        RECURRENT.build(Choice("ngram", {"order": 1}), DIM, DIM)
 
 
 @pytest.mark.parametrize("mask", [None, MASK], ids=["whole", "padded"])

@@ -6,16 +6,14 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 from torch.testing import assert_close
 
-from regard.attention import SCORES, Attention
+from regard.attention import Attention
 from regard.attention.kernels import chunked
 from regard.attention.scores.additive import AdditiveScore
 from regard.attention.scores.concat import ConcatScore
 from regard.attention.scores.mlp import MlpScore
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
-from regard.errors import ConfigError
 from regard.ops.plain import plain
-from regard.registry import Choice
 
 QUERY_DIM, KEY_DIM, HIDDEN = 3, 5, 7
 
@@ -134,9 +132,3 @@ def test_mlp_equals_torch_layers_on_query_and_key(
         assert_agrees("A07", scores_of(score, queries, keys), wanted.detach())
     with plain():
         assert_agrees("A07", scores_of(score, queries, keys), wanted)
-
-
-@pytest.mark.parametrize("num_layers", [0, -1])
-def test_mlp_needs_a_hidden_layer(num_layers):
-    with pytest.raises(ConfigError, match=r"attention\.score\.num_layers: must be at least 1"):
-        SCORES.build(Choice("mlp", {"num_layers": num_layers}), QUERY_DIM, KEY_DIM)

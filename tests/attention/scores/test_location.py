@@ -5,11 +5,11 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attention import SCORES, Attention, extend
+from regard.attention import Attention, extend
 from regard.attention.scores.location import LocationScore
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
-from regard.errors import ConfigError, RegardError
+from regard.errors import RegardError
 from regard.models import AttentionSettings, build_attention
 from regard.registry import Choice
 
@@ -63,8 +63,3 @@ def test_a_memory_may_grow(queries):
     for key in keys.split(2, dim=1):
         memory = extend(memory, attention.remember(key))
     assert_close(attention(queries, memory).context, attention(queries, attention.remember(keys)).context)
-
-
-def test_there_is_at_least_one_place():
-    with pytest.raises(ConfigError, match=r"attention\.score\.max_length: must be at least 1, not 0"):
-        SCORES.build(Choice("location", {"max_length": 0}), 3, 5)

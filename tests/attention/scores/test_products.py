@@ -8,7 +8,7 @@ from torch import Tensor, tensor
 from torch.nn import functional
 from torch.testing import assert_close
 
-from regard.attention import SCORES, Attention
+from regard.attention import Attention
 from regard.attention.scores.bilinear import BilinearScore
 from regard.attention.scores.cosine import CosineScore
 from regard.attention.scores.dot import DotScore
@@ -19,7 +19,6 @@ from regard.attention.scores.scaled_dot import ScaledDotScore
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.errors import ConfigError
-from regard.registry import Choice
 
 DIM = 6
 
@@ -128,12 +127,6 @@ def test_cosine_does_not_see_lengths(queries, keys):
     assert_close(scores_of(score, 100 * queries, keys / 100), scores_of(score, queries, keys))
 
 
-@pytest.mark.parametrize("beta", [0.0, -1.0])
-def test_cosine_refuses_a_beta_that_is_not_positive(beta):
-    with pytest.raises(ConfigError, match=r"attention\.score\.beta: must be greater than 0"):
-        SCORES.build(Choice("cosine", {"beta": beta}), 2, 2)
-
-
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("hidden_dim", [None, 4])
 def test_relu_dot_is_a_product_behind_one_shared_layer(bias, hidden_dim, queries, keys, assert_agrees):
@@ -186,12 +179,6 @@ def test_euclidean_gradients_are_those_of_the_distance(queries, keys):
         for scores in (scores_of(EuclideanScore(DIM, DIM, scale=1.0), queries, keys), -apart)
     ]
     assert_close(*both)
-
-
-@pytest.mark.parametrize("scale", [0.0, -2.0])
-def test_euclidean_refuses_a_scale_that_is_not_positive(scale):
-    with pytest.raises(ConfigError, match=r"attention\.score\.scale: must be greater than 0"):
-        SCORES.build(Choice("euclidean", {"scale": scale}), 2, 2)
 
 
 def test_modulus_of_complex_vectors_by_real_and_imaginary_parts(assert_agrees):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attention import SCORES, Attention, extend
+from regard.attention import Attention, extend
 from regard.attention.scores.rotary import RotaryScore
 from regard.attention.scores.scaled_dot import ScaledDotScore
 from regard.attention.spans.causal import CausalSpan
@@ -108,5 +108,3 @@ def test_vectors_may_lie_anywhere(first):
 def test_features_that_make_no_pairs_are_refused():
     with pytest.raises(ConfigError, match=r"'rotary' turns features by pairs, but there are 5 .*even dim"):
         RotaryScore(5, 5)
-    with pytest.raises(ConfigError, match=r"attention.score.base: must be greater than 0, not 0"):
-        SCORES.build(Choice("rotary", {"base": 0}), 4, 4)

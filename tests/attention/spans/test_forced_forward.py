@@ -166,7 +166,6 @@ def test_sums_are_kept_in_single_precision_at_least():
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"penalty": -1.0}, r"attention.span.penalty: must be at least 0, not -1.0"),
         ({"penalty": 0.0, "learned": True}, r"penalty: is 0.0 .*more than 0 where it is learned"),
         ({"mode": "hard", "learned": True}, r"attention.span.learned: hard mode has no penalty"),
         ({"mode": "hard", "penalty": 3.0}, r"attention.span.penalty: hard mode has no penalty \(use mode: soft"),

@@ -7,11 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.testing import assert_close
 
-from regard.decoders import DECODERS
-from regard.errors import ConfigError
 from regard.layers.convolutional import Chain, Convolution, GatedBlock, ResidualBlock
 from regard.layers.feedforwards import PositionWise
-from regard.registry import Choice
 
 BATCH, LENGTH, INPUT, DIM = 3, 9, 4, 5
 
@@ -151,12 +148,6 @@ def test_two_of_width_one_are_the_feed_forward_network(assert_agrees):
     hidden, _ = first(inputs, None)
     assert_agrees("B22", second(hidden.relu(), None)[0], network(inputs)[0])
     assert_agrees("B22", by_torch, network(inputs)[0])
-
-
-@pytest.mark.parametrize(("setting", "value"), [("kernel", 0), ("dilations", (1, 0))])
-def test_no_empty_kernel(setting, value):
-    with pytest.raises(ConfigError, match=rf"model\.decoder\.{setting}.*: must be at least 1, not 0"):
-        DECODERS.build(Choice("bytenet", {setting: value}))
 
 
 @pytest.mark.parametrize("num_layers", [1, 2, 3])

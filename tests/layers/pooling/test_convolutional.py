@@ -6,7 +6,6 @@ from torch import Tensor
 from torch.nn import functional
 from torch.testing import assert_close
 
-from regard.errors import ConfigError
 from regard.layers.pooling import POOLINGS
 from regard.layers.pooling.convolutional import LONG, ConvolutionalPooling
 from regard.ops.functional import limit_norm
@@ -126,11 +125,6 @@ def test_two_texts_of_one_update_may_be_pooled_before_the_gradient():
     model, states = pooling(max_norm=0.5).train(), random(len(LENGTHS), LENGTH, DIM)
     (loss(model, states) + loss(model, 2 * states)).backward()
     assert all(bool(one.grad.isfinite().all()) for one in model.parameters())
-
-
-def test_no_windows_are_refused():
-    with pytest.raises(ConfigError, match=r"pooling.windows: needs 1 or more in it, but has 0"):
-        pooling(windows=())
 
 
 @pytest.mark.parametrize("length", [LONG - 2, LONG + 30])

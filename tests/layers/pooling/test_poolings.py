@@ -11,7 +11,6 @@ from regard.attention import Attention, recording
 from regard.attention.scores.dot import DotScore
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
-from regard.errors import ConfigError
 from regard.layers.pooling import POOLINGS, HierarchicalPooling, each_sentence, windows_mask
 from regard.layers.pooling.attention import AttentionPooling
 from regard.layers.pooling.featurewise import FeaturewisePooling
@@ -207,17 +206,3 @@ def test_words_of_different_poolings_need_not_be_as_wide(assert_agrees):
     words = shaken(StructuredPooling(DIM, hops=2, hidden_dim=3))
     hierarchy = HierarchicalPooling(words, shaken(MaxPooling(words.out_dim)))
     assert hierarchy(random(4, 3, 4, DIM), WORDS).shape == (4, hierarchy.out_dim) == (4, 8)
-
-
-@pytest.mark.parametrize(
-    ("name", "setting", "value"),
-    [
-        ("structured", "hops", 0),
-        ("structured", "hidden_dim", 0),
-        ("attention", "hidden_dim", 0),
-        ("featurewise", "eps", -1.0),
-    ],
-)
-def test_impossible_settings_are_refused(name, setting, value):
-    with pytest.raises(ConfigError, match=rf"pooling.{setting}: must be at least [01], not {value}"):
-        POOLINGS.build(Choice(name, {setting: value}), DIM)

@@ -4,8 +4,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.errors import ConfigError
-from regard.layers.pooling import POOLINGS
 from regard.layers.pooling.sliced import SlicedPooling
 from regard.registry import Choice
 
@@ -82,9 +80,3 @@ def test_pieces_of_one_word_leave_the_work_to_the_layer_above(assert_agrees):
 def test_layers_share_nothing():
     pooling = SlicedPooling(DIM, hidden_dim=3)
     assert len({id(one) for layer in pooling.layers for one in layer.parameters()}) == 3 * 4
-
-
-@pytest.mark.parametrize("settings", [{"slices": 1}, {"depth": -1}])
-def test_what_is_no_slicing_is_refused(settings):
-    with pytest.raises(ConfigError, match=r"pooling\.\w+: must be at least"):
-        POOLINGS.build(Choice("sliced", settings), DIM)

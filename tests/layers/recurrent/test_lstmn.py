@@ -6,10 +6,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from regard.attention import recording
-from regard.errors import ConfigError
-from regard.layers.recurrent import RECURRENT
 from regard.layers.recurrent.lstmn import LstmnLayer
-from regard.registry import Choice
 
 INPUT, DIM, LENGTH = 3, 4, 6
 LENGTHS = [6, 3, 1, 0]
@@ -95,8 +92,3 @@ def test_a_tape_of_one_state_is_an_lstm(assert_agrees):
 def test_a_capped_tape_stays_short_and_another_grows():
     inputs = random(2, LENGTH, INPUT)
     assert [make(tape)(inputs, None)[1][2].shape[1] for tape in (None, 3)] == [LENGTH, 3]
-
-
-def test_a_tape_of_nothing_is_refused():
-    with pytest.raises(ConfigError, match=r"cell\.tape: must be at least 1, not 0"):
-        RECURRENT.build(Choice("lstmn", {"tape": 0}), INPUT, DIM)
