@@ -1,13 +1,19 @@
 """Texts in, predictions out: the one road that the command line, evaluation and pages share."""
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property, partial
+from itertools import accumulate
 from typing import Any, TypeVar, cast
 
 from regard.data.columns import TextColumn
 from regard.data.examples import ColumnTexts
 from regard.decoding import Answering, BeamSearch, Feature, Search
+from regard.documents.document import Document, nth
 from regard.documents.files import file_document
 from regard.documents.glossary import Glossary
 from regard.errors import DataError, RegardError
@@ -21,8 +27,7 @@ from regard.predictor.explainer import Explainer
 from regard.predictor.predictions import Predictions
 from regard.predictor.reranking import Reranker
 from regard.predictor.terminology import TermPhrases, WantedTerms, prefixes_of_sentences, with_terms
-from regard.predictor.whole_texts import composed, known_pair, naming_documents
-from regard.results import Prediction
+from regard.results import DocumentPrediction, Prediction
 from regard.runs import Run
 from regard.statistical.calibration import Calibrations
 from regard.tasks import Examples, Outcome, Task
@@ -33,6 +38,8 @@ from regard.text.clean import clean
 from regard.text.windows import with_windows
 
 X = TypeVar("X", str, str | Mapping[str, str])
+
+_LanguagePair = tuple[str, str]  # codes
 
 _DEFAULTS = DecodingSettings()
 
@@ -203,10 +210,10 @@ class Predictor(Explainer):
         ]
         begins = None if prefixes is None else prefixes_of_sentences(prefixes, asked)
         flat = [one for some in asked for one in some]
-        with naming_documents(asked):
+        with _naming_documents(asked):
             found = iter(self.predict(flat, search=search, glossary=glossary, prefixes=begins))
         answers = [[next(found) for _ in some] for some in asked]
-        return Predictions(composed(read, documents, answers, self.linked, known_pair(self.languages)))
+        return Predictions(_composed(read, documents, answers, self.linked, _known_pair(self.languages)))
 
     def translate_file(
         self,
@@ -230,7 +237,7 @@ class Predictor(Explainer):
         if document.explain:
             found = list(self.linked(found))
         found = document.checked(found)
-        return document.rebuild(found, known_pair(self.languages)), found
+        return document.rebuild(found, _known_pair(self.languages)), found
 
     def score(
         self, sources: Iterable[str], targets: Iterable[str], *, encoded: Sequence[Ids] | None = None
@@ -271,3 +278,82 @@ def _listed(texts: Iterable[X], example: str) -> list[X]:
         given = "one text" if one else f"items of type {strange[0]}"
         raise TypeError(f"a list of texts is needed, not {given}; one text: {example}")
     return listed
+
+
+@contextmanager
+def _naming_documents(asked: Sequence[Sequence[str]]) -> Iterator[None]:
+    """Have faults of sentences name the text that they are of, by its number."""
+    try:
+        yield
+    except DataError as error:
+        if error.line is None:
+            raise
+        ends = list(accumulate(map(len, asked)))
+        raise error.at(bisect_left(ends, error.line) + 1) from error
+
+
+def _composed(
+    texts: Sequence[str],
+    documents: Sequence[Document | None],
+    answers: list[list[Prediction]],
+    linked: Callable[[Sequence[Prediction]], Iterable[Prediction]],
+    pair: _LanguagePair | None,
+) -> list[Prediction]:
+    """Return one prediction per text, put together from the answers to its sentences.
+
+    Those with placeholders are `linked` first: links tell where each goes.
+    """
+    _explain_placeholders(documents, answers, linked)
+    checks = zip(answers, documents, strict=True)
+    checked = [parts if document is None else document.checked(parts) for parts, document in checks]
+    return [
+        parts[0] if document is None else _whole_text(text, document, parts, pair)
+        for text, document, parts in zip(texts, documents, checked, strict=True)
+    ]
+
+
+def _known_pair(languages: tuple[str | None, str | None]) -> _LanguagePair | None:
+    """Return the languages, where both are known."""
+    source, target = languages
+    return None if source is None or target is None else (source, target)
+
+
+def _explain_placeholders(
+    documents: Sequence[Document | None],
+    answers: list[list[Prediction]],
+    linked: Callable[[Sequence[Prediction]], Iterable[Prediction]],
+) -> None:
+    """Explain the sentences with placeholders, of all documents, in place."""
+    where = [
+        (number, place)
+        for number, document in enumerate(documents)
+        for place, passage in enumerate(document.passages if document else ())
+        if passage.explain
+    ]
+    explained = linked([answers[number][place] for number, place in where])
+    for (number, place), one in zip(where, explained, strict=True):
+        answers[number][place] = one
+
+
+def _whole_text(text: str, document: Document, parts: list[Prediction], pair: _LanguagePair | None) -> Prediction:
+    """The prediction of a text, by those of its sentences."""
+    whole = document.rebuild(parts, pair)
+    if parts and parts[0].source == text:
+        alternatives = [replace(one, source=text, text=document.rebuild([one], pair)) for one in parts[0].alternatives]
+        return replace(parts[0], source=text, text=whole, alternatives=alternatives)
+    others: list[Prediction] = [
+        DocumentPrediction(text, other, math.fsum(nth(one, number).score for one in parts))
+        for number, other in enumerate(document.alternatives(parts, pair))
+    ]
+    least = min((one.confidence or 0.0 for one in parts if one.confidences is not None), default=None)
+    return DocumentPrediction(
+        text,
+        whole,
+        math.fsum(one.score for one in parts),
+        [value for one in parts for value in one.log_probs],
+        all(one.finished for one in parts),
+        others,
+        warning="; ".join(dict.fromkeys(one.warning for one in parts if one.warning)),
+        parts=parts,
+        confidences=None if least is None else [least],
+    )

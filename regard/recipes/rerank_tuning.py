@@ -12,11 +12,11 @@ from regard.config import as_values
 from regard.errors import ConfigError
 from regard.predictor import check_open, predictor_of
 from regard.predictor.reranking import NETWORK, WORDS, Reranker, candidates
-from regard.recipes.tuning import PIECE, WEIGHT_SEARCHES, DevPart, Tuning, bleu_of, dev_part, kept_tuning, tune
+from regard.recipes.tuning import PIECE, DevPart, Tuning, bleu_of, dev_part, kept_tuning, tune
 from regard.results import TextPrediction
 from regard.runs import Run
 from regard.runs.texts import Say
-from regard.statistical.mert import CandidateStatistics, bleu_values
+from regard.statistical.mert import WEIGHT_SEARCHES, CandidateStatistics, bleu_values
 
 _SHARE = 0.5  # of the spread of a text's scores that the other run has at first
 GAIN = 0.01  # BLEU that makes weights worth it

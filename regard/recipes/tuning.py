@@ -28,13 +28,15 @@ from regard.runs import Run
 from regard.runs.folder import DECODING, TUNING
 from regard.runs.lexicons import learn_tables
 from regard.runs.texts import Say, dev_examples
-from regard.statistical.mert import CandidateStatistics, Tuned, Values, bleu_values, minimise_errors, random_search
+from regard.statistical.mert import (
+    WEIGHT_SEARCHES,
+    CandidateStatistics,
+    Tuned,
+    Values,
+    bleu_values,
+)
 from regard.tasks import Examples
 
-WEIGHT_SEARCHES: Mapping[str, Callable[[CandidateStatistics, Floats, Values], Tuned]] = {
-    "mert": minimise_errors,
-    "random": random_search,
-}
 FIRST_FEATURES = (  # what is tuned where the settings name no features, and where that begins
     Choice("ngram_model", {"weight": 0.05}),
     Choice("lexicon", {"weight": 0.05}),

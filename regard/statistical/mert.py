@@ -6,7 +6,7 @@ along the line are found exactly. Random restarts: https://aclanthology.org/W08-
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -188,6 +188,7 @@ def _climb(
 
 _Judge = Callable[[Sequence[int], Sequence[Phrase]], Floats]  # sentences, a translation of each → (row, statistic)
 SearchWeights = Callable[[CandidateStatistics, Floats, Values], Tuned]
+WEIGHT_SEARCHES: Mapping[str, SearchWeights] = {"mert": minimise_errors, "random": random_search}
 
 
 class Round(NamedTuple):

@@ -44,7 +44,7 @@ from regard.tasks.word_vectors import (
 from regard.text.vector_table import VectorTable
 
 RAREST = 1e-300  # share of a word that was drawn; a small power of the counts makes tiny ones
-MOST_PIECES = 2**31 - 1  # pieces of a document: any number, but without a text it is left out
+ANY_LENGTH = 2**31 - 1  # pieces of a document: any number, but without a text it is left out
 
 
 class DocumentTexts(WordTexts):
@@ -114,7 +114,7 @@ class DocumentVectorsTask(WordVectorsTask):
     @property
     def filter(self) -> ExampleFilter:
         """Return a filter of documents of any length; those that are judged need not be known."""
-        return ExampleFilter({TEXT: self.text}, lambda limit: MOST_PIECES)
+        return ExampleFilter({TEXT: self.text}, lambda limit: ANY_LENGTH)
 
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
@@ -122,7 +122,7 @@ class DocumentVectorsTask(WordVectorsTask):
         """Words with their documents, those of about so many words of text at once. Raises DataError for one word."""
         lines, counts = self.counted_lines(corpus)
         parts, documents = parted(lines, np.asarray(corpus.pieces(DOCUMENT_NUMBERS).data, np.int64), self.part)
-        most = min(tokens or 8192, MOST_PIECES if sentences is None else sentences * 2 * self.sampling.window)
+        most = min(tokens or 8192, ANY_LENGTH if sentences is None else sentences * 2 * self.sampling.window)
         return DocumentWindows(
             parts, documents, self.sampling, counts, route=self.route, tokens=most, seed=seed, place=corpus.folder
         )

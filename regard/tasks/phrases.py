@@ -20,15 +20,13 @@ from regard.pieces import BOS, END
 from regard.records import Batch
 from regard.registry import Choice
 from regard.results import AttentionMap, Explanation, Prediction
-from regard.statistical.mert import Round, SearchWeights, bleu_values, minimise_errors, random_search, tuned
+from regard.statistical.mert import WEIGHT_SEARCHES, Round, bleu_values, tuned
 from regard.statistical.phrase_decoder import RequiredPhrase, Translation
 from regard.statistical.phrase_table import Phrase
 from regard.tasks.examples import Examples
 from regard.tasks.measures import Measure
 from regard.tasks.text_predictions import rows_of
 from regard.tasks.translation import TranslationTask, TranslationTexts
-
-WEIGHT_SEARCHES: dict[str, SearchWeights] = {"mert": minimise_errors, "random": random_search}
 
 
 class PhraseEngine:
