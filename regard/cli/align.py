@@ -103,7 +103,8 @@ def align_command(  # noqa: PLR0913  an option each
     from regard.statistical.bitext import Bitext
     from regard.statistical.phrase_scores import phrase_table
 
-    run, tables = _run(model), {"--lexicon": lexicon_file, "--phrases": phrases, "--reordering": reordering}
+    run = "/" in model or Path(model).is_dir()  # the folder of a run, rather than a name
+    tables = {"--lexicon": lexicon_file, "--phrases": phrases, "--reordering": reordering}
     _check(symmetrise, {"--output": output_file, **tables})
     _check_run(run, {"--reverse": reverse, "--by": by}, {"--lexicon": lexicon_file, "--also": also})
     aligner = None if run else aligner_of(model)
@@ -129,11 +130,6 @@ def _tell(links: "list[list[Link]]", known: "list[GoldAlignment] | None", output
         print(pharaoh_lines(links), end="")
     if known:
         print(rates_line(links, known))
-
-
-def _run(model: str) -> bool:
-    """Whether a model is the folder of a run, rather than a name."""
-    return "/" in model or Path(model).is_dir()
 
 
 def _check_run(run: bool, of_runs: Mapping[str, Any], of_names: Mapping[str, Any]) -> None:

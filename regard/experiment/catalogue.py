@@ -5,7 +5,7 @@ from typing import Any
 
 from regard.experiment import docstrings
 from regard.experiment.names import names_of
-from regard.experiment.settings_help import Described, settings_of
+from regard.experiment.settings_help import settings_of
 from regard.experiment.tables import PARTS, SOCKET_KINDS
 from regard.registry import Registry
 
@@ -32,7 +32,10 @@ def _row(kind: str, table: Registry[Any], name: str) -> dict[str, Any]:
         "aliases": names_of(kind, name),
         "place": table.place,
         **(_use(part) if kind in SOCKET_KINDS else {}),
-        "settings": {one.place: _about(one) for one in settings_of(name, table.settings(name))},
+        "settings": {
+            one.place: {"type": one.type} | ({} if one.required else {"default": one.default})
+            for one in settings_of(name, table.settings(name))
+        },
     }
 
 
@@ -45,8 +48,3 @@ def _use(part: Any) -> dict[str, Any]:
     }
     uses = [use for use in USES if not (use == "decoder" and part.whole)]
     return {"uses": uses, "notes": [note for note, holds in notes.items() if holds]}
-
-
-def _about(one: Described) -> dict[str, Any]:
-    kind = {"type": one.type}
-    return kind if one.required else {**kind, "default": one.default}
