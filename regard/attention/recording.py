@@ -9,7 +9,7 @@ from torch import nn
 
 from regard.attention.attention import attentions_in
 from regard.attention.parts import Attended, Role
-from regard.ops.plain import uncompiled
+from regard.ops.plain import without_compiler
 
 _local = threading.local()
 
@@ -64,7 +64,7 @@ def recording(
     with ExitStack() as stack:
         _local.depth = getattr(_local, "depth", 0) + 1
         stack.callback(_leave)
-        stack.enter_context(uncompiled())
+        stack.enter_context(without_compiler())
         for name, attention in attentions_in(model).items():
             records[name] = Recorded(attention.role, [])
             if not of(name, attention.role):

@@ -22,7 +22,7 @@ def plain() -> Iterator[None]:
         _local.plain = before
 
 
-def uncompiled() -> AbstractContextManager[object]:
+def without_compiler() -> AbstractContextManager[object]:
     """Run compiled modules uncompiled. The compiler, 80 MB, is imported for none."""
     if "torch._dynamo" not in sys.modules:
         return nullcontext()

@@ -13,7 +13,7 @@ from regard.attention import is_hidden
 from regard.errors import RegardError, nearest
 from regard.layers.embedders.embedder import Embedder
 from regard.models import Model
-from regard.ops.plain import plain, uncompiled
+from regard.ops.plain import plain, without_compiler
 from regard.records import UNK, Batch
 
 Baseline = Literal["unknown", "zero"]
@@ -76,7 +76,7 @@ class Question:
     def answer(self, vectors: Sequence[Tensor]) -> Tensor:
         """Return the log-probabilities (row, item) of all items, read from these vectors."""
         self.progress()
-        with plain(), uncompiled(), _substituted(self.reads, vectors):
+        with plain(), without_compiler(), _substituted(self.reads, vectors):
             return -self.model.nll(self.batch)
 
     def chosen(self, answer: Tensor) -> Tensor:

@@ -35,7 +35,7 @@ class GatedBlock(Layer):
     ) -> None:
         super().__init__()
         self.dim, self.gate = dim, GATES[gate]
-        std = started(kernel * input_dim, gated=WIDTHS[gate] == 2, keep=1 - dropout)
+        std = _start_std(kernel * input_dim, gated=WIDTHS[gate] == 2, keep=1 - dropout)
         self.convolution = Convolution(
             input_dim, dim * WIDTHS[gate], kernel=kernel, dilation=dilation, causal=causal, std=std
         )
@@ -50,9 +50,9 @@ class GatedBlock(Layer):
 
 def projection(in_dim: int, out_dim: int, *, keep: float = 1.0) -> WeightNormalised:
     """A linear map that keeps the variance of inputs of which dropout has left a share `keep`."""
-    return WeightNormalised(in_dim, out_dim, std=started(in_dim, gated=False, keep=keep))
+    return WeightNormalised(in_dim, out_dim, std=_start_std(in_dim, gated=False, keep=keep))
 
 
-def started(in_dim: int, *, gated: bool, keep: float) -> float:
+def _start_std(in_dim: int, *, gated: bool, keep: float) -> float:
     """sqrt(4 · keep / n) before a gated unit, sqrt(keep / n) elsewhere."""
     return math.sqrt((4 if gated else 1) * keep / in_dim)
