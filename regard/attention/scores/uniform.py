@@ -19,6 +19,7 @@ class UniformScore(Score):
     aliases = "equal_weights, 均匀"
 
     def prepare(self, keys: Tensor) -> Tensor:
+        """(..., key, key_dim) → zeros (..., key, 1)."""
         return keys.new_zeros(*keys.shape[:-1], 1)
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:

@@ -16,4 +16,5 @@ class EverywhereSpan(Span):
     shown = "all"
 
     def view_at(self, queries: Tensor, memory: Memory, past: Any, places: Tensor) -> View:
+        """queries (..., query, query_dim) → nothing is hidden."""
         return View()

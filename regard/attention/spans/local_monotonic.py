@@ -41,6 +41,7 @@ class LocalMonotonicSpan(CountingSpan):
         return Window(self._middle(queries, memory, past) - self.radius, 2 * self.radius + 1, steady=True)
 
     def view_at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
+        """queries (..., query, query_dim) → a window that goes one key on with each query."""
         distance = places - self._middle(queries, memory, past).unsqueeze(-1)
         settings = {"gaussian": self.gaussian, "renormalise": self.renormalise}
         return near(distance, self.radius, **settings, dtype=queries.dtype)

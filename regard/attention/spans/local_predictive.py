@@ -54,6 +54,7 @@ class LocalPredictiveSpan(Span):
         return Window((self._predicted(queries, memory) - self.radius).ceil().long(), 2 * self.radius + 1)
 
     def view_at(self, queries: Tensor, memory: Memory, past: Any, places: Tensor) -> View:
+        """queries (..., query, query_dim) → a window around the predicted place of each."""
         distance = places - self._predicted(queries, memory).unsqueeze(-1)
         settings = {"gaussian": self.gaussian, "renormalise": self.renormalise}
         return near(distance, self.radius, **settings, dtype=queries.dtype)

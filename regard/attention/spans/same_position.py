@@ -19,4 +19,5 @@ class SamePositionSpan(CountingSpan):
         return Window(self.places(queries, past).squeeze(-1), 1, steady=True)
 
     def view_at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
+        """queries (..., query, query_dim) → a diagonal."""
         return View(places == self.places(queries, past))

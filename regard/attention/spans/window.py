@@ -62,6 +62,7 @@ class WindowSpan(CountingSpan):
         return Window(self.places(queries, past).squeeze(-1) - steps * step, 2 * steps + 1, step, steady=True)
 
     def view_at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
+        """queries (..., query, query_dim) → stripes along the diagonal."""
         offset = places - self.places(queries, past)
         distance = offset.abs()
         shown = distance <= self.radius

@@ -32,4 +32,5 @@ class EntmaxWeighting(Weighting):
         self.alpha = alpha
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        """scores (..., query, key) → weights of the same shape."""
         return project(scores, view.mask, self.alpha), {}

@@ -43,6 +43,7 @@ class GumbelWeighting(Weighting):
         self.temperature, self.straight_through = temperature, straight_through
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        """scores (..., query, key) → weights of the same shape."""
         if not self.training:
             return at_largest(scores.detach(), view.mask), {}
         exact = scores.to(wide(scores.dtype))

@@ -26,6 +26,7 @@ class LinearStartWeighting(Weighting):
         self.share = share
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        """scores (..., query, key) → weights of the same shape."""
         if not self.training or self.share == 1.0:
             return masked_softmax(scores, view.mask), {}
         plain = scores if view.mask is None else scores.masked_fill(~view.mask, 0.0)

@@ -17,5 +17,6 @@ class SigmoidWeighting(Weighting):
     normalised = False
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        """scores (..., query, key) → weights of the same shape."""
         weights = scores.sigmoid()
         return weights if view.mask is None else weights.masked_fill(~view.mask, 0.0), {}

@@ -18,4 +18,5 @@ class SoftmaxWeighting(Weighting):
     softmax = True
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        """scores (..., query, key) → weights of the same shape."""
         return masked_softmax(scores, view.mask), {}

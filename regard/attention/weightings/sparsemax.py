@@ -17,4 +17,5 @@ class SparsemaxWeighting(Weighting):
     aliases = "sparse_softmax"
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        """scores (..., query, key) → weights of the same shape."""
         return project(scores, view.mask, 2.0), {}

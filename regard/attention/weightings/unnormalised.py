@@ -23,4 +23,5 @@ class UnnormalisedWeighting(Weighting):
     signed = True
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        """scores (..., query, key) → weights of the same shape."""
         return scores if view.mask is None else scores.masked_fill(~view.mask, 0.0), {}

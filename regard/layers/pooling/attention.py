@@ -50,5 +50,6 @@ class AttentionPooling(Pooling):
             nn.init.zeros_(self.to_hidden.bias)
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
+        """states (batch, n, dim) → (batch, dim)."""
         hidden = torch.tanh(self.to_hidden(states))
         return read_by(self.attention, self.query.expand(len(states), -1, -1), hidden, states, mask)

@@ -40,6 +40,7 @@ class FeaturewisePooling(Pooling):
         nn.init.zeros_(self.to_scores.bias)
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
+        """states (batch, n, dim) → (batch, dim)."""
         scores = torch.tanh(self.to_scores(states))
         keys, values = (one.transpose(1, 2).unsqueeze(-1) for one in (scores, states))  # (batch, feature, n, 1)
         memory = self.attention.remember(keys, values, None if mask is None else mask.unsqueeze(1))

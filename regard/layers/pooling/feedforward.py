@@ -27,5 +27,6 @@ class FeedForwardPooling(Pooling):
         nn.init.zeros_(self.to_score.bias)
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
+        """states (batch, n, dim) → (batch, dim)."""
         scores = torch.tanh(self.to_score(states))  # a key of width one; the query, 1, leaves it as it is
         return read_by(self.attention, states.new_ones(len(states), 1, 1), scores, states, mask)

@@ -28,6 +28,7 @@ class FirstPooling(Pooling):
             nn.init.zeros_(self.dense.bias)
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
+        """states (batch, n, dim) → (batch, dim)."""
         if not states.shape[1]:
             return states.new_zeros(len(states), self.out_dim)
         first = states[:, 0]

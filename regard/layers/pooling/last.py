@@ -19,6 +19,7 @@ class LastPooling(Pooling):
         self.out_dim = dim
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
+        """states (batch, n, dim) → (batch, dim)."""
         batch, length, dim = states.shape
         if not length:
             return states.new_zeros(batch, dim)

@@ -18,6 +18,7 @@ class MaxPooling(Pooling):
         self.out_dim = dim
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
+        """states (batch, n, dim) → (batch, dim)."""
         if not states.shape[1]:
             return states.new_zeros(len(states), self.out_dim)
         if mask is None:

@@ -18,6 +18,7 @@ class MeanPooling(Pooling):
         self.out_dim = dim
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
+        """states (batch, n, dim) → (batch, dim)."""
         if mask is None:
             return states.sum(dim=1) / max(states.shape[1], 1)
         shown = mask.unsqueeze(-1)

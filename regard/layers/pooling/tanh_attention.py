@@ -24,5 +24,6 @@ class TanhAttentionPooling(Pooling):
         nn.init.normal_(self.query, std=dim**-0.5)
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
+        """states (batch, n, dim) → (batch, dim)."""
         queries = self.query.expand(len(states), -1, -1)
         return torch.tanh(read_by(self.attention, queries, torch.tanh(states), states, mask))
