@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from regard.serve import errors
 from regard.serve.api import models
 from regard.serve.api.endpoint import DOWNLOAD, Endpoint, asking, refusals
-from regard.serve.api.explain import alternatives, explain
+from regard.serve.api.explain import alternatives, explain_given
 from regard.serve.api.files import download_file, translate_whole_file
 from regard.serve.api.libretranslate import (
     DetectQuestion,
@@ -32,9 +32,9 @@ from regard.serve.api.offered import (
     readiness,
 )
 from regard.serve.api.pages import add_pages
-from regard.serve.api.predict import predict
+from regard.serve.api.predict import predict_any
 from regard.serve.api.request_body import JSON, MULTIPART
-from regard.serve.api.suggest import suggest
+from regard.serve.api.suggest import keep_suggestion
 from regard.serve.api.translate import detect_language, translate_texts
 from regard.serve.api.v1 import all_models, translate_in_detail
 from regard.serve.service import Service
@@ -55,14 +55,16 @@ ENDPOINTS = {
         translate_whole_file, FileQuestion, FileAnswer, MULTIPART, tag=LIBRE, response_model_exclude_unset=True
     ),
     "/download_file/{name}": Endpoint(download_file, LIBRE, None, DOWNLOAD),
-    "/suggest": asking(suggest, SuggestQuestion, SuggestAnswer, tag=LIBRE, needs_model=False),
+    "/suggest": asking(keep_suggestion, SuggestQuestion, SuggestAnswer, tag=LIBRE, needs_model=False, name="suggest"),
     "/v1/models": Endpoint(all_models, REGARD, models.ModelsAnswer, UNTIL_LOADED),
     "/v1/translate": asking(
         translate_in_detail, models.TranslateQuestion, models.TranslateAnswer, JSON, tag=REGARD, name="translate_texts"
     ),
     "/v1/limits": Endpoint(limits, REGARD, LimitsAnswer),
-    "/v1/predict": asking(predict, models.PredictQuestion, models.PredictAnswer, JSON, tag=REGARD),
-    "/v1/explain": asking(explain, models.ExplainQuestion, models.ExplainAnswer, JSON, tag=REGARD),
+    "/v1/predict": asking(predict_any, models.PredictQuestion, models.PredictAnswer, JSON, tag=REGARD, name="predict"),
+    "/v1/explain": asking(
+        explain_given, models.ExplainQuestion, models.ExplainAnswer, JSON, tag=REGARD, name="explain"
+    ),
     "/v1/alternatives": asking(alternatives, models.AlternativesQuestion, models.AlternativesAnswer, JSON, tag=REGARD),
     METRICS_PATH: Endpoint(metrics, OPERATION, None, {"response_class": Response, "responses": refusals(401)}),
 }

@@ -28,7 +28,7 @@ from regard.serve.translating import Sentence, check_pair
 from regard.text.windows import SENTENCE_TAB, with_window
 
 
-async def explain(service: Service, request: Request) -> Response:
+async def explain_given(service: Service, request: Request) -> Response:
     """Score a given translation, and tell what the model looks at as it writes it, or which words speak for it."""
     question = models.ExplainQuestion.of(await admitted(service, request, read_values))
     model = _asked_model(service, question, request.state.asked)

@@ -20,7 +20,7 @@ from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.service import Service
 
 
-async def predict(service: Service, request: Request) -> Response:
+async def predict_any(service: Service, request: Request) -> Response:
     """Ask any model: a label with probabilities, a tag for each word, a place in a text, or a text."""
     question = models.PredictQuestion.of(await admitted(service, request, read_values))
     model = _asked_model(service, question.model)

@@ -17,7 +17,7 @@ from regard.serve.settings import MIB
 MAX_FILE = 64 * MIB  # strangers write here
 
 
-async def suggest(service: Service, request: Request) -> dict[str, bool]:
+async def keep_suggestion(service: Service, request: Request) -> dict[str, bool]:
     """Send in a better translation."""
     values = await admitted(service, request)
     place = service.settings.suggestions
