@@ -163,12 +163,12 @@ def test_help_is_quick():
     assert min(seconds() for _ in range(3)) < MAX_HELP_SECONDS
 
 
-BOUNDS = {  # as measured; a change may only lower them
-    "lines": 73_000,
-    "lines of tests and benchmarks": 74_600,
-    "modules with one importer": 90,
-    "public names in several modules": 152,
-    "pairs of files with a repeated run": 52,
+BOUNDS = {  # as measured; lines may grow with abilities alone, all else may only fall
+    "lines": 72_300,
+    "lines of tests and benchmarks": 74_300,
+    "modules with one importer": 35,
+    "public names in several modules": 15,
+    "pairs of files with a repeated run": 41,
     "public members of Task": 20,
 }
 
