@@ -5,7 +5,11 @@ from typing import Annotated
 
 import typer
 
-data_app = typer.Typer(help="Get texts to train on.", no_args_is_help=True)
+from regard.cli.emit import emit, say, say_unless, write_file
+from regard.cli.files import check_all_writable
+from regard.cli.options import Json, Quiet
+
+data_app = typer.Typer(help="Get texts to train on, and check them.", no_args_is_help=True)
 
 CorpusArgument = Annotated[
     str, typer.Argument(metavar="CORPUS", help="tatoeba, ted, news-commentary or opensubtitles.")
@@ -30,3 +34,49 @@ def get_command(
     from regard.recipes.download import get
 
     print("\n".join(get(corpus, pair, to, archive)))
+
+
+CheckedFiles = Annotated[
+    list[Path], typer.Argument(metavar="FILES", help="Two text files, or one table of pairs (.tsv, .csv, .jsonl).")
+]
+Threshold = Annotated[
+    float, typer.Option(min=0.0, max=1.0, metavar="X", help="Severity from which a pair is left out of the clean copy.")
+]
+CleanFiles = Annotated[
+    tuple[Path, Path] | None, typer.Option("--clean", metavar="SOURCE TARGET", help="Write the pairs that stay.")
+]
+DroppedFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the pairs that go, with reasons, as JSON lines.")
+]
+HtmlFile = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with examples.")]
+
+
+@data_app.command("check")
+def check_command(
+    files: CheckedFiles,
+    *,
+    threshold: Threshold = 0.5,
+    clean: CleanFiles = None,
+    dropped: DroppedFile = None,
+    html: HtmlFile = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find faults of parallel text: wrong lines, languages, encodings, numbers, copies, repetitions and others.
+
+    regard data check train.en train.de --html check.html
+
+    regard data check train.en train.de --clean clean.en clean.de --dropped dropped.jsonl
+
+    Nothing is changed unless --clean names files. Short pairs have thresholds of their own.
+    """
+    named = {"--clean": clean and clean[0], "--dropped": dropped, "--html": html}
+    check_all_writable({**named, "--clean TARGET": clean and clean[1]})
+    from regard.reports.data_check import check_data, clean_report, data_check_page, faults_report, read_pairs
+
+    found = check_data(read_pairs(files), say=say_unless(quiet))
+    emit(faults_report(found, threshold), as_json=as_json)
+    if clean:
+        say(clean_report(found, threshold, clean, dropped))
+    if html:
+        write_file(html, data_check_page(found, threshold, " · ".join(file.name for file in files)).encode())

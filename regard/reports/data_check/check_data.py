@@ -1,0 +1,108 @@
+"""Run all checks of sentence pairs, rank what they find, and write a copy without the worst pairs."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from regard.data.readers import READERS
+from regard.errors import ConfigError, DataError
+from regard.packed import write_packed
+from regard.registry import Choice
+from regard.reports.report import Report
+from regard.reports.table import Cell, Table
+from regard.runs.texts import Say
+from regard.statistical.pair_checks import PAIR_CHECKS, Pair, PairCorpus, heading_of
+
+_SIDES = ("source", "target")
+
+
+class PairFault(NamedTuple):
+    """The worst fault of a pair."""
+
+    row: int  # of the pair, from 0
+    severity: float  # 0 to 1
+    check: str  # row of PAIR_CHECKS
+    reason: str
+    pair: Pair
+
+
+class DataCheck(NamedTuple):
+    """All pairs, and the faults of those that have any, the worst first."""
+
+    pairs: Sequence[Pair]
+    faults: Sequence[PairFault]
+
+    def dropped(self, threshold: float) -> list[PairFault]:
+        """Return the faults of pairs that a clean copy leaves out."""
+        return [one for one in self.faults if one.severity >= threshold]
+
+
+def read_pairs(files: Sequence[Path]) -> list[Pair]:
+    """Return the pairs of two text files, or of one table with a pair a line (.tsv, .csv, .jsonl).
+
+    Raises RegardError for files that cannot be read, do not fit each other, or are empty.
+    """
+    if len(files) == 2:
+        choice = Choice("parallel", {"files": dict(zip(_SIDES, map(str, files), strict=True))})
+    elif len(files) == 1 and (kind := files[0].suffix.removeprefix(".")) in ("tsv", "csv", "jsonl"):
+        choice = Choice(kind, {"file": str(files[0])})
+    else:
+        raise ConfigError("FILES", "expected two text files, or one table of pairs (.tsv, .csv, .jsonl)")
+    for file in files:
+        if not file.is_file():
+            raise DataError(file, "there is no such file")
+    reader = READERS.build(choice, _SIDES, place="")
+    found = [Pair(*(str(one.texts[side]) for side in _SIDES)) for one in reader]
+    if not found:
+        raise DataError(files[0], "has no pairs")
+    return found
+
+
+def check_data(pairs: Sequence[Pair], checks: Iterable[str] = PAIR_CHECKS, say: Say = lambda line: None) -> DataCheck:
+    """Return the worst fault of each pair, by the rows of PAIR_CHECKS that are named."""
+    corpus, worst = PairCorpus(pairs), dict[int, PairFault]()
+    for name in checks:
+        say(f"checking {len(pairs):,} pairs: {heading_of(name)}")
+        for row, severity, reason in PAIR_CHECKS.build(Choice(name)).findings(corpus):
+            if row not in worst or severity > worst[row].severity:
+                worst[row] = PairFault(row, severity, name, reason, pairs[row])
+    return DataCheck(pairs, sorted(worst.values(), key=lambda fault: (-fault.severity, fault.row)))
+
+
+def faults_report(check: DataCheck, threshold: float) -> Report:
+    """Report, for each kind of fault, how many pairs have it, how many would go, and the worst example."""
+    rows, values = list[list[Cell]](), list[dict[str, object]]()
+    for name in sorted({one.check for one in check.faults}):
+        found = [one for one in check.faults if one.check == name]
+        gone = sum(one.severity >= threshold for one in found)
+        worst = found[0]
+        about, example = heading_of(name), f"line {worst.row + 1:,}: {worst.reason}"
+        rows.append([Cell(about), Cell(f"{len(found):,}", len(found)), Cell(f"{gone:,}", gone), Cell(example[:80])])
+        values.append({"check": name, "pairs": len(found), "dropped": gone, "example": worst.row + 1})
+    rows.sort(key=lambda row: (-(row[2].value or 0), -(row[1].value or 0)))
+    gone, total = len(check.dropped(threshold)), len(check.pairs)
+    summary = f"{gone:,} of {total:,} pairs ({gone / total:.2%}) have a severity of {threshold:g} or more"
+    table = Table(["fault", "pairs", "dropped", "worst example"], rows, texts=1)
+    return Report([table], {"pairs": total, "dropped": gone, "faults": values}, summary)
+
+
+def clean_report(check: DataCheck, threshold: float, files: Sequence[Path], dropped: Path | None) -> str:
+    """Write the pairs that stay to two text files, and the others with their reasons as JSON lines.
+
+    Returns a line that says what was written.
+    """
+    faults = check.dropped(threshold)
+    gone = {one.row for one in faults}
+    for side, file in enumerate(files):
+        with write_packed(file) as out:
+            out.writelines(f"{pair[side]}\n" for row, pair in enumerate(check.pairs) if row not in gone)
+    if dropped is not None:
+        with write_packed(dropped) as out:
+            out.writelines(json.dumps(_as_json(one), ensure_ascii=False) + "\n" for one in sorted(faults))
+    return f"wrote {len(check.pairs) - len(gone):,} pairs to {' and '.join(map(str, files))}, {len(gone):,} left out"
+
+
+def _as_json(fault: PairFault) -> dict[str, object]:
+    values = {"line": fault.row + 1, "check": fault.check, "severity": round(fault.severity, 3), "reason": fault.reason}
+    return {**values, **fault.pair._asdict()}

@@ -1,0 +1,48 @@
+"""The page of a data check: kinds of faults, examples by severity, and a slider of what would go."""
+
+import json
+from collections import Counter
+
+from regard.explain.frame import framed, static
+from regard.explain.tokens import visible_line
+from regard.reports.data_check.check_data import DataCheck
+from regard.statistical.pair_checks import heading_of
+
+_PACKAGE = "regard.reports.data_check"
+_EXAMPLES = 60  # of each kind, spread over all severities
+_STEPS = 100  # of severity
+
+
+def data_check_page(check: DataCheck, threshold: float, title: str) -> str:
+    """Return one HTML file that works from disk and asks for nothing outside itself."""
+    kinds = [_kind(check, name) for name in sorted({one.check for one in check.faults})]
+    data = {"pairs": len(check.pairs), "threshold": round(threshold * _STEPS), "kinds": kinds}
+    text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+    return framed(
+        static("data_check.html", _PACKAGE),
+        title=f"Data check: {title}",
+        script=f"const DATA = {text};\n" + static("data_check.js", _PACKAGE),
+        style=static("data_check.css", _PACKAGE),
+        tools='<button type="button" id="theme" hidden>Theme: system</button>',
+    )
+
+
+def _kind(check: DataCheck, name: str) -> dict[str, object]:
+    """The faults of one kind: how many there are of each severity, and examples from the worst to the mildest."""
+    found = [one for one in check.faults if one.check == name]
+    counts = Counter(int(one.severity * _STEPS) for one in found)
+    step = max(1, len(found) // _EXAMPLES)
+    return {
+        "name": heading_of(name),
+        "counts": [counts[level] for level in range(_STEPS + 1)],
+        "examples": [
+            {
+                "line": one.row + 1,
+                "severity": int(one.severity * _STEPS),
+                "reason": visible_line(one.reason),
+                "source": visible_line(one.pair.source),
+                "target": visible_line(one.pair.target),
+            }
+            for one in found[::step][:_EXAMPLES]
+        ],
+    }

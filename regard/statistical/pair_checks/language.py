@@ -1,0 +1,80 @@
+"""Sides in the wrong language: exchanged, both in one language, or in a third one."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+from regard.arrays import Floats
+from regard.statistical.pair_checks.characters import CharacterModel
+from regard.statistical.pair_checks.check import Finding, PairCheck, PairCorpus, folded
+
+_SURE = 5.0  # nats by which the other side's language has to be more probable
+_STRANGE = 2.5  # standard deviations below the usual probability from which a text is identified
+_CONFIDENT = 0.9  # probability of a third language
+_SAMPLE = 2_000  # longest texts that tell the language of a side
+
+
+class WrongLanguage(PairCheck):
+    """A text that is more like the other side of the corpus than like its own, or is in a third language.
+
+    Trigrams of characters of both sides decide the first; texts that are unlike both go to py3langid. The languages
+    themselves are found in the corpus.
+    """
+
+    about = "wrong language"
+
+    def findings(self, corpus: PairCorpus) -> Iterator[Finding]:
+        if not corpus.pairs:
+            return
+        sides = [[pair[side] for pair in corpus.pairs] for side in (0, 1)]
+        models = [CharacterModel(side) for side in sides]
+        own, other = ([models[abs(side - turn)].log_probs(sides[side]) for side in (0, 1)] for turn in (0, 1))
+        leads = [there - here for here, there in zip(own, other, strict=True)]
+        names = [_language(side) for side in sides]
+        strange = [_unlikely(logs, side) for logs, side in zip(own, sides, strict=True)]
+        for row, pair in enumerate(corpus.pairs):
+            both = leads[0][row], leads[1][row]
+            if min(both) > 0 and sum(both) > _SURE:
+                yield Finding(row, 0.95, "source and target are exchanged")
+            elif max(both) > _SURE and folded(pair.source) != folded(pair.target):
+                side = int(both[1] > both[0])
+                yield Finding(row, 0.8, f"the {_NAMES[side]} is in the language of the {_NAMES[1 - side]}")
+            else:
+                yield from _third(row, pair, names, [bool(one[row]) for one in strange])
+
+
+_NAMES = ("source", "target")
+
+
+def _third(row: int, pair: Sequence[str], names: Sequence[str], strange: Sequence[bool]) -> Iterator[Finding]:
+    for side, text in enumerate(pair):
+        if strange[side]:
+            language, confidence = _identifier().classify(text.lower())
+            if language not in names and confidence > _CONFIDENT:
+                yield Finding(row, min(0.9, float(confidence)), f"the {_NAMES[side]} seems to be in '{language}'")
+                return
+
+
+def _unlikely(logs: Floats, texts: Sequence[str]) -> NDArray[np.bool_]:
+    """Return which texts (text,) are less probable, for each character, than is usual for their length."""
+    sizes = np.array([len(text) + 1 for text in texts], np.float64)
+    means = logs / sizes
+    scaled = (means - np.median(means)) * np.sqrt(sizes)
+    spread = 1.4826 * np.median(np.abs(scaled))
+    return scaled < -_STRANGE * max(float(spread), 1e-6)
+
+
+def _language(texts: Sequence[str]) -> str:
+    """Return the code of the language of most of the longest texts."""
+    longest = sorted(texts, key=len)[-_SAMPLE:]
+    found = Counter(_identifier().classify(text.lower())[0] for text in longest[:: max(1, len(longest) // 200)])
+    return found.most_common(1)[0][0] if found else ""
+
+
+@cache
+def _identifier() -> LanguageIdentifier:
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
