@@ -21,11 +21,13 @@ from regard.ops import machine
 from regard.ops.memory import keep_memory
 from regard.ops.plain import is_plain
 from regard.ops.timings import timings
+from regard.registry import Choice
 from regard.runs.folder import RunFolder, choose_device
 from regard.runs.request import TrainingRequest
 from regard.runs.run import Run
 from regard.runs.stages import Built, Prepared, Started, Validated, built, prepared, started, validated
 from regard.runs.teaching import CHOICE, Teaching
+from regard.statistical.pair_checks import CLEAR, PAIR_CHECKS, Pair, PairCorpus, check_class
 from regard.tasks.task import usage_of
 from regard.training.checkpoint import step_folder
 from regard.training.interrupt import Interrupted
@@ -37,6 +39,8 @@ PHRASES_LEAD = (
     1_000,
     10_000,
 )  # pairs, between which phrases were measured to be ahead: F12 of translation-techniques.md
+_CHECKED = 20_000  # first pairs that are checked before each training
+_FEW = 0.0005  # share of pairs with a fault from which it is worth a line
 
 
 def train(
@@ -94,6 +98,8 @@ def train_run(experiment: Experiment, *, resume: bool = False, opened: Run | Non
                 trainer = _trainer(*stages).prepare(resume=folder.started)
             ready, *_, judged = stages
             world.by_first(lambda: folder.keep(ready.experiment, ready.before))
+            for line in data_findings(ready.experiment) if not resume else ():
+                progress.say(line)
             if advice := phrases_advice(ready.experiment):
                 progress.say(advice)
             try:
@@ -187,6 +193,22 @@ def _tell(report: TrainingReport, ready: Prepared, judged: Validated) -> None:
         minutes = max(2, round(report.seconds / 60 * 3))  # in all, what has passed included
         progress.say(f"the last score is the best one; go on with: {command}{limits} training.max_minutes={minutes}")
     progress.say(usage_of(experiment.task_class, quote(str(folder))))
+
+
+def data_findings(experiment: Experiment) -> list[str]:
+    """Return up to three lines on pairs whose faults are clear, by the quick checks of the first pairs."""
+    if experiment.task.name != "translation":
+        return []
+    examples = islice(learnt_examples(experiment), _CHECKED)
+    corpus = PairCorpus([Pair(str(one.texts["source"]), str(one.texts["target"])) for one in examples])
+    lines = list[tuple[int, str]]()
+    for name in filter(lambda name: check_class(name).quick, PAIR_CHECKS):
+        clear = [one for one in PAIR_CHECKS.build(Choice(name)).findings(corpus) if one.severity >= CLEAR]
+        if len(clear) >= max(1, _FEW * len(corpus.pairs)):
+            first = f"{check_class(name).about} in {len(clear):,} of {len(corpus.pairs):,} pairs"
+            lines.append((len(clear), f"{first}, as in line {clear[0].row + 1:,}: {clear[0].reason}"))
+    worst = [line for _, line in sorted(lines, reverse=True)[:3]]
+    return [*worst[:-1], f"{worst[-1]} (all faults: regard data check FILES)"] if worst else []
 
 
 def phrases_advice(experiment: Experiment) -> str:

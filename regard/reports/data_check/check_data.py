@@ -12,7 +12,7 @@ from regard.registry import Choice
 from regard.reports.report import Report
 from regard.reports.table import Cell, Table
 from regard.runs.texts import Say
-from regard.statistical.pair_checks import PAIR_CHECKS, Pair, PairCorpus, heading_of
+from regard.statistical.pair_checks import PAIR_CHECKS, Pair, PairCorpus, check_class
 
 _SIDES = ("source", "target")
 
@@ -63,7 +63,7 @@ def check_data(pairs: Sequence[Pair], checks: Iterable[str] = PAIR_CHECKS, say: 
     """Return the worst fault of each pair, by the rows of PAIR_CHECKS that are named."""
     corpus, worst = PairCorpus(pairs), dict[int, PairFault]()
     for name in checks:
-        say(f"checking {len(pairs):,} pairs: {heading_of(name)}")
+        say(f"checking {len(pairs):,} pairs: {check_class(name).about}")
         for row, severity, reason in PAIR_CHECKS.build(Choice(name)).findings(corpus):
             if row not in worst or severity > worst[row].severity:
                 worst[row] = PairFault(row, severity, name, reason, pairs[row])
@@ -77,7 +77,7 @@ def faults_report(check: DataCheck, threshold: float) -> Report:
         found = [one for one in check.faults if one.check == name]
         gone = sum(one.severity >= threshold for one in found)
         worst = found[0]
-        about, example = heading_of(name), f"line {worst.row + 1:,}: {worst.reason}"
+        about, example = check_class(name).about, f"line {worst.row + 1:,}: {worst.reason}"
         rows.append([Cell(about), Cell(f"{len(found):,}", len(found)), Cell(f"{gone:,}", gone), Cell(example[:80])])
         values.append({"check": name, "pairs": len(found), "dropped": gone, "example": worst.row + 1})
     rows.sort(key=lambda row: (-(row[2].value or 0), -(row[1].value or 0)))

@@ -6,7 +6,7 @@ from collections import Counter
 from regard.explain.frame import framed, static
 from regard.explain.tokens import visible_line
 from regard.reports.data_check.check_data import DataCheck
-from regard.statistical.pair_checks import heading_of
+from regard.statistical.pair_checks import check_class
 
 _PACKAGE = "regard.reports.data_check"
 _EXAMPLES = 60  # of each kind, spread over all severities
@@ -33,7 +33,7 @@ def _kind(check: DataCheck, name: str) -> dict[str, object]:
     counts = Counter(int(one.severity * _STEPS) for one in found)
     step = max(1, len(found) // _EXAMPLES)
     return {
-        "name": heading_of(name),
+        "name": check_class(name).about,
         "counts": [counts[level] for level in range(_STEPS + 1)],
         "examples": [
             {

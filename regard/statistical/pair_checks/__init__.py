@@ -34,9 +34,9 @@ PAIR_CHECKS: Registry[PairCheck] = Registry(
 )
 
 
-def heading_of(name: str) -> str:
-    """Return what the fault of a row is called."""
-    return cast(type[PairCheck], PAIR_CHECKS[name]).about
+def check_class(name: str) -> type[PairCheck]:
+    """Return the class of a row."""
+    return cast(type[PairCheck], PAIR_CHECKS[name])
 
 
-__all__ = ["CLEAR", "PAIR_CHECKS", "Finding", "Pair", "PairCheck", "PairCorpus", "heading_of"]
+__all__ = ["CLEAR", "PAIR_CHECKS", "Finding", "Pair", "PairCheck", "PairCorpus", "check_class"]

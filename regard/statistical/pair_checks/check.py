@@ -50,6 +50,7 @@ class PairCheck(ABC):
     """A row of PAIR_CHECKS: one kind of fault."""
 
     about: ClassVar[str]  # what the fault is, as a heading
+    quick: ClassVar[bool] = True  # True if it takes less than a millisecond for ten pairs, so each training runs it
 
     @abstractmethod
     def findings(self, corpus: PairCorpus) -> Iterator[Finding]:

@@ -26,6 +26,7 @@ class WrongLanguage(PairCheck):
     """
 
     about = "wrong language"
+    quick = False
 
     def findings(self, corpus: PairCorpus) -> Iterator[Finding]:
         if not corpus.pairs:

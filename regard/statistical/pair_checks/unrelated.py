@@ -36,6 +36,7 @@ class UnrelatedSides(PairCheck):
     """
 
     about = "unrelated sides"
+    quick = False
 
     def __init__(
         self, *, share: Annotated[float, Gt(0), Lt(1), Doc("Prior probability that a pair is unrelated.")] = 0.03
@@ -120,8 +121,8 @@ def _shuffled(bitext: Bitext) -> Bitext:
 def posteriors_of(scores: Floats, sizes: Floats, null: Floats, null_sizes: Floats, share: float) -> Floats:
     """Return the posterior (pair,) that a score is one of unrelated sides, π f₀ / f, which never rises with the score.
 
-    `share` is π, the prior, and `null` the scores of unrelated pairs. Pairs are compared with those of about as many words;
-    0 where there are too few of them.
+    `share` is π, the prior, and `null` the scores of unrelated pairs. Pairs are compared with those of about as many
+    words; 0 where there are too few of them.
     """
     found, edges = np.zeros(len(scores)), np.linspace(_LOWEST, _HIGHEST, _BINS + 1)
     for low, high in pairwise(_SIZES):
