@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from program import DATA, lines_of, markdown, options, save
 
 from regard.reports.data_check import check_data
-from regard.statistical.pair_checks import CLEAR, Pair
+from regard.statistical.pair_checks import CLEAR_FAULT, TextPair
 
 FOLDER, OTHER = DATA / "tatoeba_en-de", DATA / "tatoeba_en-fr"
-Make = Callable[[str, str], Pair | None]  # source and target → the pair with a fault; None where it cannot be made
+Make = Callable[[str, str], TextPair | None]  # source and target → the pair with a fault; None where it cannot be made
 ENTITIES, STRANGE = ("&quot;", "&amp;", "&#39;"), ("привет", "мир", "книга", "東京", "你好")
 
 
@@ -27,7 +27,7 @@ def main() -> None:
     parser = options(__doc__, faults=2_000, pairs=200_000, seed=1)
     asked = parser.parse_args()
     pairs = [
-        Pair(*both) for both in zip(*(lines_of(FOLDER / f"train.{code}.gz") for code in ("en", "de")), strict=True)
+        TextPair(*both) for both in zip(*(lines_of(FOLDER / f"train.{code}.gz") for code in ("en", "de")), strict=True)
     ]
     drawn = random.Random(asked.seed)
     drawn.shuffle(pairs)
@@ -36,7 +36,7 @@ def main() -> None:
     start = time.perf_counter()
     check = check_data(pairs)
     seconds = time.perf_counter() - start
-    gone = {fault.row: fault.check for fault in check.dropped(CLEAR)}
+    gone = {fault.row: fault.check for fault in check.dropped(CLEAR_FAULT)}
     totals = Counter(planted.values())
     found = Counter(kind for row, kind in planted.items() if row in gone)
     print(markdown(["planted fault", "dropped", "of"], [(kind, found[kind], totals[kind]) for kind in totals]))
@@ -47,21 +47,23 @@ def main() -> None:
     save(asked.json, {"dropped": found, "planted": totals, "sound": sound, "lost": lost, "seconds": seconds})
 
 
-def plant(pairs: list[Pair], count: int, drawn: random.Random) -> dict[int, str]:
+def plant(pairs: list[TextPair], count: int, drawn: random.Random) -> dict[int, str]:
     """Change `count` pairs for each kind of fault, in place; returns the kind of each changed row."""
     third = lines_of(OTHER / "train.fr.gz")
     kinds: dict[str, Make] = {
         "a different number": lambda source, target: _number(source, target, drawn),
-        "an empty side": lambda source, target: Pair(source, ""),
-        "a copy of the source": lambda source, target: Pair(source, source),
-        "a third language": lambda source, target: Pair(source, drawn.choice(third)),
-        "sides exchanged": lambda source, target: Pair(target, source),
-        "another target": lambda source, target: Pair(source, drawn.choice(pairs).target),
+        "an empty side": lambda source, target: TextPair(source, ""),
+        "a copy of the source": lambda source, target: TextPair(source, source),
+        "a third language": lambda source, target: TextPair(source, drawn.choice(third)),
+        "sides exchanged": lambda source, target: TextPair(target, source),
+        "another target": lambda source, target: TextPair(source, drawn.choice(pairs).target),
         "a wrong encoding": _misread,
-        "an escaped character": lambda source, target: Pair(source, _inside(target, drawn.choice(ENTITIES))),
-        "tags on one side": lambda source, target: Pair(source, f"<b>{target}</b>"),
+        "an escaped character": lambda source, target: TextPair(source, _inside(target, drawn.choice(ENTITIES))),
+        "tags on one side": lambda source, target: TextPair(source, f"<b>{target}</b>"),
         "a target cut in half": _cut,
-        "a word of another script": lambda source, target: Pair(source, _inside(target, f" {drawn.choice(STRANGE)} ")),
+        "a word of another script": lambda source, target: TextPair(
+            source, _inside(target, f" {drawn.choice(STRANGE)} ")
+        ),
     }
     found, rows = dict[int, str](), iter(drawn.sample(range(len(pairs)), len(pairs)))
     for kind, make in kinds.items():
@@ -75,7 +77,7 @@ def plant(pairs: list[Pair], count: int, drawn: random.Random) -> dict[int, str]
 
 
 def _planted(
-    pairs: list[Pair], kind: str, make: "Make", count: int, taken: dict[int, str], rows: Iterator[int]
+    pairs: list[TextPair], kind: str, make: "Make", count: int, taken: dict[int, str], rows: Iterator[int]
 ) -> dict[int, str]:
     found = dict[int, str]()
     for row in rows:
@@ -86,21 +88,23 @@ def _planted(
     return found
 
 
-def _with_digits(pairs: list[Pair]) -> Iterator[int]:
+def _with_digits(pairs: list[TextPair]) -> Iterator[int]:
     return (row for row, pair in enumerate(pairs) if all(re.search(r"\d", side) for side in pair))
 
 
-def _number(source: str, target: str, drawn: random.Random) -> Pair:
-    return Pair(source, re.sub(r"\d", lambda digit: str((int(digit[0]) + drawn.randint(1, 9)) % 10), target, count=1))
+def _number(source: str, target: str, drawn: random.Random) -> TextPair:
+    return TextPair(
+        source, re.sub(r"\d", lambda digit: str((int(digit[0]) + drawn.randint(1, 9)) % 10), target, count=1)
+    )
 
 
-def _misread(source: str, target: str) -> Pair | None:
-    return None if target.isascii() else Pair(source, target.encode().decode("cp1252", "replace"))
+def _misread(source: str, target: str) -> TextPair | None:
+    return None if target.isascii() else TextPair(source, target.encode().decode("cp1252", "replace"))
 
 
-def _cut(source: str, target: str) -> Pair | None:
+def _cut(source: str, target: str) -> TextPair | None:
     words = target.split()
-    return Pair(source, " ".join(words[: len(words) // 2])) if len(words) > 5 else None
+    return TextPair(source, " ".join(words[: len(words) // 2])) if len(words) > 5 else None
 
 
 def _inside(text: str, part: str) -> str:

@@ -72,9 +72,9 @@ def check_command(
     """
     named = {"--clean": clean and clean[0], "--dropped": dropped, "--html": html}
     check_all_writable({**named, "--clean TARGET": clean and clean[1]})
-    from regard.reports.data_check import check_data, clean_report, data_check_page, faults_report, read_pairs
+    from regard.reports.data_check import check_data, clean_report, data_check_page, faults_report, read_text_pairs
 
-    found = check_data(read_pairs(files), say=say_unless(quiet))
+    found = check_data(read_text_pairs(files), say=say_unless(quiet))
     emit(faults_report(found, threshold), as_json=as_json)
     if clean:
         say(clean_report(found, threshold, clean, dropped))

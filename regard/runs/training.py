@@ -27,7 +27,7 @@ from regard.runs.request import TrainingRequest
 from regard.runs.run import Run
 from regard.runs.stages import Built, Prepared, Started, Validated, built, prepared, started, validated
 from regard.runs.teaching import CHOICE, Teaching
-from regard.statistical.pair_checks import CLEAR, PAIR_CHECKS, Pair, PairCorpus, check_class
+from regard.statistical.pair_checks import CLEAR_FAULT, PAIR_CHECKS, PairCorpus, TextPair, check_class
 from regard.tasks.task import usage_of
 from regard.training.checkpoint import step_folder
 from regard.training.interrupt import Interrupted
@@ -200,10 +200,10 @@ def data_findings(experiment: Experiment) -> list[str]:
     if experiment.task.name != "translation":
         return []
     examples = islice(learnt_examples(experiment), _CHECKED)
-    corpus = PairCorpus([Pair(str(one.texts["source"]), str(one.texts["target"])) for one in examples])
+    corpus = PairCorpus([TextPair(str(one.texts["source"]), str(one.texts["target"])) for one in examples])
     lines = list[tuple[int, str]]()
     for name in filter(lambda name: check_class(name).quick, PAIR_CHECKS):
-        clear = [one for one in PAIR_CHECKS.build(Choice(name)).findings(corpus) if one.severity >= CLEAR]
+        clear = [one for one in PAIR_CHECKS.build(Choice(name)).findings(corpus) if one.severity >= CLEAR_FAULT]
         if len(clear) >= max(1, _FEW * len(corpus.pairs)):
             first = f"{check_class(name).about} in {len(clear):,} of {len(corpus.pairs):,} pairs"
             lines.append((len(clear), f"{first}, as in line {clear[0].row + 1:,}: {clear[0].reason}"))

@@ -11,9 +11,9 @@ from regard.cli.app import app
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, DataError
 from regard.registry import Choice
-from regard.reports.data_check import check_data, data_check_page, read_pairs
-from regard.statistical.pair_checks import CLEAR, PAIR_CHECKS, Pair, PairCorpus
-from regard.statistical.pair_checks.characters import CharacterModel
+from regard.reports.data_check import check_data, data_check_page, read_text_pairs
+from regard.statistical.pair_checks import CLEAR_FAULT, PAIR_CHECKS, PairCorpus, TextPair
+from regard.statistical.pair_checks.language import CharacterModel
 from regard.statistical.pair_checks.unrelated import posteriors_of
 
 ENGLISH = ["dog", "cat", "house", "car", "child", "woman", "man", "bird", "tree", "boat"]
@@ -25,11 +25,11 @@ WHEN = {"today": "heute", "often": "oft", "now": "jetzt", "again": "wieder", "ne
 def sound(count=600, seed=1):
     """Pairs of a small language in which each word has one translation."""
     drawn = random.Random(seed)
-    found = dict[Pair, None]()
+    found = dict[TextPair, None]()
     while len(found) < count:
         (one, other), act, when = drawn.sample(range(10), 2), drawn.choice([*ACTS]), drawn.choice([*WHEN])
         german = f"{GERMAN[one]} {ACTS[act]} {GERMAN[other]} {WHEN[when]}."
-        found[Pair(f"the {ENGLISH[one]} {act} the {ENGLISH[other]} {when}.", german)] = None
+        found[TextPair(f"the {ENGLISH[one]} {act} the {ENGLISH[other]} {when}.", german)] = None
     return [*found]
 
 
@@ -68,29 +68,31 @@ def faults(name, *pairs):
     ],
 )
 def test_faults_are_found(name, source, target):
-    pairs = [Pair("The dog", "hund "), Pair(source, target)] if name == "repeated" else [Pair(source, target)]
+    pairs = (
+        [TextPair("The dog", "hund "), TextPair(source, target)] if name == "repeated" else [TextPair(source, target)]
+    )
     found = faults(name, *pairs)
     number = len(pairs) - 1
     strict = {number} if name != "numbers" or "12" not in source else set()
-    assert found.get(number, 0) > 0 and strict <= {row for row, severity in found.items() if severity >= CLEAR}
+    assert found.get(number, 0) > 0 and strict <= {row for row, severity in found.items() if severity >= CLEAR_FAULT}
 
 
 @pytest.mark.parametrize("name", PAIR_CHECKS)
 def test_sound_pairs_stay(name):
     found = PAIR_CHECKS.build(Choice(name)).findings(PairCorpus(sound()))
-    assert sum(one.severity >= CLEAR for one in found) == 0
+    assert sum(one.severity >= CLEAR_FAULT for one in found) == 0
 
 
 @pytest.mark.parametrize("name", PAIR_CHECKS)
 def test_one_finding_a_pair_within_bounds(name):
-    pairs = [*sound(300), Pair("", ""), Pair("<b> 1 &amp;", "ÃŸ 2 <i>"), Pair("a" * 100, "б" * 100)]
+    pairs = [*sound(300), TextPair("", ""), TextPair("<b> 1 &amp;", "ÃŸ 2 <i>"), TextPair("a" * 100, "б" * 100)]
     found = [*PAIR_CHECKS.build(Choice(name)).findings(PairCorpus(pairs))]
     assert len({one.row for one in found}) == len(found)
     assert all(0 <= one.severity <= 1 and 0 <= one.row < len(pairs) and one.reason for one in found)
 
 
 @pytest.mark.parametrize("name", PAIR_CHECKS)
-@pytest.mark.parametrize("pairs", [[], [Pair("a", "b")], [Pair("", "")]], ids=["none", "one", "empty"])
+@pytest.mark.parametrize("pairs", [[], [TextPair("a", "b")], [TextPair("", "")]], ids=["none", "one", "empty"])
 def test_few_pairs_are_checked(name, pairs):
     assert len([*PAIR_CHECKS.build(Choice(name)).findings(PairCorpus(pairs))]) <= len(pairs)
 
@@ -106,7 +108,7 @@ def test_few_pairs_are_checked(name, pairs):
     ],
 )
 def test_what_may_be_right_is_not_dropped(name, source, target):
-    assert faults(name, Pair(source, target)).get(0, 0) < CLEAR
+    assert faults(name, TextPair(source, target)).get(0, 0) < CLEAR_FAULT
 
 
 def test_character_model_by_hand():
@@ -139,15 +141,16 @@ def test_planted_faults_are_found_and_sound_pairs_kept():
         source, target = pairs[row]
         other = pairs[(row + 7) % 600].target
         pairs[row] = [
-            Pair(source, ""), Pair(source, source), Pair(target, source), Pair(source, f"<p>{target}</p>"),
-            Pair(source, target[: len(target) // 3]), Pair(source, other if other != target else ""),
+            TextPair(source, ""), TextPair(source, source), TextPair(target, source),
+            TextPair(source, f"<p>{target}</p>"),
+            TextPair(source, target[: len(target) // 3]), TextPair(source, other if other != target else ""),
         ][number % 6]  # fmt: skip
-    gone = {one.row for one in check_data(pairs).dropped(CLEAR)}
+    gone = {one.row for one in check_data(pairs).dropped(CLEAR_FAULT)}
     assert len(gone & {*planted}) >= 54 and len(gone - {*planted}) <= 6
 
 
 def test_the_command_writes_a_clean_copy_reasons_and_a_page(tmp_path):
-    pairs = [*sound(300), Pair("the dog sees <b>", "Hund sieht"), Pair("a \u2028 </script>", "")]
+    pairs = [*sound(300), TextPair("the dog sees <b>", "Hund sieht"), TextPair("a \u2028 </script>", "")]
     for side, name in enumerate(("a.en", "a.de")):
         (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf-8")
     files = [str(tmp_path / name) for name in ("a.en", "a.de", "c.en", "c.de", "d.jsonl", "p.html")]
@@ -156,7 +159,7 @@ def test_the_command_writes_a_clean_copy_reasons_and_a_page(tmp_path):
     assert done.exit_code == 0
     values = json.loads(done.stdout)
     assert (values["pairs"], values["dropped"]) == (302, 2)
-    assert read_pairs([tmp_path / "c.en", tmp_path / "c.de"]) == pairs[:300]
+    assert read_text_pairs([tmp_path / "c.en", tmp_path / "c.de"]) == pairs[:300]
     rows = [json.loads(line) for line in read_lines(tmp_path / "d.jsonl")]
     assert [(row["line"], row["check"]) for row in rows] == [(301, "markup"), (302, "empty")]
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
@@ -164,7 +167,7 @@ def test_the_command_writes_a_clean_copy_reasons_and_a_page(tmp_path):
 
 
 def test_a_page_counts_each_fault_once():
-    check = check_data([*sound(300), Pair("x y z", "x y z")])
+    check = check_data([*sound(300), TextPair("x y z", "x y z")])
     data = json.loads(data_check_page(check, 0.5, "a").split("const DATA = ")[1].split(";\n")[0])
     assert sum(sum(kind["counts"]) for kind in data["kinds"]) == len(check.faults)
 
@@ -174,4 +177,4 @@ def test_a_page_counts_each_fault_once():
 )
 def test_files_that_are_no_pairs_are_refused(tmp_path, names, error):
     with pytest.raises(error):
-        read_pairs([tmp_path / name for name in names])
+        read_text_pairs([tmp_path / name for name in names])

@@ -6,8 +6,16 @@ from regard.reports.data_check.check_data import (
     check_data,
     clean_report,
     faults_report,
-    read_pairs,
+    read_text_pairs,
 )
 from regard.reports.data_check.page import data_check_page
 
-__all__ = ["DataCheck", "PairFault", "check_data", "clean_report", "data_check_page", "faults_report", "read_pairs"]
+__all__ = [
+    "DataCheck",
+    "PairFault",
+    "check_data",
+    "clean_report",
+    "data_check_page",
+    "faults_report",
+    "read_text_pairs",
+]

@@ -12,7 +12,7 @@ from regard.registry import Choice
 from regard.reports.report import Report
 from regard.reports.table import Cell, Table
 from regard.runs.texts import Say
-from regard.statistical.pair_checks import PAIR_CHECKS, Pair, PairCorpus, check_class
+from regard.statistical.pair_checks import PAIR_CHECKS, PairCorpus, TextPair, check_class
 
 _SIDES = ("source", "target")
 
@@ -24,13 +24,13 @@ class PairFault(NamedTuple):
     severity: float  # 0 to 1
     check: str  # row of PAIR_CHECKS
     reason: str
-    pair: Pair
+    pair: TextPair
 
 
 class DataCheck(NamedTuple):
     """All pairs, and the faults of those that have any, the worst first."""
 
-    pairs: Sequence[Pair]
+    pairs: Sequence[TextPair]
     faults: Sequence[PairFault]
 
     def dropped(self, threshold: float) -> list[PairFault]:
@@ -38,7 +38,7 @@ class DataCheck(NamedTuple):
         return [one for one in self.faults if one.severity >= threshold]
 
 
-def read_pairs(files: Sequence[Path]) -> list[Pair]:
+def read_text_pairs(files: Sequence[Path]) -> list[TextPair]:
     """Return the pairs of two text files, or of one table with a pair a line (.tsv, .csv, .jsonl).
 
     Raises RegardError for files that cannot be read, do not fit each other, or are empty.
@@ -53,13 +53,15 @@ def read_pairs(files: Sequence[Path]) -> list[Pair]:
         if not file.is_file():
             raise DataError(file, "there is no such file")
     reader = READERS.build(choice, _SIDES, place="")
-    found = [Pair(*(str(one.texts[side]) for side in _SIDES)) for one in reader]
+    found = [TextPair(*(str(one.texts[side]) for side in _SIDES)) for one in reader]
     if not found:
         raise DataError(files[0], "has no pairs")
     return found
 
 
-def check_data(pairs: Sequence[Pair], checks: Iterable[str] = PAIR_CHECKS, say: Say = lambda line: None) -> DataCheck:
+def check_data(
+    pairs: Sequence[TextPair], checks: Iterable[str] = PAIR_CHECKS, say: Say = lambda line: None
+) -> DataCheck:
     """Return the worst fault of each pair, by the rows of PAIR_CHECKS that are named."""
     corpus, worst = PairCorpus(pairs), dict[int, PairFault]()
     for name in checks:

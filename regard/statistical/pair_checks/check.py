@@ -3,18 +3,17 @@
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 from regard.text.words import cut_words
 
-CLEAR = 0.5  # severity from which a pair is left out of a clean copy
+CLEAR_FAULT = 0.5  # severity from which a pair is left out of a clean copy
 _SPACES = re.compile(r"\s+")
 
 
-class Pair(NamedTuple):
+class TextPair(NamedTuple):
     """A sentence and its translation, as their files have them."""
 
     source: str
@@ -32,18 +31,13 @@ class Finding(NamedTuple):
 class PairCorpus:
     """Sentence pairs, and what several checks read of them."""
 
-    def __init__(self, pairs: Sequence[Pair]) -> None:
+    def __init__(self, pairs: Sequence[TextPair]) -> None:
         self.pairs = pairs
 
     @cached_property
     def words(self) -> list[tuple[list[str], list[str]]]:
         """Return the words of each pair in lower case, signs among them."""
         return [(lower_words(source), lower_words(target)) for source, target in self.pairs]
-
-    @cached_property
-    def counts(self) -> tuple[Counter[str], Counter[str]]:
-        """Return in how many pairs each word stands, source and target."""
-        return tuple(Counter(word for pair in self.words for word in {*pair[side]}) for side in (0, 1))  # type: ignore[return-value]
 
 
 class PairCheck(ABC):
@@ -67,6 +61,6 @@ def folded(text: str) -> str:
     return _SPACES.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
-def has_letters(text: str) -> bool:
+def holds_letters(text: str) -> bool:
     """Return whether a text has a letter."""
     return any(character.isalpha() for character in text)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from regard.statistical.pair_checks.check import Finding, PairCheck, PairCorpus, folded, has_letters
+from regard.statistical.pair_checks.check import Finding, PairCheck, PairCorpus, folded, holds_letters
 
 _SEVERITIES = (0.1, 0.2, 0.35, 0.6)  # by words: a name or an exclamation may be its own translation
 _LONG, _ALIKE = 5, 0.9  # words from which nearly equal sides count, and how equal
@@ -16,7 +16,7 @@ class CopiedSource(PairCheck):
 
     def findings(self, corpus: PairCorpus) -> Iterator[Finding]:
         for row, ((source, target), (words, others)) in enumerate(zip(corpus.pairs, corpus.words, strict=True)):
-            size = sum(map(has_letters, words))
+            size = sum(map(holds_letters, words))
             if not size:
                 continue
             if folded(source) == folded(target):

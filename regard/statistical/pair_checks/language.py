@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-from regard.arrays import Floats
-from regard.statistical.pair_checks.characters import CharacterModel
+from regard.arrays import Floats, Longs
 from regard.statistical.pair_checks.check import Finding, PairCheck, PairCorpus, folded
 
+_BITS = 21  # of a code point
+_WEIGHT = 4.0  # occurrences that the distribution without context counts as
 _SURE = 5.0  # nats by which the other side's language has to be more probable
 _STRANGE = 2.5  # standard deviations below the usual probability from which a text is identified
 _CONFIDENT = 0.9  # probability of a third language
@@ -79,3 +80,47 @@ def _language(texts: Sequence[str]) -> str:
 @cache
 def _identifier() -> LanguageIdentifier:
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+class CharacterModel:
+    """log p(character | the two before it), interpolated with the frequency of the character."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        grams, _ = trigrams(texts)
+        self.keys, found = np.unique(grams, return_counts=True)
+        counts: Floats = found.astype(np.float64)
+        contexts, places = np.unique(self.keys >> _BITS, return_inverse=True)
+        totals: Floats = np.bincount(places, counts).astype(np.float64)
+        letters, which = np.unique(self.keys & (2**_BITS - 1), return_inverse=True)
+        shares: Floats = np.bincount(which, counts) / max(1, counts.sum())
+        self.counts, self.letters, self.shares, self.contexts, self.totals = counts, letters, shares, contexts, totals
+        self.unseen = 0.5 / (counts.sum() + len(letters) + 1)
+
+    def log_probs(self, texts: Sequence[str]) -> Floats:
+        """Return log p of each text (text,), in nats, its end included."""
+        grams, starts = trigrams(texts)
+        shares = _looked_up(self.letters, self.shares, grams & (2**_BITS - 1), self.unseen)
+        counts = _looked_up(self.keys, self.counts, grams, 0.0)
+        totals = _looked_up(self.contexts, self.totals, grams >> _BITS, 0.0)
+        logs = np.log((counts + _WEIGHT * shares) / (totals + _WEIGHT))
+        return np.add.reduceat(logs, starts) if len(starts) else np.zeros(0)
+
+
+def trigrams(texts: Sequence[str]) -> tuple[Longs, Longs]:
+    """Return the trigrams of texts as numbers, each text with an end, and where those of each text begin.
+
+    A text begins behind two ends. Case does not count.
+    """
+    lowered = [text.lower() for text in texts]
+    codes = np.frombuffer("\0\0".join(["", *lowered, ""]).encode("utf-32-le", "replace"), np.uint32).astype(np.int64)
+    lengths = np.array([len(text) + 1 for text in lowered], np.int64)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    inside = np.arange(starts[-1]) + np.repeat(np.arange(len(lengths)), lengths)  # two ends stand behind each text
+    return (codes[inside] << 2 * _BITS) | (codes[inside + 1] << _BITS) | codes[inside + 2], starts[:-1]
+
+
+def _looked_up(keys: Longs, values: Floats, wanted: Longs, default: float) -> Floats:
+    if not len(keys):
+        return np.full(len(wanted), default)
+    places = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
+    return np.where(keys[places] == wanted, values[places], default)
