@@ -17,6 +17,7 @@ from regard.cli.catalogue import list_command
 from regard.cli.compare import compare_command
 from regard.cli.data import data_app
 from regard.cli.demo import demo_command
+from regard.cli.dictionary import dictionary_command
 from regard.cli.doctor import doctor_command
 from regard.cli.embeddings import embeddings_app
 from regard.cli.evaluate import evaluate_command
@@ -58,6 +59,7 @@ app.command("align")(align_command)
 app.add_typer(attention_app, name="attention")
 app.add_typer(data_app, name="data")
 app.add_typer(embeddings_app, name="embeddings")
+app.command("dictionary")(dictionary_command)
 app.command("shortlist")(shortlist_command)
 app.command("tune")(tune_command)
 app.command("adequacy")(adequacy_command)

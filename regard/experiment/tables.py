@@ -30,6 +30,7 @@ from regard.models.fusions import FUSIONS
 from regard.objectives import OBJECTIVES, PENALTIES, POSTERIOR_FEATURES, REWARDS
 from regard.registry import Registry
 from regard.statistical import ALIGNERS
+from regard.statistical.dictionaries import DICTIONARY_METHODS
 from regard.statistical.calibration import CALIBRATIONS
 from regard.tasks import TASKS
 from regard.text import TOKENIZERS
@@ -73,6 +74,7 @@ IN_PYTHON: Mapping[str, Registry[Any]] = {  # what few configs name, or none
     "pooling": POOLINGS,
     "layer": LAYERS,
     "aligner": ALIGNERS,
+    "dictionary_method": DICTIONARY_METHODS,
     "relevance": RELEVANCES,
     "calibration": CALIBRATIONS,
     "quality": QUALITY_FEATURES,

@@ -1,0 +1,78 @@
+"""regard dictionary"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regard.cli.emit import emit, say_unless
+from regard.cli.files import check_writable
+from regard.cli.options import JsonLines, Quiet
+
+SourceVectors = Annotated[
+    Path, typer.Argument(metavar="SOURCE", help="Word vectors of the first language: a run, or a file of vectors.")
+]
+TargetVectors = Annotated[Path, typer.Argument(metavar="TARGET", help="Word vectors of the second language.")]
+Method = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="identical (words spelt alike), similarity (no seed: self-learning), adversarial; settings in braces: "
+        "'{name: similarity, words: 10000}'.",
+    ),
+]
+SeedPairs = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Known pairs to start from, WORD<TAB>TRANSLATION a line.")
+]
+Gold = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Known pairs to evaluate with: print precision at 1, 5 and 10.")
+]
+Words = Annotated[int, typer.Option(min=2, metavar="N", help="Most frequent words of each language.")]
+Count = Annotated[int, typer.Option("--count", "-k", min=1, metavar="N", help="Translations of each word.")]
+MappedVectors = Annotated[
+    tuple[Path, Path] | None,
+    typer.Option(metavar="SOURCE TARGET", help="Write the vectors of both languages in their common space."),
+]
+Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of random draws.")]
+
+
+def dictionary_command(
+    source: SourceVectors,
+    target: TargetVectors,
+    *,
+    method: Method = "identical",
+    seed_pairs: SeedPairs = None,
+    gold: Gold = None,
+    words: Words = 20_000,
+    count: Count = 1,
+    mapped: MappedVectors = None,
+    seed: Seed = 1,
+    as_json: JsonLines = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn a bilingual dictionary from word vectors of two languages, without parallel text.
+
+    regard dictionary runs/words-en runs/words-de > en-de.tsv
+
+    regard dictionary en.vec de.vec --method similarity --gold known.tsv
+    """
+    for file in mapped or ():
+        check_writable(file, "--mapped")
+    from regard.reports.dictionary import (
+        dictionary_report,
+        learn_dictionary,
+        method_of,
+        precision_report,
+        read_word_pairs,
+        write_mapped,
+    )
+    from regard.runs.embeddings import read_embeddings
+
+    start = read_word_pairs(seed_pairs) if seed_pairs else method_of(method)
+    known = read_word_pairs(gold) if gold else None
+    tables = [read_embeddings(one).table for one in (source, target)]
+    found = learn_dictionary(*tables, start, words=words, seed=seed, say=say_unless(quiet))
+    if mapped:
+        write_mapped(found, mapped)
+    report = precision_report(found, known) if known else dictionary_report(found, count)
+    emit(report, as_json=as_json)
