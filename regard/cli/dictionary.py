@@ -13,7 +13,7 @@ SourceVectors = Annotated[
     Path, typer.Argument(metavar="SOURCE", help="Word vectors of the first language: a run, or a file of vectors.")
 ]
 TargetVectors = Annotated[Path, typer.Argument(metavar="TARGET", help="Word vectors of the second language.")]
-Method = Annotated[
+MethodName = Annotated[
     str,
     typer.Option(
         metavar="NAME",
@@ -24,29 +24,29 @@ Method = Annotated[
 SeedPairs = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Known pairs to start from, WORD<TAB>TRANSLATION a line.")
 ]
-Gold = Annotated[
+GoldPairs = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Known pairs to evaluate with: print precision at 1, 5 and 10.")
 ]
-Words = Annotated[int, typer.Option(min=2, metavar="N", help="Most frequent words of each language.")]
-Count = Annotated[int, typer.Option("--count", "-k", min=1, metavar="N", help="Translations of each word.")]
+WordCount = Annotated[int, typer.Option(min=2, metavar="N", help="Most frequent words of each language.")]
+TranslationCount = Annotated[int, typer.Option("--count", "-k", min=1, metavar="N", help="Translations of each word.")]
 MappedVectors = Annotated[
     tuple[Path, Path] | None,
     typer.Option(metavar="SOURCE TARGET", help="Write the vectors of both languages in their common space."),
 ]
-Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of random draws.")]
+DictionarySeed = Annotated[int, typer.Option(min=0, metavar="N", help="DictionarySeed of random draws.")]
 
 
 def dictionary_command(
     source: SourceVectors,
     target: TargetVectors,
     *,
-    method: Method = "identical",
+    method: MethodName = "identical",
     seed_pairs: SeedPairs = None,
-    gold: Gold = None,
-    words: Words = 20_000,
-    count: Count = 1,
+    gold: GoldPairs = None,
+    words: WordCount = 20_000,
+    count: TranslationCount = 1,
     mapped: MappedVectors = None,
-    seed: Seed = 1,
+    seed: DictionarySeed = 1,
     as_json: JsonLines = False,
     quiet: Quiet = False,
 ) -> None:
@@ -58,20 +58,20 @@ def dictionary_command(
     """
     for file in mapped or ():
         check_writable(file, "--mapped")
-    from regard.reports.dictionary import (
+    from regard.reports import (
+        dictionary_method,
         dictionary_report,
         learn_dictionary,
-        method_of,
         precision_report,
         read_word_pairs,
         write_mapped,
     )
     from regard.runs.embeddings import read_embeddings
 
-    start = read_word_pairs(seed_pairs) if seed_pairs else method_of(method)
+    start = read_word_pairs(seed_pairs) if seed_pairs else dictionary_method(method)
     known = read_word_pairs(gold) if gold else None
-    tables = [read_embeddings(one).table for one in (source, target)]
-    found = learn_dictionary(*tables, start, words=words, seed=seed, say=say_unless(quiet))
+    one, other = (read_embeddings(path).table for path in (source, target))
+    found = learn_dictionary(one, other, start, words=words, seed=seed, say=say_unless(quiet))
     if mapped:
         write_mapped(found, mapped)
     report = precision_report(found, known) if known else dictionary_report(found, count)

@@ -30,8 +30,8 @@ from regard.models.fusions import FUSIONS
 from regard.objectives import OBJECTIVES, PENALTIES, POSTERIOR_FEATURES, REWARDS
 from regard.registry import Registry
 from regard.statistical import ALIGNERS
-from regard.statistical.dictionaries import DICTIONARY_METHODS
 from regard.statistical.calibration import CALIBRATIONS
+from regard.statistical.dictionaries import DICTIONARY_METHODS
 from regard.tasks import TASKS
 from regard.text import TOKENIZERS
 from regard.text.perturbations import PERTURBATIONS

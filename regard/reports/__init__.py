@@ -14,6 +14,14 @@ from regard.reports.compare.train import failed_runs
 from regard.reports.confidence import calibrate_run, uncalibrated
 from regard.reports.confidence_view import confidence_report
 from regard.reports.diagnosis import diagnosis_report
+from regard.reports.dictionary import (
+    dictionary_method,
+    dictionary_report,
+    learn_dictionary,
+    precision_report,
+    read_word_pairs,
+    write_mapped,
+)
 from regard.reports.doctor import doctor_report
 from regard.reports.evaluation import evaluate
 from regard.reports.evaluation_report import Evaluation, System
@@ -25,7 +33,9 @@ from regard.reports.neighbourhood import nearest_report, neighbours_report
 __all__ = [
     "REPORT_PAGE", "Budget", "Compared", "Evaluation", "Request", "System", "attended_words_report", "calibrate_run",
     "check_layer", "compare_configs", "comparison_markdown", "comparison_report", "confidence_report",
-    "diagnosis_report", "doctor_report", "evaluate", "explained_report", "failed_runs", "gold_links",
-    "grades_report", "heads_report", "methods_of", "nearest_report", "neighbours_report", "sorted_words",
-    "uncalibrated",
+    "diagnosis_report", "dictionary_method", "dictionary_report",
+    "doctor_report", "evaluate", "explained_report", "failed_runs", "gold_links",
+    "grades_report", "heads_report", "learn_dictionary", "methods_of", "nearest_report", "neighbours_report",
+    "precision_report", "read_word_pairs", "sorted_words",
+    "uncalibrated", "write_mapped",
 ]  # fmt: skip

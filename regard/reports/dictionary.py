@@ -6,17 +6,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
 from regard.config import PartOf
 from regard.config.reading import parse
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, DataError, PartError
-from regard.reports.report import Report, Say
+from regard.reports.report import Report
 from regard.reports.table import Cell, Table, number_cell
+from regard.runs.texts import Say
 from regard.statistical.dictionaries import DICTIONARY_METHODS, DictionaryMethod
 from regard.statistical.dictionaries.known_pairs import fit_pairs
 from regard.statistical.dictionaries.method import Space
-from regard.statistical.dictionaries.spaces import matches, mean_csls, normalised
+from regard.statistical.dictionaries.spaces import centred_units, matches, mean_csls
 from regard.text.vector_files import write_word2vec
 from regard.text.vector_table import VectorTable
 
@@ -60,18 +62,21 @@ def learn_dictionary(
     if source.vectors.shape[1] != target.vectors.shape[1]:
         sizes = f"{source.vectors.shape[1]:,} and {target.vectors.shape[1]:,}"
         raise DataError("vectors", f"both languages need vectors of one dimension, not {sizes}")
-    spaces = [Space(one.words[:words], normalised(torch.from_numpy(one.vectors[:words]))) for one in (source, target)]
-    say(f"mapping {len(spaces[0].words):,} words to {len(spaces[1].words):,} of {source.vectors.shape[1]:,} dimensions")
+    one, other = (Space(each.words[:words], _vectors(each, words)) for each in (source, target))
+    say(f"mapping {len(one.words):,} words to {len(other.words):,} of {source.vectors.shape[1]:,} dimensions")
     if isinstance(start, DictionaryMethod):
-        maps = start.fit(*spaces, torch.Generator().manual_seed(seed))
+        maps = start.fit(one, other, torch.Generator().manual_seed(seed))
     else:
-        maps = fit_pairs(*spaces, start, _ROUNDS)
-    mapped = maps.apply(*(one.vectors for one in spaces))
-    source, target = (one._replace(vectors=vectors) for one, vectors in zip(spaces, mapped, strict=True))
-    return Dictionary(source, target, mean_csls(source.vectors, target.vectors))
+        maps = fit_pairs(one, other, start, _ROUNDS)
+    mapped, others = maps.apply(one.vectors, other.vectors)
+    return Dictionary(Space(one.words, mapped), Space(other.words, others), mean_csls(mapped, others))
 
 
-def method_of(text: str) -> DictionaryMethod:
+def _vectors(table: VectorTable, words: int) -> Tensor:
+    return centred_units(torch.from_numpy(table.vectors[:words]))
+
+
+def dictionary_method(text: str) -> DictionaryMethod:
     """Return the method of a name, or of a name and settings. Raises ConfigError."""
     try:
         return DICTIONARY_METHODS.build(PartOf(DICTIONARY_METHODS).read(parse(text, "--method")), place="")

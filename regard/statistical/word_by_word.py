@@ -2,10 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from math import fsum
 
 from regard.statistical.ngram_model import NgramModel
 
-ROUNDS = 10  # of swaps, at most
+SWAP_ROUNDS = 10  # of swaps, at most
 
 
 def word_by_word(sentence: Sequence[str], dictionary: Mapping[str, str]) -> list[str]:
@@ -13,16 +14,20 @@ def word_by_word(sentence: Sequence[str], dictionary: Mapping[str, str]) -> list
     return [dictionary.get(word, word) for word in sentence]
 
 
-def reordered(words: Sequence[str], language: NgramModel, rounds: int = ROUNDS) -> list[str]:
-    """Return the words after up to `rounds` swaps of two neighbours, each the one that the language model gains most by.
+def swapped_order(words: Sequence[str], language: NgramModel, rounds: int = SWAP_ROUNDS) -> list[str]:
+    """Return the words after up to `rounds` swaps of two neighbours, each the most probable one.
 
     Ends where no swap makes the sentence more probable.
     """
-    best, score = [*words], language.log_prob(words)
+
+    def log_prob(sentence: Sequence[str]) -> float:
+        return fsum(language.log_probs_of(sentence))
+
+    best, score = [*words], log_prob(words)
     for _ in range(rounds):
         swapped = [[*best[:place], best[place + 1], best[place], *best[place + 2 :]] for place in range(len(best) - 1)]
-        found = max(swapped, key=language.log_prob, default=best)
-        if (gained := language.log_prob(found)) <= score:
+        found = max(swapped, key=log_prob, default=best)
+        if (gained := log_prob(found)) <= score:
             break
         best, score = found, gained
     return best

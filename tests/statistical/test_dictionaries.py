@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 from regard.cli.app import app
 from regard.errors import DataError, PartError
-from regard.reports.dictionary import learn_dictionary, method_of, precision_report, read_word_pairs
+from regard.reports.dictionary import dictionary_method, learn_dictionary, precision_report, read_word_pairs
 from regard.statistical.dictionaries.adversarial import Adversarial, Game
 from regard.statistical.dictionaries.method import Space, refined
-from regard.statistical.dictionaries.spaces import csls, matches, mutual_pairs, normalised, procrustes
+from regard.statistical.dictionaries.spaces import centred_units, csls, matches, mutual_pairs, procrustes
 from regard.text.vector_table import VectorTable
 
 COUNT, DIM = 400, 12
@@ -22,7 +22,7 @@ def drawn(count=COUNT, dim=DIM, seed=3):
     """Vectors that are neither symmetric nor equally long along their axes, as those of words are."""
     generator = torch.Generator().manual_seed(seed)
     skewed = torch.randn(count, dim, generator=generator).exp() * torch.linspace(2, 0.5, dim)
-    return normalised(skewed)
+    return centred_units(skewed)
 
 
 def rotated(vectors, seed=4):
@@ -107,16 +107,16 @@ def test_refinement_mends_a_poor_start():
 @pytest.mark.parametrize("method", ["identical", "similarity"])
 def test_a_known_rotation_is_recovered(method):
     shared = 40 if method == "identical" else 0
-    found = learn_dictionary(*tables(shared), method_of(method))
+    found = learn_dictionary(*tables(shared), dictionary_method(method))
     values = precision_report(found, known(shared)).values
     assert values["precision_at_1"] >= 0.95 and values["coverage"] == 1
 
 
 def test_an_adversary_keeps_a_rotation_and_its_seed():
-    method = method_of("{name: adversarial, epochs: 1, updates: 40, hidden_dim: 16, rounds: 0}")
+    method = dictionary_method("{name: adversarial, epochs: 1, updates: 40, hidden_dim: 16, rounds: 0}")
     one, other = (learn_dictionary(*tables(), method) for _ in range(2))
     assert torch.equal(one.source.vectors, other.source.vectors)
-    cosines, before = one.source.vectors @ one.source.vectors.T, normalised(torch.from_numpy(tables()[0].vectors))
+    cosines, before = one.source.vectors @ one.source.vectors.T, centred_units(torch.from_numpy(tables()[0].vectors))
     torch.testing.assert_close(cosines, before @ before.T, atol=0.05, rtol=0)  # a rotation changes no angle
 
 
@@ -136,7 +136,7 @@ def test_a_seed_dictionary_starts_the_map():
 
 
 def test_the_same_seed_gives_the_same_dictionary():
-    one, other = (learn_dictionary(*tables(), method_of("similarity"), words=200, seed=5) for _ in range(2))
+    one, other = (learn_dictionary(*tables(), dictionary_method("similarity"), words=200, seed=5) for _ in range(2))
     assert torch.equal(one.source.vectors, other.source.vectors)
 
 
@@ -149,13 +149,13 @@ def test_precision_counts_any_of_several_translations():
 
 def test_words_that_are_not_shared_start_nothing():
     with pytest.raises(PartError, match="no pair"):
-        learn_dictionary(*tables(), method_of("identical"))
+        learn_dictionary(*tables(), dictionary_method("identical"))
 
 
 def test_vectors_of_two_sizes_are_refused():
     source, _ = tables()
     with pytest.raises(DataError, match="12 and 5"):
-        learn_dictionary(source, VectorTable(["a", "b"], np.ones((2, 5))), method_of("identical"))
+        learn_dictionary(source, VectorTable(["a", "b"], np.ones((2, 5))), dictionary_method("identical"))
 
 
 def test_a_line_without_a_translation_is_named(tmp_path):

@@ -11,7 +11,7 @@ from regard.config import Doc
 from regard.config.bounds import Fraction, Positive, Size
 from regard.config.common_settings import HiddenDim
 from regard.statistical.dictionaries.known_pairs import Rounds
-from regard.statistical.dictionaries.method import FREQUENT, DictionaryMethod, Maps, Space, refined, rotation
+from regard.statistical.dictionaries.method import FREQUENT, DictionaryMethod, Space, SpaceMaps, refined, rotation
 from regard.statistical.dictionaries.spaces import mean_csls
 
 _DECAY, _SHRINK = 0.98, 0.5  # of the rate: after each epoch, and after one that gains nothing
@@ -47,7 +47,7 @@ class Adversarial(DictionaryMethod):
         )
         self.smoothing, self.learning_rate, self.beta, self.rounds = smoothing, learning_rate, beta, rounds
 
-    def fit(self, source: Space, target: Space, generator: torch.Generator) -> Maps:
+    def fit(self, source: Space, target: Space, generator: torch.Generator) -> SpaceMaps:
         best = self._played(source.head(self.words), target.head(self.words), generator)
         return rotation(refined(source.head(FREQUENT), target.head(FREQUENT), best, self.rounds))
 

@@ -8,8 +8,8 @@ import torch
 from regard.config import Doc
 from regard.config.bounds import Count
 from regard.errors import PartError
-from regard.statistical.dictionaries.method import FREQUENT, DictionaryMethod, Maps, Space, refined, rotation
-from regard.statistical.dictionaries.spaces import Pairs, procrustes
+from regard.statistical.dictionaries.method import FREQUENT, DictionaryMethod, Space, SpaceMaps, refined, rotation
+from regard.statistical.dictionaries.spaces import PairRows, procrustes
 
 Rounds = Annotated[Count, Doc("Most rounds of refinement: mutual best matches by CSLS, then Procrustes.")]
 _LEAST = 2  # pairs that fix more than one direction
@@ -24,13 +24,13 @@ class IdenticalWords(DictionaryMethod):
     def __init__(self, *, rounds: Rounds = 10) -> None:
         self.rounds = rounds
 
-    def fit(self, source: Space, target: Space, generator: torch.Generator) -> Maps:
+    def fit(self, source: Space, target: Space, generator: torch.Generator) -> SpaceMaps:
         return fit_pairs(source, target, ((word, word) for word in source.words), self.rounds)
 
 
-def fit_pairs(source: Space, target: Space, pairs: Iterable[tuple[str, str]], rounds: int) -> Maps:
+def fit_pairs(source: Space, target: Space, pairs: Iterable[tuple[str, str]], rounds: int) -> SpaceMaps:
     """Return the refined rotation that a dictionary starts. Raises PartError where too few pairs have vectors."""
-    known = places(source, target, pairs)
+    known = rows_of_pairs(source, target, pairs)
     if len(known.source) < _LEAST:
         found = "one pair" if len(known.source) else "no pair"
         raise PartError(
@@ -41,9 +41,9 @@ def fit_pairs(source: Space, target: Space, pairs: Iterable[tuple[str, str]], ro
     return rotation(refined(source.head(FREQUENT), target.head(FREQUENT), start, rounds))
 
 
-def places(source: Space, target: Space, pairs: Iterable[tuple[str, str]]) -> Pairs:
+def rows_of_pairs(source: Space, target: Space, pairs: Iterable[tuple[str, str]]) -> PairRows:
     """Return the rows of the pairs of words whose vectors both spaces have."""
     of_source, of_target = ({word: row for row, word in enumerate(one.words)} for one in (source, target))
     found = [(of_source[one], of_target[other]) for one, other in pairs if one in of_source and other in of_target]
     rows = torch.tensor(found, dtype=torch.long).reshape(-1, 2)
-    return Pairs(rows[:, 0], rows[:, 1])
+    return PairRows(rows[:, 0], rows[:, 1])

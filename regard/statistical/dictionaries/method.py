@@ -12,7 +12,7 @@ FREQUENT = 10_000  # first words of a table, by which maps are learned and compa
 
 
 class Space(NamedTuple):
-    """Words of one language, the most frequent first, and their normalised vectors."""
+    """Words of one language, the most frequent first, and their centred_units vectors."""
 
     words: list[str]
     vectors: Tensor  # (word, dim)
@@ -22,7 +22,7 @@ class Space(NamedTuple):
         return self.vectors[:count]
 
 
-class Maps(NamedTuple):
+class SpaceMaps(NamedTuple):
     """Linear maps of both spaces into a common one."""
 
     source: Tensor  # (dim, common)
@@ -38,13 +38,13 @@ class DictionaryMethod(ABC):
     """A row of DICTIONARY_METHODS: learns maps of two spaces into a common one."""
 
     @abstractmethod
-    def fit(self, source: Space, target: Space, generator: torch.Generator) -> Maps:
+    def fit(self, source: Space, target: Space, generator: torch.Generator) -> SpaceMaps:
         """Return the maps. Raises PartError where the words give no start."""
 
 
-def rotation(matrix: Tensor) -> Maps:
+def rotation(matrix: Tensor) -> SpaceMaps:
     """Return the maps of a space that is rotated into the other one."""
-    return Maps(matrix, torch.eye(len(matrix)))
+    return SpaceMaps(matrix, torch.eye(len(matrix)))
 
 
 @torch.no_grad()

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from regard.config import Doc
 from regard.config.bounds import Positive, Share, Size
-from regard.statistical.dictionaries.method import DictionaryMethod, Maps, Space
-from regard.statistical.dictionaries.spaces import Pairs, csls, normalised, procrustes
+from regard.statistical.dictionaries.method import DictionaryMethod, Space, SpaceMaps
+from regard.statistical.dictionaries.spaces import PairRows, centred_units, csls, procrustes
 
 _GAIN = 1e-4  # of the mean score that counts as one
 _DOUBLED = 2.0  # share of kept similarities, each time that nothing is gained
@@ -34,17 +34,17 @@ class SimilaritySelfLearning(DictionaryMethod):
         self.patience, self.reweighting = patience, reweighting
 
     @torch.no_grad()
-    def fit(self, source: Space, target: Space, generator: torch.Generator) -> Maps:
+    def fit(self, source: Space, target: Space, generator: torch.Generator) -> SpaceMaps:
         one, other = source.head(self.words), target.head(self.words)
         pairs = self._learned(one, other, self._first_pairs(source, target, generator), generator)
         return _reweighted(one[pairs.source], other[pairs.target], self.reweighting)
 
-    def _first_pairs(self, source: Space, target: Space, generator: torch.Generator) -> Pairs:
+    def _first_pairs(self, source: Space, target: Space, generator: torch.Generator) -> PairRows:
         count = min(self.start_words, len(source.words), len(target.words))
-        sorted_rows = [_similarity_rows(one.head(count)) for one in (source, target)]
-        return _sampled_pairs(*sorted_rows, 1.0, generator)[0]
+        rows, others = (_similarity_rows(one.head(count)) for one in (source, target))
+        return _sampled_pairs(rows, others, 1.0, generator)[0]
 
-    def _learned(self, source: Tensor, target: Tensor, pairs: Pairs, generator: torch.Generator) -> Pairs:
+    def _learned(self, source: Tensor, target: Tensor, pairs: PairRows, generator: torch.Generator) -> PairRows:
         """Return the dictionary at which learning ends: nothing gained although every similarity is kept."""
         keep, best, since = self.keep, float("-inf"), 0
         while True:
@@ -58,7 +58,7 @@ class SimilaritySelfLearning(DictionaryMethod):
                 keep, since = min(1.0, _DOUBLED * keep), 0
 
 
-def _sampled_pairs(source: Tensor, target: Tensor, keep: float, generator: torch.Generator) -> tuple[Pairs, float]:
+def _sampled_pairs(source: Tensor, target: Tensor, keep: float, generator: torch.Generator) -> tuple[PairRows, float]:
     """Return each row's best match by CSLS in the other space, where a similarity stands with probability `keep`.
 
     The mean score beside them is that of all similarities, so that rounds can be compared.
@@ -68,7 +68,7 @@ def _sampled_pairs(source: Tensor, target: Tensor, keep: float, generator: torch
     if keep < 1:
         table.masked_fill_(torch.rand(table.shape, generator=generator) >= keep, float("-inf"))
     rows, columns = torch.arange(len(source)), torch.arange(len(target))
-    pairs = Pairs(torch.cat([rows, table.argmax(dim=0)]), torch.cat([table.argmax(dim=1), columns]))
+    pairs = PairRows(torch.cat([rows, table.argmax(dim=0)]), torch.cat([table.argmax(dim=1), columns]))
     return pairs, float(score)
 
 
@@ -78,16 +78,16 @@ def _similarity_rows(vectors: Tensor) -> Tensor:
     The similarities are the square root of the matrix of cosines, which the paper found to be the better start.
     """
     left, values, _ = torch.linalg.svd(vectors, full_matrices=False)
-    return normalised(((left * values) @ left.T).sort(dim=1).values)
+    return centred_units(((left * values) @ left.T).sort(dim=1).values)
 
 
-def _reweighted(source: Tensor, target: Tensor, power: float) -> Maps:
+def _reweighted(source: Tensor, target: Tensor, power: float) -> SpaceMaps:
     """Return maps that whiten, rotate, re-weight by the correlation of directions, and undo the whitening."""
     whitened, unwhitened = zip(*(_whitening(one) for one in (source, target)), strict=True)
     left, values, right = torch.linalg.svd((source @ whitened[0]).T @ (target @ whitened[1]))
     strengths = values.pow(power)
     sides = zip(whitened, unwhitened, (left, right.T), strict=True)
-    return Maps(*((white @ turn * strengths) @ (turn.T @ back @ turn) for white, back, turn in sides))
+    return SpaceMaps(*((white @ turn * strengths) @ (turn.T @ back @ turn) for white, back, turn in sides))
 
 
 def _whitening(vectors: Tensor) -> tuple[Tensor, Tensor]:

@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-NEIGHBOURS = 10  # of a word that tell how dense its space is
+DENSITY_NEIGHBOURS = 10  # of a word that tell how dense its space is
 _ROWS = 1024  # of a table of similarities that are computed together
 
 
-class Pairs(NamedTuple):
+class PairRows(NamedTuple):
     """Rows of two spaces that translate each other."""
 
     source: Tensor  # (pair,)
@@ -25,7 +25,7 @@ class Matches(NamedTuple):
     scores: Tensor  # (word, count), their CSLS
 
 
-def normalised(vectors: Tensor) -> Tensor:
+def centred_units(vectors: Tensor) -> Tensor:
     """Return vectors (word, dim) of length 1 whose mean is near 0: unit length, centred, unit length."""
     units = normalize(vectors, dim=1)
     return normalize(units - units.mean(dim=0), dim=1)
@@ -40,7 +40,7 @@ def procrustes(source: Tensor, target: Tensor) -> Tensor:
     return left @ right
 
 
-def csls(source: Tensor, target: Tensor, neighbours: int = NEIGHBOURS) -> Iterator[Tensor]:
+def csls(source: Tensor, target: Tensor, neighbours: int = DENSITY_NEIGHBOURS) -> Iterator[Tensor]:
     """Yield 2 cos(x, y) - r(x) - r(y) of unit vectors, a block of source rows (rows, target) at a time.
 
     r is the mean cosine of a word and its `neighbours` nearest ones in the other space, by which words that are near to
@@ -58,12 +58,12 @@ def matches(source: Tensor, target: Tensor, count: int = 1) -> Matches:
     return Matches(torch.cat([one.indices for one in best]), torch.cat([one.values for one in best]))
 
 
-def mutual_pairs(source: Tensor, target: Tensor) -> Pairs:
+def mutual_pairs(source: Tensor, target: Tensor) -> PairRows:
     """Return the pairs of rows of which each is the other's best match by CSLS."""
     there, back = (matches(*spaces).places[:, 0] for spaces in ((source, target), (target, source)))
     own = torch.arange(len(source))
     kept = back[there] == own
-    return Pairs(own[kept], there[kept])
+    return PairRows(own[kept], there[kept])
 
 
 def mean_csls(source: Tensor, target: Tensor) -> float:
