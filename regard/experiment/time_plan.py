@@ -20,6 +20,7 @@ from regard.tasks import TASKS
 from regard.training.optimizers import OPTIMIZERS
 
 MIN_UPDATES = 1_000  # below which a smaller network learns more in the same time
+_FEWEST_UPDATES, _ENOUGH_UPDATES = 20, 200  # a time for fewer is refused; what the hint asks for
 SECONDS = 2.0  # of updates that are measured, for each network
 TRAINING = 0.85  # of the time; the rest goes to validations
 WHOLE_WORDS = 30_000  # pieces of a vocabulary whose tokenizer has no size
@@ -119,6 +120,10 @@ def planned_defaults(experiment: Experiment, pairs: int, say: _Say) -> dict[str,
     minutes = _minutes(experiment)
     say(f"measuring how fast this machine trains, to plan {minutes:g} minutes")
     plan = plan_for(pairs, minutes * 60, lambda size: measured_speed(experiment, size))
+    if plan.updates < _FEWEST_UPDATES:
+        problem = f"{minutes:g} minutes are about {plan.updates:,} updates on this machine: too few to learn anything"
+        needed = _ENOUGH_UPDATES * plan.size.batch_tokens / (plan.tokens_per_second * TRAINING * 60)
+        raise ConfigError("training.max_minutes", problem, f"{_ENOUGH_UPDATES} updates take {needed:.2g} minutes")
     size, epochs = plan.size, plan.updates * plan.size.batch_tokens / max(1, pairs * SENTENCE_PIECES)
     rounds = f" or {epochs:.1f} epochs" if pairs < LARGE_DATA else ""  # beyond, pairs are not counted
     say(

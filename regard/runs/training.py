@@ -27,6 +27,8 @@ from regard.runs.request import TrainingRequest
 from regard.runs.run import Run
 from regard.runs.stages import Built, Prepared, Started, Validated, built, prepared, started, validated
 from regard.runs.teaching import CHOICE, Teaching
+from regard.runs.texts import part_reader
+from regard.statistical.language_checks import in_one_language
 from regard.statistical.pair_checks import CLEAR_FAULT, PAIR_CHECKS, PairCorpus, TextPair, check_class
 from regard.tasks.task import usage_of
 from regard.training.checkpoint import step_folder
@@ -196,12 +198,19 @@ def _tell(report: TrainingReport, ready: Prepared, judged: Validated) -> None:
 
 
 def data_findings(experiment: Experiment) -> list[str]:
-    """Return up to three lines on pairs whose faults are clear, by the quick checks of the first pairs."""
+    """Return up to three lines on pairs whose faults are clear, by the quick checks of the first pairs.
+
+    Both sides in one language, and dev pairs that are learnt from, come first.
+    """
     if experiment.task.name != "translation":
         return []
     examples = islice(learnt_examples(experiment), _CHECKED)
     corpus = PairCorpus([TextPair(str(one.texts["source"]), str(one.texts["target"])) for one in examples])
     lines = list[tuple[int, str]]()
+    if in_one_language(*corpus.sides):
+        lines.append((len(corpus.pairs) + 1, "both sides are in one language"))
+    if seen := _seen_dev_pairs(experiment):
+        lines.append((len(corpus.pairs), f"{seen:,} dev pairs are training pairs: dev figures will be too high"))
     for name in filter(lambda name: check_class(name).quick, PAIR_CHECKS):
         clear = [one for one in PAIR_CHECKS.build(Choice(name)).findings(corpus) if one.severity >= CLEAR_FAULT]
         if len(clear) >= max(1, _FEW * len(corpus.pairs)):
@@ -209,6 +218,14 @@ def data_findings(experiment: Experiment) -> list[str]:
             lines.append((len(clear), f"{first}, as in line {clear[0].row + 1:,}: {clear[0].reason}"))
     worst = [line for _, line in sorted(lines, reverse=True)[:3]]
     return [*worst[:-1], f"{worst[-1]} (all faults: regard data check FILES)"] if worst else []
+
+
+def _seen_dev_pairs(experiment: Experiment) -> int:
+    """How many pairs of the dev files stand among the training pairs."""
+    if (reader := part_reader(experiment, "dev")) is None:
+        return 0
+    dev, train = ({tuple(one.texts.values()) for one in part} for part in (reader, learnt_examples(experiment)))
+    return len(dev & train)
 
 
 def phrases_advice(experiment: Experiment) -> str:

@@ -12,6 +12,7 @@ from regard.registry import Choice
 from regard.reports.report import Report
 from regard.reports.table import Cell, Table
 from regard.runs.texts import Say
+from regard.statistical.language_checks import in_one_language
 from regard.statistical.pair_checks import PAIR_CHECKS, PairCorpus, TextPair, check_class
 
 _SIDES = ("source", "target")
@@ -85,8 +86,10 @@ def faults_report(check: DataCheck, threshold: float) -> Report:
     rows.sort(key=lambda row: (-(row[2].value or 0), -(row[1].value or 0)))
     gone, total = len(check.dropped(threshold)), len(check.pairs)
     summary = f"{gone:,} of {total:,} pairs ({gone / total:.2%}) have a severity of {threshold:g} or more"
+    if alike := in_one_language(*PairCorpus(check.pairs).sides):
+        summary += "\nboth sides are in one language"
     table = Table(["fault", "pairs", "dropped", "worst example"], rows, texts=1)
-    return Report([table], {"pairs": total, "dropped": gone, "faults": values}, summary)
+    return Report([table], {"pairs": total, "dropped": gone, "one_language": alike, "faults": values}, summary)
 
 
 def clean_report(check: DataCheck, threshold: float, files: Sequence[Path], dropped: Path | None) -> str:

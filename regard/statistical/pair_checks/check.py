@@ -34,6 +34,11 @@ class PairCorpus:
     def __init__(self, pairs: Sequence[TextPair]) -> None:
         self.pairs = pairs
 
+    @property
+    def sides(self) -> tuple[list[str], list[str]]:
+        """Return all sources and all targets."""
+        return [pair.source for pair in self.pairs], [pair.target for pair in self.pairs]
+
     @cached_property
     def words(self) -> list[tuple[list[str], list[str]]]:
         """Return the words of each pair in lower case, signs among them."""

@@ -32,11 +32,11 @@ class WrongLanguage(PairCheck):
     def findings(self, corpus: PairCorpus) -> Iterator[Finding]:
         if not corpus.pairs:
             return
-        sides = [[pair[side] for pair in corpus.pairs] for side in (0, 1)]
+        sides = corpus.sides
         models = [CharacterModel(side) for side in sides]
         own, other = ([models[abs(side - turn)].log_probs(sides[side]) for side in (0, 1)] for turn in (0, 1))
         leads = [there - here for here, there in zip(own, other, strict=True)]
-        names = [_language(side) for side in sides]
+        names = [count_languages(side).most_common(1)[0][0] for side in sides]
         strange = [_unlikely(logs, side) for logs, side in zip(own, sides, strict=True)]
         for row, pair in enumerate(corpus.pairs):
             both = leads[0][row], leads[1][row]
@@ -70,11 +70,10 @@ def _unlikely(logs: Floats, texts: Sequence[str]) -> NDArray[np.bool_]:
     return scaled < -_STRANGE * max(float(spread), 1e-6)
 
 
-def _language(texts: Sequence[str]) -> str:
-    """Return the code of the language of most of the longest texts."""
+def count_languages(texts: Sequence[str]) -> Counter[str]:
+    """Count the languages that py3langid finds in up to 200 of the longest texts."""
     longest = sorted(texts, key=len)[-_SAMPLE:]
-    found = Counter(_identifier().classify(text.lower())[0] for text in longest[:: max(1, len(longest) // 200)])
-    return found.most_common(1)[0][0] if found else ""
+    return Counter(_identifier().classify(text.lower())[0] for text in longest[:: max(1, len(longest) // 200)])
 
 
 @cache

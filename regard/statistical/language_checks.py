@@ -1,0 +1,97 @@
+"""Checks of texts of one language: two that share lines, two in one language, one in the language of the other side."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from regard.errors import DataError
+from regard.statistical.pair_checks.check import folded
+from regard.statistical.pair_checks.language import CharacterModel, count_languages
+
+_SAMPLE = 4_000  # lines that tell a language
+_FEWEST = 100  # lines below which nothing is said
+_CHANCE = 0.75  # share of lines that are told apart, below which two texts are in one language
+_CLEAR = 0.8  # share of lines in one language, by py3langid, from which a text is in it
+_LONG = 4  # words: shorter lines may recur in any text
+_MOST_SHARED = 0.05  # of the lines of the smaller text
+
+
+class PlainText(NamedTuple):
+    """A text of one language."""
+
+    place: str  # the file or option that errors name
+    lines: Sequence[str]
+
+
+def check_disjoint(first: PlainText, second: PlainText) -> None:
+    """Raise DataError where more than 5 % of the lines of either text stand in the other, such as a text given twice.
+
+    Lines of fewer than four words do not count: they recur in any text.
+    """
+    lines, others = (_long_lines(text.lines) for text in (first, second))
+    fewest, shared = min(len(lines), len(others)), len(lines & others)
+    if shared > _MOST_SHARED * fewest:
+        problem = f"{shared:,} of {len(lines):,} different lines also stand in {second.place}"
+        raise DataError(first.place, problem, hint="the two texts must not overlap: leave those lines out of one")
+
+
+def shared_lines(lines: Iterable[str], others: Iterable[str]) -> int:
+    """Return how many different lines of a text stand in another one, whatever their case, width and spaces."""
+    return len({folded(line) for line in lines} & {folded(line) for line in others})
+
+
+def check_two_languages(first: PlainText, second: PlainText) -> None:
+    """Raise DataError for two texts in one language. Fewer than 100 lines are not judged.
+
+    They are in one language where trigrams of characters cannot tell their lines apart, or where py3langid finds the
+    same language in four of five long lines of both.
+    """
+    texts = [_sample(text.lines) for text in (first, second)]
+    if min(map(len, texts)) < _FEWEST:
+        return
+    (code, share), (other, others) = (_main_language(lines) for lines in texts)
+    if (code == other and min(share, others) >= _CLEAR) or in_one_language(*texts):
+        problem = f"is in the language of {second.place}" + (f" ('{code}')" if code == other else "")
+        raise DataError(first.place, problem, hint="two texts of two languages are needed")
+
+
+def check_expected_language(text: PlainText, own: PlainText, other: PlainText) -> None:
+    """Raise DataError for a text that is in the language of `other` and not, as it should be, in that of `own`."""
+    lines, owns, others = (_sample(one.lines) for one in (text, own, other))
+    if min(map(len, (lines, owns, others))) < _FEWEST or in_one_language(owns, others):
+        return
+    gains = CharacterModel(others).log_probs(lines) - CharacterModel(owns).log_probs(lines)
+    if (gains > 0).mean() > _CHANCE:
+        problem = f"is in the language of {other.place}, not in that of {own.place}"
+        raise DataError(text.place, problem, hint="are the two sides exchanged?")
+
+
+def in_one_language(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Return whether trigrams of characters cannot tell the lines of two texts apart; False for fewer than 100 lines.
+
+    Models of every other line of each text judge the lines between them. Two topics of one language may be told apart,
+    too, so True is sure, and False is not.
+    """
+    texts = [_sample(lines) for lines in (first, second)]
+    if min(map(len, texts)) < _FEWEST:
+        return False
+    models = [CharacterModel(lines[::2]) for lines in texts]
+    right = 0.0
+    for own, other, lines in zip(models, reversed(models), texts, strict=True):
+        right += float((own.log_probs(lines[1::2]) > other.log_probs(lines[1::2])).mean()) / 2
+    return right < _CHANCE
+
+
+def _main_language(lines: Sequence[str]) -> tuple[str, float]:
+    """The language of most lines and their share."""
+    ((code, count),) = (found := count_languages(lines)).most_common(1)
+    return code, count / found.total()
+
+
+def _sample(lines: Sequence[str]) -> list[str]:
+    """Up to 4,000 lines, spread over a text, that are not empty."""
+    step = max(1, len(lines) // _SAMPLE)
+    return [line for line in lines[::step] if line.strip()]
+
+
+def _long_lines(lines: Iterable[str]) -> set[str]:
+    return {folded(line) for line in lines if len(line.split()) >= _LONG or not line.isascii()}

@@ -1,0 +1,113 @@
+"""Texts of one language: overlaps, one language given as two, exchanged sides; each an error of one line."""
+
+import random
+
+import pytest
+from typer.testing import CliRunner
+
+from regard.cli.app import app
+from regard.errors import ConfigError, DataError
+from regard.experiment import read_experiment, time_plan
+from regard.runs.training import data_findings
+from regard.statistical.language_checks import (
+    PlainText,
+    check_disjoint,
+    check_expected_language,
+    check_two_languages,
+    in_one_language,
+    shared_lines,
+)
+
+ENGLISH = ["the", "dog", "sees", "house", "woman", "with", "and", "runs", "through", "green", "children", "playing"]
+GERMAN = ["der", "Hund", "sieht", "Haus", "Frau", "mit", "und", "läuft", "durch", "grüne", "Kinder", "spielen", "zwei"]
+
+
+def text(words, seed, count=300):
+    drawn = random.Random(seed)
+    return PlainText(f"{words[0]}{seed}", [" ".join(drawn.choices(words, k=8)) for _ in range(count)])
+
+
+def test_a_text_given_twice_overlaps():
+    one = text(ENGLISH, 1)
+    with pytest.raises(
+        DataError, match=r"^the1: 300 of 300 different lines also stand in the1 .the two texts must not"
+    ):
+        check_disjoint(one, one)
+
+
+def test_halves_that_overlap_by_a_tenth_are_refused():
+    lines = text(ENGLISH, 1).lines
+    with pytest.raises(DataError, match=r"^a: 20 of 160 different lines also stand in b "):
+        check_disjoint(PlainText("a", lines[:160]), PlainText("b", lines[140:]))
+    check_disjoint(PlainText("a", lines[:150]), PlainText("b", lines[150:]))
+
+
+def test_greetings_in_both_texts_are_no_overlap():
+    greetings = ["Good morning!", "OK"] * 50
+    check_disjoint(PlainText("a", [*text(ENGLISH, 1).lines, *greetings]), PlainText("b", greetings))
+
+
+def test_shared_lines_ignore_case_and_spaces():
+    assert shared_lines(["A dog.", "a  dog.", "Two"], ["a dog. ", "three"]) == 1
+
+
+def test_one_language_given_as_two_is_refused():
+    with pytest.raises(DataError, match=r"^the1: is in the language of the2.*two texts of two languages are needed"):
+        check_two_languages(text(ENGLISH, 1), text(ENGLISH, 2))
+    check_two_languages(text(ENGLISH, 1), text(GERMAN, 2))
+
+
+def test_a_language_that_nobody_knows_is_still_one():
+    letters = str.maketrans("abcdefghijklmnopqrstuvwxyz", "qzjxkvbwpygfdmculhrsniatoe")
+    words = [word.translate(letters) for word in ENGLISH]
+    assert in_one_language(text(words, 1).lines, text(words, 2).lines)
+    assert not in_one_language(text(words, 1).lines, text(ENGLISH, 2).lines)
+
+
+def test_few_lines_are_not_judged():
+    few = text(ENGLISH, 1, count=99)
+    check_two_languages(few, few)
+    assert not in_one_language(few.lines, few.lines)
+
+
+def test_text_of_the_other_side_is_refused():
+    source, target = text(ENGLISH, 1), text(GERMAN, 2)
+    with pytest.raises(
+        DataError, match=r"^der3: is in the language of der2, not in that of the1 .are the two sides ex"
+    ):
+        check_expected_language(text(GERMAN, 3), source, target)
+    check_expected_language(text(ENGLISH, 3), source, target)
+
+
+@pytest.fixture
+def files(tmp_path):
+    named = {"en": text(ENGLISH, 1), "de": text(GERMAN, 2), "same": text(ENGLISH, 3)}
+    for name, one in named.items():
+        (tmp_path / f"a.{name}").write_text("".join(f"{line}\n" for line in one.lines), encoding="utf-8")
+    return {name: f"{tmp_path}/a.{name}" for name in named}
+
+
+def experiment_of(files, source, target, *more):
+    changes = [f"data.train.source={files[source]}", f"data.train.target={files[target]}", *more]
+    return read_experiment(None, changes, say=lambda line: None)
+
+
+def test_training_says_that_both_sides_are_one_language(files):
+    assert data_findings(experiment_of(files, "en", "same"))[0].startswith("both sides are in one language")
+    assert data_findings(experiment_of(files, "en", "de")) == []
+
+
+def test_training_counts_dev_pairs_that_it_learns_from(files):
+    dev = [f"data.dev.source={files['en']}", f"data.dev.target={files['de']}"]
+    assert data_findings(experiment_of(files, "en", "de", *dev))[0].startswith("300 dev pairs are training pairs: dev")
+
+
+def test_a_time_for_nothing_is_refused(files, monkeypatch):
+    monkeypatch.setattr(time_plan, "measured_speed", lambda experiment, size: 1_024.0 / 0.85)  # an update a second
+    with pytest.raises(ConfigError, match=r"^training.max_minutes: 0.2 minutes are about 12 updates .* 3.3 minutes.$"):
+        experiment_of(files, "en", "de", "training.max_minutes=0.2")
+
+
+def test_data_check_says_that_both_sides_are_one_language(files):
+    shown = CliRunner().invoke(app, ["data", "check", files["en"], files["same"]])
+    assert "both sides are in one language" in shown.stdout + shown.stderr
