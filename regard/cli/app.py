@@ -12,6 +12,7 @@ import typer
 from regard.cli.adequacy import adequacy_command
 from regard.cli.align import align_command
 from regard.cli.attention import attention_app
+from regard.cli.best import best_command
 from regard.cli.calibrate import calibrate_command
 from regard.cli.catalogue import list_command
 from regard.cli.compare import compare_command
@@ -47,6 +48,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("train")(train_command)
+app.command("best")(best_command)
 app.command("predict")(predict_command)
 app.command("translate", hidden=True)(predict_command)
 app.command("evaluate")(evaluate_command)

@@ -60,7 +60,13 @@ class RerankSettings:
     Weights as `regard tune` finds them (https://aclanthology.org/N04-1021).
     """
 
-    run: Annotated[Path, Doc("Folder of a translator of the same languages; its vocabulary may be another.")]
+    run: Annotated[
+        Path,
+        Doc(
+            "Folder of a translator of the same languages; its vocabulary may be another. A relative path is "
+            "looked for in the folder of this run first."
+        ),
+    ]
     weight: Annotated[float, Doc("Weight of its log-probability of the whole translation.")] = 0.1
     words: Annotated[float, Doc("What each word of the translation adds.")] = 0.0
     n_best: Annotated[Size, Doc("Translations that are ranked anew; a beam gives no more than its size.")] = 50
@@ -95,7 +101,12 @@ class DecodingSettings:
     ] = None
     max_source: Annotated[Size, Doc("Pieces of the longest text that is accepted.")] = 1024
     ensemble: Annotated[
-        tuple[Path, ...], OneOrMany(), Doc("Folders of other runs of the same vocabularies, to write together with.")
+        tuple[Path, ...],
+        OneOrMany(),
+        Doc(
+            "Folders of other runs of the same vocabularies, to write together with. A relative path is looked for in "
+            "the folder of this run first."
+        ),
     ] = ()
     ensemble_mean: Annotated[
         Literal["log_probabilities", "probabilities"], Doc("What runs that write together take the mean of.")
@@ -107,6 +118,16 @@ class DecodingSettings:
     term_cost: Annotated[
         Positive, Doc("Nats a word that the terms of a glossary may cost a translation before a warning tells.")
     ] = 1.0
+
+    def located(self, folder: Path) -> "DecodingSettings":
+        """Return the same with other runs looked for in the folder of this one first, so that both can be moved."""
+        rerank = self.rerank and replace(self.rerank, run=_inside(folder, self.rerank.run))
+        return replace(self, rerank=rerank, ensemble=tuple(_inside(folder, one) for one in self.ensemble))
+
+
+def _inside(folder: Path, path: Path) -> Path:
+    """A relative path in a folder, where it leads to something; else as it is."""
+    return folder / path if not path.is_absolute() and (folder / path).exists() else path
 
 
 _METRICS = tuple(map(Choice, ("bleu", "chrf", "ter", "exact_match")))

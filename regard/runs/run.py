@@ -159,8 +159,9 @@ def routed(task: Task, model: Model, experiment: Experiment) -> Task:
 
 
 def _experiment_of(folder: RunFolder, settings: Mapping[str, Any], changes: Iterable[str]) -> Experiment:
-    """The settings of a run with changes, at the place where its folder is."""
-    return replace(saved_experiment(settings, changes, partial(_tuned, folder)), run=folder.path)
+    """The settings of a run with changes, at the place where its folder is, and the other runs that answer with it."""
+    found = replace(saved_experiment(settings, changes, partial(_tuned, folder)), run=folder.path)
+    return replace(found, decoding=found.decoding.located(folder.path))
 
 
 def _tuned(folder: RunFolder) -> list[str]:

@@ -78,8 +78,17 @@ def train(
     return run_of(experiment).path
 
 
-def train_run(experiment: Experiment, *, resume: bool = False, opened: Run | None = None, quiet: bool = False) -> bool:
+def train_run(
+    experiment: Experiment,
+    *,
+    resume: bool = False,
+    opened: Run | None = None,
+    quiet: bool = False,
+    hints: bool = True,
+) -> bool:
     """Trains until a limit is reached; False when it was interrupted and has saved. Raises RegardError.
+
+    `hints`: say what is wrong with the data, what else could be trained, and what to do next.
 
     A new run that cannot be prepared leaves no folder behind. To resume a run that had saved nothing yet is to begin;
     `opened` is the run that goes on, where it has been opened before. Under torchrun every process calls it, and all
@@ -100,9 +109,9 @@ def train_run(experiment: Experiment, *, resume: bool = False, opened: Run | Non
                 trainer = _trainer(*stages).prepare(resume=folder.started)
             ready, *_, judged = stages
             world.by_first(lambda: folder.keep(ready.experiment, ready.before))
-            for line in data_findings(ready.experiment) if not resume else ():
+            for line in data_findings(ready.experiment) if hints and not resume else ():
                 progress.say(line)
-            if advice := phrases_advice(ready.experiment):
+            if advice := phrases_advice(ready.experiment) if hints else "":
                 progress.say(advice)
             try:
                 report = trainer.train()
@@ -113,7 +122,7 @@ def train_run(experiment: Experiment, *, resume: bool = False, opened: Run | Non
                 command = f"{torchrun}regard train {option}{quote(str(folder))} --resume"
                 progress.say(f"{interrupted}; go on with: {command}")
                 return False
-            _tell(report, ready, judged)
+            _tell(report, ready, judged, hints=hints)
             if advice:
                 progress.say(advice)
             return True
@@ -179,7 +188,7 @@ def _trainer(ready: Prepared, made: Built, begun: Started, judged: Validated) ->
     )
 
 
-def _tell(report: TrainingReport, ready: Prepared, judged: Validated) -> None:
+def _tell(report: TrainingReport, ready: Prepared, judged: Validated, *, hints: bool) -> None:
     experiment, folder, progress = ready.experiment, ready.folder, ready.progress
     teaching = isinstance(judged.validation, Teaching)
     score = "" if report.score is None or teaching else f", best score {report.score:.2f}"
@@ -191,10 +200,11 @@ def _tell(report: TrainingReport, ready: Prepared, judged: Validated) -> None:
         progress.say(judged.validation.summary(folder, report.checkpoint))
     elif judged.continues and report.checkpoint == step_folder(folder.path, 0):
         progress.say(f"no checkpoint was better than the start ({experiment.training.metric}): its weights are kept")
-    elif report.rising:
+    elif report.rising and hints:
         minutes = max(2, round(report.seconds / 60 * 3))  # in all, what has passed included
         progress.say(f"the last score is the best one; go on with: {command}{limits} training.max_minutes={minutes}")
-    progress.say(usage_of(experiment.task_class, quote(str(folder))))
+    if hints:
+        progress.say(usage_of(experiment.task_class, quote(str(folder))))
 
 
 def data_findings(experiment: Experiment) -> list[str]:
@@ -229,25 +239,25 @@ def _seen_dev_pairs(experiment: Experiment) -> int:
 
 
 def phrases_advice(experiment: Experiment) -> str:
-    """Return a line on what phrases would gain, with the command; "" where that is not known."""
+    """Return a line on what phrases and a network together would gain, with the command; "" where none is known."""
     if experiment.task.name != "translation" or experiment.init is not None or experiment.data.routes:
         return ""
     pairs = sum(1 for _ in islice(learnt_examples(experiment), PHRASES_LEAD[1] + 1))
     if not PHRASES_LEAD[0] <= pairs <= PHRASES_LEAD[1]:
         return ""
-    gain = "6 to 9 BLEU (docs/how-to/few-pairs.md)"
-    return f"of {pairs:,} pairs phrases make a better translator, by {gain}: {_phrases_command(experiment)}"
+    why = "phrases and a network together make a better translator (docs/how-to/few-pairs.md)"
+    return f"of {pairs:,} pairs {why}: {_best_command(experiment)}"
 
 
-def _phrases_command(experiment: Experiment) -> str:
-    """The command that trains phrases on the same texts."""
-    words = ["regard train"]
+def _best_command(experiment: Experiment) -> str:
+    """The command that makes the best translator of the same texts."""
+    words = ["regard best"]
     for part, option in (("train", ""), ("dev", "dev-")):
         choice = experiment.reader(part)
         files = {} if choice is None else choice.settings.get("files")
         if files:
             words += [f"--{option}{column} {quote(str(file))}" for column, file in files.items()]
-        elif choice is not None and "file" in choice.settings:
-            file = str(choice.settings["file"])
-            words.append(quote(file) if part == "train" else f"data.{part}={quote(file)}")
-    return " ".join([*words, "task=phrases"])
+        elif choice is not None and part == "train" and "file" in choice.settings:
+            words.append(quote(str(choice.settings["file"])))
+    minutes = experiment.training.max_minutes
+    return " ".join([*words, f"--minutes {60 if minutes is None else max(1, round(minutes)):g}"])

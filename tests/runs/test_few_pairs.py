@@ -21,7 +21,7 @@ def test_advice_between_the_measured_sizes(tmp_path, pairs, given):
     assert bool(said) is given
     if given:
         assert f"{pairs:,} pairs" in said
-        assert said.endswith(f"regard train '{tmp_path}/few pairs.tsv' task=phrases")
+        assert said.endswith(f"regard best '{tmp_path}/few pairs.tsv' --minutes 60")
 
 
 def test_advice_names_a_file_for_each_column(tmp_path):

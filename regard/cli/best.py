@@ -1,0 +1,81 @@
+"""regard best"""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regard.cli.emit import emit, resumable, say_unless
+from regard.cli.options import Json, Quiet
+from regard.errors import ConfigError
+
+PairsAndSettings = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="FILE KEY=VALUE", help="A table of pairs (.tsv .csv .jsonl); and settings of networks."),
+]
+PairsSource = Annotated[Path | None, typer.Option(metavar="FILE", help="Text to learn from, one sentence a line.")]
+PairsTarget = Annotated[Path | None, typer.Option(metavar="FILE", help="Its translation, line by line.")]
+JudgedSource = Annotated[Path | None, typer.Option(metavar="FILE", help="Text to judge steps by.")]
+JudgedTarget = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Its translation (default: a tenth is held out).")
+]
+MoreSource = Annotated[Path | None, typer.Option("--text-source", metavar="FILE", help="More text to translate from.")]
+MoreTarget = Annotated[Path | None, typer.Option("--text-target", metavar="FILE", help="More text to translate into.")]
+Parent = Annotated[Path | None, typer.Option("--from", metavar="RUN", help="A run that networks begin with.")]
+Minutes = Annotated[float, typer.Option(min=0.01, metavar="N", help="Time for all, on the wall, over all calls.")]
+ResultFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the translator goes.")]
+
+
+def best_command(
+    words: PairsAndSettings = None,
+    *,
+    source: PairsSource = None,
+    target: PairsTarget = None,
+    dev_source: JudgedSource = None,
+    dev_target: JudgedTarget = None,
+    text_source: MoreSource = None,
+    text_target: MoreTarget = None,
+    start: Parent = None,
+    minutes: Minutes = 60.0,
+    run: ResultFolder = Path("runs/best"),
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make the best translator that texts and minutes allow: phrases, networks, more text, and what joins them.
+
+    regard best --source train.en --target train.de --minutes 60
+
+    regard best --source train.en --target train.de --text-source more.en --text-target more.de --run runs/en-de
+
+    Each step is kept only if it gains on the dev text; report.html in the folder shows all. Killed at any time, the
+    same command goes on. The folder is a run: regard predict FOLDER.
+    """
+    from regard.recipes.best import BestRequest, best_translator
+    from regard.runs.request import config_and_changes
+
+    table, changes = config_and_changes(words or [])
+    wanted = BestRequest(
+        pairs=_both("", source, target) or ([table] if table else []),
+        folder=run,
+        minutes=minutes,
+        dev=_both("dev-", dev_source, dev_target),
+        more={side: file for side, file in (("source", text_source), ("target", text_target)) if file},
+        start=start,
+        changes=changes,
+        command=shlex.join(["regard", *sys.argv[1:]]),
+    )
+    if not wanted.pairs:
+        raise ConfigError("--source", "must be given, and --target", "or a table of pairs: regard best pairs.tsv")
+    with resumable():
+        report = best_translator(wanted, say=say_unless(quiet), quiet=quiet)
+    emit(report, as_json=as_json)
+
+
+def _both(prefix: str, source: Path | None, target: Path | None) -> list[Path]:
+    """Both files or none. Raises ConfigError for one alone."""
+    if (source is None) != (target is None):
+        given, missing = ("source", "target") if target is None else ("target", "source")
+        raise ConfigError(f"--{prefix}{missing}", "must be given", f"beside --{prefix}{given}")
+    return [one for one in (source, target) if one is not None]

@@ -1,0 +1,199 @@
+"""`regard best`: the best translator that texts and minutes allow, step by step, each kept only where it gains."""
+
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from regard.config import SETTINGS_FILE, read_checked, write_atomically, write_checked
+from regard.data.readers.lines import digest
+from regard.errors import CheckpointError, ConfigError
+from regard.recipes.best.page import best_page, best_report
+from regard.recipes.best.pairs import BestTexts, made_texts, make_texts
+from regard.recipes.best.phrases import measured_times
+from regard.recipes.best.step import BestStep, NoGainError, StepResult
+from regard.recipes.best.steps import BEST_STEPS
+from regard.recipes.best.workshop import Workshop, copied_run
+from regard.reports.report import Report
+from regard.runs import Run, RunFolder
+from regard.runs.texts import Say
+
+STATE, REPORTS = "best.json", ("report.md", "report.html")
+_OWN = (STATE, *REPORTS, "steps", "texts", "dev", ".lock")  # entries of the folder that belong to the search
+_LEAST_SECONDS = 5.0  # in which a step can do anything
+
+
+class BestRequest(NamedTuple):
+    """What is asked for."""
+
+    pairs: Sequence[Path]  # two text files, or one table of pairs
+    folder: Path
+    minutes: float  # on the wall, over all calls
+    dev: Sequence[Path] = ()
+    more: Mapping[str, Path] = MappingProxyType({})  # further text of one language, by column
+    start: Path | None = None  # run that networks begin with
+    changes: Sequence[str] = ()  # settings of the networks
+    command: str = ""
+
+    def origin(self) -> dict[str, Any]:
+        """Return what a call must have in common with the one that it goes on with."""
+        files = {"pairs": self.pairs, "dev": self.dev, **{f"{side} text": [file] for side, file in self.more.items()}}
+        found = {name: [digest(file).hex() for file in some] for name, some in files.items()}
+        return {**found, "from": str(self.start or ""), "changes": [*self.changes]}
+
+
+def best_translator(wanted: BestRequest, *, say: Say = lambda line: None, quiet: bool = True) -> Report:
+    """Make the best translator of texts in the minutes, as the run `wanted.folder`; report what each step gave.
+
+    The same call goes on with what was cut off; with more minutes, also with steps that had no time. Raises RegardError
+    for texts that do not fit, for too few minutes, and for a folder of another search; Interrupted where training was
+    asked to end.
+    """
+    state = _State.of(wanted)
+    with state.counting():
+        texts = _texts(wanted, state, say)
+        work = Workshop(
+            wanted.folder.absolute(), texts,
+            changes=wanted.changes, start=wanted.start, results=state.results, say=say, quiet=quiet,
+        )  # fmt: skip
+        if not work.results:
+            _check_minutes(wanted.minutes * 60 - state.seconds, texts)
+        left_out = _tried(work, state, wanted.minutes * 60, say)
+    report = best_report(wanted.folder, work.results, left_out)
+    minutes = f"{state.seconds / 60:.1f} of {wanted.minutes:g} minutes"
+    title = f"# The best translator of {' and '.join(file.name for file in wanted.pairs)}, {minutes}"
+    write_atomically(wanted.folder / REPORTS[0], f"{title}\n\n`{wanted.command}`\n\n{report.text(terminal=False)}")
+    write_atomically(wanted.folder / REPORTS[1], best_page(report, title.removeprefix("# ")))
+    return report
+
+
+class _State:
+    """What a search has done, in its folder."""
+
+    def __init__(self, file: Path, origin: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
+        self.file, self.origin = file, origin
+        self.results = [StepResult(**one) for one in saved.get("results", ())]
+        self.before, self._start = float(saved.get("seconds", 0.0)), time.monotonic()
+
+    @classmethod
+    def of(cls, wanted: BestRequest) -> "_State":
+        """Read that of a folder, or begin. Raises ConfigError for a folder of something else."""
+        file, origin = wanted.folder / STATE, wanted.origin()
+        try:
+            saved = read_checked(file)
+        except FileNotFoundError:
+            if RunFolder(wanted.folder).exists:
+                hint = "choose another folder: --run FOLDER"
+                raise ConfigError("--run", f"'{wanted.folder}' exists and was not made by regard best", hint) from None
+            saved = {"origin": origin}
+        except ValueError as error:
+            raise CheckpointError(file, f"cannot be read: {error}", "choose another --run FOLDER") from error
+        if saved["origin"] != origin:
+            names = ", ".join(name for name in origin if saved["origin"].get(name) != origin[name])
+            problem = f"'{wanted.folder}' was begun with other values of: {names}"
+            raise ConfigError("--run", problem, "choose another folder: --run FOLDER")
+        return cls(file, origin, saved)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all calls so far."""
+        return self.before + time.monotonic() - self._start
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """However it ends, what was done and its time are kept, unless nothing was begun."""
+        try:
+            yield
+        finally:
+            if self.file.parent.is_dir():
+                self.save()
+
+    def save(self) -> None:
+        """Write the state."""
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        results = [one._asdict() for one in self.results]
+        write_checked(self.file, {"origin": self.origin, "results": results, "seconds": self.seconds})
+
+
+def _texts(wanted: BestRequest, state: _State, say: Say) -> BestTexts:
+    """The texts as an earlier call wrote them, or written now, all or none."""
+    place = wanted.folder / "texts"
+    if not place.is_dir():
+        new = wanted.folder.with_name(f".{wanted.folder.name}.texts")
+        shutil.rmtree(new, ignore_errors=True)
+        try:
+            make_texts(new, wanted.pairs, wanted.dev, wanted.more, say)
+            wanted.folder.mkdir(parents=True, exist_ok=True)
+            new.rename(place)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+        state.save()
+    return made_texts(place.absolute(), wanted.pairs)
+
+
+def _check_minutes(seconds: float, texts: BestTexts) -> None:
+    """Raise ConfigError where the time does not even suffice for phrases."""
+    times = measured_times(texts)
+    needed = times.fit + times.dev
+    if needed > seconds:
+        problem = f"{max(0.0, seconds) / 60:.1f} are left, and phrases alone take about {needed / 60:.1f} here"
+        raise ConfigError("--minutes", problem, f"--minutes {max(1, round(4 * needed / 60))} or more")
+
+
+def _tried(work: Workshop, state: _State, seconds: float, say: Say) -> dict[str, str]:
+    """Try the steps that have not been; return those that were left out, with their reasons."""
+    left_out, known = dict[str, str](), {one.step for one in work.results}
+    for place, (name, step) in enumerate(BEST_STEPS.items()):
+        if name in known:
+            continue
+        if not _has_text(step, work):
+            left_out[name] = f"no --text-{step.text} was given"
+            continue
+        left = seconds - state.seconds
+        later = [one.share for one in [*BEST_STEPS.values()][place:] if _has_text(one, work)]
+        mine = left * step.share / sum(later)
+        if mine < _LEAST_SECONDS:
+            left_out[name] = "no time was left"
+            continue
+        say(f"{name}: {step.about} (about {mine / 60:.1f} of {left / 60:.1f} minutes)")
+        start = time.monotonic()
+        try:
+            note = step.make(name, work, mine)
+        except NoGainError as error:
+            left_out[name] = str(error)
+            say(f"{name}: {error}")
+            continue
+        found = work.judged(name, step, time.monotonic() - start, note)
+        if found.leads:
+            _publish(work, name)
+        state.results = work.results
+        state.save()
+        say(_outcome(found))
+    return left_out
+
+
+def _has_text(step: BestStep, work: Workshop) -> bool:
+    return step.text is None or step.text in work.texts.more
+
+
+def _outcome(one: StepResult) -> str:
+    """What a step gave, in a line."""
+    compared = f", {one.difference:+.2f} to {one.rival} (p = {one.p_value:.3f})" if one.rival else ""
+    outcome = "the best so far" if one.leads else "kept" if one.kept else "dropped"
+    return f"{one.step}: dev BLEU {one.bleu:.2f}{compared}: {outcome}"
+
+
+def _publish(work: Workshop, name: str) -> None:
+    """Make the folder itself the run of a step, in place of that of an earlier one."""
+    folder, new = work.folder, work.folder / ".result"
+    copied_run(work.run(name), new, Run.open(work.run(name)).experiment.decoding, seen_from=folder)
+    (folder / SETTINGS_FILE).unlink(missing_ok=True)  # no run until all is in place
+    for old in folder.iterdir():
+        if old.name not in _OWN and old != new:
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+    for entry in sorted(new.iterdir(), key=lambda one: one.name == SETTINGS_FILE):
+        entry.rename(folder / entry.name)
+    new.rmdir()

@@ -1,0 +1,117 @@
+"""Steps of `regard best` that train a network: on pairs, and on what other translators write."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from regard.data.readers.lines import read_lines
+from regard.recipes.best.pairs import write_lines
+from regard.recipes.best.phrases import back_translated
+from regard.recipes.best.step import BestStep, Family, NoGainError
+from regard.recipes.best.workshop import Workshop
+
+TAG = "<bt>"  # first word of a source that a machine wrote: https://aclanthology.org/W19-5206
+_ORIGINALS = 0.4  # least share of the batches that are pairs of the user
+_WRITING = 0.35  # share of a step's time in which a teacher writes
+_QUICK = ("decoding.rerank.n_best=10",)  # candidates of a teacher that ranks anew
+Corpora = Mapping[str, Mapping[str, Path]]  # name → column → file
+
+
+def train_network(name: str, work: Workshop, seconds: float, corpora: Corpora | None = None) -> None:
+    """Train on the pairs and further corpora, from the best network so far on."""
+    more = {**work.corpora(), **(corpora or {})}
+    settings = [*work.texts.data(), f"training.max_minutes={seconds / 60:.3f}"]
+    if more:
+        counts = {one: _count(files["source"]) for one, files in more.items()}
+        most = sum(counts.values()) * _ORIGINALS / (1 - _ORIGINALS)
+        weights = {"train": max(_count(work.texts.train["source"]), round(most, 3)), **counts}
+        files = {one: {side: str(path) for side, path in sides.items()} for one, sides in more.items()}
+        settings += [f"data.corpora={json.dumps(files)}", f"data.weights={json.dumps(weights)}"]
+    work.train(name, [*settings, *work.changes], work.best_run("network") or work.start)
+
+
+def taught(name: str, work: Workshop, seconds: float, teacher: Path, lines: Path) -> str:
+    """Have a teacher translate lines, and a network learn them beside the pairs; return how many there are."""
+    quick = _QUICK if work.reranks(teacher) else ()
+    files = work.synthetic(name, teacher, lines, "target", _WRITING * seconds, quick)
+    train_network(name, work, (1 - _WRITING) * seconds, {name: files})
+    return f"{_count(files['source']):,} lines translated by {teacher.name}"
+
+
+class Network(BestStep):
+    """A network of the size that the pairs and the time allow."""
+
+    about = "network, trained on the pairs"
+    family: ClassVar[Family] = "network"
+    share = 0.3
+
+    def make(self, name: str, work: Workshop, seconds: float) -> str:
+        train_network(name, work, seconds)
+        return "" if work.start is None else f"began with {work.start}"
+
+
+class Taught(BestStep):
+    """A network that also learns how the best translator so far translates more text of the source language."""
+
+    about = "network that also learnt source text as the best so far translates it"
+    family: ClassVar[Family] = "network"
+    share = 0.18
+    text = "source"
+
+    def make(self, name: str, work: Workshop, seconds: float) -> str:
+        return taught(name, work, seconds, work.needed(), work.texts.more["source"])
+
+
+class BackTranslated(BestStep):
+    """A network that also learns target text beside its tagged back-translations.
+
+    https://aclanthology.org/P16-1009, with the tag of https://aclanthology.org/W19-5206.
+    """
+
+    about = "network that also learnt target text, translated back and tagged"
+    family: ClassVar[Family] = "network"
+    share = 0.18
+    text = "target"
+
+    def make(self, name: str, work: Workshop, seconds: float) -> str:
+        back, tagged = back_translated(work, _WRITING * seconds), work.synthetic_files(name)
+        if not tagged["target"].is_file():
+            write_lines(tagged["source"], (f"{TAG} {line}" for line in read_lines(back["source"])))
+            write_lines(tagged["target"], read_lines(back["target"]))
+        train_network(name, work, (1 - _WRITING) * seconds, {name: tagged})
+        return f"{_count(tagged['target']):,} lines translated back"
+
+
+class SelfTaught(BestStep):
+    """A network that also learns the training sources as the best network translates them.
+
+    https://arxiv.org/abs/1909.13788. Phrases know the training pairs by heart, so they would teach nothing new here.
+    """
+
+    about = "network that also learnt the training sources as networks translate them"
+    family: ClassVar[Family] = "network"
+    share = 0.1
+
+    def make(self, name: str, work: Workshop, seconds: float) -> str:
+        teacher = work.needed("network")
+        return taught(name, work, seconds, teacher, work.texts.train["source"])
+
+
+class Distilled(BestStep):
+    """One network that learns what the best combination writes: https://aclanthology.org/D16-1139."""
+
+    about = "one fast network that learnt what the best combination writes"
+    family: ClassVar[Family] = "network"
+    share = 0.12
+
+    def make(self, name: str, work: Workshop, seconds: float) -> str:
+        teacher = work.needed()
+        if not work.is_joined(teacher):
+            raise NoGainError("the best is one translator already")
+        work.needed("network")  # to begin with
+        return taught(name, work, seconds, teacher, work.texts.more.get("source", work.texts.train["source"]))
+
+
+def _count(file: Path) -> int:
+    return sum(1 for _ in read_lines(file))

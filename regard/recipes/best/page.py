@@ -1,0 +1,100 @@
+"""The page of `regard best`: what each step gave, what was left out and why, what more time or pairs would give."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from shlex import quote
+
+from regard.explain.frame import framed
+from regard.explain.tokens import visible_line
+from regard.recipes.best.step import StepResult, step_folder_of
+from regard.recipes.best.steps import BEST_STEPS
+from regard.reports.report import Report
+from regard.reports.table import DASH, Cell, Table
+from regard.runs import RunFolder
+from regard.runs.teaching import scores_of
+
+_COLUMNS = ("step", "dev BLEU", "difference", "p", "minutes", "to", "outcome", "what it is")
+_STEEP = 0.3  # BLEU of the last third of a training, from which more time is worth a line
+
+
+def best_report(folder: Path, results: Sequence[StepResult], left_out: Mapping[str, str]) -> Report:
+    """Report the steps of a search, `left_out` with their reasons, and what would give more."""
+    by_name = {one.step: one for one in results}
+    rows = [_row(by_name[name]) if name in by_name else _row_left_out(name, left_out[name]) for name in BEST_STEPS]
+    best = next((one for one in reversed(results) if one.leads), None)
+    values = {"best": None if best is None else best._asdict(), "steps": [one._asdict() for one in results]}
+    heading = "" if best is None else f"best: {best.step}, {best.bleu:.2f} BLEU on the dev text"
+    lines = [*_speed(by_name, best, folder), *_more(folder, results, left_out)]
+    return Report(
+        [Table(_COLUMNS, rows, texts=3)],
+        {**values, "left_out": dict(left_out), "notes": lines},
+        "\n".join(f"- {line}" for line in lines),
+        heading=heading,
+    )
+
+
+def best_page(report: Report, title: str) -> str:
+    """Return the report as one HTML file that asks for nothing outside itself."""
+    (table,) = report.rows
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(visible_line(cell.text))}</td>" for cell in row) + "</tr>" for row in table.rows
+    )
+    notes = "".join(f"<li>{escape(visible_line(line))}</li>" for line in report.values["notes"])
+    card = (
+        f'<section class="card"><h2>{escape(visible_line(report.heading))}</h2><div class="scroll"><table><thead><tr>'
+        f"{head}</tr></thead><tbody>{body}</tbody></table></div><ul>{notes}</ul></section>"
+    )
+    return framed(f'<div class="panels">{card}</div>', title=title, script="", style="td { text-align: start; }")
+
+
+def _row(one: StepResult) -> list[Cell]:
+    compared = bool(one.rival)
+    outcome = "the best" if one.leads else "kept" if one.kept else "dropped: no sure gain"
+    about = BEST_STEPS[one.step].about + (f" ({one.note})" if one.note else "")
+    return [
+        Cell(one.step),
+        Cell(f"{one.bleu:.2f}", one.bleu),
+        Cell(f"{one.difference:+.2f}" if compared else DASH, one.difference),
+        Cell(f"{one.p_value:.3f}" if compared else DASH, one.p_value),
+        Cell(f"{one.seconds / 60:.1f}", one.seconds),
+        Cell(one.rival or DASH),
+        Cell(outcome),
+        Cell(about),
+    ]
+
+
+def _row_left_out(name: str, why: str) -> list[Cell]:
+    return [Cell(name), *[Cell(DASH)] * 5, Cell(why), Cell(BEST_STEPS[name].about)]
+
+
+def _speed(by_name: Mapping[str, StepResult], best: StepResult | None, folder: Path) -> Iterator[str]:
+    """What the one fast network loses to the best, where that is a combination."""
+    distilled = by_name.get("distilled")
+    if distilled is not None and best is not None and not distilled.leads:
+        lost = distilled.bleu - best.bleu
+        yield f"one fast network for many requests: {step_folder_of(folder, 'distilled')} ({lost:+.2f} BLEU)"
+
+
+def _more(folder: Path, results: Sequence[StepResult], left_out: Mapping[str, str]) -> Iterator[str]:
+    """What more time, text or pairs would give, as far as it was seen."""
+    for one in results:
+        gain = last_third(step_folder_of(folder, one.step)) if one.family == "network" else 0.0
+        if gain >= _STEEP:
+            yield f"more time: {one.step} gained {gain:.1f} dev BLEU in the last third of its training"
+    late = [name for name, why in left_out.items() if "time" in why]
+    if late:
+        yield f"more time: {', '.join(late)} had none (the same command with a larger --minutes goes on)"
+    for side in ("source", "target"):
+        if any(BEST_STEPS[name].text == side for name in left_out):
+            yield f"more text: steps that read text of the {side} language had none (--text-{side} FILE)"
+    texts = " ".join(quote(str(folder / "texts" / f"train.{side}")) for side in ("source", "target"))
+    yield f"more pairs: regard forecast {texts} estimates what they would give"
+
+
+def last_third(run: Path) -> float:
+    """Return the BLEU that the best figure of a training's validations gained in their last third."""
+    figures = [float(one["bleu"]) for _, one in sorted(scores_of(RunFolder(run)).items()) if "bleu" in one]
+    before = figures[: len(figures) * 2 // 3]
+    return max(figures) - max(before) if before else 0.0

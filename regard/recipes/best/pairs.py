@@ -1,0 +1,135 @@
+"""The texts of `regard best`: pairs read and cleaned, a dev part, more text without what would flatter the figures."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from regard.config import write_atomically
+from regard.data.readers.lines import read_lines
+from regard.errors import ConfigError, DataError
+from regard.experiment.data import pair_of
+from regard.registry import Choice
+from regard.reports.data_check import check_data, read_text_pairs
+from regard.runs.texts import Say
+from regard.statistical.pair_checks import CLEAR_FAULT, TextPair
+
+LEAST_DEV, MOST_DEV, _DEV_SHARE = 10, 1_000, 0.1  # pairs of a dev part; share of the pairs where none is given
+_OVERLAP = 0.05  # share of the dev part that may stand among the pairs, which lose it then
+_SIDES = TextPair._fields  # source and target
+
+
+class BestTexts(NamedTuple):
+    """The texts of a search, as files that do not change any more."""
+
+    train: Mapping[str, Path]  # by column, cleaned
+    dev: Mapping[str, Path]
+    more: Mapping[str, Path]  # further text of one language, by column; may lack both
+    languages: tuple[str, str] | None  # codes
+
+    def data(self, train: Mapping[str, Path] | None = None, *, turned: bool = False) -> list[str]:
+        """Return the settings of a training on the pairs, or on others; `turned`: from target to source."""
+        sides = {"source": "target", "target": "source"} if turned else {"source": "source", "target": "target"}
+        parts = {"train": train or self.train, "dev": self.dev}
+        files = [
+            f"data.{part}.{side}={json.dumps(str(paths[other]))}"
+            for part, paths in parts.items()
+            for side, other in sides.items()
+        ]
+        codes = self.languages and (self.languages[::-1] if turned else self.languages)
+        return [*files, "data.test_share=0", *([f"data.languages={json.dumps(codes)}"] if codes else [])]
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write a text of lines; a process that is killed meanwhile leaves none behind."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, "".join(f"{line}\n" for line in lines))
+
+
+def make_texts(
+    folder: Path,
+    pairs: Sequence[Path],
+    dev: Sequence[Path],
+    more: Mapping[str, Path],
+    say: Say,
+) -> BestTexts:
+    """Write the texts of a search into a folder: files of pairs, and of a dev part, or none; `more` text by language.
+
+    Raises RegardError for files that do not fit each other, for a dev part among the pairs, and where none is left.
+    """
+    check = check_data(read_text_pairs(pairs), say=lambda line: None)
+    faulty = {one.row for one in check.dropped(CLEAR_FAULT)}
+    train = [pair for row, pair in enumerate(check.pairs) if row not in faulty]
+    say(f"{len(train):,} pairs, {len(faulty):,} left out for clear faults (regard data check tells which)")
+    if dev:
+        judged = [pair for pair in read_text_pairs(dev) if pair.source.strip() and pair.target.strip()]
+        train = _without(train, judged, dev[0])
+    else:
+        train, judged = _held_out(train)
+        say(f"{len(judged):,} pairs are held out as dev text")
+    if len(judged) < LEAST_DEV or not train:
+        problem = f"leave {len(judged):,} pairs of dev text, and {len(train):,} to learn from"
+        raise ConfigError("pairs", problem, f"{LEAST_DEV} of dev text at least, 100 or more in all; or --dev-source")
+    for side, file in more.items():
+        _write_more(folder, side, file, judged, say)
+    _write(folder, "train", train)
+    _write(folder, "dev", judged)
+    return made_texts(folder, pairs)
+
+
+def made_texts(folder: Path, pairs: Sequence[Path]) -> BestTexts:
+    """Return the texts that an earlier call of `make_texts` wrote."""
+    files = {part: {side: folder / f"{part}.{side}" for side in _SIDES} for part in ("train", "dev", "more")}
+    more = {side: file for side, file in files["more"].items() if file.is_file()}
+    return BestTexts(files["train"], files["dev"], more, _languages(pairs))
+
+
+def _languages(pairs: Sequence[Path]) -> tuple[str, str] | None:
+    """The codes of both languages, where the names of the files tell them."""
+    if len(pairs) != len(_SIDES):
+        return None
+    match pair_of(Choice("parallel", {"files": dict(zip(_SIDES, map(str, pairs), strict=True))})):
+        case str(source), str(target):
+            return source, target
+    return None
+
+
+def _write(folder: Path, part: str, pairs: Sequence[TextPair]) -> None:
+    for side, texts in zip(_SIDES, zip(*pairs, strict=True), strict=True):
+        write_lines(folder / f"{part}.{side}", texts)
+
+
+def _without(train: list[TextPair], dev: Sequence[TextPair], file: Path) -> list[TextPair]:
+    """The pairs that do not stand in the dev part. Raises DataError where much of it stands among them."""
+    judged = set(dev)
+    both = judged & set(train)
+    if len(both) > _OVERLAP * len(judged):
+        problem = f"{len(both):,} of {len(judged):,} dev pairs stand among the training pairs, too"
+        raise DataError(file, problem, hint="give dev text that is not learnt from, or none: a part is held out then")
+    return [pair for pair in train if pair not in judged]
+
+
+def _held_out(pairs: Sequence[TextPair]) -> tuple[list[TextPair], list[TextPair]]:
+    """Pairs to learn from and a dev part that has no side in common with them, spread over all."""
+    count = min(MOST_DEV, int(_DEV_SHARE * len(pairs)))
+    step = max(1, len(pairs) // max(1, count))
+    dev = list(dict.fromkeys(pairs[step // 2 :: step][:count]))
+    known = [{pair[place] for pair in dev} for place in range(len(_SIDES))]
+    return [pair for pair in pairs if pair.source not in known[0] and pair.target not in known[1]], dev
+
+
+def _write_more(folder: Path, side: str, file: Path, dev: Sequence[TextPair], say: Say) -> None:
+    """Write the different lines of a text that are not dev lines. Raises DataError where none is left."""
+    if not file.is_file():
+        raise DataError(file, "there is no such file")
+    known = {pair[_SIDES.index(side)].strip() for pair in dev}
+    lines = _different(read_lines(file))
+    kept = [line for line in lines if line not in known]
+    if not kept:
+        raise DataError(file, "has no line beside those of the dev text")
+    say(f"{len(kept):,} lines of {side} text, {len(lines) - len(kept):,} left out that are dev text")
+    write_lines(folder / f"more.{side}", kept)
+
+
+def _different(lines: Iterable[str]) -> list[str]:
+    return [*dict.fromkeys(text for line in lines if (text := line.strip()))]

@@ -1,0 +1,99 @@
+"""Steps of `regard best` that count phrases."""
+
+import time
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from regard.data.readers.lines import read_lines
+from regard.models import PhraseBased
+from regard.recipes.best.pairs import BestTexts, write_lines
+from regard.recipes.best.step import BestStep, Family
+from regard.recipes.best.workshop import Workshop
+from regard.statistical.phrase_decoder import SearchLimits
+from regard.text.words import cut_words
+
+REVERSE = "reverse"  # run that translates from target to source
+_ROUNDS, _REVERSE_ROUNDS, _CANDIDATES = 5, 2, 100  # of tuning
+_SAMPLE, _DEV_SAMPLE = 500, 10  # pairs and dev sentences that are measured
+_TUNING = 1.5  # times that a round of tuning takes, of a translation of the dev part
+_BACK = 0.3  # share of the step's time in which text is translated back
+
+
+class PhraseTimes(NamedTuple):
+    """Seconds that phrases take on this machine, estimated."""
+
+    fit: float  # counting words, phrases and n-grams
+    dev: float  # translating the dev part, with the best candidates
+
+    def rounds(self, seconds: float) -> int:
+        """Return the rounds of tuning that fit into a time, after counting and before a last translation."""
+        return max(0, min(_ROUNDS, int((seconds - self.fit - self.dev) / (_TUNING * self.dev))))
+
+
+def measured_times(texts: BestTexts) -> PhraseTimes:
+    """Measure the first pairs and dev sentences; counting grows with the pairs, searching with the dev part."""
+    sides = ([*map(_words, read_lines(texts.train[side]))] for side in ("source", "target"))
+    pairs = [*zip(*sides, strict=True)]
+    dev = [*map(_words, read_lines(texts.dev["source"]))]
+    model = PhraseBased((), (), SearchLimits(100, 500, 20, 6), order=5, max_phrase=7, iterations=5)
+    start = time.monotonic()
+    model.fit(pairs[:_SAMPLE])
+    fitted = time.monotonic()
+    for sentence in dev[:_DEV_SAMPLE]:
+        model.decoder.different(sentence, _CANDIDATES)
+    ended = time.monotonic()
+    return PhraseTimes(
+        (fitted - start) * len(pairs) / len(pairs[:_SAMPLE]), (ended - fitted) * len(dev) / len(dev[:_DEV_SAMPLE])
+    )
+
+
+def phrase_settings(data: Sequence[str], rounds: int) -> list[str]:
+    """Return the settings of a run of phrases, whose weights are tuned in so many rounds."""
+    return [*data, "task=phrases", f"task.candidates={_CANDIDATES}", f"task.rounds={rounds}"]
+
+
+class PhrasesOfPairs(BestStep):
+    """Phrases of the pairs."""
+
+    about = "phrases, counted and tuned on the dev text"
+    family: ClassVar[Family] = "phrases"
+    share = 0.1
+
+    def make(self, name: str, work: Workshop, seconds: float) -> str:
+        rounds = measured_times(work.texts).rounds(seconds)
+        work.train(name, phrase_settings(work.texts.data(), rounds))
+        return f"at most {rounds} rounds of tuning"
+
+
+class PhrasesOfBackTranslations(BestStep):
+    """Phrases of the pairs and of text that phrases of the other direction have translated back.
+
+    Their n-gram model reads all of that text: https://aclanthology.org/W09-0432.
+    """
+
+    about = "phrases and n-grams also of text that phrases translated back"
+    family: ClassVar[Family] = "phrases"
+    share = 0.12
+    text = "target"
+
+    def make(self, name: str, work: Workshop, seconds: float) -> str:
+        back = back_translated(work, _BACK * seconds)
+        joined = work.synthetic_files(name)
+        for side, file in joined.items():
+            if not file.is_file():
+                write_lines(file, chain(read_lines(work.texts.train[side]), read_lines(back[side])))
+        rounds = measured_times(work.texts).rounds(seconds * (1 - _BACK) / 2)
+        work.train(name, phrase_settings(work.texts.data(joined), rounds))
+        return f"{sum(1 for _ in read_lines(back['target'])):,} lines translated back"
+
+
+def back_translated(work: Workshop, seconds: float) -> dict[str, Path]:
+    """Return the files, by column, of target text and of its sources as phrases of the other direction write them."""
+    work.train(REVERSE, phrase_settings(work.texts.data(turned=True), _REVERSE_ROUNDS))
+    return work.synthetic("back_translated", work.run(REVERSE), work.texts.more["target"], "source", seconds)
+
+
+def _words(line: str) -> list[str]:
+    return [word for piece in cut_words(line) if (word := piece.strip())]

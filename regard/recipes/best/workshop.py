@@ -1,0 +1,222 @@
+"""What the steps of `regard best` work with: texts, candidates so far, time, translating, training, judging."""
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+from regard.data.readers.lines import read_lines
+from regard.evaluation import METRICS
+from regard.evaluation.metric import Statistics, corpus_of
+from regard.evaluation.significance import compare_statistics
+from regard.experiment import SETTINGS_FILE, DecodingSettings, read_experiment
+from regard.predictor import load
+from regard.recipes.best.pairs import BestTexts, write_lines
+from regard.recipes.best.step import SURE_GAIN, BestStep, Family, NoGainError, StepResult, step_folder_of
+from regard.registry import Choice
+from regard.runs import Run, RunFolder, train_run
+from regard.runs.texts import Say
+from regard.training.interrupt import Interrupted
+
+CHUNK = 64  # lines that are translated until the clock is read again
+TOLD_SECONDS = 15.0  # between lines of progress
+_NOT_COPIED = ("data", ".lock")  # of a run: what only a training that goes on needs
+
+
+class Workshop:
+    """The state of one search: what was found so far stands in `results`, everything else in files of `folder`."""
+
+    def __init__(
+        self,
+        folder: Path,
+        texts: BestTexts,
+        *,
+        changes: Sequence[str] = (),
+        start: Path | None = None,
+        results: Sequence[StepResult] = (),
+        say: Say = lambda line: None,
+        quiet: bool = True,
+    ) -> None:
+        """`changes` are settings of every network, `start` the run that networks begin with."""
+        self.folder, self.texts, self.changes, self.start = folder, texts, [*changes], start
+        self.results, self.say, self.quiet = [*results], say, quiet
+        self.metric = METRICS.build(Choice("bleu"))
+        self.sources, self.references = ([*read_lines(texts.dev[side])] for side in ("source", "target"))
+
+    # Candidates
+
+    def run(self, name: str) -> Path:
+        """Return the run folder of a step."""
+        return step_folder_of(self.folder, name)
+
+    def best(self, family: Family | None = None) -> StepResult | None:
+        """Return the best of all so far, or the last of a family that gained; None where there is none."""
+        found = [one for one in self.results if (one.leads if family is None else one.kept and one.family == family)]
+        return found[-1] if found else None
+
+    def best_run(self, family: Family | None = None) -> Path | None:
+        """Return the run folder of `best`."""
+        found = self.best(family)
+        return None if found is None else self.run(found.step)
+
+    def needed(self, family: Family | None = None) -> Path:
+        """Return the run folder of `best`. Raises NoGainError where there is none."""
+        found = self.best_run(family)
+        if found is None:
+            raise NoGainError(f"there is no {family or 'translator'} to begin with")
+        return found
+
+    def is_joined(self, run: Path) -> bool:
+        """Return whether several models answer in a run."""
+        decoding = Run.open(run).experiment.decoding
+        return bool(decoding.ensemble) or self.reranks(run)
+
+    def reranks(self, run: Path) -> bool:
+        """Return whether another run ranks translations anew in a run."""
+        return Run.open(run).experiment.decoding.rerank is not None
+
+    def judged(self, name: str, step: BestStep, seconds: float, note: str) -> StepResult:
+        """Translate the dev part by a step's candidate, compare it with those so far, and keep the result.
+
+        The first of the phrases, and of the networks, stays without a gain: later steps begin with it.
+        """
+        start = time.monotonic()
+        mine, best, relative = self._statistics(name), self.best(), self.best(step.family)
+        first = relative is None and step.family != "combination"
+        rival = relative if relative is not None and step.family != "combination" else best
+        if rival is None or best is None:
+            bleu = self.metric.value(mine.sum(axis=0))
+            result = StepResult(name, step.family, seconds, bleu, "", 0.0, 1.0, True, True, note)
+        else:
+            near, far = (
+                compare_statistics(self.metric, self._statistics(one.step), mine, self._signature)
+                for one in (rival, best)
+            )
+            kept, leads = (one.difference > 0 and one.p_value < SURE_GAIN for one in (near, far))
+            figures = near.b.value, rival.step, near.difference, near.p_value
+            seconds += time.monotonic() - start
+            result = StepResult(name, step.family, seconds, *figures, kept or first, leads, note)
+        self.results.append(result)
+        return result
+
+    def _statistics(self, name: str) -> Statistics:
+        """(sentence, statistic) of the dev part, translated once by a candidate."""
+        file = self.folder / "dev" / f"{name}.txt"
+        found = [*read_lines(file)] if file.is_file() else []
+        if len(found) != len(self.sources):
+            found = [one.text for one in load(self.run(name)).predict(self.sources, safeguards=False)]
+            write_lines(file, found)
+        return self.metric.statistics(corpus_of(found, self.references))
+
+    @property
+    def _signature(self) -> str:
+        return self.metric.signature(corpus_of(self.references, self.references))
+
+    # Work
+
+    def train(self, name: str, settings: Sequence[str], start: Path | None = None) -> Path:
+        """Train the run of a step, or go on with it; a finished one is left as it is. Raises Interrupted."""
+        folder = RunFolder(self.run(name))
+        if folder.finished:
+            return folder.path
+        resume = (folder.path / SETTINGS_FILE).is_file()
+        if resume:
+            experiment = Run.open(folder).experiment
+        else:
+            changes = [*settings, f"run={json.dumps(str(folder))}"]
+            experiment = read_experiment(None, changes, start=start, say=self.say)
+        if not train_run(experiment, resume=resume, quiet=self.quiet, hints=False):
+            raise Interrupted(f"stopped while {name} was trained")
+        return folder.path
+
+    def synthetic(
+        self, name: str, run: Path, lines: Path, written: str, seconds: float, changes: Sequence[str] = ()
+    ) -> dict[str, Path]:
+        """Return the files, by column, of lines and their translations by a run; `written` is the column of these.
+
+        As many lines as the seconds allow; a later call finds the files made. Empty translations and copies of their
+        line are left out. Raises NoGainError where none is left.
+        """
+        files = self.synthetic_files(name)
+        if not all(file.is_file() for file in files.values()):
+            drafts = self.folder / "texts" / f"{name}.draft"
+            self._translate(run, lines, drafts, seconds, changes)
+            both = zip(read_lines(lines), read_lines(drafts), strict=False)  # the time may have ended before the lines
+            pairs = [(one, draft) for one, draft in both if draft and draft != one]
+            if not pairs:
+                raise NoGainError("not one line was translated in its time")
+            read = "source" if written == "target" else "target"
+            for side, texts in zip((read, written), zip(*pairs, strict=True), strict=True):
+                write_lines(files[side], texts)
+        return files
+
+    def synthetic_files(self, name: str) -> dict[str, Path]:
+        """Return where the files of `synthetic` are, or will be."""
+        return {side: self.folder / "texts" / f"{name}.{side}" for side in ("source", "target")}
+
+    def corpora(self) -> dict[str, dict[str, Path]]:
+        """Return the texts that steps have made and that gained, by the name of their step."""
+        made = {
+            one.step: self.synthetic_files(one.step) for one in self.results if one.kept and one.family == "network"
+        }
+        return {name: files for name, files in made.items() if files["source"].is_file()}
+
+    def _translate(self, run: Path, lines: Path, out: Path, seconds: float, changes: Sequence[str]) -> None:
+        """Translate lines of a file into another one until they or the seconds are over, beginning where it ends."""
+        out.parent.mkdir(parents=True, exist_ok=True)
+        whole = out.read_bytes() if out.is_file() else b""
+        whole = whole[: whole.rfind(b"\n") + 1]  # half a line is of a process that was killed
+        done, predictor, start = whole.count(b"\n"), load(run, changes), time.monotonic()
+        rest, told = islice(read_lines(lines), done, None), start
+        with out.open("r+b" if out.is_file() else "wb") as file:
+            file.truncate(len(whole))
+            file.seek(len(whole))
+            while time.monotonic() - start < seconds and (chunk := [*islice(rest, CHUNK)]):
+                texts = [" ".join(one.text.split()) for one in predictor.predict(chunk, safeguards=False)]
+                file.write("".join(f"{text}\n" for text in texts).encode())
+                file.flush()
+                done += len(chunk)
+                if time.monotonic() - told > TOLD_SECONDS:
+                    told = time.monotonic()
+                    self.say(f"{done:,} lines translated, at most {max(0.0, seconds - told + start):.0f} s left")
+
+
+def copied_run(run: Path, out: Path, decoding: DecodingSettings, *, seen_from: Path | None = None) -> None:
+    """Make a run folder with the model of another one and settings of decoding of its own.
+
+    Runs that these name are noted by their place relative to it, or to `seen_from`, where it will be in the end, so
+    that all can be moved together. Files are links
+    where the disk has links; those of a run never change in place.
+    """
+    new = out.with_name(f".{out.name}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    shutil.copytree(run, new, copy_function=_linked, ignore=shutil.ignore_patterns(*_NOT_COPIED))
+    (new / SETTINGS_FILE).unlink()
+    experiment = Run.open(run).experiment
+    replace(experiment, run=None, decoding=_relative(decoding, seen_from or out)).save(new / SETTINGS_FILE)
+    RunFolder(new).seal()
+    if out.exists():
+        shutil.rmtree(out)
+    new.rename(out)
+
+
+def _linked(source: str, target: str) -> str:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+    return target
+
+
+def _relative(decoding: DecodingSettings, folder: Path) -> DecodingSettings:
+    """The same settings with other runs named from a folder that is in the same search."""
+
+    def seen(run: Path) -> Path:
+        return Path(os.path.relpath(run.resolve(), folder.resolve()))
+
+    rerank = decoding.rerank and replace(decoding.rerank, run=seen(decoding.rerank.run))
+    return replace(decoding, rerank=rerank, ensemble=tuple(map(seen, decoding.ensemble)), tuned=False)
