@@ -87,7 +87,7 @@ def _more(folder: Path, results: Sequence[StepResult], left_out: Mapping[str, st
     if late:
         yield f"more time: {', '.join(late)} had none (the same command with a larger --minutes goes on)"
     for side in ("source", "target"):
-        if any(BEST_STEPS[name].text == side for name in left_out):
+        if any(f"--text-{side}" in why for why in left_out.values()):
             yield f"more text: steps that read text of the {side} language had none (--text-{side} FILE)"
     texts = " ".join(quote(str(folder / "texts" / f"train.{side}")) for side in ("source", "target"))
     yield f"more pairs: regard forecast {texts} estimates what they would give"

@@ -14,7 +14,7 @@ from regard.reports.data_check import check_data, read_text_pairs
 from regard.runs.texts import Say
 from regard.statistical.pair_checks import CLEAR_FAULT, TextPair
 
-LEAST_DEV, MOST_DEV, _DEV_SHARE = 10, 1_000, 0.1  # pairs of a dev part; share of the pairs where none is given
+_LEAST_DEV, _MOST_DEV, _DEV_SHARE = 10, 1_000, 0.1  # pairs of a dev part; share of the pairs where none is given
 _OVERLAP = 0.05  # share of the dev part that may stand among the pairs, which lose it then
 _SIDES = TextPair._fields  # source and target
 
@@ -67,9 +67,9 @@ def make_texts(
     else:
         train, judged = _held_out(train)
         say(f"{len(judged):,} pairs are held out as dev text")
-    if len(judged) < LEAST_DEV or not train:
+    if len(judged) < _LEAST_DEV or not train:
         problem = f"leave {len(judged):,} pairs of dev text, and {len(train):,} to learn from"
-        raise ConfigError("pairs", problem, f"{LEAST_DEV} of dev text at least, 100 or more in all; or --dev-source")
+        raise ConfigError("pairs", problem, f"{_LEAST_DEV} of dev text at least, 100 or more in all; or --dev-source")
     for side, file in more.items():
         _write_more(folder, side, file, judged, say)
     _write(folder, "train", train)
@@ -111,7 +111,7 @@ def _without(train: list[TextPair], dev: Sequence[TextPair], file: Path) -> list
 
 def _held_out(pairs: Sequence[TextPair]) -> tuple[list[TextPair], list[TextPair]]:
     """Pairs to learn from and a dev part that has no side in common with them, spread over all."""
-    count = min(MOST_DEV, int(_DEV_SHARE * len(pairs)))
+    count = min(_MOST_DEV, int(_DEV_SHARE * len(pairs)))
     step = max(1, len(pairs) // max(1, count))
     dev = list(dict.fromkeys(pairs[step // 2 :: step][:count]))
     known = [{pair[place] for pair in dev} for place in range(len(_SIDES))]

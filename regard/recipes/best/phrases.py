@@ -57,8 +57,8 @@ def phrase_settings(data: Sequence[str], rounds: int) -> list[str]:
 class PhrasesOfPairs(BestStep):
     """Phrases of the pairs."""
 
-    about = "phrases, counted and tuned on the dev text"
     family: ClassVar[Family] = "phrases"
+    about = "phrases, counted and tuned on the dev text"
     share = 0.1
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:
@@ -73,8 +73,8 @@ class PhrasesOfBackTranslations(BestStep):
     Their n-gram model reads all of that text: https://aclanthology.org/W09-0432.
     """
 
-    about = "phrases and n-grams also of text that phrases translated back"
     family: ClassVar[Family] = "phrases"
+    about = "phrases and n-grams also of text that phrases translated back"
     share = 0.12
     text = "target"
 

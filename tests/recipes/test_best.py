@@ -1,0 +1,161 @@
+"""regard best: which steps stay, which texts are refused, and a folder that goes on, serves and moves."""
+
+import json
+import shutil
+
+import pytest
+from small_runs import SMALL, regard, unsaid
+
+from regard.data.toy import pairs
+from regard.predictor import load
+from regard.recipes.best import BEST_STEPS, page, program
+from regard.recipes.best.pairs import BestTexts, make_texts, write_lines
+from regard.recipes.best.phrases import PhraseTimes
+from regard.recipes.best.workshop import Workshop
+from regard.runs import Run
+from regard.training.interrupt import Interrupted
+
+ROWS = list(pairs("de", 240, 1))
+PARTS = {"train": ROWS[:120], "dev": ROWS[120:140], "more": ROWS[140:]}
+SHORT = [*SMALL, "text.tokenizer.size=400", "training.max_updates=4"]
+
+
+@pytest.fixture
+def texts(tmp_path):
+    """Files of pairs, a dev part, and more text of either language, whose lines do not translate each other."""
+    for part, rows in PARTS.items():
+        for side, code in enumerate(("en", "de")):
+            some = rows[50 * side : 50 * side + 50] if part == "more" else rows
+            write_lines(tmp_path / f"{part}.{code}", [pair[side] for pair in some])
+    return tmp_path
+
+
+def options(texts, *more):
+    dev = ["--dev-source", texts / "dev.en", "--dev-target", texts / "dev.de"]
+    return ["--source", texts / "train.en", "--target", texts / "train.de", *dev, "--run", texts / "run", *more]
+
+
+def workshop(folder, references):
+    """One whose steps have no runs: their dev translations are files."""
+    for side in ("source", "target"):
+        write_lines(folder / f"dev.{side}", references)
+    files = {side: folder / f"dev.{side}" for side in ("source", "target")}
+    return Workshop(folder, BestTexts(files, files, {}, None))
+
+
+def judged(work, name, correct):
+    """The result of a step of the table that translates so many of the sentences as the references, others wrongly."""
+    wrong = [f"x{place} y z w v" for place in range(len(work.references))]
+    write_lines(work.folder / "dev" / f"{name}.txt", [*work.references[:correct], *wrong[correct:]])
+    return work.judged(name, BEST_STEPS[name], 1.0, "")
+
+
+def test_a_step_stays_where_it_gains_on_its_family_and_leads_where_it_gains_on_all(tmp_path):
+    work = workshop(tmp_path, [f"a{place} b c d e" for place in range(100)])
+    outcomes = [
+        (one.rival, one.kept, one.leads)
+        for one in (
+            judged(work, "phrases", 50),  # the first of all
+            judged(work, "phrases_of_back", 51),  # one sentence more is no sure gain
+            judged(work, "network", 20),  # the first network stays, behind phrases
+            judged(work, "taught", 40),  # gains on the network alone
+            judged(work, "reranked", 70),  # combinations are compared with the best of all
+            judged(work, "back", 90),
+            judged(work, "reranked_again", 80),
+        )
+    ]
+    assert outcomes == [
+        ("", True, True),
+        ("phrases", False, False),
+        ("phrases", True, False),
+        ("network", True, False),
+        ("phrases", True, True),
+        ("taught", True, True),
+        ("back", False, False),
+    ]
+    assert work.best().step == "back" and work.best("phrases").step == "phrases"
+
+
+def test_synthetic_text_leaves_out_empty_lines_and_copies_and_is_made_once(tmp_path, monkeypatch):
+    work = workshop(tmp_path, ["a"])
+    asked = []
+
+    class Teacher:
+        def predict(self, lines, **_):
+            asked.extend(lines)
+            found = {"one": "eins", "two": "two", "three": "", "four": "vier"}
+            return [type("Answer", (), {"text": found[line]}) for line in lines]
+
+    monkeypatch.setattr("regard.recipes.best.workshop.load", lambda run, changes: Teacher())
+    write_lines(tmp_path / "lines", ["one", "two", "three", "four"])
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "back.draft").write_text("eins\nha", encoding="utf-8")  # half a line of a killed process
+    files = work.synthetic("back", tmp_path, tmp_path / "lines", "source", 60.0)
+    assert asked == ["two", "three", "four"]
+    assert files["source"].read_text() == "eins\nvier\n" and files["target"].read_text() == "one\nfour\n"
+    assert work.synthetic("back", tmp_path, tmp_path / "lines", "source", 60.0) == files and len(asked) == 3
+
+
+def test_the_dev_part_and_more_text_have_nothing_in_common_with_what_is_judged(texts):
+    files = [texts / "train.en", texts / "train.de"]
+    (texts / "more.de").write_text("".join(f"{pair[1]}\n" for pair in ROWS[:60]), encoding="utf-8")
+    made = make_texts(texts / "made", files, [], {"target": texts / "more.de"}, lambda line: None)
+    train, dev = ([*zip(*(part[side].read_text().splitlines() for side in ("source", "target")), strict=True)]
+                  for part in (made.train, made.dev))  # fmt: skip
+    assert len(dev) == 12 and {*dev} | {*train} <= {*PARTS["train"]}
+    assert not {pair[0] for pair in dev} & {pair[0] for pair in train}
+    assert {*made.more["target"].read_text().splitlines()} == {pair[1] for pair in ROWS[:60]} - {one[1] for one in dev}
+    assert made.languages == ("en", "de")
+
+
+def test_rounds_of_tuning_are_those_that_fit():
+    times = PhraseTimes(fit=10.0, dev=20.0)
+    assert [times.rounds(seconds) for seconds in (20, 59, 60, 95, 10_000)] == [0, 0, 1, 2, 5]
+
+
+def test_what_is_wrong_is_told_in_a_line_before_anything_is_written(texts):
+    overlap = ["--dev-source", texts / "train.en", "--dev-target", texts / "train.de"]
+    found = unsaid(regard("best", *options(texts)[:4], *overlap, "--run", texts / "run"), "train.en", "120 of 120 dev")
+    (texts / "short.de").write_text("eins\n" * 100, encoding="utf-8")
+    short = regard("best", "--source", texts / "train.en", "--target", texts / "short.de", "--run", texts / "run")
+    found += unsaid(short, "train.en", "120 lines, but", "has 100")
+    write_lines(texts / "few.en", [f"line {place}" for place in range(20)])
+    few = regard("best", "--source", texts / "few.en", "--target", texts / "few.en", "--run", texts / "run")
+    found += unsaid(few, "pairs: leave 2 pairs of dev text", "--dev-source")
+    found += unsaid(regard("best", *options(texts, "--minutes", "0.01")), "--minutes: 0.0 are left", "or more")
+    found += unsaid(regard("best", *options(texts)[:2]), "--target: must be given", "beside --source")
+    found += unsaid(regard("best"), "--source: must be given")
+    shutil.rmtree(texts / "run")
+    (texts / "run").mkdir()
+    (texts / "run" / "mine").touch()
+    assert found + unsaid(regard("best", *options(texts)), "--run", "was not made by regard best") == []
+
+
+def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts, monkeypatch, tmp_path):
+    names = ("phrases", "network", "together", "reranked")
+    for module in (program, page):
+        monkeypatch.setattr(module, "BEST_STEPS", {name: BEST_STEPS[name] for name in names})
+    step, made = BEST_STEPS["network"], type(BEST_STEPS["network"]).make
+
+    def stopped(self, *_):
+        raise Interrupted("stopped")
+
+    monkeypatch.setattr(type(step), "make", stopped)
+    call = options(texts, *SHORT, "--minutes", "5", "--quiet")
+    assert regard("best", *call).code == 75
+    before = json.loads((texts / "run" / "best.json").read_text())
+    assert [one["step"] for one in before["results"]] == ["phrases"]
+    assert Run.open(texts / "run").experiment.task.name == "phrases"
+    monkeypatch.setattr(type(step), "make", made)
+    trained = (texts / "run" / "steps" / "phrases" / "final.json").stat().st_mtime_ns
+    done = regard("best", *call)
+    assert done.code == 0, done.said
+    after = json.loads((texts / "run" / "best.json").read_text())
+    assert [one["step"] for one in after["results"]][:2] == ["phrases", "network"]
+    assert (texts / "run" / "steps" / "phrases" / "final.json").stat().st_mtime_ns == trained
+    assert "there is one network alone" in (texts / "run" / "report.md").read_text()
+    assert unsaid(regard("best", *call, "model.dim=32"), "--run", "other values of: changes") == []
+    sources = [pair[0] for pair in PARTS["dev"]]
+    answers = [one.text for one in load(texts / "run").predict(sources)]
+    shutil.move(texts / "run", tmp_path / "moved")
+    assert [one.text for one in load(tmp_path / "moved").predict(sources)] == answers
