@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge
+from annotated_types import Ge, Gt, Lt
 
 from regard.config import Doc, FieldsOf, Fixed, OneOrMany, PartOf
 from regard.config.bounds import Fraction, Positive, Seed, Size
@@ -18,6 +18,7 @@ from regard.registry import Choice
 _Part = Literal["train", "dev", "test"]
 DATA_PARTS: tuple[_Part, ...] = ("train", "dev", "test")
 CORPORA = "corpora."  # before the name of a further training corpus
+RECOMBINED = "recombined"  # the corpus of data.recombination
 ROUTES = "routes."  # before the name of a further pair of languages
 _FILES = "parallel"  # the reader of a file per column
 FOLDERS = "folders"  # the reader of a folder per label
@@ -64,6 +65,16 @@ class RouteSettings:
 
 
 @dataclass(frozen=True)
+class RecombinationSettings:
+    """More training pairs, made of those that there are."""
+
+    copies: Annotated[Size, Doc("Pairs made of each training pair, at most.")] = 8
+    share: Annotated[Annotated[float, Gt(0), Lt(1)], Doc("Share of the training batches that these pairs make up.")] = (
+        0.5
+    )
+
+
+@dataclass(frozen=True)
 class DataSettings:
     """`train`, `dev` and `test`: a text file for each column of the task ({source: a.en, target: a.de}), or a reader.
 
@@ -87,6 +98,11 @@ class DataSettings:
         Doc("How often batches come from train, each corpus and each route; empty: by their sizes."),
         Fixed(),
     ] = field(default_factory=dict)
+    recombination: Annotated[
+        Annotated[RecombinationSettings, FieldsOf(RecombinationSettings)] | None,
+        Doc("Data augmentation: exchange aligned phrases that stand between the same words; null: none."),
+        Fixed(),
+    ] = None
     transforms: Annotated[
         tuple[Annotated[Choice, PartOf(TRANSFORMS)], ...],
         OneOrMany(),
@@ -157,6 +173,7 @@ class DataSettings:
         yield from self._fold_faults()
         if "train" in self.corpora:
             yield Fault("data.corpora.train", "has the name of the first corpus", "choose another name")
+        yield from self._recombination_faults(columns)
         yield from self._route_faults()
         routes = [name for name, route in self.routes.items() if route.train is not None]
         streams = ["train", *self.corpora, *routes]
@@ -196,6 +213,14 @@ class DataSettings:
             for name, file in several.items():
                 if not self.find(file).exists():
                     yield Fault(f"data.{part}.{name}", f"there is no file '{file}'", _looked(self.dir))
+
+    def _recombination_faults(self, columns: Sequence[str]) -> Iterator[Fault]:
+        if self.recombination is None:
+            return
+        if tuple(columns) != ("source", "target"):
+            yield Fault("data.recombination", "needs pairs of a source and a target", "leave it out for this task")
+        if RECOMBINED in self.corpora or RECOMBINED in self.routes:
+            yield Fault(f"data.{CORPORA}{RECOMBINED}", "has the name of data.recombination", "choose another name")
 
     def _route_faults(self) -> Iterator[Fault]:
         """Routes with the name of a corpus, or of the pair of `train`: decoding.route could not tell them apart."""

@@ -16,9 +16,10 @@ from regard.data.streams import MixedStream, PlannedStream
 from regard.data.transforms import transformed
 from regard.errors import ConfigError, DataError
 from regard.experiment import Experiment
-from regard.experiment.data import CORPORA, named_files, pair_of
+from regard.experiment.data import CORPORA, RECOMBINED, named_files, pair_of
 from regard.registry import Choice
 from regard.runs.folder import RunFolder
+from regard.statistical.recombination import RecombinedPairs
 from regard.tasks import Examples, Task
 from regard.tasks.examples import as_rows
 
@@ -225,7 +226,8 @@ def training_batches(
     cache, seed = experiment.data.cache or folder.data, experiment.training.seed
     streams, sizes = dict[str, PlannedStream](), dict[str, float]()
     task.filter.check_transforms(experiment.data.transforms)
-    for name, reader in training_readers(experiment).items():
+    readers = _with_recombined(experiment, training_readers(experiment), say)
+    for name, reader in readers.items():
         kind = task.along(routes.get(name, task.route))
         rules = kind.filter
         checked = CheckedReader(reader, rules.usable, rules.check, rules.learnt_from)
@@ -242,9 +244,23 @@ def training_batches(
         limits = experiment.training.batch_tokens, experiment.training.batch_sentences
         streams[name] = kind.stream(corpus, *limits, seed=seed)
         sizes[name] = sum(int(corpus.lengths(column).sum()) for column in kind.vocabularies)
-    weights = experiment.data.weights or sizes
+    weights = dict(experiment.data.weights or sizes)
+    if RECOMBINED in streams and (recombination := experiment.data.recombination):
+        others = sum(weight for name, weight in weights.items() if name != RECOMBINED)
+        weights[RECOMBINED] = others * recombination.share / (1 - recombination.share)
     stream = streams["train"] if len(streams) == 1 else MixedStream(streams, weights, routes=routes, seed=seed)
     return transformed(stream, experiment.data.transforms, seed)
+
+
+def _with_recombined(experiment: Experiment, readers: Mapping[str, Reader], say: Say) -> dict[str, Reader]:
+    """Return readers with that of data.recombination, where it finds phrases to exchange."""
+    if (settings := experiment.data.recombination) is None:
+        return dict(readers)
+    made = RecombinedPairs(readers["train"], settings.copies, experiment.training.seed)
+    if any(True for _ in made):
+        return {**readers, RECOMBINED: made}
+    say("data.recombination: no two aligned phrases stand between the same words; no pairs are added")
+    return dict(readers)
 
 
 def part_reader(experiment: Experiment, part: str) -> Reader | None:

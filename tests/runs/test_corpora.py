@@ -3,7 +3,7 @@
 from itertools import islice
 
 import pytest
-from small_runs import SMALL, regard, write_texts
+from small_runs import SMALL, regard, unsaid, write_texts
 
 from regard.data.streams import MixedStream
 from regard.errors import ConfigError
@@ -131,3 +131,42 @@ def test_unknown_columns_are_faults(words, tmp_path):
 def test_what_is_held_out_is_a_share_of_train_alone(words, tmp_path):
     folder = trained(words, tmp_path / "run")
     assert Run.open(folder).experiment.data.dev_share == 0.05  # of 12 pairs, whatever else there is
+
+
+@pytest.fixture
+def exchangeable(tmp_path):
+    """The options of pairs whose nouns stand between the same words."""
+    nouns = {"dog": "Hund", "cat": "Kater", "man": "Mann", "boy": "Junge"}
+    pairs = [(f"a {n} sees a {m}.", f"ein {nouns[n]} sieht den {nouns[m]}.") for n in nouns for m in nouns if n < m]
+    for side, name in enumerate(("n.en", "n.de")):
+        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf-8")
+    return [*SMALL, "--source", f"{tmp_path}/n.en", "--target", f"{tmp_path}/n.de"]
+
+
+def test_recombined_pairs_have_their_share_and_teach_no_vocabulary(exchangeable, tmp_path):
+    plain = trained(exchangeable, tmp_path / "plain")
+    folder = trained([*exchangeable, "data.recombination={copies: 3, share: 0.25}"], tmp_path / "run")
+    stream = batches_of(folder)
+    assert stream.shares == {"train": pytest.approx(0.75), "recombined": pytest.approx(0.25)}
+    assert len(stream.parts["recombined"].corpus) > 0
+    assert Run.open(folder).columns["target"].key() == Run.open(plain).columns["target"].key()
+
+
+def test_a_run_with_recombined_pairs_resumes_exactly(exchangeable, tmp_path):
+    words = [*exchangeable, "data.recombination.copies=3"]
+    whole = trained(words, tmp_path / "whole", "training.max_updates=6")
+    broken = trained(words, tmp_path / "broken", "training.max_updates=2")
+    assert regard("train", "--run", broken, "--resume", "--quiet", "training.max_updates=6").code == 0
+    one, other = weights(whole.path), weights(broken.path)
+    assert all(one[name].equal(other[name]) for name in one)
+
+
+def test_pairs_with_nothing_to_exchange_are_trained_on_as_they_are(tmp_path):
+    done = regard("train", *SMALL, *write_texts(tmp_path), "--run", tmp_path / "run", "data.recombination.copies=3")
+    assert done.code == 0 and "no two aligned phrases stand between the same words" in done.said
+
+
+def test_recombination_needs_pairs(tmp_path):
+    (tmp_path / "text.txt").write_text("a dog runs\n" * 9, encoding="utf-8")
+    done = regard("train", "--text", tmp_path / "text.txt", "data.recombination.copies=3", "--run", tmp_path / "run")
+    assert not unsaid(done, "data.recombination: needs pairs of a source and a target"), done.said
