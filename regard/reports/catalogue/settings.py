@@ -10,7 +10,7 @@ from regard.registry import Registry
 from regard.reports.table import cells, code, prose
 
 SETTINGS_PAGE = "docs/settings.md"  # from the root of the project
-GROUPS = ("data", "text", "training", "training.turns", "decoding", "evaluation", "init")
+GROUPS = ("data", "data.recombination", "text", "training", "training.turns", "decoding", "evaluation", "init")
 _SOCKET = "model.attention"
 _WIDTH = 60  # characters of a default, beyond which it is left out
 
