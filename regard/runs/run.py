@@ -20,7 +20,7 @@ from regard.explain.alignment_head import AlignmentHead
 from regard.models import MODELS, Model
 from regard.objectives import build_penalties
 from regard.ops.kernels.packing import set_precision
-from regard.ops.skip_init import skip_init
+from regard.ops.modules import skip_init
 from regard.runs.folder import DECODING, TUNING, RunFolder, choose_device
 from regard.runs.measurements import Measurements
 from regard.tasks import TASKS, Task

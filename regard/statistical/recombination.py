@@ -25,7 +25,7 @@ _LONGEST = 4  # words of a phrase
 _EXCHANGES = 2  # of one sentence pair, at most
 _OUTSIDE = -1  # in place of a word before or behind a sentence
 
-TextPair = tuple[str, str]
+_Pair = tuple[str, str]
 
 
 class RecombinedPairs(Reader):
@@ -59,7 +59,7 @@ class RecombinedPairs(Reader):
         ]
 
 
-def recombined_pairs(pairs: Sequence[TextPair], copies: int, seed: int) -> Iterator[tuple[int, TextPair]]:
+def recombined_pairs(pairs: Sequence[_Pair], copies: int, seed: int) -> Iterator[tuple[int, _Pair]]:
     """Yield new pairs, each behind the place of the pair that it was made of."""
     words = [(cut_words(source), cut_words(target)) for source, target in pairs]
     phrases = _Exchangeable.of(words)

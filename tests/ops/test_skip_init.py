@@ -12,7 +12,7 @@ from regard.encoders import ENCODERS
 from regard.layers.embedders import EMBEDDERS
 from regard.layers.positions import POSITIONS
 from regard.layers.recurrent import RECURRENT
-from regard.ops.skip_init import skip_init
+from regard.ops.modules import skip_init
 from regard.registry import Choice
 
 PARTS = [

@@ -16,7 +16,7 @@ from regard.data.columns.numbers import NumbersColumn
 from regard.errors import ConfigError
 from regard.experiment import read_experiment
 from regard.ops import memory
-from regard.ops.skip_init import skip_init
+from regard.ops.modules import skip_init
 from regard.runs import rehearsal as plans
 from regard.runs.rehearsal import Rehearsal, bytes_of_a_weight
 from regard.runs.run import model_of
