@@ -15,7 +15,7 @@ from regard.recipes.best.workshop import Workshop
 from regard.runs import Run
 from regard.training.interrupt import Interrupted
 
-ROWS = list(pairs("de", 240, 1))
+ROWS = list(pairs("de", 380, 1))
 PARTS = {"train": ROWS[:120], "dev": ROWS[120:140], "more": ROWS[140:]}
 SHORT = [*SMALL, "text.tokenizer.size=400", "training.max_updates=4"]
 
@@ -25,7 +25,7 @@ def texts(tmp_path):
     """Files of pairs, a dev part, and more text of either language, whose lines do not translate each other."""
     for part, rows in PARTS.items():
         for side, code in enumerate(("en", "de")):
-            some = rows[50 * side : 50 * side + 50] if part == "more" else rows
+            some = rows[120 * side : 120 * side + 120] if part == "more" else rows
             write_lines(tmp_path / f"{part}.{code}", [pair[side] for pair in some])
     return tmp_path
 
@@ -113,7 +113,7 @@ def test_rounds_of_tuning_are_those_that_fit():
     assert [times.rounds(seconds) for seconds in (20, 59, 60, 95, 10_000)] == [0, 0, 1, 2, 5]
 
 
-def test_what_is_wrong_is_told_in_a_line_before_anything_is_written(texts):
+def test_what_is_wrong_is_told_in_a_line_before_anything_is_written(texts, monkeypatch):
     overlap = ["--dev-source", texts / "train.en", "--dev-target", texts / "train.de"]
     found = unsaid(regard("best", *options(texts)[:4], *overlap, "--run", texts / "run"), "train.en", "120 of 120 dev")
     (texts / "short.de").write_text("eins\n" * 100, encoding="utf-8")
@@ -122,7 +122,12 @@ def test_what_is_wrong_is_told_in_a_line_before_anything_is_written(texts):
     write_lines(texts / "few.en", [f"line {place}" for place in range(20)])
     few = regard("best", "--source", texts / "few.en", "--target", texts / "few.en", "--run", texts / "run")
     found += unsaid(few, "pairs: leave 2 pairs of dev text", "--dev-source")
-    found += unsaid(regard("best", *options(texts, "--minutes", "0.01")), "--minutes: 0.0 are left", "or more")
+    turned = regard("best", *options(texts, "--text-target", texts / "more.en"))
+    found += unsaid(turned, "more.en", "is in the language of", "exchanged")
+    assert not (texts / "run").exists()
+    monkeypatch.setattr(program, "measured_times", lambda texts: PhraseTimes(fit=30.0, dev=60.0))
+    late = regard("best", *options(texts, "--minutes", "1"))
+    found += unsaid(late, "--minutes: 1.0 are left, and phrases alone take about 1.5 here", "--minutes 6 or more")
     found += unsaid(regard("best", *options(texts)[:2]), "--target: must be given", "beside --source")
     found += unsaid(regard("best"), "--source: must be given")
     shutil.rmtree(texts / "run")

@@ -12,6 +12,7 @@ from regard.experiment.data import pair_of
 from regard.registry import Choice
 from regard.reports.data_check import check_data, read_text_pairs
 from regard.runs.texts import Say
+from regard.statistical.language_checks import PlainText, check_expected_language, check_two_languages
 from regard.statistical.pair_checks import CLEAR_FAULT, TextPair
 
 _LEAST_DEV, _MOST_DEV, _DEV_SHARE = 10, 1_000, 0.1  # pairs of a dev part; share of the pairs where none is given
@@ -70,8 +71,11 @@ def make_texts(
     if len(judged) < _LEAST_DEV or not train:
         problem = f"leave {len(judged):,} pairs of dev text, and {len(train):,} to learn from"
         raise ConfigError("pairs", problem, f"{_LEAST_DEV} of dev text at least, 100 or more in all; or --dev-source")
+    sides = [PlainText(str(pairs[-1 if place else 0]), [pair[place] for pair in train]) for place in range(len(_SIDES))]
+    if len(pairs) > 1:
+        check_two_languages(*sides)
     for side, file in more.items():
-        _write_more(folder, side, file, judged, say)
+        _write_more(folder, side, file, judged, sides, say)
     _write(folder, "train", train)
     _write(folder, "dev", judged)
     return made_texts(folder, pairs)
@@ -118,8 +122,13 @@ def _held_out(pairs: Sequence[TextPair]) -> tuple[list[TextPair], list[TextPair]
     return [pair for pair in pairs if pair.source not in known[0] and pair.target not in known[1]], dev
 
 
-def _write_more(folder: Path, side: str, file: Path, dev: Sequence[TextPair], say: Say) -> None:
-    """Write the different lines of a text that are not dev lines. Raises DataError where none is left."""
+def _write_more(
+    folder: Path, side: str, file: Path, dev: Sequence[TextPair], sides: Sequence[PlainText], say: Say
+) -> None:
+    """Write the different lines of a text that are not dev lines.
+
+    Raises DataError where none is left, or where they are in the language of the other of the two sides.
+    """
     if not file.is_file():
         raise DataError(file, "there is no such file")
     known = {pair[_SIDES.index(side)].strip() for pair in dev}
@@ -127,6 +136,8 @@ def _write_more(folder: Path, side: str, file: Path, dev: Sequence[TextPair], sa
     kept = [line for line in lines if line not in known]
     if not kept:
         raise DataError(file, "has no line beside those of the dev text")
+    own, other = sides if side == "source" else reversed(sides)
+    check_expected_language(PlainText(str(file), kept), own, other)
     say(f"{len(kept):,} lines of {side} text, {len(lines) - len(kept):,} left out that are dev text")
     write_lines(folder / f"more.{side}", kept)
 

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from regard.data.readers.lines import read_lines
+from regard.errors import ConfigError
 from regard.evaluation import METRICS
 from regard.evaluation.metric import Statistics, corpus_of
 from regard.evaluation.significance import compare_statistics
@@ -119,7 +120,10 @@ class Workshop:
     # Work
 
     def train(self, name: str, settings: Sequence[str], start: Path | None = None) -> Path:
-        """Train the run of a step, or go on with it; a finished one is left as it is. Raises Interrupted."""
+        """Train the run of a step, or go on with it; a finished one is left as it is.
+
+        Raises Interrupted, and NoGainError for a time in which no network can learn.
+        """
         folder = RunFolder(self.run(name))
         if folder.finished:
             return folder.path
@@ -128,7 +132,12 @@ class Workshop:
             experiment = Run.open(folder).experiment
         else:
             changes = [*settings, f"run={json.dumps(str(folder))}"]
-            experiment = read_experiment(None, changes, start=start, say=self.say)
+            try:
+                experiment = read_experiment(None, changes, start=start, say=self.say)
+            except ConfigError as error:
+                if all(fault.place == "training.max_minutes" for fault in error.faults):
+                    raise NoGainError(f"no time was left: {error.faults[0].problem}") from error
+                raise
         if not train_run(experiment, resume=resume, quiet=self.quiet, hints=False):
             raise Interrupted(f"stopped while {name} was trained")
         return folder.path
