@@ -120,7 +120,8 @@ def train_run(
                 torchrun = f"torchrun --nproc_per_node={world.size} -m " if world.size > 1 else ""
                 option = "" if torchrun else "--run "  # which torchrun would take for its own
                 command = f"{torchrun}regard train {option}{quote(str(folder))} --resume"
-                progress.say(f"{interrupted}; go on with: {command}")
+                if hints:
+                    progress.say(f"{interrupted}; go on with: {command}")
                 return False
             _tell(report, ready, judged, hints=hints)
             if advice:

@@ -2,6 +2,9 @@
 
 import json
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from small_runs import SMALL, regard, unsaid
@@ -164,3 +167,24 @@ def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts
     answers = [one.text for one in load(texts / "run").predict(sources)]
     shutil.move(texts / "run", tmp_path / "moved")
     assert [one.text for one in load(tmp_path / "moved").predict(sources)] == answers
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_it_ends_with_all_steps(texts):
+    """Killed at whatever moment comes, the same call goes on; what was finished is not made again."""
+    more = ["--text-source", texts / "more.en", "--text-target", texts / "more.de", "--minutes", "30", "--quiet"]
+    words = [str(word) for word in ("best", *options(texts, *more), *SHORT)]
+    ended = dict[Path, int]()
+    for attempt in range(20):
+        try:
+            subprocess.run([sys.executable, "-m", "regard", *words], check=True, timeout=4.0 * 1.3**attempt)
+            break
+        except subprocess.TimeoutExpired:
+            now = {file: file.stat().st_mtime_ns for file in (texts / "run" / "steps").glob("*/final.json")}
+            assert ended.items() <= now.items()
+            ended = now
+    assert len(ended) > 2
+    found = json.loads((texts / "run" / "best.json").read_text())["results"]
+    assert {one["step"] for one in found} >= {"phrases", "phrases_of_back", "network", "taught", "back", "self_taught"}
+    assert (texts / "run" / "report.html").is_file()
+    assert len(load(texts / "run").predict([pair[0] for pair in PARTS["dev"]])) == len(PARTS["dev"])

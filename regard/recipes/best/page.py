@@ -7,14 +7,14 @@ from shlex import quote
 
 from regard.explain.frame import framed
 from regard.explain.tokens import visible_line
-from regard.recipes.best.step import StepResult, step_folder_of
+from regard.recipes.best.step import SURE_GAIN, StepResult, step_folder_of
 from regard.recipes.best.steps import BEST_STEPS
 from regard.reports.report import Report
 from regard.reports.table import DASH, Cell, Table
 from regard.runs import RunFolder
 from regard.runs.teaching import scores_of
 
-_COLUMNS = ("step", "dev BLEU", "difference", "p", "minutes", "to", "outcome", "what it is")
+_COLUMNS = ("step", "dev BLEU", "difference", "p", "minutes", "to", "outcome")
 _STEEP = 0.3  # BLEU of the last third of a training, from which more time is worth a line
 
 
@@ -25,9 +25,10 @@ def best_report(folder: Path, results: Sequence[StepResult], left_out: Mapping[s
     best = next((one for one in reversed(results) if one.leads), None)
     values = {"best": None if best is None else best._asdict(), "steps": [one._asdict() for one in results]}
     heading = "" if best is None else f"best: {best.step}, {best.bleu:.2f} BLEU on the dev text"
-    lines = [*_speed(by_name, best, folder), *_more(folder, results, left_out)]
+    made = [f"{one.step}: {BEST_STEPS[one.step].about}" + (f" ({one.note})" if one.note else "") for one in results]
+    lines = [*made, *_speed(by_name, best, folder), *_more(folder, results, left_out)]
     return Report(
-        [Table(_COLUMNS, rows, texts=3)],
+        [Table(_COLUMNS, rows, texts=2)],
         {**values, "left_out": dict(left_out), "notes": lines},
         "\n".join(f"- {line}" for line in lines),
         heading=heading,
@@ -42,17 +43,17 @@ def best_page(report: Report, title: str) -> str:
         "<tr>" + "".join(f"<td>{escape(visible_line(cell.text))}</td>" for cell in row) + "</tr>" for row in table.rows
     )
     notes = "".join(f"<li>{escape(visible_line(line))}</li>" for line in report.values["notes"])
-    card = (
-        f'<section class="card"><h2>{escape(visible_line(report.heading))}</h2><div class="scroll"><table><thead><tr>'
-        f"{head}</tr></thead><tbody>{body}</tbody></table></div><ul>{notes}</ul></section>"
-    )
-    return framed(f'<div class="panels">{card}</div>', title=title, script="", style="td { text-align: start; }")
+    whole = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    card = f'<section class="card"><h2>{escape(visible_line(report.heading))}</h2>{whole}<ul>{notes}</ul></section>'
+    style = ".report { display: block; } td { text-align: start; } ul { padding: 12px 0 0 18px; }"
+    return framed(f'<main class="report">{card}</main>', title=title, script="", style=style)
 
 
 def _row(one: StepResult) -> list[Cell]:
     compared = bool(one.rival)
-    outcome = "the best" if one.leads else "kept" if one.kept else "dropped: no sure gain"
-    about = BEST_STEPS[one.step].about + (f" ({one.note})" if one.note else "")
+    gained = one.difference > 0 and one.p_value < SURE_GAIN
+    outcome = "the best" if one.leads else "dropped: no sure gain" if not one.kept else "kept"
+    outcome += ", as the first of its kind" if outcome == "kept" and not gained else ""
     return [
         Cell(one.step),
         Cell(f"{one.bleu:.2f}", one.bleu),
@@ -61,12 +62,11 @@ def _row(one: StepResult) -> list[Cell]:
         Cell(f"{one.seconds / 60:.1f}", one.seconds),
         Cell(one.rival or DASH),
         Cell(outcome),
-        Cell(about),
     ]
 
 
 def _row_left_out(name: str, why: str) -> list[Cell]:
-    return [Cell(name), *[Cell(DASH)] * 5, Cell(why), Cell(BEST_STEPS[name].about)]
+    return [Cell(name), *[Cell(DASH)] * 5, Cell(why)]
 
 
 def _speed(by_name: Mapping[str, StepResult], best: StepResult | None, folder: Path) -> Iterator[str]:

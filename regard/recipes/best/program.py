@@ -61,7 +61,8 @@ def best_translator(wanted: BestRequest, *, say: Say = lambda line: None, quiet:
         )  # fmt: skip
         if not work.results:
             _check_minutes(wanted.minutes * 60 - state.seconds, texts)
-        left_out = _tried(work, state, wanted.minutes * 60, say)
+        with RunFolder(work.folder).held():
+            left_out = _tried(work, state, wanted.minutes * 60, say)
     report = best_report(wanted.folder, work.results, left_out)
     minutes = f"{state.seconds / 60:.1f} of {wanted.minutes:g} minutes"
     title = f"# The best translator of {' and '.join(file.name for file in wanted.pairs)}, {minutes}"
@@ -158,6 +159,7 @@ def _tried(work: Workshop, state: _State, seconds: float, say: Say) -> dict[str,
         if mine < _LEAST_SECONDS:
             left_out[name] = "no time was left"
             continue
+        state.save()  # the time of a process that is killed counts up to here
         say(f"{name}: {step.about} (about {mine / 60:.1f} of {left / 60:.1f} minutes)")
         start = time.monotonic()
         try:
