@@ -1,0 +1,22 @@
+"""A forecast of the scores that phrases, networks and both will reach, before anything long is trained."""
+
+from regard.reports.forecast.calibration import SCORES, Calibration, calibration_of, read_calibration
+from regard.reports.forecast.forecast import (
+    Forecast,
+    PairsFacts,
+    Road,
+    forecast,
+    forecast_pairs,
+    forecast_texts,
+    pairs_facts,
+)
+from regard.reports.forecast.forecast_report import forecast_report
+from regard.reports.forecast.learning_curve import Band, LearningCurve, LinearFit, SlopePriors
+from regard.reports.forecast.pilot_fits import PilotFit, pilot_fit, pilot_fits, split_pairs
+from regard.reports.forecast.unpaired import TextsFacts, eigenvector_distance, texts_facts
+
+__all__ = [
+    "SCORES", "Band", "Calibration", "Forecast", "LearningCurve", "LinearFit", "PairsFacts", "PilotFit", "Road", "SlopePriors",
+    "TextsFacts", "calibration_of", "eigenvector_distance", "forecast", "forecast_pairs", "forecast_report",
+    "forecast_texts", "pairs_facts", "pilot_fit", "pilot_fits", "read_calibration", "split_pairs", "texts_facts",
+]  # fmt: skip

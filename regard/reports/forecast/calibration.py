@@ -1,0 +1,82 @@
+"""What was measured of trainings that were run: the coefficients of a forecast, and how far it may err.
+
+A network beside phrases: log((network + 1) / (phrases + 1)) = coefficients · features, with a normal residual.
+`calibration.json` holds the coefficients; `python benchmarks/forecast_trainings.py --fit` writes it from a table of
+trainings.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from math import log
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from regard.reports.forecast.learning_curve import Band, LinearFit, SlopePriors
+
+CALIBRATION = Path(__file__).with_name("calibration.json")
+SCORES = ("bleu", "chrf")
+SATURATION = 1_500.0  # updates of 64 pairs at which half of what updates give is reached
+_ROWS = 64.0  # pairs of such an update
+_PAIRS, _LENGTH = 5_000.0, 10.0  # where logarithms are 0
+
+
+class NetworkFacts(NamedTuple):
+    """What is known of a training before it begins."""
+
+    pairs: int
+    updates: float
+    rows: float  # pairs of an update
+    length: float  # words of a target
+
+    def features(self) -> list[float]:
+        """Return a constant, and logarithms of the saturation by updates, of the pairs and of the length."""
+        updates = self.updates * self.rows / _ROWS
+        return [1.0, log(updates / (updates + SATURATION)), log(self.pairs / _PAIRS), log(self.length / _LENGTH)]
+
+
+class Calibration(NamedTuple):
+    """Coefficients and spreads, with the number of trainings and of data sets behind those of networks."""
+
+    trainings: int
+    data_sets: int
+    network: Mapping[str, LinearFit]  # by score
+    slopes: Mapping[str, SlopePriors]  # of learning curves of phrases, by score
+    tuning: Mapping[str, tuple[float, float]]  # mean and deviation of log(tuned phrases / untuned ones), by score
+    both: tuple[float, float]  # mean and deviation of log(both / the better) · the better / the worse
+    phrases_seconds: tuple[float, float, float]  # start-up; factor of counting; translations of each dev line
+    unpaired: LinearFit  # of log(BLEU + 0.1) of word-by-word translation
+    unpaired_chrf: Band
+    first_pairs: Mapping[int, Band]  # BLEU of phrases over the data sets, by pairs
+
+
+@cache
+def read_calibration() -> Calibration:
+    """Return what `calibration.json` holds."""
+    return calibration_of(json.loads(CALIBRATION.read_text(encoding="utf-8")))
+
+
+def calibration_of(found: Mapping[str, Any]) -> Calibration:
+    """Return the calibration of JSON values."""
+
+    def fit(values: Mapping[str, Any]) -> LinearFit:
+        return LinearFit(np.array(values["coefficients"]), np.array(values["covariance"]), values["spread"])
+
+    def pair(values: list[float]) -> tuple[float, float]:
+        return values[0], values[1]
+
+    startup, factor, per_line = found["phrases_seconds"]
+    return Calibration(
+        found["trainings"],
+        found["data_sets"],
+        {score: fit(found["network"][score]) for score in SCORES},
+        {score: SlopePriors(*map(pair, found["slopes"][score])) for score in SCORES},
+        {score: pair(found["tuning"][score]) for score in SCORES},
+        pair(found["both"]),
+        (startup, factor, per_line),
+        fit(found["unpaired"]),
+        Band(*found["unpaired_chrf"]),
+        {int(pairs): Band(*values) for pairs, values in found["first_pairs"].items()},
+    )

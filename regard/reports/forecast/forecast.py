@@ -1,0 +1,238 @@
+"""What each road to a translator will reach in a time, before anything long is trained."""
+
+import time
+from collections.abc import Mapping, Sequence
+from math import exp, log2
+from pathlib import Path
+from statistics import fmean
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from regard.arrays import Floats
+from regard.config import quoted
+from regard.data.readers.lines import read_lines
+from regard.errors import ConfigError, DataError
+from regard.experiment import Experiment, read_experiment
+from regard.experiment.time_plan import TRAINING, TrainingPace, measured_pace
+from regard.reports.data_check import read_text_pairs
+from regard.reports.forecast.calibration import SCORES, Calibration, NetworkFacts, read_calibration
+from regard.reports.forecast.learning_curve import BAND_DRAWS, HIGHEST, LOWEST, TAIL_80, Band, LearningCurve
+from regard.reports.forecast.pilot_fits import PilotFit, pilot_fits, split_pairs
+from regard.reports.forecast.unpaired import TextsFacts, domain_overlap, texts_facts
+from regard.runs.texts import Say
+from regard.statistical.pair_checks import TextPair
+from regard.text.words import cut_words
+
+SIDES = ("source", "target")
+MORE_PAIRS = (1_000, 10_000)
+NEAR_ZERO = 3.0  # BLEU, below which hardly a sentence can be used
+FEWEST_UPDATES = 20  # below which a time is too short for any network
+_STARTUP_MINUTES = 0.1  # of a command
+_BEYOND = 0.05  # standard deviation of the logarithm of a score, for each doubling beyond the pairs that were fitted
+_ERRORS = {"bleu": 1.0, "chrf": 0.4}  # standard errors of logarithms of scores, beside that of BLEU
+_TUNED_LINES = 2_000  # of the dev part, at most
+
+
+class PairsFacts(NamedTuple):
+    """What was measured of pairs in seconds."""
+
+    pairs: int  # that are learnt from
+    fits: Sequence[PilotFit]
+    length: float  # words of a target
+    rows: int  # pairs of an update
+    seconds: float  # of an update, on the wall
+    core_share: float  # seconds of a core in a second on the wall
+    dev_lines: int
+
+    def network(self, pairs: int, minutes: float) -> NetworkFacts:
+        """Return what is known of a training of so many pairs."""
+        return NetworkFacts(pairs, self.updates(minutes), float(self.rows), self.length)
+
+    def updates(self, minutes: float) -> float:
+        """Return the updates of a network in minutes on the wall."""
+        return minutes * 60 * TRAINING / self.seconds
+
+
+class Road(NamedTuple):
+    """What one way to a translator is expected to reach."""
+
+    name: str  # phrases, network, both or word by word
+    bleu: Band
+    chrf: Band
+    minutes: float  # on the wall
+    more: Mapping[int, Band]  # BLEU by the pairs that are added
+
+    @property
+    def hopeless(self) -> bool:
+        """Return whether BLEU will stay near zero, sure to nine in ten."""
+        return self.bleu.high < NEAR_ZERO
+
+
+class Forecast(NamedTuple):
+    """All roads of some pairs or texts in a time, and what they were computed from."""
+
+    minutes: float
+    roads: Sequence[Road]
+    pairs: PairsFacts | None = None
+    texts: TextsFacts | None = None
+    overlaps: Mapping[str, float] = MappingProxyType({})  # perplexity ratios of further text, by side of the pairs
+
+    @property
+    def best(self) -> Road:
+        """Return the road that pays: the highest BLEU to expect of those that fit into the time."""
+        fitting = [one for one in self.roads if one.minutes <= self.minutes] or [*self.roads]
+        return max(fitting, key=lambda one: one.bleu.middle)
+
+
+class _Draws(NamedTuple):
+    """Scores (draw,) of the roads at a number of pairs."""
+
+    phrases: Floats
+    network: Floats
+    both: Floats
+
+
+def forecast(
+    files: Sequence[Path],
+    minutes: float,
+    *,
+    dev: Sequence[Path] = (),
+    text_source: Path | None = None,
+    text_target: Path | None = None,
+    say: Say = lambda line: None,
+) -> Forecast:
+    """Return what can be reached in minutes with pairs, further text, or text of two languages alone.
+
+    `files` and `dev` are two texts or one table each. Takes about half a minute. Raises RegardError for files that
+    cannot be read, too few lines or too few minutes.
+    """
+    texts = {side: read_text(path) for side, path in zip(SIDES, (text_source, text_target), strict=True) if path}
+    if not files:
+        if len(texts) < len(SIDES):
+            problem = "without pairs, text of both languages is needed"
+            raise ConfigError("FILES", problem, "--text-source FILE --text-target FILE, or --source and --target")
+        return forecast_texts(*texts.values(), minutes, read_calibration())
+    pairs = read_text_pairs(files)
+    limit = [f"training.max_minutes={minutes}"]
+    if len(files) == 1:
+        experiment = read_experiment(files[0], limit, say=say)
+    else:
+        named = (f"data.train.{side}={quoted(str(file))}" for side, file in zip(SIDES, files, strict=True))
+        experiment = read_experiment(None, [*named, *limit], say=say)
+    facts = pairs_facts(experiment, pairs, read_text_pairs(dev) if dev else (), say=say)
+    overlaps = {side: domain_overlap(text, [getattr(one, side) for one in pairs]) for side, text in texts.items()}
+    return forecast_pairs(facts, minutes, read_calibration())._replace(overlaps=overlaps)
+
+
+def read_text(path: Path) -> list[str]:
+    """Return the lines of a text. Raises DataError where there are none."""
+    if not path.is_file():
+        raise DataError(path, "there is no such file")
+    if not (lines := [*filter(str.strip, read_lines(path))]):
+        raise DataError(path, "has no lines")
+    return lines
+
+
+def pairs_facts(
+    experiment: Experiment,
+    pairs: Sequence[TextPair],
+    judged: Sequence[TextPair] = (),
+    *,
+    seed: int = 1,
+    say: Say = lambda line: None,
+) -> PairsFacts:
+    """Fit phrases to shares of the pairs, and time the network of an experiment that is complete.
+
+    `judged` are held-out pairs, a tenth of the pairs where there are none. Raises DataError for too few pairs.
+    """
+    known, held = split_pairs(pairs, judged, seed)
+    pace, share = _pace(experiment)
+    say(f"a network takes {1 / pace.seconds:.1f} updates a second, of {pace.rows} pairs each")
+    fits = pilot_fits(known, held, say)
+    length = fmean(len(cut_words(one.target)) for one in known[:1_000])
+    lines = len(judged) or len(held)
+    return PairsFacts(len(known), fits, length, pace.rows, pace.seconds, share, min(_TUNED_LINES, lines))
+
+
+def forecast_pairs(facts: PairsFacts, minutes: float, known: Calibration) -> Forecast:
+    """Return what phrases, a network and both will reach in minutes on the wall.
+
+    Raises ConfigError for too few minutes.
+    """
+    if (updates := facts.updates(minutes)) < FEWEST_UPDATES:
+        needed = FEWEST_UPDATES * facts.seconds / 60 / TRAINING
+        problem = f"{minutes:g} minutes are {updates:.0f} updates of a network here: too few for anything"
+        raise ConfigError("--minutes", problem, f"{needed:.1f} at least")
+    found = {
+        (score, more): _draws(facts, facts.network(facts.pairs + more, minutes), score, known)
+        for score in SCORES
+        for more in ((0, *MORE_PAIRS) if score == "bleu" else (0,))
+    }
+    times = {"phrases": _phrases_minutes(facts, known), "network": minutes, "both": minutes}
+    roads = [
+        Road(
+            name,
+            *(Band.of_draws(getattr(found[score, 0], name)) for score in SCORES),
+            minutes=times[name],
+            more={more: Band.of_draws(getattr(found["bleu", more], name)) for more in MORE_PAIRS},
+        )
+        for name in _Draws._fields
+    ]
+    return Forecast(minutes, roads, facts)
+
+
+def forecast_texts(source: Sequence[str], target: Sequence[str], minutes: float, known: Calibration) -> Forecast:
+    """Return what word-by-word translation will reach with text of two languages and no pair.
+
+    What the first pairs would bring is the range of the data sets that were measured. Raises DataError for few lines.
+    """
+    start = time.monotonic()
+    facts = texts_facts(source, target)
+    row = facts.features()
+    reach = TAIL_80 * known.unpaired.deviation(row)
+    ends = (max(LOWEST, exp(known.unpaired.mean(row) + side) - 0.1) for side in (-reach, 0.0, reach))
+    took = (time.monotonic() - start) / 60 + _STARTUP_MINUTES
+    road = Road("word by word", Band(*ends), known.unpaired_chrf, took, known.first_pairs)
+    return Forecast(minutes, [road], texts=facts)
+
+
+def _pace(experiment: Experiment) -> tuple[TrainingPace, float]:
+    """Return the pace of the network, and the core seconds of a second on the wall."""
+    wall, core = time.perf_counter(), time.process_time()
+    pace = measured_pace(experiment)
+    if pace is None:
+        raise ConfigError("model", "has no updates that can be timed", "leave model and task out")
+    return pace, (time.process_time() - core) / (time.perf_counter() - wall)
+
+
+def _draws(facts: PairsFacts, network: NetworkFacts, score: str, known: Calibration) -> _Draws:
+    """Draw scores of all roads from what is known and what is not."""
+    scores = [max(0.1, getattr(one, score)) for one in facts.fits]
+    errors = [value * one.error * _ERRORS[score] for value, one in zip(scores, facts.fits, strict=True)]
+    curve = LearningCurve.of([one.pairs for one in facts.fits], scores, errors, known.slopes[score])
+    generator = np.random.default_rng(1)
+    doublings = max(0.0, log2(network.pairs / facts.fits[-1].pairs))
+    beyond = np.exp(generator.normal(0.0, _BEYOND * doublings, BAND_DRAWS))
+    untuned = np.clip(curve.draws(network.pairs, generator) * beyond, LOWEST, HIGHEST)
+    phrases = _within(untuned * np.exp(generator.normal(*known.tuning[score], BAND_DRAWS)))
+    row = network.features()
+    ratios = generator.normal(known.network[score].mean(row), known.network[score].deviation(row), BAND_DRAWS)
+    alone = _within((untuned + 1) * np.exp(ratios) - 1)
+    better, worse = np.maximum(phrases, alone), np.minimum(phrases, alone)
+    gain = generator.normal(*known.both, BAND_DRAWS) * worse / np.maximum(better, 1e-9)
+    return _Draws(phrases, alone, _within(better * np.exp(gain)))
+
+
+def _within(scores: Floats) -> Floats:
+    return np.clip(scores, LOWEST, HIGHEST)
+
+
+def _phrases_minutes(facts: PairsFacts, known: Calibration) -> float:
+    """Return the time to count and tune phrases, on the wall as busy as it is."""
+    last = facts.fits[-1]
+    startup, factor, per_line = known.phrases_seconds
+    seconds = startup + factor * last.seconds * facts.pairs / last.pairs + per_line * last.decoding * facts.dev_lines
+    return seconds / 60 / min(1.0, max(0.1, facts.core_share / torch.get_num_threads()))

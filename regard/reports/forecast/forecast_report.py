@@ -1,0 +1,151 @@
+"""A forecast as a table, lines, JSON values and a picture."""
+
+from collections.abc import Mapping
+from functools import partial
+from shlex import quote
+from typing import Any
+
+from regard.reports.forecast.calibration import read_calibration
+from regard.reports.forecast.forecast import MORE_PAIRS, NEAR_ZERO, Forecast, PairsFacts, Road
+from regard.reports.forecast.learning_curve import Band
+from regard.reports.forecast.unpaired import TextsFacts
+from regard.reports.report import Report, new_figure, picture_of
+from regard.reports.table import Cell, Table, number_cell
+
+_OTHER_DOMAIN = 2.0  # perplexity ratio from which text is of another domain
+
+
+def forecast_report(forecast: Forecast, files: Mapping[str, str] | None = None) -> Report:
+    """Report all roads; `files` are the options that name the pairs, for the commands."""
+    heads = ["road", "BLEU", "80 % band", "chrF", "80 % band", "minutes"]
+    firsts = ("with" if forecast.pairs is None else "+", *MORE_PAIRS)
+    heads += [f"{firsts[0]} {more:,} pairs" for more in MORE_PAIRS]
+    rows = [
+        [
+            Cell(road.name),
+            *_cells(road.bleu),
+            *_cells(road.chrf),
+            number_cell(round(road.minutes, 1)),
+            *(Cell(f"{road.more[more].middle:.1f} ({_ends(road.more[more])})") for more in MORE_PAIRS),
+        ]
+        for road in forecast.roads
+    ]
+    lines = [*_verdicts(forecast, files or {}), *_basis(forecast)]
+    return Report([Table(heads, rows)], _values(forecast), "\n".join(lines), partial(_picture, forecast))
+
+
+def _cells(band: Band) -> list[Cell]:
+    return [Cell(f"{band.middle:.1f}", band.middle), Cell(_ends(band))]
+
+
+def _ends(band: Band) -> str:
+    return f"{band.low:.1f} to {band.high:.1f}"
+
+
+def _verdicts(forecast: Forecast, files: Mapping[str, str]) -> list[str]:
+    """Say which road pays, and which will stay near zero."""
+    best = forecast.best
+    lines = []
+    if all(road.hopeless for road in forecast.roads):
+        lines.append(f"Every road will stay near zero (below {NEAR_ZERO:g} BLEU): more pairs are the way out.")
+    else:
+        lines.append(f"What pays: {best.name}, {best.bleu.middle:.0f} BLEU in {best.minutes:.1f} minutes.")
+        lines += [
+            f"{road.name}: will stay near zero in {forecast.minutes:g} minutes."
+            for road in forecast.roads
+            if road.hopeless
+        ]
+    lines += [f"  {line}" for line in _commands(best, forecast.minutes, files)]
+    gain = best.more[MORE_PAIRS[0]].middle - best.bleu.middle
+    if forecast.pairs is None:
+        first = best.more[MORE_PAIRS[0]]
+        lines.append(f"1,000 pairs had {first.middle:.0f} BLEU ({_ends(first)}) by phrases in the data sets measured.")
+    else:
+        lines.append(f"1,000 more pairs would bring {gain:+.1f} BLEU, 10,000 more {_gain(best):+.1f}.")
+    return lines
+
+
+def _gain(road: Road) -> float:
+    return road.more[MORE_PAIRS[1]].middle - road.bleu.middle
+
+
+def _commands(road: Road, minutes: float, files: Mapping[str, str]) -> list[str]:
+    """Return the commands of a road."""
+    if not files:
+        return []
+    start = " ".join(["regard train", *(f"{option} {quote(file)}".strip() for option, file in files.items())])
+    phrases = f"{start} --run runs/phrases task=phrases"
+    network = f"{start} --run runs/network training.max_minutes={minutes:g}"
+    both = [phrases, network, "regard tune runs/phrases decoding.rerank.run=runs/network --n-best 100"]
+    return {"phrases": [phrases], "network": [network]}.get(road.name, both)
+
+
+def _basis(forecast: Forecast) -> list[str]:
+    """Say what the forecast was computed from."""
+    known = read_calibration()
+    lines = []
+    if (pairs := forecast.pairs) is not None:
+        fits = ", ".join(f"{one.bleu:.1f} with {one.pairs:,}" for one in pairs.fits)
+        lines.append(f"From phrases untuned ({fits} pairs), {pairs.updates(forecast.minutes):,.0f} updates of a network,")
+        lines.append(f"and {known.trainings} trainings of {known.data_sets} data sets of at most a few minutes.")
+    if (texts := forecast.texts) is not None:
+        lines += [
+            f"{texts.shared_strings:.1%} of the frequent words are spelt alike in both languages.",
+            f"Eigenvector distance {texts.eigenvector_distance:.0f}; mean CSLS {texts.mean_csls:.2f}; word by word, the"
+            f" source is {texts.perplexity_ratio:.1f} times as perplexing as target text.",
+        ]
+    for side, ratio in forecast.overlaps.items():
+        domain = "another domain than" if ratio >= _OTHER_DOMAIN else "the domain of"
+        lines.append(f"The {side} text is of {domain} the pairs: perplexity {ratio:.1f} times that by the pairs themselves.")
+    return lines
+
+
+def _values(forecast: Forecast) -> dict[str, Any]:
+    """Return the forecast as JSON values."""
+    return {
+        "minutes": forecast.minutes,
+        "best": forecast.best.name,
+        "roads": [
+            {
+                **road._asdict(),
+                "bleu": road.bleu._asdict(),
+                "chrf": road.chrf._asdict(),
+                "more": {str(more): band._asdict() for more, band in road.more.items()},
+                "near_zero": road.hopeless,
+            }
+            for road in forecast.roads
+        ],
+        "pairs": _pairs_values(forecast.pairs, forecast.minutes),
+        "texts": _texts_values(forecast.texts),
+        "overlaps": dict(forecast.overlaps),
+    }
+
+
+def _pairs_values(facts: PairsFacts | None, minutes: float) -> dict[str, Any] | None:
+    if facts is None:
+        return None
+    return {**facts._asdict(), "fits": [one._asdict() for one in facts.fits], "updates": facts.updates(minutes)}
+
+
+def _texts_values(facts: TextsFacts | None) -> dict[str, Any] | None:
+    return None if facts is None else facts._asdict()
+
+
+def _picture(forecast: Forecast, ending: str) -> bytes:
+    """Return BLEU over pairs: the fits, and each road with its band."""
+    figure = new_figure(7, 4.5)
+    axes = figure.subplots()
+    start = 0 if forecast.pairs is None else forecast.pairs.pairs
+    if forecast.pairs is not None:
+        fits = forecast.pairs.fits
+        axes.plot([one.pairs for one in fits], [one.bleu for one in fits], "k.", label="phrases, untuned (measured)")
+    for place, road in enumerate(forecast.roads):
+        bands = {start: road.bleu, **{start + more: band for more, band in road.more.items()}}
+        middles = [band.middle for band in bands.values()]
+        reach = [[band.middle - band.low for band in bands.values()], [band.high - band.middle for band in bands.values()]]
+        shifted = [count * (1 + 0.02 * place) for count in bands]
+        axes.errorbar(shifted, middles, reach, marker="o", capsize=3, label=road.name)
+    axes.set_xlabel("pairs")
+    axes.set_ylabel("BLEU, 80 % band")
+    axes.legend()
+    return picture_of(figure, ending)

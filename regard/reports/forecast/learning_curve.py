@@ -1,0 +1,127 @@
+"""Linear regression with Gaussian priors, its bands, and learning curves: a score by the number of pairs."""
+
+from collections.abc import Sequence
+from math import exp, log2, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from regard.arrays import Floats
+
+TAIL_80 = 1.2816  # standard deviations between the mean and each end of the middle 80 %
+BAND_DRAWS = 4_000  # of normal numbers, by which bands of sums and maxima are found
+LOWEST, HIGHEST = 0.0, 100.0  # of BLEU and chrF
+POWER_ODDS = 0.25  # of a power law beside a line: lines were nearer in most data sets (docs/results/little-text.md)
+LN2 = 0.6931471805599453
+
+
+class Band(NamedTuple):
+    """A figure to expect: its median, and the ends of the middle 80 %."""
+
+    low: float
+    middle: float
+    high: float
+
+    @classmethod
+    def of_draws(cls, draws: Floats) -> "Band":
+        """Return the band of figures (draw,)."""
+        return cls(*np.percentile(draws, (10, 50, 90)).tolist())
+
+    def holds(self, value: float) -> bool:
+        """Return whether a figure is inside."""
+        return self.low <= value <= self.high
+
+
+class LinearFit(NamedTuple):
+    """The posterior of coefficients (feature,), and the spread of what they do not explain."""
+
+    coefficients: Floats
+    covariance: Floats  # (feature, feature)
+    spread: float  # standard deviation of a residual
+
+    @classmethod
+    def of(
+        cls,
+        rows: Sequence[Sequence[float]] | Floats,
+        values: Sequence[float] | Floats,
+        *,
+        prior: Sequence[float],
+        prior_spreads: Sequence[float],
+        spread: float | None = None,
+    ) -> "LinearFit":
+        """Fit values (row,) of features (row, feature), given means and standard deviations of a normal prior.
+
+        Without `spread` it is estimated from the residuals; their number is lessened by that of the coefficients that
+        the rows determine (Bishop 2006, equations 3.53, 3.54 and 3.91).
+        """
+        features, known, means = np.asarray(rows), np.asarray(values), np.asarray(prior)
+        precision = np.diag(1 / np.square(prior_spreads))
+        noise = 1.0 if spread is None else spread
+        for _ in range(1 if spread is not None else 20):
+            evidence = features.T @ features / noise**2
+            covariance = np.linalg.inv(evidence + precision)
+            coefficients = covariance @ (features.T @ known / noise**2 + precision @ means)
+            if spread is None:
+                free = max(1.0, len(known) - float(np.trace(covariance @ evidence)))
+                noise = max(1e-6, sqrt(float(np.square(known - features @ coefficients).sum()) / free))
+        return cls(coefficients, covariance, noise)
+
+    def mean(self, features: Sequence[float]) -> float:
+        """Return the value to expect."""
+        return float(np.dot(self.coefficients, features))
+
+    def deviation(self, features: Sequence[float], *, noise: bool = True) -> float:
+        """Return the standard deviation of a value; without `noise`, that of its mean."""
+        row = np.asarray(features)
+        return sqrt(float(row @ self.covariance @ row) + noise * self.spread**2)
+
+
+class SlopePriors(NamedTuple):
+    """Mean and standard deviation of the slope in each family of learning curves."""
+
+    line: tuple[float, float]  # score for each doubling of the pairs
+    power: tuple[float, float]  # exponent
+
+
+class LearningCurve(NamedTuple):
+    """A score by pairs: a + b · log2 pairs, or a · pairs ^ b, weighed by how well each fits what was measured.
+
+    https://aclanthology.org/P12-1003 compares such families for phrase-based translation.
+    """
+
+    line: LinearFit  # of [1, log2 pairs]; the score
+    power: LinearFit  # of [1, log2 pairs]; the logarithm of the score
+    power_weight: float  # probability of the power law
+
+    @classmethod
+    def of(
+        cls, pairs: Sequence[int], scores: Sequence[float], errors: Sequence[float], priors: SlopePriors
+    ) -> "LearningCurve":
+        """Fit scores (size,), each with its standard error."""
+        sizes = np.array([[1.0, log2(count)] for count in pairs])
+        known, deviations = np.array(scores), np.array(errors)
+        slope, spread = priors.power
+        line, line_misfit = _weighted(sizes, known, deviations, priors.line)
+        power, power_misfit = _weighted(sizes, np.log(known), deviations / known, (slope * LN2, spread * LN2))
+        odds = POWER_ODDS * exp(max(-700.0, min(700.0, (line_misfit - power_misfit) / 2)))
+        return cls(line, power, odds / (1 + odds))
+
+    def draws(self, pairs: float, generator: np.random.Generator, count: int = BAND_DRAWS) -> Floats:
+        """Return scores (draw,) of so many pairs."""
+        row = [1.0, log2(pairs)]
+        lines = generator.normal(self.line.mean(row), self.line.deviation(row), count)
+        powers = np.exp(generator.normal(self.power.mean(row), self.power.deviation(row), count))
+        return np.clip(np.where(generator.random(count) < self.power_weight, powers, lines), LOWEST, HIGHEST)
+
+    def band(self, pairs: float) -> Band:
+        """Return the band of the score of so many pairs."""
+        return Band.of_draws(self.draws(pairs, np.random.default_rng(1)))
+
+
+def _weighted(
+    rows: Floats, values: Floats, errors: Floats, slope: tuple[float, float]
+) -> tuple[LinearFit, float]:
+    """Return the fit of values with known errors, and the sum of its squared residuals in errors."""
+    scaled, known = rows / errors[:, None], values / errors
+    fit = LinearFit.of(scaled, known, prior=(0.0, slope[0]), prior_spreads=(1e3, slope[1]), spread=1.0)
+    return fit._replace(spread=0.0), float(np.square(known - scaled @ fit.coefficients).sum())
