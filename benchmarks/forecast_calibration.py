@@ -9,40 +9,46 @@ from typing import Any
 import numpy as np
 from program import markdown, save
 
+from regard.experiment.time_plan import TRAINING
 from regard.reports.forecast import (
-    SCORES,
-    Calibration,
+    FORECAST_SCORES,
+    Coefficients,
     LinearFit,
     PairsFacts,
     PilotFit,
+    SlopePriors,
     TextsFacts,
-    calibration_of,
+    coefficients_of,
     forecast_pairs,
 )
-from regard.reports.forecast.calibration import CALIBRATION
+from regard.reports.forecast.coefficients import COEFFICIENTS
 from regard.reports.forecast.forecast import MORE_PAIRS
 
 Row = Mapping[str, Any]
-_WIDE = (3.0, 1.0, 1.0, 1.0)  # deviations of the prior of a network's coefficients: constant, updates, pairs, length
-_UNPAIRED = (3.0, 5.0, 1.0, 5.0)
+_PRIOR, _WIDE = (0.0, 1.5, 0.1), (0.5, 1.0, 0.2)  # of a network's coefficients: constant, updates, pairs
+_SECONDS = (6.0, 1.3, 20.0)  # expected: start-up, the factor of counting, translations of a dev line
+_EXPECTED = (0.2, 2.0)  # of the spread of a network's residuals, and its weight
+_UNPAIRED = (3.0, 5.0, 1.0, 5.0)  # deviations of the prior of those of word-by-word translation
+_COLUMNS = {"bleu": 2, "chrf": 3}  # of the values of a validation
+_FIRST_UPDATE = 150  # of the validations that count
 
 
 def calibrate(rows: Sequence[Row], path: Path | None) -> None:
-    """Write calibration.json, print what is forecast of each data set by the others, and save it as JSON."""
+    """Write coefficients.json, print what is forecast of each data set by the others, and save it as JSON."""
     kinds = by_kind(rows)
-    CALIBRATION.write_text(json.dumps(coefficients(kinds), indent=1) + "\n", encoding="utf-8")
-    networks, phrases = held_out(kinds, "network"), held_out(kinds, "phrases")
-    for name, found in (("network", networks), ("phrases", phrases)):
+    COEFFICIENTS.write_text(json.dumps(measured_coefficients(kinds), indent=1) + "\n", encoding="utf-8")
+    results = {kind: held_out(kinds, kind) for kind in ("network", "documented", "phrases")}
+    for name, found in results.items():
         table = [
             (one["name"], f"{one['bleu']:.1f}", _band(one["bleu_band"]), f"{one['chrf']:.1f}", _band(one["chrf_band"]),
              f"{one['time']:.2f}") for one in found
         ]  # fmt: skip
         print(markdown([name, "BLEU", "forecast", "chrF", "forecast", "time forecast / time"], table))
-        for score in SCORES:
+        for score in FORECAST_SCORES:
             inside = sum(one[f"{score}_band"][0] <= one[score] <= one[f"{score}_band"][2] for one in found)
             print(f"{score}: {inside} of {len(found)} inside the 80 % band")
         print(f"time within 25 %: {sum(0.8 <= one['time'] <= 1.25 for one in found)} of {len(found)}\n")
-    save(path, {"network": networks, "phrases": phrases})
+    save(path, results)
 
 
 def by_kind(rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -65,14 +71,17 @@ def facts_of(row: Row) -> PairsFacts:
     return PairsFacts(**{**row["facts"], "fits": [PilotFit(**one) for one in row["facts"]["fits"]]})
 
 
-def coefficients(kinds: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
+def measured_coefficients(kinds: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
     """Return the calibration as JSON values."""
-    networks = kinds["network"]
+    networks = [*kinds["network"], *kinds["documented"]]
     found: dict[str, Any] = {"trainings": len(networks), "data_sets": len({*map(data_set, networks)})}
-    found["network"] = {score: _values(network_fit(networks, score)) for score in SCORES}
-    found["slopes"] = {score: slopes(kinds["curve"], score) for score in SCORES}
+    found["slopes"] = {score: slopes(kinds["curve"], score) for score in FORECAST_SCORES}
+    found["network"] = {
+        score: _values(network_fit(networks, score, SlopePriors(*found["slopes"][score]))) for score in FORECAST_SCORES
+    }
     found["tuning"] = {
-        score: _spread([np.log(row[score] / row["untuned"][score]) for row in kinds["phrases"]]) for score in SCORES
+        score: _spread([np.log(row[score] / row["untuned"][score]) for row in kinds["phrases"]])
+        for score in FORECAST_SCORES
     }
     found["both"] = _spread([gain_of_both(row) for row in kinds["both"]])
     found["phrases_seconds"] = phrases_seconds(kinds["phrases"])
@@ -90,15 +99,24 @@ def coefficients(kinds: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
     return found
 
 
-def network_fit(rows: Sequence[Row], score: str) -> LinearFit:
-    """Return the relation of networks to phrases, by the updates that there were."""
-    known = [(facts_of(row), row) for row in rows]
-    features = [facts.network(facts.pairs, 1.0)._replace(updates=row["updates"]).features() for facts, row in known]
-    values = [np.log((row[score] + 1) / (getattr(facts.fits[-1], score) + 1)) for facts, row in known]
-    return LinearFit.of(features, values, prior=[0.0] * len(_WIDE), prior_spreads=_WIDE)
+def network_fit(rows: Sequence[Row], score: str, priors: SlopePriors) -> LinearFit:
+    """Return the relation of networks to phrases; the validations of a training count together as one training."""
+    features, values, weights = list[list[float]](), list[float](), list[float]()
+    for row in rows:
+        facts, column = facts_of(row), _COLUMNS[score]
+        phrases = facts.curve(score, priors).band(facts.pairs).middle
+        points = [one for one in row["curve"] if one[0] >= _FIRST_UPDATE] or row["curve"][-1:]
+        best = 0.0
+        for point in points:  # what a training of so many updates keeps is the best so far
+            best = max(best, point[column])
+            network = facts.network(facts.pairs, 1.0)._replace(updates=point[0])
+            features.append(network.features())
+            values.append(float(np.log((best + 1) / (phrases + 1))))
+            weights.append(1 / len(points))
+    return LinearFit.of(features, values, prior=_PRIOR, prior_spreads=_WIDE, weights=weights, expected=_EXPECTED)
 
 
-def slopes(rows: Sequence[Row], score: str) -> list[list[float]]:
+def slopes(rows: Sequence[Row], score: str) -> list[tuple[float, float]]:
     """Return means and deviations of the slopes of learning curves: for each doubling, and as exponents."""
     lines, powers = list[float](), list[float]()
     for row in rows:
@@ -122,18 +140,19 @@ def gain_of_both(row: Row) -> float:
 
 
 def phrases_seconds(rows: Sequence[Row]) -> list[float]:
-    """Return start-up, the factor of counting, and how often a dev line is translated, by least squares, none below 0."""
-    terms, spent = list[list[float]](), [row["core_seconds"] for row in rows]
+    """Return start-up, the factor of counting, and how often a dev line is translated."""
+    terms = list[list[float]]()
     for facts in map(facts_of, rows):
         last = facts.fits[-1]
         terms.append([1.0, last.seconds * facts.pairs / last.pairs, last.decoding * facts.dev_lines])
-    kept = [0, 1, 2]
-    while True:
-        found = np.linalg.lstsq(np.array(terms)[:, kept], np.array(spent), rcond=None)[0]
-        if (found >= 0).all():
-            break
-        kept.pop(int(found.argmin()))
-    return [float(found[kept.index(place)]) if place in kept else 0.0 for place in range(3)]
+    found = LinearFit.of(
+        terms,
+        [row["core_seconds"] for row in rows],
+        prior=_SECONDS,
+        prior_spreads=[one / 2 for one in _SECONDS],
+        spread=3.0,
+    )
+    return np.maximum(found.coefficients, 0.0).tolist()
 
 
 def held_out(kinds: Mapping[str, Sequence[Row]], kind: str) -> list[dict[str, Any]]:
@@ -141,20 +160,29 @@ def held_out(kinds: Mapping[str, Sequence[Row]], kind: str) -> list[dict[str, An
     found = []
     for row in kinds[kind]:
         others = {name: [one for one in rows if data_set(one) != data_set(row)] for name, rows in kinds.items()}
-        known = calibration_of(coefficients(others))
-        found.append({"name": row["name"], **{score: row[score] for score in SCORES}, **forecast_of(row, kind, known)})
+        known = coefficients_of(measured_coefficients(others))
+        found.append(
+            {"name": row["name"], **{score: row[score] for score in FORECAST_SCORES}, **forecast_of(row, kind, known)}
+        )
     return found
 
 
-def forecast_of(row: Row, kind: str, known: Calibration) -> dict[str, Any]:
+def forecast_of(row: Row, kind: str, known: Coefficients) -> dict[str, Any]:
     """Return the bands of a row, and its time as a share of what it was."""
     facts = facts_of(row)
     core = float(row["name"].rpartition(":")[2]) if kind == "network" else 1.0
-    forecast = forecast_pairs(facts, core / facts.core_share, known)
-    (road,) = [one for one in forecast.roads if one.name == kind]
+    minutes = core / facts.core_share
+    if kind == "documented":  # whose updates are known, and not its time
+        minutes = row["updates"] * facts.seconds / 60 / TRAINING
+    forecast = forecast_pairs(facts, minutes, known)
+    (road,) = [one for one in forecast.roads if one.name == ("phrases" if kind == "phrases" else "network")]
     if kind == "network":
-        pace = facts.updates(core / facts.core_share) / (core * 60)  # updates in a second of a core, validations counted
+        pace = facts.updates(core / facts.core_share) / (
+            core * 60
+        )  # updates in a second of a core, validations counted
         time = row["updates"] / pace / row["core_seconds"]
+    elif kind == "documented":
+        time = 1.0
     else:
         time = road.minutes * 60 * min(1.0, max(0.1, facts.core_share)) / row["core_seconds"]
     return {"bleu_band": road.bleu, "chrf_band": road.chrf, "time": time}
@@ -164,8 +192,10 @@ def _values(fit: LinearFit) -> dict[str, Any]:
     return {"coefficients": fit.coefficients.tolist(), "covariance": fit.covariance.tolist(), "spread": fit.spread}
 
 
-def _spread(values: Sequence[float]) -> list[float]:
-    return [float(np.mean(values)), float(np.std(values, ddof=1))]
+def _spread(values: Sequence[float]) -> tuple[float, float]:
+    """Return mean and deviation; where there are two values or fewer, the deviation is at least a tenth."""
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    return float(np.mean(values)) if values else 0.0, spread if len(values) > 2 else max(0.1, spread)
 
 
 def _band(band: Sequence[float]) -> str:

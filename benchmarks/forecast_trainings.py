@@ -26,7 +26,7 @@ from regard.evaluation import METRICS
 from regard.experiment import read_experiment
 from regard.registry import Choice
 from regard.reports.data_check import read_text_pairs
-from regard.reports.forecast import SCORES, pairs_facts, pilot_fit, texts_facts
+from regard.reports.forecast import FORECAST_SCORES, pairs_facts, pilot_fit, texts_facts
 from regard.reports.forecast.pilot_fits import JUDGED_LINES
 from regard.reports.forecast.unpaired import identical_dictionary, word_space
 from regard.statistical.word_by_word import word_by_word
@@ -168,7 +168,9 @@ def unpaired(training: Training, home: Path) -> dict[str, Any]:
     halves = [one.source for one in pairs[:middle]], [one.target for one in pairs[middle:]]
     words, _ = identical_dictionary(*(word_space([*map(cut_words, half)]) for half in halves))
     texts = ["".join(word_by_word(cut_words(one.source), words)).strip() for one in dev]
-    found = {name: METRICS.build(Choice(name)).score(texts, [one.target for one in dev]).value for name in SCORES}
+    found = {
+        name: METRICS.build(Choice(name)).score(texts, [one.target for one in dev]).value for name in FORECAST_SCORES
+    }
     return {**found, "facts": texts_facts(*halves)._asdict()}
 
 

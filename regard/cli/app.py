@@ -23,6 +23,7 @@ from regard.cli.doctor import doctor_command
 from regard.cli.embeddings import embeddings_app
 from regard.cli.evaluate import evaluate_command
 from regard.cli.explain import explain_command
+from regard.cli.forecast import forecast_command
 from regard.cli.group import EXIT_CODES, Group
 from regard.cli.heads import heads_command
 from regard.cli.help import help_command
@@ -49,6 +50,7 @@ app = typer.Typer(
 )
 app.command("train")(train_command)
 app.command("best")(best_command)
+app.command("forecast")(forecast_command)
 app.command("predict")(predict_command)
 app.command("translate", hidden=True)(predict_command)
 app.command("evaluate")(evaluate_command)

@@ -1,6 +1,5 @@
 """Plans a network and a schedule for the minutes that there are, by the speed of this machine."""
 
-import time
 from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any, NamedTuple, cast
@@ -17,6 +16,7 @@ from regard.models import MODELS, ROUTE
 from regard.records import UNK, Batch, Sequences
 from regard.registry import Choice
 from regard.tasks import TASKS
+from regard.training.clock import ClockTime, now
 from regard.training.optimizers import OPTIMIZERS
 
 MIN_UPDATES = 1_000  # below which a smaller network learns more in the same time
@@ -42,8 +42,9 @@ class TimePlan(NamedTuple):
 class TrainingPace(NamedTuple):
     """How fast a model learns."""
 
-    seconds: float  # of an update
+    seconds: float  # of an update, on the wall
     rows: int  # examples of an update
+    core_seconds: float  # of an update, of the processor
 
 
 class _Vocabulary:
@@ -175,14 +176,15 @@ def measured_pace(experiment: Experiment) -> "TrainingPace | None":
             optimizer.step()
             optimizer.zero_grad()
 
-        seconds = _seconds_of(update) * experiment.training.accumulate
+        spent = _time_of(update)
     except (RegardError, RuntimeError, ValueError, TypeError, LookupError, NotImplementedError):
         return None
-    return TrainingPace(seconds, len(batch.lines) * experiment.training.accumulate)
+    times = experiment.training.accumulate
+    return TrainingPace(spent.wall * times, len(batch.lines) * times, spent.core * times)
 
 
 def _first_batch(experiment: Experiment) -> tuple[Batch, Columns]:
-    """A batch of full size of the first examples, in columns that have learnt from these alone."""
+    """A batch of full size of the first examples of usual length, in columns that have learnt from these alone."""
     choice, names = experiment.reader("train"), tuple(experiment.columns)
     if choice is None:
         raise ConfigError("data.train", "must be given")
@@ -192,11 +194,12 @@ def _first_batch(experiment: Experiment) -> tuple[Batch, Columns]:
     task = TASKS.build(experiment.task, columns)
     texts = [one.texts for one in examples if task.filter.usable(one.texts)]
     rows = task.encode(texts)
-    limit = experiment.training.batch_sentences or len(rows)
+    lengths = [longest_read(task.vocabularies, row) for row in rows]
+    limit, mean = experiment.training.batch_sentences or len(rows), sum(lengths) / len(rows)
     if experiment.training.batch_tokens:
-        length = sum(longest_read(task.vocabularies, row) for row in rows) / len(rows)
-        limit = min(limit, int(experiment.training.batch_tokens / length))
-    values = {name: [one[name] for one in texts[: max(1, limit)]] for name in names}
+        limit = min(limit, int(experiment.training.batch_tokens / mean))
+    nearest = sorted(range(len(rows)), key=lambda row: abs(lengths[row] - mean))  # texts of a batch are about as long
+    values = {name: [texts[row][name] for row in nearest[: max(1, limit)]] for name in names}
     (batch, *_) = task.held(values, tokens=10**9)
     return batch, columns
 
@@ -230,14 +233,14 @@ def measured_speed(experiment: Experiment, size: DataSize) -> float:
     ids = torch.randint(UNK + 1, size.pieces, (rows, SENTENCE_PIECES))
     texts = Sequences(ids, torch.ones_like(ids, dtype=torch.bool))
     batch = Batch(dict.fromkeys(experiment.columns, texts), ROUTE, torch.arange(rows), ids.numel())
-    return ids.numel() / _seconds_of(lambda: model.nll(batch, smoothing=0.1).sum().backward())
+    return ids.numel() / _time_of(lambda: model.nll(batch, smoothing=0.1).sum().backward()).wall
 
 
-def _seconds_of(update: Callable[[], object]) -> float:
+def _time_of(update: Callable[[], object]) -> ClockTime:
     """The mean time of an update; the first one warms up."""
     update()
-    count, start = 0, time.perf_counter()
-    while not count or time.perf_counter() - start < SECONDS:
+    count, start = 0, now()
+    while not count or (now() - start).wall < SECONDS:
         update()
         count += 1
-    return (time.perf_counter() - start) / count
+    return (now() - start) / count

@@ -75,7 +75,7 @@ def test_without_a_time_of_this_machine_nothing_is_planned(files, monkeypatch, c
 )
 def test_what_a_person_decides_is_left_and_paced(files, monkeypatch, changes):
     monkeypatch.setattr(time_plan, "measured_speed", pytest.fail)
-    monkeypatch.setattr(time_plan, "measured_pace", lambda experiment: time_plan.TrainingPace(1.02, 15))
+    monkeypatch.setattr(time_plan, "measured_pace", lambda experiment: time_plan.TrainingPace(1.02, 15, 1.02))
     told = []
     usual = read_experiment(None, [*files, *changes])
     experiment = read_experiment(None, [*files, *changes, "training.max_minutes=4"], say=told.append)

@@ -1,6 +1,6 @@
 """A forecast of the scores that phrases, networks and both will reach, before anything long is trained."""
 
-from regard.reports.forecast.calibration import SCORES, Calibration, calibration_of, read_calibration
+from regard.reports.forecast.coefficients import FORECAST_SCORES, Coefficients, coefficients_of, read_coefficients
 from regard.reports.forecast.forecast import (
     Forecast,
     PairsFacts,
@@ -16,7 +16,8 @@ from regard.reports.forecast.pilot_fits import PilotFit, pilot_fit, pilot_fits, 
 from regard.reports.forecast.unpaired import TextsFacts, eigenvector_distance, texts_facts
 
 __all__ = [
-    "SCORES", "Band", "Calibration", "Forecast", "LearningCurve", "LinearFit", "PairsFacts", "PilotFit", "Road", "SlopePriors",
-    "TextsFacts", "calibration_of", "eigenvector_distance", "forecast", "forecast_pairs", "forecast_report",
-    "forecast_texts", "pairs_facts", "pilot_fit", "pilot_fits", "read_calibration", "split_pairs", "texts_facts",
+    "FORECAST_SCORES", "Band", "Coefficients", "Forecast", "LearningCurve", "LinearFit", "PairsFacts", "PilotFit",
+    "Road", "SlopePriors", "TextsFacts", "coefficients_of", "eigenvector_distance", "forecast", "forecast_pairs",
+    "forecast_report", "forecast_texts", "pairs_facts", "pilot_fit", "pilot_fits", "read_coefficients",
+    "split_pairs", "texts_facts",
 ]  # fmt: skip

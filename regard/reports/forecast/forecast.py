@@ -4,7 +4,6 @@ import time
 from collections.abc import Mapping, Sequence
 from math import exp, log2
 from pathlib import Path
-from statistics import fmean
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -16,17 +15,17 @@ from regard.config import quoted
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, DataError
 from regard.experiment import Experiment, read_experiment
-from regard.experiment.time_plan import TRAINING, TrainingPace, measured_pace
+from regard.experiment.time_plan import TRAINING, measured_pace
+from regard.ops.memory import keep_memory
 from regard.reports.data_check import read_text_pairs
-from regard.reports.forecast.calibration import SCORES, Calibration, NetworkFacts, read_calibration
-from regard.reports.forecast.learning_curve import BAND_DRAWS, HIGHEST, LOWEST, TAIL_80, Band, LearningCurve
+from regard.reports.forecast.coefficients import FORECAST_SCORES, Coefficients, NetworkFacts, read_coefficients
+from regard.reports.forecast.learning_curve import BAND_DRAWS, HIGHEST, TAIL_80, Band, LearningCurve, SlopePriors
 from regard.reports.forecast.pilot_fits import PilotFit, pilot_fits, split_pairs
 from regard.reports.forecast.unpaired import TextsFacts, domain_overlap, texts_facts
 from regard.runs.texts import Say
 from regard.statistical.pair_checks import TextPair
-from regard.text.words import cut_words
 
-SIDES = ("source", "target")
+_SIDES = ("source", "target")
 MORE_PAIRS = (1_000, 10_000)
 NEAR_ZERO = 3.0  # BLEU, below which hardly a sentence can be used
 FEWEST_UPDATES = 20  # below which a time is too short for any network
@@ -41,15 +40,20 @@ class PairsFacts(NamedTuple):
 
     pairs: int  # that are learnt from
     fits: Sequence[PilotFit]
-    length: float  # words of a target
     rows: int  # pairs of an update
     seconds: float  # of an update, on the wall
     core_share: float  # seconds of a core in a second on the wall
     dev_lines: int
 
+    def curve(self, score: str, priors: SlopePriors) -> LearningCurve:
+        """Return the learning curve of untuned phrases."""
+        scores = [max(0.1, getattr(one, score)) for one in self.fits]
+        errors = [value * one.error * _ERRORS[score] for value, one in zip(scores, self.fits, strict=True)]
+        return LearningCurve.of([one.pairs for one in self.fits], scores, errors, priors)
+
     def network(self, pairs: int, minutes: float) -> NetworkFacts:
         """Return what is known of a training of so many pairs."""
-        return NetworkFacts(pairs, self.updates(minutes), float(self.rows), self.length)
+        return NetworkFacts(pairs, self.updates(minutes), float(self.rows))
 
     def updates(self, minutes: float) -> float:
         """Return the updates of a network in minutes on the wall."""
@@ -109,22 +113,22 @@ def forecast(
     `files` and `dev` are two texts or one table each. Takes about half a minute. Raises RegardError for files that
     cannot be read, too few lines or too few minutes.
     """
-    texts = {side: read_text(path) for side, path in zip(SIDES, (text_source, text_target), strict=True) if path}
+    texts = {side: read_text(path) for side, path in zip(_SIDES, (text_source, text_target), strict=True) if path}
     if not files:
-        if len(texts) < len(SIDES):
+        if len(texts) < len(_SIDES):
             problem = "without pairs, text of both languages is needed"
             raise ConfigError("FILES", problem, "--text-source FILE --text-target FILE, or --source and --target")
-        return forecast_texts(*texts.values(), minutes, read_calibration())
+        return forecast_texts(texts["source"], texts["target"], minutes, read_coefficients())
     pairs = read_text_pairs(files)
     limit = [f"training.max_minutes={minutes}"]
     if len(files) == 1:
         experiment = read_experiment(files[0], limit, say=say)
     else:
-        named = (f"data.train.{side}={quoted(str(file))}" for side, file in zip(SIDES, files, strict=True))
+        named = (f"data.train.{side}={quoted(str(file))}" for side, file in zip(_SIDES, files, strict=True))
         experiment = read_experiment(None, [*named, *limit], say=say)
     facts = pairs_facts(experiment, pairs, read_text_pairs(dev) if dev else (), say=say)
     overlaps = {side: domain_overlap(text, [getattr(one, side) for one in pairs]) for side, text in texts.items()}
-    return forecast_pairs(facts, minutes, read_calibration())._replace(overlaps=overlaps)
+    return forecast_pairs(facts, minutes, read_coefficients())._replace(overlaps=overlaps)
 
 
 def read_text(path: Path) -> list[str]:
@@ -149,15 +153,18 @@ def pairs_facts(
     `judged` are held-out pairs, a tenth of the pairs where there are none. Raises DataError for too few pairs.
     """
     known, held = split_pairs(pairs, judged, seed)
-    pace, share = _pace(experiment)
+    keep_memory()  # as a training does
+    pace = measured_pace(experiment)
+    if pace is None:
+        raise ConfigError("model", "has no updates that can be timed", "leave model and task out")
     say(f"a network takes {1 / pace.seconds:.1f} updates a second, of {pace.rows} pairs each")
     fits = pilot_fits(known, held, say)
-    length = fmean(len(cut_words(one.target)) for one in known[:1_000])
     lines = len(judged) or len(held)
-    return PairsFacts(len(known), fits, length, pace.rows, pace.seconds, share, min(_TUNED_LINES, lines))
+    share = pace.core_seconds / pace.seconds
+    return PairsFacts(len(known), fits, pace.rows, pace.seconds, share, min(_TUNED_LINES, lines))
 
 
-def forecast_pairs(facts: PairsFacts, minutes: float, known: Calibration) -> Forecast:
+def forecast_pairs(facts: PairsFacts, minutes: float, known: Coefficients) -> Forecast:
     """Return what phrases, a network and both will reach in minutes on the wall.
 
     Raises ConfigError for too few minutes.
@@ -168,23 +175,24 @@ def forecast_pairs(facts: PairsFacts, minutes: float, known: Calibration) -> For
         raise ConfigError("--minutes", problem, f"{needed:.1f} at least")
     found = {
         (score, more): _draws(facts, facts.network(facts.pairs + more, minutes), score, known)
-        for score in SCORES
+        for score in FORECAST_SCORES
         for more in ((0, *MORE_PAIRS) if score == "bleu" else (0,))
     }
     times = {"phrases": _phrases_minutes(facts, known), "network": minutes, "both": minutes}
     roads = [
         Road(
             name,
-            *(Band.of_draws(getattr(found[score, 0], name)) for score in SCORES),
-            minutes=times[name],
-            more={more: Band.of_draws(getattr(found["bleu", more], name)) for more in MORE_PAIRS},
+            Band.of_draws(getattr(found["bleu", 0], name)),
+            Band.of_draws(getattr(found["chrf", 0], name)),
+            times[name],
+            {more: Band.of_draws(getattr(found["bleu", more], name)) for more in MORE_PAIRS},
         )
         for name in _Draws._fields
     ]
     return Forecast(minutes, roads, facts)
 
 
-def forecast_texts(source: Sequence[str], target: Sequence[str], minutes: float, known: Calibration) -> Forecast:
+def forecast_texts(source: Sequence[str], target: Sequence[str], minutes: float, known: Coefficients) -> Forecast:
     """Return what word-by-word translation will reach with text of two languages and no pair.
 
     What the first pairs would bring is the range of the data sets that were measured. Raises DataError for few lines.
@@ -193,30 +201,20 @@ def forecast_texts(source: Sequence[str], target: Sequence[str], minutes: float,
     facts = texts_facts(source, target)
     row = facts.features()
     reach = TAIL_80 * known.unpaired.deviation(row)
-    ends = (max(LOWEST, exp(known.unpaired.mean(row) + side) - 0.1) for side in (-reach, 0.0, reach))
+    ends = (max(0.0, exp(known.unpaired.mean(row) + side) - 0.1) for side in (-reach, 0.0, reach))
     took = (time.monotonic() - start) / 60 + _STARTUP_MINUTES
     road = Road("word by word", Band(*ends), known.unpaired_chrf, took, known.first_pairs)
     return Forecast(minutes, [road], texts=facts)
 
 
-def _pace(experiment: Experiment) -> tuple[TrainingPace, float]:
-    """Return the pace of the network, and the core seconds of a second on the wall."""
-    wall, core = time.perf_counter(), time.process_time()
-    pace = measured_pace(experiment)
-    if pace is None:
-        raise ConfigError("model", "has no updates that can be timed", "leave model and task out")
-    return pace, (time.process_time() - core) / (time.perf_counter() - wall)
-
-
-def _draws(facts: PairsFacts, network: NetworkFacts, score: str, known: Calibration) -> _Draws:
+def _draws(facts: PairsFacts, network: NetworkFacts, score: str, known: Coefficients) -> _Draws:
     """Draw scores of all roads from what is known and what is not."""
-    scores = [max(0.1, getattr(one, score)) for one in facts.fits]
-    errors = [value * one.error * _ERRORS[score] for value, one in zip(scores, facts.fits, strict=True)]
-    curve = LearningCurve.of([one.pairs for one in facts.fits], scores, errors, known.slopes[score])
+    curve = facts.curve(score, known.slopes[score])
     generator = np.random.default_rng(1)
     doublings = max(0.0, log2(network.pairs / facts.fits[-1].pairs))
-    beyond = np.exp(generator.normal(0.0, _BEYOND * doublings, BAND_DRAWS))
-    untuned = np.clip(curve.draws(network.pairs, generator) * beyond, LOWEST, HIGHEST)
+    lines = facts.fits[-1].error * _ERRORS[score]  # of other lines than those that were judged
+    beyond = np.exp(generator.normal(0.0, np.hypot(_BEYOND * doublings, lines), BAND_DRAWS))
+    untuned = np.clip(curve.draws(network.pairs, generator) * beyond, 0.0, HIGHEST)
     phrases = _within(untuned * np.exp(generator.normal(*known.tuning[score], BAND_DRAWS)))
     row = network.features()
     ratios = generator.normal(known.network[score].mean(row), known.network[score].deviation(row), BAND_DRAWS)
@@ -227,10 +225,10 @@ def _draws(facts: PairsFacts, network: NetworkFacts, score: str, known: Calibrat
 
 
 def _within(scores: Floats) -> Floats:
-    return np.clip(scores, LOWEST, HIGHEST)
+    return np.clip(scores, 0.0, HIGHEST)
 
 
-def _phrases_minutes(facts: PairsFacts, known: Calibration) -> float:
+def _phrases_minutes(facts: PairsFacts, known: Coefficients) -> float:
     """Return the time to count and tune phrases, on the wall as busy as it is."""
     last = facts.fits[-1]
     startup, factor, per_line = known.phrases_seconds

@@ -1,11 +1,12 @@
 """A forecast as a table, lines, JSON values and a picture."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from regard.reports.forecast.calibration import read_calibration
+from regard.reports.forecast.coefficients import read_coefficients
 from regard.reports.forecast.forecast import MORE_PAIRS, NEAR_ZERO, Forecast, PairsFacts, Road
 from regard.reports.forecast.learning_curve import Band
 from regard.reports.forecast.unpaired import TextsFacts
@@ -15,8 +16,8 @@ from regard.reports.table import Cell, Table, number_cell
 _OTHER_DOMAIN = 2.0  # perplexity ratio from which text is of another domain
 
 
-def forecast_report(forecast: Forecast, files: Mapping[str, str] | None = None) -> Report:
-    """Report all roads; `files` are the options that name the pairs, for the commands."""
+def forecast_report(forecast: Forecast, files: Sequence[Path] = ()) -> Report:
+    """Report all roads; `files` are those of the pairs, for the commands."""
     heads = ["road", "BLEU", "80 % band", "chrF", "80 % band", "minutes"]
     firsts = ("with" if forecast.pairs is None else "+", *MORE_PAIRS)
     heads += [f"{firsts[0]} {more:,} pairs" for more in MORE_PAIRS]
@@ -30,7 +31,7 @@ def forecast_report(forecast: Forecast, files: Mapping[str, str] | None = None) 
         ]
         for road in forecast.roads
     ]
-    lines = [*_verdicts(forecast, files or {}), *_basis(forecast)]
+    lines = [*_verdicts(forecast, files), *_basis(forecast)]
     return Report([Table(heads, rows)], _values(forecast), "\n".join(lines), partial(_picture, forecast))
 
 
@@ -42,7 +43,7 @@ def _ends(band: Band) -> str:
     return f"{band.low:.1f} to {band.high:.1f}"
 
 
-def _verdicts(forecast: Forecast, files: Mapping[str, str]) -> list[str]:
+def _verdicts(forecast: Forecast, files: Sequence[Path]) -> list[str]:
     """Say which road pays, and which will stay near zero."""
     best = forecast.best
     lines = []
@@ -69,11 +70,14 @@ def _gain(road: Road) -> float:
     return road.more[MORE_PAIRS[1]].middle - road.bleu.middle
 
 
-def _commands(road: Road, minutes: float, files: Mapping[str, str]) -> list[str]:
+def _commands(road: Road, minutes: float, files: Sequence[Path]) -> list[str]:
     """Return the commands of a road."""
     if not files:
         return []
-    start = " ".join(["regard train", *(f"{option} {quote(file)}".strip() for option, file in files.items())])
+    options = ("",) if len(files) == 1 else ("--source ", "--target ")
+    start = " ".join(
+        ["regard train", *(f"{option}{quote(str(file))}" for option, file in zip(options, files, strict=True))]
+    )
     phrases = f"{start} --run runs/phrases task=phrases"
     network = f"{start} --run runs/network training.max_minutes={minutes:g}"
     both = [phrases, network, "regard tune runs/phrases decoding.rerank.run=runs/network --n-best 100"]
@@ -82,11 +86,13 @@ def _commands(road: Road, minutes: float, files: Mapping[str, str]) -> list[str]
 
 def _basis(forecast: Forecast) -> list[str]:
     """Say what the forecast was computed from."""
-    known = read_calibration()
+    known = read_coefficients()
     lines = []
     if (pairs := forecast.pairs) is not None:
         fits = ", ".join(f"{one.bleu:.1f} with {one.pairs:,}" for one in pairs.fits)
-        lines.append(f"From phrases untuned ({fits} pairs), {pairs.updates(forecast.minutes):,.0f} updates of a network,")
+        lines.append(
+            f"From phrases untuned ({fits} pairs), {pairs.updates(forecast.minutes):,.0f} updates of a network,"
+        )
         lines.append(f"and {known.trainings} trainings of {known.data_sets} data sets of at most a few minutes.")
     if (texts := forecast.texts) is not None:
         lines += [
@@ -96,7 +102,9 @@ def _basis(forecast: Forecast) -> list[str]:
         ]
     for side, ratio in forecast.overlaps.items():
         domain = "another domain than" if ratio >= _OTHER_DOMAIN else "the domain of"
-        lines.append(f"The {side} text is of {domain} the pairs: perplexity {ratio:.1f} times that by the pairs themselves.")
+        lines.append(
+            f"The {side} text is of {domain} the pairs: perplexity {ratio:.1f} times that by the pairs themselves."
+        )
     return lines
 
 
@@ -142,7 +150,10 @@ def _picture(forecast: Forecast, ending: str) -> bytes:
     for place, road in enumerate(forecast.roads):
         bands = {start: road.bleu, **{start + more: band for more, band in road.more.items()}}
         middles = [band.middle for band in bands.values()]
-        reach = [[band.middle - band.low for band in bands.values()], [band.high - band.middle for band in bands.values()]]
+        reach = [
+            [band.middle - band.low for band in bands.values()],
+            [band.high - band.middle for band in bands.values()],
+        ]
         shifted = [count * (1 + 0.02 * place) for count in bands]
         axes.errorbar(shifted, middles, reach, marker="o", capsize=3, label=road.name)
     axes.set_xlabel("pairs")

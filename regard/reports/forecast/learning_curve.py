@@ -10,7 +10,7 @@ from regard.arrays import Floats
 
 TAIL_80 = 1.2816  # standard deviations between the mean and each end of the middle 80 %
 BAND_DRAWS = 4_000  # of normal numbers, by which bands of sums and maxima are found
-LOWEST, HIGHEST = 0.0, 100.0  # of BLEU and chrF
+HIGHEST = 100.0  # of BLEU and chrF
 POWER_ODDS = 0.25  # of a power law beside a line: lines were nearer in most data sets (docs/results/little-text.md)
 LN2 = 0.6931471805599453
 
@@ -48,13 +48,18 @@ class LinearFit(NamedTuple):
         prior: Sequence[float],
         prior_spreads: Sequence[float],
         spread: float | None = None,
+        weights: Sequence[float] | Floats | None = None,
+        expected: tuple[float, float] = (0.0, 0.0),
     ) -> "LinearFit":
         """Fit values (row,) of features (row, feature), given means and standard deviations of a normal prior.
 
-        Without `spread` it is estimated from the residuals; their number is lessened by that of the coefficients that
-        the rows determine (Bishop 2006, equations 3.53, 3.54 and 3.91).
+        A row counts as so many as its weight says. Without `spread` it is estimated from the residuals; their number is
+        lessened by that of the coefficients that the rows determine (Bishop 2006, equations 3.53, 3.54 and 3.91).
+        `expected` is a spread that is expected before, and the number of residuals that it is worth.
         """
-        features, known, means = np.asarray(rows), np.asarray(values), np.asarray(prior)
+        counts = np.ones(len(values)) if weights is None else np.asarray(weights)
+        features = np.reshape(rows, (-1, len(prior))) * np.sqrt(counts)[:, None]
+        known, means = np.asarray(values) * np.sqrt(counts), np.asarray(prior)
         precision = np.diag(1 / np.square(prior_spreads))
         noise = 1.0 if spread is None else spread
         for _ in range(1 if spread is not None else 20):
@@ -62,8 +67,9 @@ class LinearFit(NamedTuple):
             covariance = np.linalg.inv(evidence + precision)
             coefficients = covariance @ (features.T @ known / noise**2 + precision @ means)
             if spread is None:
-                free = max(1.0, len(known) - float(np.trace(covariance @ evidence)))
-                noise = max(1e-6, sqrt(float(np.square(known - features @ coefficients).sum()) / free))
+                free = max(1.0, float(counts.sum() - np.trace(covariance @ evidence)))
+                squares = float(np.square(known - features @ coefficients).sum()) + expected[1] * expected[0] ** 2
+                noise = max(1e-6, sqrt(squares / (free + expected[1])))
         return cls(coefficients, covariance, noise)
 
     def mean(self, features: Sequence[float]) -> float:
@@ -111,16 +117,14 @@ class LearningCurve(NamedTuple):
         row = [1.0, log2(pairs)]
         lines = generator.normal(self.line.mean(row), self.line.deviation(row), count)
         powers = np.exp(generator.normal(self.power.mean(row), self.power.deviation(row), count))
-        return np.clip(np.where(generator.random(count) < self.power_weight, powers, lines), LOWEST, HIGHEST)
+        return np.clip(np.where(generator.random(count) < self.power_weight, powers, lines), 0.0, HIGHEST)
 
     def band(self, pairs: float) -> Band:
         """Return the band of the score of so many pairs."""
         return Band.of_draws(self.draws(pairs, np.random.default_rng(1)))
 
 
-def _weighted(
-    rows: Floats, values: Floats, errors: Floats, slope: tuple[float, float]
-) -> tuple[LinearFit, float]:
+def _weighted(rows: Floats, values: Floats, errors: Floats, slope: tuple[float, float]) -> tuple[LinearFit, float]:
     """Return the fit of values with known errors, and the sum of its squared residuals in errors."""
     scaled, known = rows / errors[:, None], values / errors
     fit = LinearFit.of(scaled, known, prior=(0.0, slope[0]), prior_spreads=(1e3, slope[1]), spread=1.0)

@@ -19,7 +19,7 @@ from regard.statistical.phrase_decoder import PhraseDecoder, SearchLimits
 from regard.text.words import cut_words
 
 FEWEST_PAIRS = 200  # that a forecast is made of, those that are judged left out
-MOST_PAIRS = 16_000  # of the largest fit: about fifteen seconds of a core
+MOST_FITTED = 16_000  # of the largest fit: about fifteen seconds of a core
 JUDGED_LINES = 300  # held-out lines, at most
 _SHARES = (4, 2, 1)  # parts of the pairs
 _RESAMPLES = 200
@@ -38,8 +38,8 @@ class PilotFit(NamedTuple):
 
 
 def pilot_fits(pairs: Sequence[TextPair], judged: Sequence[TextPair], say: Say = lambda line: None) -> list[PilotFit]:
-    """Fit phrases to a quarter, a half and all of the pairs, at most MOST_PAIRS, and translate the judged lines."""
-    largest, found = min(len(pairs), MOST_PAIRS), list[PilotFit]()
+    """Fit phrases to a quarter, a half and all of the pairs, at most MOST_FITTED, and translate the judged lines."""
+    largest, found = min(len(pairs), MOST_FITTED), list[PilotFit]()
     for share in _SHARES:
         found.append(pilot_fit(pairs[: largest // share], judged))
         say(f"phrases of {found[-1].pairs:,} pairs: BLEU {found[-1].bleu:.1f} on {len(judged):,} held-out lines")
@@ -64,7 +64,9 @@ def split_pairs(
         count = min(JUDGED_LINES, len(known) // 10)
         held, known = known[:count], known[count:]
     if len(known) < FEWEST_PAIRS or not held:
-        problem = f"{len(known):,} pairs are too few to forecast anything; {FEWEST_PAIRS} are needed, and lines to judge"
+        problem = (
+            f"{len(known):,} pairs are too few to forecast anything; {FEWEST_PAIRS} are needed, and lines to judge"
+        )
         raise DataError("pairs", problem, hint="give more pairs")
     return known, held
 

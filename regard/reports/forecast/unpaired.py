@@ -50,11 +50,11 @@ class TextsFacts(NamedTuple):
 def eigenvector_distance(source: Tensor, target: Tensor, neighbours: int = _GRAPH_NEIGHBOURS) -> float:
     """Return Σ (λ - λ')² over the largest eigenvalues of the Laplacians of two nearest-neighbour graphs.
 
-    Rows are unit vectors (word, dim), as many in each. As many eigenvalues count as make up 90 % of the sum in the graph
-    that needs fewer. 0: the graphs have one spectrum (section 3.2 of https://aclanthology.org/P18-1072).
+    Rows are unit vectors (word, dim), as many in each. As many eigenvalues count as make up 90 % of the sum in the
+    graph that needs fewer. 0: the graphs have one spectrum (section 3.2 of https://aclanthology.org/P18-1072).
     """
-    spectra = [laplacian_spectrum(neighbour_graph(one, neighbours)) for one in (source, target)]
-    return spectral_distance(*spectra)
+    one, other = (laplacian_spectrum(neighbour_graph(each, neighbours)) for each in (source, target))
+    return spectral_distance(one, other)
 
 
 def neighbour_graph(vectors: Tensor, neighbours: int) -> Tensor:
@@ -73,31 +73,23 @@ def laplacian_spectrum(graph: Tensor) -> Tensor:
 
 def spectral_distance(one: Tensor, other: Tensor) -> float:
     """Return the sum of squared differences of the eigenvalues that count."""
-    needed = [
-        int((spectrum.cumsum(0) < _WEIGHT_SHARE * spectrum.sum() - 1e-9).sum()) + 1 for spectrum in (one, other)
-    ]
+    needed = [int((spectrum.cumsum(0) < _WEIGHT_SHARE * spectrum.sum() - 1e-9).sum()) + 1 for spectrum in (one, other)]
     count = min(*needed, len(one), len(other))
     return float((one[:count] - other[:count]).square().sum())
 
 
 def texts_facts(source: Sequence[str], target: Sequence[str]) -> TextsFacts:
     """Return the measures of two texts, a sentence a line. Raises DataError for too few lines."""
-    sides = [[cut_words(line) for line in text[:_READ_LINES] if line.strip()] for text in (source, target)]
-    lines = min(map(len, sides))
+    one, other = ([cut_words(line) for line in text[:_READ_LINES] if line.strip()] for text in (source, target))
+    lines = min(len(one), len(other))
     if lines < FEWEST_LINES:
         problem = f"{lines:,} lines of one language are too few to forecast anything; {FEWEST_LINES} are needed"
         raise DataError("text", problem, hint="give more text")
-    spaces = [word_space(side) for side in sides]
-    count = min(_GRAPH_WORDS, *(len(one.words) for one in spaces))
-    heads = (centred_units(one.vectors[:count]) for one in spaces)
-    dictionary, csls = identical_dictionary(*spaces)
-    return TextsFacts(
-        lines,
-        shared_strings(*sides),
-        eigenvector_distance(*heads),
-        csls,
-        _perplexity_ratio(*sides, dictionary),
-    )
+    left, right = word_space(one), word_space(other)
+    count = min(_GRAPH_WORDS, len(left.words), len(right.words))
+    distance = eigenvector_distance(centred_units(left.head(count)), centred_units(right.head(count)))
+    dictionary, csls = identical_dictionary(left, right)
+    return TextsFacts(lines, shared_strings(one, other), distance, csls, _perplexity_ratio(one, other, dictionary))
 
 
 def word_space(sentences: Sequence[Sequence[str]]) -> Space:
@@ -127,12 +119,12 @@ def word_space(sentences: Sequence[Sequence[str]]) -> Space:
 def identical_dictionary(source: Space, target: Space) -> tuple[Mapping[str, str], float]:
     """Return the best translation of each word by words spelt alike, and the mean CSLS; none where nothing is alike."""
     width = min(source.vectors.shape[1], target.vectors.shape[1])
-    spaces = [Space(one.words, one.vectors[:, :width]) for one in (source, target)]
+    one, other = (Space(each.words, each.vectors[:, :width]) for each in (source, target))
     try:
-        maps = DICTIONARY_METHODS.build(_IDENTICAL).fit(*spaces, torch.Generator().manual_seed(1))
+        maps = DICTIONARY_METHODS.build(_IDENTICAL).fit(one, other, torch.Generator().manual_seed(1))
     except PartError:
         return {}, 0.0
-    mapped, others = maps.apply(*(one.vectors for one in spaces))
+    mapped, others = maps.apply(one.vectors, other.vectors)
     places = matches(mapped, others).places[:, 0].tolist()
     return dict(zip(source.words, (target.words[one] for one in places), strict=True)), mean_csls(mapped, others)
 

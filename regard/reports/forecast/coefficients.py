@@ -1,7 +1,7 @@
 """What was measured of trainings that were run: the coefficients of a forecast, and how far it may err.
 
 A network beside phrases: log((network + 1) / (phrases + 1)) = coefficients · features, with a normal residual.
-`calibration.json` holds the coefficients; `python benchmarks/forecast_trainings.py --fit` writes it from a table of
+`coefficients.json` holds the coefficients; `python benchmarks/forecast_trainings.py --fit` writes it from a table of
 trainings.
 """
 
@@ -16,11 +16,11 @@ import numpy as np
 
 from regard.reports.forecast.learning_curve import Band, LinearFit, SlopePriors
 
-CALIBRATION = Path(__file__).with_name("calibration.json")
-SCORES = ("bleu", "chrf")
-SATURATION = 1_500.0  # updates of 64 pairs at which half of what updates give is reached
-_ROWS = 64.0  # pairs of such an update
-_PAIRS, _LENGTH = 5_000.0, 10.0  # where logarithms are 0
+COEFFICIENTS = Path(__file__).with_name("coefficients.json")
+FORECAST_SCORES = ("bleu", "chrf")
+SATURATION = 500.0  # updates at which half of what updates give is reached
+_ROWS, _ROWS_POWER = 64.0, 0.25  # pairs of an update: one of 16 times as many counts twice
+_PAIRS = 5_000.0  # where their logarithm is 0
 
 
 class NetworkFacts(NamedTuple):
@@ -29,15 +29,14 @@ class NetworkFacts(NamedTuple):
     pairs: int
     updates: float
     rows: float  # pairs of an update
-    length: float  # words of a target
 
     def features(self) -> list[float]:
-        """Return a constant, and logarithms of the saturation by updates, of the pairs and of the length."""
-        updates = self.updates * self.rows / _ROWS
-        return [1.0, log(updates / (updates + SATURATION)), log(self.pairs / _PAIRS), log(self.length / _LENGTH)]
+        """Return a constant, and logarithms of the saturation by updates and of the pairs."""
+        updates = self.updates * (self.rows / _ROWS) ** _ROWS_POWER
+        return [1.0, log(updates / (updates + SATURATION)), log(self.pairs / _PAIRS)]
 
 
-class Calibration(NamedTuple):
+class Coefficients(NamedTuple):
     """Coefficients and spreads, with the number of trainings and of data sets behind those of networks."""
 
     trainings: int
@@ -53,12 +52,12 @@ class Calibration(NamedTuple):
 
 
 @cache
-def read_calibration() -> Calibration:
-    """Return what `calibration.json` holds."""
-    return calibration_of(json.loads(CALIBRATION.read_text(encoding="utf-8")))
+def read_coefficients() -> Coefficients:
+    """Return what `coefficients.json` holds."""
+    return coefficients_of(json.loads(COEFFICIENTS.read_text(encoding="utf-8")))
 
 
-def calibration_of(found: Mapping[str, Any]) -> Calibration:
+def coefficients_of(found: Mapping[str, Any]) -> Coefficients:
     """Return the calibration of JSON values."""
 
     def fit(values: Mapping[str, Any]) -> LinearFit:
@@ -68,12 +67,12 @@ def calibration_of(found: Mapping[str, Any]) -> Calibration:
         return values[0], values[1]
 
     startup, factor, per_line = found["phrases_seconds"]
-    return Calibration(
+    return Coefficients(
         found["trainings"],
         found["data_sets"],
-        {score: fit(found["network"][score]) for score in SCORES},
-        {score: SlopePriors(*map(pair, found["slopes"][score])) for score in SCORES},
-        {score: pair(found["tuning"][score]) for score in SCORES},
+        {score: fit(found["network"][score]) for score in FORECAST_SCORES},
+        {score: SlopePriors(*map(pair, found["slopes"][score])) for score in FORECAST_SCORES},
+        {score: pair(found["tuning"][score]) for score in FORECAST_SCORES},
         pair(found["both"]),
         (startup, factor, per_line),
         fit(found["unpaired"]),

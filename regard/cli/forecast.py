@@ -1,0 +1,66 @@
+"""regard forecast"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regard.cli.emit import check_plot_file, emit, say_unless
+from regard.cli.options import Json, Plot, Quiet
+from regard.errors import ConfigError
+
+PairFiles = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="FILES", help="Two text files, or one table of pairs (.tsv, .csv, .jsonl)."),
+]
+ForecastMinutes = Annotated[float, typer.Option(min=0.0, metavar="N", help="Time that training may take.")]
+PairSource = Annotated[Path | None, typer.Option(metavar="FILE", help="Text to learn from, in place of FILES.")]
+PairTarget = Annotated[Path | None, typer.Option(metavar="FILE", help="Its translation, line by line.")]
+JudgedSource = Annotated[Path | None, typer.Option(metavar="FILE", help="Dev set (default: a tenth of the pairs).")]
+JudgedTarget = Annotated[Path | None, typer.Option(metavar="FILE", help="Its translation.")]
+MoreSource = Annotated[Path | None, typer.Option(metavar="FILE", help="Further text of the source language.")]
+MoreTarget = Annotated[Path | None, typer.Option(metavar="FILE", help="Further text of the target language.")]
+
+
+def forecast_command(
+    files: PairFiles = None,
+    *,
+    minutes: ForecastMinutes = 60.0,
+    source: PairSource = None,
+    target: PairTarget = None,
+    dev_source: JudgedSource = None,
+    dev_target: JudgedTarget = None,
+    text_source: MoreSource = None,
+    text_target: MoreTarget = None,
+    plot: Plot = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Forecast BLEU and chrF of phrases, a network and both, before anything long is trained.
+
+    regard forecast train.en train.de --minutes 10
+
+    regard forecast --source train.en --target train.de --dev-source dev.en --dev-target dev.de --minutes 60
+
+    regard forecast --text-source one.en --text-target other.de
+
+    It takes about half a minute: phrases of shares of the pairs, and the speed of a network, tell the rest.
+    """
+    check_plot_file(plot)
+    pairs = _both("source", source, target)
+    if files and pairs:
+        raise ConfigError("--source", "the pairs are named twice", "leave out FILES, or --source and --target")
+    dev = _both("dev-source", dev_source, dev_target)
+    named = pairs or files or []
+    from regard.reports.forecast import forecast, forecast_report
+
+    found = forecast(named, minutes, dev=dev, text_source=text_source, text_target=text_target, say=say_unless(quiet))
+    emit(forecast_report(found, named), as_json=as_json, plot=plot)
+
+
+def _both(option: str, source: Path | None, target: Path | None) -> list[Path]:
+    """Return two files; none where neither is given. Raises ConfigError for one alone."""
+    if (source is None) != (target is None):
+        missing = option if source is None else option.replace("source", "target")
+        raise ConfigError(f"--{missing}", "must be given", f"--{missing} FILE")
+    return [] if source is None or target is None else [source, target]
