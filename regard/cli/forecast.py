@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from regard.cli.best import JudgedSource, JudgedTarget, MoreSource, MoreTarget, PairsSource, PairsTarget
 from regard.cli.emit import check_plot_file, emit, say_unless
 from regard.cli.options import Json, Plot, Quiet
 from regard.errors import ConfigError
@@ -14,20 +15,14 @@ PairFiles = Annotated[
     typer.Argument(metavar="FILES", help="Two text files, or one table of pairs (.tsv, .csv, .jsonl)."),
 ]
 ForecastMinutes = Annotated[float, typer.Option(min=0.0, metavar="N", help="Time that training may take.")]
-PairSource = Annotated[Path | None, typer.Option(metavar="FILE", help="Text to learn from, in place of FILES.")]
-PairTarget = Annotated[Path | None, typer.Option(metavar="FILE", help="Its translation, line by line.")]
-JudgedSource = Annotated[Path | None, typer.Option(metavar="FILE", help="Dev set (default: a tenth of the pairs).")]
-JudgedTarget = Annotated[Path | None, typer.Option(metavar="FILE", help="Its translation.")]
-MoreSource = Annotated[Path | None, typer.Option(metavar="FILE", help="Further text of the source language.")]
-MoreTarget = Annotated[Path | None, typer.Option(metavar="FILE", help="Further text of the target language.")]
 
 
 def forecast_command(
     files: PairFiles = None,
     *,
     minutes: ForecastMinutes = 60.0,
-    source: PairSource = None,
-    target: PairTarget = None,
+    source: PairsSource = None,
+    target: PairsTarget = None,
     dev_source: JudgedSource = None,
     dev_target: JudgedTarget = None,
     text_source: MoreSource = None,

@@ -28,7 +28,6 @@ from regard.statistical.pair_checks import TextPair
 _SIDES = ("source", "target")
 MORE_PAIRS = (1_000, 10_000)
 NEAR_ZERO = 3.0  # BLEU, below which hardly a sentence can be used
-FEWEST_UPDATES = 20  # below which a time is too short for any network
 _STARTUP_MINUTES = 0.1  # of a command
 _BEYOND = 0.05  # standard deviation of the logarithm of a score, for each doubling beyond the pairs that were fitted
 _ERRORS = {"bleu": 1.0, "chrf": 0.4}  # standard errors of logarithms of scores, beside that of BLEU
@@ -165,14 +164,7 @@ def pairs_facts(
 
 
 def forecast_pairs(facts: PairsFacts, minutes: float, known: Coefficients) -> Forecast:
-    """Return what phrases, a network and both will reach in minutes on the wall.
-
-    Raises ConfigError for too few minutes.
-    """
-    if (updates := facts.updates(minutes)) < FEWEST_UPDATES:
-        needed = FEWEST_UPDATES * facts.seconds / 60 / TRAINING
-        problem = f"{minutes:g} minutes are {updates:.0f} updates of a network here: too few for anything"
-        raise ConfigError("--minutes", problem, f"{needed:.1f} at least")
+    """Return what phrases, a network and both will reach in minutes on the wall."""
     found = {
         (score, more): _draws(facts, facts.network(facts.pairs + more, minutes), score, known)
         for score in FORECAST_SCORES

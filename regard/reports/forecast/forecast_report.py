@@ -56,7 +56,7 @@ def _verdicts(forecast: Forecast, files: Sequence[Path]) -> list[str]:
             for road in forecast.roads
             if road.hopeless
         ]
-    lines += [f"  {line}" for line in _commands(best, forecast.minutes, files)]
+    lines += _command(best, forecast.minutes, files)
     gain = best.more[MORE_PAIRS[0]].middle - best.bleu.middle
     if forecast.pairs is None:
         first = best.more[MORE_PAIRS[0]]
@@ -70,18 +70,19 @@ def _gain(road: Road) -> float:
     return road.more[MORE_PAIRS[1]].middle - road.bleu.middle
 
 
-def _commands(road: Road, minutes: float, files: Sequence[Path]) -> list[str]:
-    """Return the commands of a road."""
+def _command(road: Road, minutes: float, files: Sequence[Path]) -> list[str]:
+    """Return the command of a road, on a line of its own."""
     if not files:
         return []
     options = ("",) if len(files) == 1 else ("--source ", "--target ")
-    start = " ".join(
-        ["regard train", *(f"{option}{quote(str(file))}" for option, file in zip(options, files, strict=True))]
-    )
-    phrases = f"{start} --run runs/phrases task=phrases"
-    network = f"{start} --run runs/network training.max_minutes={minutes:g}"
-    both = [phrases, network, "regard tune runs/phrases decoding.rerank.run=runs/network --n-best 100"]
-    return {"phrases": [phrases], "network": [network]}.get(road.name, both)
+    texts = " ".join(f"{option}{quote(str(file))}" for option, file in zip(options, files, strict=True))
+    return [
+        {
+            "phrases": f"  regard train {texts} task=phrases",
+            "network": f"  regard train {texts} training.max_minutes={minutes:g}",
+            "both": f"  regard best {texts} --minutes {minutes:g}",
+        }[road.name]
+    ]
 
 
 def _basis(forecast: Forecast) -> list[str]:
@@ -93,7 +94,7 @@ def _basis(forecast: Forecast) -> list[str]:
         lines.append(
             f"From phrases untuned ({fits} pairs), {pairs.updates(forecast.minutes):,.0f} updates of a network,"
         )
-        lines.append(f"and {known.trainings} trainings of {known.data_sets} data sets of at most a few minutes.")
+        lines.append(f"and {known.trainings} trainings of {known.data_sets} data sets, most of a few minutes.")
     if (texts := forecast.texts) is not None:
         lines += [
             f"{texts.shared_strings:.1%} of the frequent words are spelt alike in both languages.",

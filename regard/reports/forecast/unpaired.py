@@ -19,7 +19,6 @@ from regard.statistical.dictionaries.method import Space
 from regard.statistical.dictionaries.spaces import centred_units, matches, mean_csls
 from regard.statistical.kneser_ney import kneser_ney
 from regard.statistical.ngram_model import NgramModel
-from regard.statistical.word_by_word import word_by_word
 from regard.text.words import cut_words
 
 FEWEST_LINES = 200  # of each language
@@ -161,5 +160,5 @@ def _perplexity_ratio(
 ) -> float:
     held, counted = target[-_HELD_LINES // 2 :], target[: -_HELD_LINES // 2]
     language = kneser_ney(counted, _ORDER)
-    translated = [word_by_word(line, dictionary) for line in source[: len(held)]]
+    translated = [[dictionary.get(word, word) for word in line] for line in source[: len(held)]]
     return perplexity(language, translated) / perplexity(language, held)
