@@ -4,17 +4,19 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from small_runs import SMALL, regard, unsaid
 
 from regard.data.toy import pairs
+from regard.experiment import RerankSettings
 from regard.predictor import load
 from regard.recipes.best import BEST_STEPS, page, program
 from regard.recipes.best.pairs import BestTexts, make_texts, write_lines
 from regard.recipes.best.phrases import PhraseTimes
-from regard.recipes.best.workshop import Workshop
+from regard.recipes.best.workshop import Workshop, copied_run
 from regard.runs import Run
 from regard.training.interrupt import Interrupted
 
@@ -109,6 +111,12 @@ def test_the_dev_part_and_more_text_have_nothing_in_common_with_what_is_judged(t
     assert not {pair[0] for pair in dev} & {pair[0] for pair in train}
     assert {*made.more["target"].read_text().splitlines()} == {pair[1] for pair in ROWS[:60]} - {one[1] for one in dev}
     assert made.languages == ("en", "de")
+    many = ["train.en", "train.de"]
+    for name in many:
+        lines = (texts / name).read_text().splitlines()
+        write_lines(texts / f"many.{name}", [f"{line} {turn}" for turn in range(20) for line in lines])
+    most = make_texts(texts / "most", files, [texts / f"many.{name}" for name in many], {}, lambda line: None)
+    assert len(most.dev["source"].read_text().splitlines()) == 1_200  # every second of 2,400
 
 
 def test_rounds_of_tuning_are_those_that_fit():
@@ -165,8 +173,19 @@ def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts
     assert unsaid(regard("best", *call, "model.dim=32"), "--run", "other values of: changes") == []
     sources = [pair[0] for pair in PARTS["dev"]]
     answers = [one.text for one in load(texts / "run").predict(sources)]
+    phrases, network = (texts / "run" / "steps" / name for name in ("phrases", "network"))
+    for name, run, joined in (
+        ("joined", phrases, {"rerank": RerankSettings(network, 0.5, n_best=5)}),
+        ("both", network, {"ensemble": (network,)}),
+    ):
+        copied_run(run, texts / "run" / "steps" / name, replace(Run.open(run).experiment.decoding, **joined))
     shutil.move(texts / "run", tmp_path / "moved")
     assert [one.text for one in load(tmp_path / "moved").predict(sources)] == answers
+    network, joined, both = (load(tmp_path / "moved" / "steps" / name) for name in ("network", "joined", "both"))
+    assert network.predict(sources)[0].text == both.predict(sources)[0].text
+    (best,) = joined.predict(sources[:1])
+    (scored,) = network.score(sources[:1], [best.text])
+    assert best.shares["network"] == pytest.approx(0.5 * sum(scored.log_probs), abs=1e-4)
 
 
 @pytest.mark.slow

@@ -13,9 +13,10 @@ from regard.registry import Choice
 from regard.reports.data_check import check_data, read_text_pairs
 from regard.runs.texts import Say
 from regard.statistical.language_checks import PlainText, check_expected_language, check_two_languages
-from regard.statistical.pair_checks import CLEAR_FAULT, TextPair
+from regard.statistical.pair_checks import CLEAR_FAULT, PAIR_CHECKS, TextPair, check_class
 
 _LEAST_DEV, _MOST_DEV, _DEV_SHARE = 10, 1_000, 0.1  # pairs of a dev part; share of the pairs where none is given
+_MOST_CHECKED = 50_000  # pairs, beyond which only quick checks are made
 _OVERLAP = 0.05  # share of the dev part that may stand among the pairs, which lose it then
 _SIDES = TextPair._fields  # source and target
 
@@ -58,13 +59,16 @@ def make_texts(
 
     Raises RegardError for files that do not fit each other, for a dev part among the pairs, and where none is left.
     """
-    check = check_data(read_text_pairs(pairs), say=lambda line: None)
+    found = read_text_pairs(pairs)
+    names = [name for name in PAIR_CHECKS if check_class(name).quick or len(found) <= _MOST_CHECKED]
+    check = check_data(found, names)
     faulty = {one.row for one in check.dropped(CLEAR_FAULT)}
     train = [pair for row, pair in enumerate(check.pairs) if row not in faulty]
     say(f"{len(train):,} pairs, {len(faulty):,} left out for clear faults (regard data check tells which)")
     if dev:
         judged = [pair for pair in read_text_pairs(dev) if pair.source.strip() and pair.target.strip()]
         train = _without(train, judged, dev[0])
+        judged = judged[:: max(1, len(judged) // _MOST_DEV)]
     else:
         train, judged = _held_out(train)
         say(f"{len(judged):,} pairs are held out as dev text")

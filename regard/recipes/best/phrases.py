@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 from regard.data.readers.lines import read_lines
 from regard.models import PhraseBased
 from regard.recipes.best.pairs import BestTexts, write_lines
-from regard.recipes.best.step import BestStep, Family
+from regard.recipes.best.step import BestStep, Family, NoGainError
 from regard.recipes.best.workshop import Workshop
 from regard.statistical.phrase_decoder import SearchLimits
 from regard.text.words import cut_words
@@ -18,6 +18,7 @@ REVERSE = "reverse"  # run that translates from target to source
 _ROUNDS, _REVERSE_ROUNDS, _CANDIDATES = 5, 2, 100  # of tuning
 _SAMPLE, _DEV_SAMPLE = 500, 10  # pairs and dev sentences that are measured
 _TUNING = 1.5  # times that a round of tuning takes, of a translation of the dev part
+_PATIENCE = 4.0  # times that phrases may take, of their share of the time
 _BACK = 0.3  # share of the step's time in which text is translated back
 
 
@@ -62,7 +63,7 @@ class PhrasesOfPairs(BestStep):
     share = 0.1
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:
-        rounds = measured_times(work.texts).rounds(seconds)
+        rounds = affordable_rounds(work, seconds)
         work.train(name, phrase_settings(work.texts.data(), rounds))
         return f"at most {rounds} rounds of tuning"
 
@@ -84,14 +85,23 @@ class PhrasesOfBackTranslations(BestStep):
         for side, file in joined.items():
             if not file.is_file():
                 write_lines(file, chain(read_lines(work.texts.train[side]), read_lines(back[side])))
-        rounds = measured_times(work.texts).rounds(seconds * (1 - _BACK) / 2)
+        rounds = affordable_rounds(work, (1 - _BACK) / 2 * seconds)
         work.train(name, phrase_settings(work.texts.data(joined), rounds))
         return f"{sum(1 for _ in read_lines(back['target'])):,} lines translated back"
 
 
+def affordable_rounds(work: Workshop, seconds: float) -> int:
+    """Return the rounds of tuning that phrases have time for. Raises NoGainError where counting takes far longer."""
+    times = measured_times(work.texts)
+    if times.fit + times.dev > _PATIENCE * seconds:
+        raise NoGainError(f"no time was left: phrases would take {(times.fit + times.dev) / 60:.1f} minutes here")
+    return times.rounds(seconds)
+
+
 def back_translated(work: Workshop, seconds: float) -> dict[str, Path]:
     """Return the files, by column, of target text and of its sources as phrases of the other direction write them."""
-    work.train(REVERSE, phrase_settings(work.texts.data(turned=True), _REVERSE_ROUNDS))
+    rounds = min(_REVERSE_ROUNDS, affordable_rounds(work, seconds))
+    work.train(REVERSE, phrase_settings(work.texts.data(turned=True), rounds))
     return work.synthetic("back_translated", work.run(REVERSE), work.texts.more["target"], "source", seconds)
 
 

@@ -24,6 +24,7 @@ from regard.runs.texts import Say
 STATE, REPORTS = "best.json", ("report.md", "report.html")
 _OWN = (STATE, *REPORTS, "steps", "texts", "dev", ".lock")  # entries of the folder that belong to the search
 _LEAST_SECONDS = 5.0  # in which a step can do anything
+_NETWORK_SECONDS = 600.0  # in which a network learns something, where pairs are too many for phrases
 
 
 class BestRequest(NamedTuple):
@@ -136,10 +137,10 @@ def _texts(wanted: BestRequest, state: _State, say: Say) -> BestTexts:
 
 
 def _check_minutes(seconds: float, texts: BestTexts) -> None:
-    """Raise ConfigError where the time does not even suffice for phrases."""
+    """Raise ConfigError where the time suffices neither for phrases nor for a network."""
     times = measured_times(texts)
     needed = times.fit + times.dev
-    if needed > seconds:
+    if needed > seconds and seconds < _NETWORK_SECONDS:
         problem = f"{max(0.0, seconds) / 60:.1f} are left, and phrases alone take about {needed / 60:.1f} here"
         raise ConfigError("--minutes", problem, f"--minutes {max(1, round(4 * needed / 60))} or more")
 
