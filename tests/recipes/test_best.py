@@ -11,6 +11,7 @@ import pytest
 from small_runs import SMALL, regard, unsaid
 
 from regard.data.toy import pairs
+from regard.errors import TrainingError
 from regard.experiment import RerankSettings
 from regard.predictor import load
 from regard.recipes.best import BEST_STEPS, page, program
@@ -186,6 +187,20 @@ def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts
     (best,) = joined.predict(sources[:1])
     (scored,) = network.score(sources[:1], [best.text])
     assert best.shares["network"] == pytest.approx(0.5 * sum(scored.log_probs), abs=1e-4)
+
+
+def test_a_step_that_fails_leaves_the_others_their_place(texts, monkeypatch):
+    failing = {name: type("Failing", (), {"share": 1.0, "text": None, "about": name, "make": fail})() for name in "ab"}
+    for module in (program, page):
+        monkeypatch.setattr(module, "BEST_STEPS", {"phrases": BEST_STEPS["phrases"], **failing})
+    done = regard("best", *options(texts, "--minutes", "5", "--quiet"))
+    assert done.code == 0, done.said
+    report = (texts / "run" / "report.md").read_text()
+    assert "| a | – | – | – | – | – | failed: the loss is no number |" in report and "| b |" in report
+
+
+def fail(*_):
+    raise TrainingError("the loss is no number")
 
 
 @pytest.mark.slow

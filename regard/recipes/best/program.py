@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from regard.config import SETTINGS_FILE, read_checked, write_atomically, write_checked
 from regard.data.readers.lines import digest
-from regard.errors import CheckpointError, ConfigError
+from regard.errors import CheckpointError, ConfigError, DataError, RegardError, TrainingError
 from regard.recipes.best.page import best_page, best_report
 from regard.recipes.best.pairs import BestTexts, made_texts, make_texts
 from regard.recipes.best.phrases import measured_times
@@ -64,6 +64,8 @@ def best_translator(wanted: BestRequest, *, say: Say = lambda line: None, quiet:
             _check_minutes(wanted.minutes * 60 - state.seconds, texts)
         with RunFolder(work.folder).held():
             left_out = _tried(work, state, wanted.minutes * 60, say)
+    if not work.results:
+        raise RegardError(f"{wanted.folder}: no step made a translator: phrases {left_out['phrases']}")
     report = best_report(wanted.folder, work.results, left_out)
     minutes = f"{state.seconds / 60:.1f} of {wanted.minutes:g} minutes"
     title = f"# The best translator of {' and '.join(file.name for file in wanted.pairs)}, {minutes}"
@@ -165,11 +167,11 @@ def _tried(work: Workshop, state: _State, seconds: float, say: Say) -> dict[str,
         start = time.monotonic()
         try:
             note = step.make(name, work, mine)
-        except NoGainError as error:
-            left_out[name] = str(error)
-            say(f"{name}: {error}")
+            found = work.judged(name, step, time.monotonic() - start, note)
+        except (NoGainError, DataError, CheckpointError, TrainingError) as error:  # the others may still do
+            left_out[name] = str(error) if isinstance(error, NoGainError) else f"failed: {error}"
+            say(f"{name}: {left_out[name]}")
             continue
-        found = work.judged(name, step, time.monotonic() - start, note)
         if found.leads:
             _publish(work, name)
         state.results = work.results
