@@ -18,6 +18,7 @@ from regard.recipes.best import BEST_STEPS, page, program
 from regard.recipes.best.pairs import BestTexts, make_texts, write_lines
 from regard.recipes.best.phrases import PhraseTimes
 from regard.recipes.best.workshop import Workshop, copied_run
+from regard.results import TextPrediction
 from regard.runs import Run
 from regard.training.interrupt import Interrupted
 
@@ -49,25 +50,38 @@ def workshop(folder, references):
     return Workshop(folder, BestTexts(files, files, {}, None))
 
 
-def judged(work, name, correct):
+class Known:
+    """A predictor of texts that are known."""
+
+    def __init__(self, answers):
+        self.answers, self.asked = answers, []
+
+    def predict(self, lines, **_):
+        self.asked.extend(lines)
+        return [TextPrediction(line, self.answers[line], 0.0) for line in lines]
+
+
+def judged(monkeypatch, work, name, correct):
     """The result of a step of the table that translates so many of the sentences as the references, others wrongly."""
     wrong = [f"x{place} y z w v" for place in range(len(work.references))]
-    write_lines(work.folder / "dev" / f"{name}.txt", [*work.references[:correct], *wrong[correct:]])
+    texts = [*work.references[:correct], *wrong[correct:]]
+    translator = Known(dict(zip(work.sources, texts, strict=True)))
+    monkeypatch.setattr("regard.recipes.best.workshop.load", lambda run: translator)
     return work.judged(name, BEST_STEPS[name], 1.0, "")
 
 
-def test_a_step_stays_where_it_gains_on_its_family_and_leads_where_it_gains_on_all(tmp_path):
+def test_a_step_stays_where_it_gains_on_its_family_and_leads_where_it_gains_on_all(tmp_path, monkeypatch):
     work = workshop(tmp_path, [f"a{place} b c d e" for place in range(100)])
     outcomes = [
         (one.rival, one.kept, one.leads)
         for one in (
-            judged(work, "phrases", 50),  # the first of all
-            judged(work, "phrases_of_back", 51),  # one sentence more is no sure gain
-            judged(work, "network", 20),  # the first network stays, behind phrases
-            judged(work, "taught", 40),  # gains on the network alone
-            judged(work, "reranked", 70),  # combinations are compared with the best of all
-            judged(work, "back", 90),
-            judged(work, "reranked_again", 80),
+            judged(monkeypatch, work, "phrases", 50),  # the first of all
+            judged(monkeypatch, work, "phrases_of_back", 51),  # one sentence more is no sure gain
+            judged(monkeypatch, work, "network", 20),  # the first network stays, behind phrases
+            judged(monkeypatch, work, "taught", 40),  # gains on the network alone
+            judged(monkeypatch, work, "reranked", 70),  # combinations are compared with the best of all
+            judged(monkeypatch, work, "back", 90),
+            judged(monkeypatch, work, "reranked_again", 80),
         )
     ]
     assert outcomes == [
@@ -84,22 +98,15 @@ def test_a_step_stays_where_it_gains_on_its_family_and_leads_where_it_gains_on_a
 
 def test_synthetic_text_leaves_out_empty_lines_and_copies_and_is_made_once(tmp_path, monkeypatch):
     work = workshop(tmp_path, ["a"])
-    asked = []
-
-    class Teacher:
-        def predict(self, lines, **_):
-            asked.extend(lines)
-            found = {"one": "eins", "two": "two", "three": "", "four": "vier"}
-            return [type("Answer", (), {"text": found[line]}) for line in lines]
-
-    monkeypatch.setattr("regard.recipes.best.workshop.load", lambda run, changes: Teacher())
+    teacher = Known({"one": "eins", "two": "two", "three": "", "four": "vier"})
+    monkeypatch.setattr("regard.recipes.best.workshop.load", lambda run, changes: teacher)
     write_lines(tmp_path / "lines", ["one", "two", "three", "four"])
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "back.draft").write_text("eins\nha", encoding="utf-8")  # half a line of a killed process
     files = work.synthetic("back", tmp_path, tmp_path / "lines", "source", 60.0)
-    assert asked == ["two", "three", "four"]
+    assert teacher.asked == ["two", "three", "four"]
     assert files["source"].read_text() == "eins\nvier\n" and files["target"].read_text() == "one\nfour\n"
-    assert work.synthetic("back", tmp_path, tmp_path / "lines", "source", 60.0) == files and len(asked) == 3
+    assert work.synthetic("back", tmp_path, tmp_path / "lines", "source", 60.0) == files and len(teacher.asked) == 3
 
 
 def test_the_dev_part_and_more_text_have_nothing_in_common_with_what_is_judged(texts):

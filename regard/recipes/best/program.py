@@ -157,7 +157,8 @@ def _tried(work: Workshop, state: _State, seconds: float, say: Say) -> dict[str,
             left_out[name] = f"no --text-{step.text} was given"
             continue
         left = seconds - state.seconds
-        later = [one.share for one in [*BEST_STEPS.values()][place:] if _has_text(one, work)]
+        rest = [*BEST_STEPS.items()][place:]
+        later = [one.share for other, one in rest if other not in known and _has_text(one, work)]
         mine = left * step.share / sum(later)
         if mine < _LEAST_SECONDS:
             left_out[name] = "no time was left"

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -19,6 +19,7 @@ from regard.predictor import load
 from regard.recipes.best.pairs import BestTexts, write_lines
 from regard.recipes.best.step import SURE_GAIN, BestStep, Family, NoGainError, StepResult, step_folder_of
 from regard.registry import Choice
+from regard.results import Prediction
 from regard.runs import Run, RunFolder, train_run
 from regard.runs.texts import Say
 from regard.training.interrupt import Interrupted
@@ -86,7 +87,9 @@ class Workshop:
         The first of the phrases, and of the networks, stays without a gain: later steps begin with it.
         """
         start = time.monotonic()
+        self._translation(name).unlink(missing_ok=True)  # of a candidate before a process was killed
         mine, best, relative = self._statistics(name), self.best(), self.best(step.family)
+        seconds += time.monotonic() - start
         first = relative is None and step.family != "combination"
         rival = relative if relative is not None and step.family != "combination" else best
         if rival is None or best is None:
@@ -99,17 +102,20 @@ class Workshop:
             )
             kept, leads = (one.difference > 0 and one.p_value < SURE_GAIN for one in (near, far))
             figures = near.b.value, rival.step, near.difference, near.p_value
-            seconds += time.monotonic() - start
             result = StepResult(name, step.family, seconds, *figures, kept or first, leads, note)
         self.results.append(result)
         return result
 
+    def _translation(self, name: str) -> Path:
+        """Where the translation of the dev part by a candidate stands."""
+        return self.folder / "dev" / f"{name}.txt"
+
     def _statistics(self, name: str) -> Statistics:
         """(sentence, statistic) of the dev part, translated once by a candidate."""
-        file = self.folder / "dev" / f"{name}.txt"
+        file = self._translation(name)
         found = [*read_lines(file)] if file.is_file() else []
         if len(found) != len(self.sources):
-            found = [one.text for one in load(self.run(name)).predict(self.sources, safeguards=False)]
+            found = as_lines(load(self.run(name)).predict(self.sources, safeguards=False))
             write_lines(file, found)
         return self.metric.statistics(corpus_of(found, self.references))
 
@@ -185,13 +191,18 @@ class Workshop:
             file.truncate(len(whole))
             file.seek(len(whole))
             while time.monotonic() - start < seconds and (chunk := [*islice(rest, CHUNK)]):
-                texts = [" ".join(one.text.split()) for one in predictor.predict(chunk, safeguards=False)]
+                texts = as_lines(predictor.predict(chunk, safeguards=False))
                 file.write("".join(f"{text}\n" for text in texts).encode())
                 file.flush()
                 done += len(chunk)
                 if time.monotonic() - told > TOLD_SECONDS:
                     told = time.monotonic()
                     self.say(f"{done:,} lines translated, at most {max(0.0, seconds - told + start):.0f} s left")
+
+
+def as_lines(predictions: Iterable[Prediction]) -> list[str]:
+    """Return their texts, each on one line."""
+    return [" ".join(one.text.split()) for one in predictions]
 
 
 def copied_run(run: Path, out: Path, decoding: DecodingSettings, *, seen_from: Path | None = None) -> None:
