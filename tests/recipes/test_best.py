@@ -18,6 +18,7 @@ from regard.recipes.best import BEST_STEPS, page, program
 from regard.recipes.best.pairs import BestTexts, make_texts, write_lines
 from regard.recipes.best.phrases import PhraseTimes
 from regard.recipes.best.workshop import Workshop, copied_run
+from regard.reports.forecast import Band, Forecast, Road
 from regard.results import TextPrediction
 from regard.runs import Run
 from regard.training.interrupt import Interrupted
@@ -125,6 +126,20 @@ def test_the_dev_part_and_more_text_have_nothing_in_common_with_what_is_judged(t
         write_lines(texts / f"many.{name}", [f"{line} {turn}" for turn in range(20) for line in lines])
     most = make_texts(texts / "most", files, [texts / f"many.{name}" for name in many], {}, lambda line: None)
     assert len(most.dev["source"].read_text().splitlines()) == 1_200  # every second of 2,400
+
+
+def test_the_page_quotes_the_forecast_of_the_best_road(texts, monkeypatch):
+    def road(name, middle):
+        bands = [Band(value - 1.0, value, value + 2.0) for value in (middle, middle + 1.5)]
+        return Road(name, bands[0], bands[0], 1.0, {1_000: bands[1]})
+
+    found = Forecast(10.0, [road("phrases", 20.0), road("both", 24.0)])
+    monkeypatch.setattr(program, "forecast", lambda files, minutes, dev: found)
+    monkeypatch.setattr(program, "BEST_STEPS", {"phrases": BEST_STEPS["phrases"]})
+    monkeypatch.setattr(page, "BEST_STEPS", {"phrases": BEST_STEPS["phrases"]})
+    assert regard("best", *options(texts, "--minutes", "10", "--quiet")).code == 0
+    report = (texts / "run" / "report.md").read_text()
+    assert "both 24.0 dev BLEU (80 %: 23.0 to 26.0)" in report and "more pairs: 1,000 more +1.5 BLEU" in report
 
 
 def test_rounds_of_tuning_are_those_that_fit():

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from shlex import quote
 
 from regard.explain.frame import framed
 from regard.explain.tokens import visible_line
@@ -18,15 +17,17 @@ _COLUMNS = ("step", "dev BLEU", "difference", "p", "minutes", "to", "outcome")
 _STEEP = 0.3  # BLEU of the last third of a training, from which more time is worth a line
 
 
-def best_report(folder: Path, results: Sequence[StepResult], left_out: Mapping[str, str]) -> Report:
-    """Report the steps of a search, `left_out` with their reasons, and what would give more."""
+def best_report(
+    folder: Path, results: Sequence[StepResult], left_out: Mapping[str, str], forecast: Sequence[str] = ()
+) -> Report:
+    """Report the steps of a search, `left_out` with their reasons, and what would give more; `forecast` are lines."""
     by_name = {one.step: one for one in results}
     rows = [_row(by_name[name]) if name in by_name else _row_left_out(name, left_out[name]) for name in BEST_STEPS]
     best = next((one for one in reversed(results) if one.leads), None)
     values = {"best": None if best is None else best._asdict(), "steps": [one._asdict() for one in results]}
     heading = "" if best is None else f"best: {best.step}, {best.bleu:.2f} BLEU on the dev text"
     made = [f"{one.step}: {BEST_STEPS[one.step].about}" + (f" ({one.note})" if one.note else "") for one in results]
-    lines = [*made, *_speed(by_name, best, folder), *_more(folder, results, left_out)]
+    lines = [*made, *_speed(by_name, best, folder), *_more(folder, results, left_out), *forecast]
     return Report(
         [Table(_COLUMNS, rows, texts=2)],
         {**values, "left_out": dict(left_out), "notes": lines},
@@ -89,8 +90,6 @@ def _more(folder: Path, results: Sequence[StepResult], left_out: Mapping[str, st
     for side in ("source", "target"):
         if any(f"--text-{side}" in why for why in left_out.values()):
             yield f"more text: steps that read text of the {side} language had none (--text-{side} FILE)"
-    texts = " ".join(quote(str(folder / "texts" / f"train.{side}")) for side in ("source", "target"))
-    yield f"more pairs: regard forecast {texts} estimates what they would give"
 
 
 def last_third(run: Path) -> float:

@@ -17,12 +17,14 @@ from regard.recipes.best.phrases import measured_times
 from regard.recipes.best.step import BestStep, NoGainError, StepResult
 from regard.recipes.best.steps import BEST_STEPS
 from regard.recipes.best.workshop import Workshop, copied_run
+from regard.reports.forecast import forecast
 from regard.reports.report import Report
 from regard.runs import Run, RunFolder
 from regard.runs.texts import Say
 
 STATE, REPORTS = "best.json", ("report.md", "report.html")
 _OWN = (STATE, *REPORTS, "steps", "texts", "dev", ".lock")  # entries of the folder that belong to the search
+_FORECAST_MINUTES = 10.0  # below which half a minute is too much
 _LEAST_SECONDS = 5.0  # in which a step can do anything
 _NETWORK_SECONDS = 600.0  # in which a network learns something, where pairs are too many for phrases
 
@@ -63,10 +65,12 @@ def best_translator(wanted: BestRequest, *, say: Say = lambda line: None, quiet:
         if not work.results:
             _check_minutes(wanted.minutes * 60 - state.seconds, texts)
         with RunFolder(work.folder).held():
+            if not state.forecast and wanted.minutes >= _FORECAST_MINUTES:
+                state.forecast = _forecast(texts, wanted.minutes, say)
             left_out = _tried(work, state, wanted.minutes * 60, say)
     if not work.results:
         raise RegardError(f"{wanted.folder}: no step made a translator: phrases {left_out['phrases']}")
-    report = best_report(wanted.folder, work.results, left_out)
+    report = best_report(wanted.folder, work.results, left_out, state.forecast)
     minutes = f"{state.seconds / 60:.1f} of {wanted.minutes:g} minutes"
     title = f"# The best translator of {' and '.join(file.name for file in wanted.pairs)}, {minutes}"
     write_atomically(wanted.folder / REPORTS[0], f"{title}\n\n`{wanted.command}`\n\n{report.text(terminal=False)}")
@@ -80,6 +84,7 @@ class _State:
     def __init__(self, file: Path, origin: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
         self.file, self.origin = file, origin
         self.results = [StepResult(**one) for one in saved.get("results", ())]
+        self.forecast = [str(line) for line in saved.get("forecast", ())]  # lines of the page
         self.before, self._start = float(saved.get("seconds", 0.0)), time.monotonic()
 
     @classmethod
@@ -119,7 +124,8 @@ class _State:
         """Write the state."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         results = [one._asdict() for one in self.results]
-        write_checked(self.file, {"origin": self.origin, "results": results, "seconds": self.seconds})
+        values = {"results": results, "forecast": self.forecast, "seconds": self.seconds}
+        write_checked(self.file, {"origin": self.origin, **values})
 
 
 def _texts(wanted: BestRequest, state: _State, say: Say) -> BestTexts:
@@ -145,6 +151,23 @@ def _check_minutes(seconds: float, texts: BestTexts) -> None:
     if needed > seconds and seconds < _NETWORK_SECONDS:
         problem = f"{max(0.0, seconds) / 60:.1f} are left, and phrases alone take about {needed / 60:.1f} here"
         raise ConfigError("--minutes", problem, f"--minutes {max(1, round(4 * needed / 60))} or more")
+
+
+def _forecast(texts: BestTexts, minutes: float, say: Say) -> list[str]:
+    """Lines on what phrases and a network would reach by themselves, and what more pairs would bring."""
+    say("forecasting what the pairs allow (regard forecast)")
+    train, dev = ([part[side] for side in ("source", "target")] for part in (texts.train, texts.dev))
+    try:
+        found = forecast(train, minutes, dev=dev)
+    except RegardError as error:
+        return [f"forecast: none, {error}"]
+    road = found.best
+    low, high = (f"{end:.1f}" for end in (road.bleu.low, road.bleu.high))
+    more = ", ".join(f"{pairs:,} more {band.middle - road.bleu.middle:+.1f}" for pairs, band in road.more.items())
+    return [
+        f"forecast, without further text: {road.name} {road.bleu.middle:.1f} dev BLEU (80 %: {low} to {high})",
+        f"more pairs: {more} BLEU (forecast)",
+    ]
 
 
 def _tried(work: Workshop, state: _State, seconds: float, say: Say) -> dict[str, str]:
