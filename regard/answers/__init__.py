@@ -11,6 +11,7 @@ from regard.answers.label import LabelAnswer, LabelPrediction
 from regard.answers.neighbours import NearestPrediction, NeighboursAnswer
 from regard.answers.numbers import NumbersAnswer, NumbersPrediction
 from regard.answers.span import SpanAnswer, SpanPrediction
+from regard.answers.symbols import SymbolsAnswer, SymbolsPrediction
 from regard.answers.tags import TagsAnswer, TagsPrediction
 from regard.answers.text import CaptionAnswer, ContinuationAnswer, FillingAnswer, TextAnswer
 from regard.lazy import at_first_use
@@ -29,6 +30,7 @@ ANSWERS: Mapping[str, Answer[Any]] = {
     "neighbours": NeighboursAnswer(),
     "numbers": NumbersAnswer(),
     "span": SpanAnswer(),
+    "symbols": SymbolsAnswer(),
     "tags": TagsAnswer(),
     "text": TextAnswer(),
 }
@@ -47,6 +49,7 @@ __all__ = [
     "NearestPrediction",
     "NumbersPrediction",
     "SpanPrediction",
+    "SymbolsPrediction",
     "TagsPrediction",
     "answer_of",
     "render",

@@ -8,6 +8,7 @@ from regard.evaluation.chrf import Chrf
 from regard.evaluation.exact_match import ExactMatch
 from regard.evaluation.f1 import F1
 from regard.evaluation.metric import Corpus, Metric, Score
+from regard.evaluation.place_accuracy import CharacterAccuracy, WordAccuracy
 from regard.evaluation.ranking import MeanAveragePrecision, MeanReciprocalRank
 from regard.evaluation.rates import LengthRatio, RepetitionRate, UntranslatedRate
 from regard.evaluation.relation_f1 import RelationF1
@@ -35,6 +36,7 @@ METRICS: Registry[Metric] = Registry(
         "bleu": Bleu,
         "sentence_bleu": SentenceBleu,
         "calibration_error": CalibrationError,
+        "character_accuracy": CharacterAccuracy,
         "chrf": Chrf,
         "exact_match": ExactMatch,
         "f1": F1,
@@ -48,6 +50,7 @@ METRICS: Registry[Metric] = Registry(
         "ter": Ter,
         "untranslated_rate": UntranslatedRate,
         "within_tolerance": WithinTolerance,
+        "word_accuracy": WordAccuracy,
         "word_f1": WordF1,
         "wrong_bits": WrongBits,
     },

@@ -56,7 +56,7 @@ class Metric(ABC):
     name: ClassVar[str]
     higher_is_better: ClassVar[bool | None] = True
     judges: ClassVar[str] = (
-        "text"  # the answers that it is for: "text", "label", "tags" (one a word), "span" or "numbers"
+        "text"  # the answers that it is for: "text", "label", "tags" (one a word), "symbols", "span" or "numbers"
     )
 
     @property

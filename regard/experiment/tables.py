@@ -34,6 +34,7 @@ from regard.statistical.calibration import CALIBRATIONS
 from regard.statistical.dictionaries import DICTIONARY_METHODS
 from regard.tasks import TASKS
 from regard.text import TOKENIZERS
+from regard.text.ciphers import CIPHERS
 from regard.text.perturbations import PERTURBATIONS
 from regard.training.optimizers import OPTIMIZERS
 from regard.training.schedules import SCHEDULES
@@ -79,6 +80,7 @@ IN_PYTHON: Mapping[str, Registry[Any]] = {  # what few configs name, or none
     "calibration": CALIBRATIONS,
     "quality": QUALITY_FEATURES,
     "perturbation": PERTURBATIONS,
+    "cipher": CIPHERS,
 }
 PARTS: Mapping[str, Registry[Any]] = {**TABLES, **IN_PYTHON}
 

@@ -4,10 +4,13 @@ from regard.models.bidirectional_language_model import BidirectionalLanguageMode
 from regard.models.build import build_attention
 from regard.models.captioner import captioner
 from regard.models.causal_classifier import CausalClassifier, causal_classifier
+from regard.models.cipher_gan import CipherGan, cipher_gan
 from regard.models.classifier import classifier
 from regard.models.cold_fusion import cold_fusion
+from regard.models.decipherer import Decipherer
 from regard.models.deliberation import Deliberation, deliberation
 from regard.models.document_vectors import DocumentVectors, pv_dbow, pv_dm
+from regard.models.frequency_analysis import FrequencyAnalysis, frequency_analysis
 from regard.models.hierarchical import Hierarchical, hierarchical
 from regard.models.label_model import LabelModel
 from regard.models.language_model import LanguageModel, language_model
@@ -38,9 +41,11 @@ MODELS: Registry[Model] = Registry(
         "captioner": captioner,
         "causal_classifier": causal_classifier,
         "cbow": cbow,
+        "cipher_gan": cipher_gan,
         "classifier": classifier,
         "cold_fusion": cold_fusion,
         "deliberation": deliberation,
+        "frequency_analysis": frequency_analysis,
         "hierarchical": hierarchical,
         "language_model": language_model,
         "many_to_many": many_to_many,
@@ -64,8 +69,9 @@ MODELS: Registry[Model] = Registry(
 )
 
 __all__ = [
-    "MODELS", "ROUTE", "AttentionSettings", "BidirectionalLanguageModel", "CausalClassifier", "Deliberation",
-    "DocumentVectors", "Generator", "Hierarchical", "LabelModel", "LanguageModel", "MaskedLanguageModel",
+    "MODELS", "ROUTE", "AttentionSettings", "BidirectionalLanguageModel", "CausalClassifier", "CipherGan",
+    "Decipherer", "Deliberation",
+    "DocumentVectors", "FrequencyAnalysis", "Generator", "Hierarchical", "LabelModel", "LanguageModel", "MaskedLanguageModel",
     "MemoryNetwork", "Model", "NumberModel", "PhraseBased", "SpanReader", "Tagger", "Translator", "WordVectors",
     "build_attention",
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 from regard.objectives.adversarial_stability import AdversarialStabilityObjective
 from regard.objectives.class_weighted import ClassWeightedObjective
 from regard.objectives.counted import CountedObjective
+from regard.objectives.cycle_gan import CycleGanObjective
 from regard.objectives.likelihood import LikelihoodObjective
 from regard.objectives.minimum_risk import MinimumRiskObjective
 from regard.objectives.objective import OBJECTIVE_PLACE, Context, Objective
@@ -26,6 +27,7 @@ OBJECTIVES: Registry[Objective] = Registry(
         "adversarial_stability": AdversarialStabilityObjective,
         "class_weighted": ClassWeightedObjective,
         "counted": CountedObjective,
+        "cycle_gan": CycleGanObjective,
         "likelihood": LikelihoodObjective,
         "minimum_risk": MinimumRiskObjective,
         "posterior_regularisation": PosteriorRegularisationObjective,

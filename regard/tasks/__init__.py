@@ -5,6 +5,7 @@ from typing import cast
 from regard.registry import Registry
 from regard.tasks.algorithmic import AlgorithmicTask
 from regard.tasks.captioning import CaptioningTask
+from regard.tasks.cipher import CipherTask
 from regard.tasks.classification import ClassificationTask
 from regard.tasks.deliberation import DeliberationTask
 from regard.tasks.document_vectors import DocumentVectorsTask
@@ -28,6 +29,7 @@ TASKS: Registry[Task] = Registry(
     {
         "algorithmic": AlgorithmicTask,
         "captioning": CaptioningTask,
+        "cipher": CipherTask,
         "classification": ClassificationTask,
         "deliberation": DeliberationTask,
         "document_vectors": DocumentVectorsTask,

@@ -12,6 +12,7 @@ from regard.data.columns.labels import LabelsColumn
 from regard.data.columns.masked_text import MaskedTextColumn
 from regard.data.columns.numbers import NumbersColumn
 from regard.data.columns.sentences import SentencesColumn
+from regard.data.columns.symbols import SymbolsColumn
 from regard.data.columns.text import TextColumn
 from regard.data.columns.words import WordsColumn
 from regard.data.examples import Example
@@ -27,6 +28,7 @@ COLUMNS: Registry[Column] = Registry(
         "masked_text": MaskedTextColumn,
         "numbers": NumbersColumn,
         "sentences": SentencesColumn,
+        "symbols": SymbolsColumn,
         "text": TextColumn,
         "words": WordsColumn,
     },

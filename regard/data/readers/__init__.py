@@ -5,6 +5,7 @@ from typing import cast
 from regard.data.readers.adding import AddingReader
 from regard.data.readers.babi import BabiReader
 from regard.data.readers.checked_reader import CheckedReader
+from regard.data.readers.ciphered import CipheredReader
 from regard.data.readers.conll import ConllReader
 from regard.data.readers.consecutive import ConsecutiveReader
 from regard.data.readers.copying import CopyingReader
@@ -26,6 +27,7 @@ from regard.data.readers.squad import SquadReader
 from regard.data.readers.suggestions import SuggestionsReader
 from regard.data.readers.tmx import TmxReader
 from regard.data.readers.tsv import TsvReader
+from regard.data.readers.unpaired import UnpairedReader
 from regard.registry import Registry
 
 READERS: Registry[Reader] = Registry(
@@ -33,6 +35,7 @@ READERS: Registry[Reader] = Registry(
     {
         "adding": AddingReader,
         "babi": BabiReader,
+        "ciphered": CipheredReader,
         "conll": ConllReader,
         "consecutive": ConsecutiveReader,
         "copying": CopyingReader,
@@ -52,6 +55,7 @@ READERS: Registry[Reader] = Registry(
         "squad": SquadReader,
         "tmx": TmxReader,
         "tsv": TsvReader,
+        "unpaired": UnpairedReader,
     },
     within="data.train={part}",
 )

@@ -1,0 +1,112 @@
+"""A text and its cipher text, as banks that do not match to learn from, and as pairs to be judged by."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, Literal
+
+from annotated_types import Ge
+
+from regard.config import Doc, PartOf
+from regard.config.bounds import Size
+from regard.data.examples import Example
+from regard.data.readers.documents import DocumentPart, part_of
+from regard.data.readers.lines import read_lines
+from regard.data.readers.reader import FileName, FileReader, check_columns
+from regard.errors import DataError
+from regard.registry import Choice
+from regard.text.ciphers import CIPHERS, Symbols, cut_symbols, join_symbols
+
+OTHER_SYMBOL = {"characters": "\ufffd", "words": "<unk>"}  # what stands for all rare symbols
+_DISJOINT = 0x2801  # cipher symbols of a range of their own: Braille patterns, then what follows them
+_Stretch = tuple[int, list[int]]  # the line that it begins in, and symbols from 0
+Every = Annotated[
+    int, Ge(3), Doc("Of so many stretches the last is for the test part and the one before for the dev part.")
+]
+
+
+class CipheredReader(FileReader):
+    """Stretches of `length` symbols of a text, and their cipher text; the key begins anew with each stretch.
+
+    The alphabet has the `size` most frequent symbols of the file in the order of their code points. Of the train part
+    every other stretch is enciphered, and stands beside the stretch before it: no plain text stands beside its own
+    cipher text. In the dev and test parts it does. An example has the number of the line that its plain text begins in.
+    https://arxiv.org/abs/1801.04883, section 5.
+    """
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        *,
+        file: FileName,
+        cipher: Annotated[Choice, PartOf(CIPHERS), Doc("What changes the symbols.")] = Choice("shift"),
+        symbols: Annotated[Symbols, Doc("Symbols of a text.")] = "characters",
+        size: Annotated[int, Ge(2), Doc("Symbols of the alphabet, the most frequent ones.")] = 100,
+        rare: Annotated[
+            Literal["dropped", "joined"],
+            Doc("Leave out rarer symbols, or let one symbol of the alphabet be all of them."),
+        ] = "dropped",
+        disjoint: Annotated[bool, Doc("Write cipher texts in symbols that no plain text has.")] = False,
+        length: Annotated[Size, Doc("Symbols of a stretch.")] = 100,
+        part: DocumentPart = "train",
+        every: Every = 10,
+    ) -> None:
+        check_columns(columns, 2, "makes a cipher text and a plain text", "task=cipher")
+        super().__init__(columns, file)
+        self.cipher, self._symbols, self._size, self._rare = CIPHERS.build(cipher), symbols, size, rare
+        self._disjoint, self._length, self._part, self._every = disjoint, length, part, every
+        self._key = f"{cipher.name} {sorted(cipher.settings.items())}"
+
+    def key(self) -> str:
+        how = f"{self._symbols} {self._size} {self._rare} {self._disjoint} {self._length} {self._part} {self._every}"
+        return f"ciphered {self.columns} {self._key} {how}"
+
+    def __iter__(self) -> Iterator[Example]:
+        alphabet = self._alphabet()
+        written = [chr(_DISJOINT + one) for one in range(len(alphabet))] if self._disjoint else alphabet
+        for line, plain, enciphered in self._pairs(alphabet):
+            ids = self.cipher.encrypt(enciphered, len(alphabet))
+            texts = (self._text(ids, written), self._text(plain, alphabet))
+            yield Example(line, dict(zip(self.columns, texts, strict=True)))
+
+    def _pairs(self, alphabet: list[str]) -> Iterator[tuple[int, list[int], list[int]]]:
+        """The line of each plain text, itself, and the plain text that is to be enciphered."""
+        stretches = (one for number, one in enumerate(self._stretches(alphabet)) if self._holds(number))
+        if self._part != "train":
+            yield from ((line, plain, plain) for line, plain in stretches)
+            return
+        for line, plain in stretches:
+            for _, enciphered in islice(stretches, 1):  # the next one
+                yield line, plain, enciphered
+
+    def _holds(self, number: int) -> bool:
+        return part_of(number, self._every) == self._part
+
+    def _alphabet(self) -> list[str]:
+        """The symbols in their order, that of all rare ones last. Raises DataError for fewer than two."""
+        counts = Counter(one for text in read_lines(self.path) for one in cut_symbols(text, self._symbols))
+        joined = self._rare == "joined" and len(counts) > self._size
+        found = sorted(one for one, _ in counts.most_common(self._size - joined))
+        found += [OTHER_SYMBOL[self._symbols]] * joined
+        if len(found) < 2:
+            raise DataError(self.path, f"has {len(found)} different {self._symbols}", hint="two are needed at least")
+        return found
+
+    def _stretches(self, alphabet: list[str]) -> Iterator[_Stretch]:
+        """The running text, an end of line being a space, cut into stretches of one length; what is left is dropped."""
+        known, held, first = {one: number for number, one in enumerate(alphabet)}, list[int](), 0
+        other = known.get(OTHER_SYMBOL[self._symbols]) if self._rare == "joined" else None
+        for line, text in enumerate(read_lines(self.path), start=1):
+            if not held:
+                first = line
+            for one in cut_symbols(f"{text} ", self._symbols):
+                number = known.get(one, other)
+                if number is None:
+                    continue
+                held.append(number)
+                if len(held) == self._length:
+                    yield first, held
+                    held, first = [], line
+
+    def _text(self, ids: list[int], alphabet: list[str]) -> str:
+        return join_symbols([alphabet[one] for one in ids], self._symbols)

@@ -1,0 +1,56 @@
+"""The contract of models that read a cipher text symbol by symbol."""
+
+from abc import abstractmethod
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from regard.data.columns import Columns
+from regard.data.columns.symbols import SymbolsColumn
+from regard.errors import PartError
+from regard.models.model import Model
+from regard.records import PAD, Batch, Sequences
+
+CIPHER, PLAIN = "cipher", "plain"  # columns
+LEAST = 1e-9  # a probability that has a logarithm
+
+
+class Decipherer(Model):
+    """p(plain symbol | cipher symbol, place), each symbol by itself. A loss counts for a symbol of the plain text."""
+
+    @abstractmethod
+    def plain_probs(self, cipher: Sequences) -> Tensor:
+        """Return probabilities (batch, n, plain symbol) of the symbols of a cipher text; symbols count from 0."""
+
+    @property
+    @abstractmethod
+    def period(self) -> int:
+        """Places that `mapping` tells apart."""
+
+    def mapping(self, symbols: int) -> Tensor:
+        """Return the probabilities (place, cipher symbol, plain symbol) of all symbols at the first places."""
+        ids = torch.arange(1, symbols + 1, device=self.device).unsqueeze(1).expand(-1, self.period)
+        return self.plain_probs(Sequences(ids, torch.ones_like(ids, dtype=torch.bool))).transpose(0, 1)
+
+    def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
+        """Return losses (batch, n) of pairs; a plain text may be longer or shorter than its cipher text."""
+        ids = batch.sequences(PLAIN).items
+        probs = self.plain_probs(batch.sequences(CIPHER))[:, : ids.shape[1]]
+        found = probs.new_zeros(ids.shape)
+        wanted = (ids[:, : probs.shape[1], None] - PAD - 1).clamp(min=0)
+        log_probs = probs.clamp(min=LEAST).log()
+        gold = log_probs.gather(-1, wanted).squeeze(-1)
+        found[:, : probs.shape[1]] = -(1 - smoothing) * gold - smoothing * log_probs.mean(dim=-1)
+        return found.masked_fill(~self.counted(batch), 0.0)
+
+    def counted(self, batch: Batch) -> Tensor:
+        ids, mask = batch.sequences(PLAIN)
+        return mask & (ids != PAD)
+
+
+def symbol_columns(columns: Columns) -> tuple[SymbolsColumn, SymbolsColumn]:
+    """Return what is read and what is found. Raises PartError for a task without symbols."""
+    if {CIPHER, PLAIN} - columns.keys():
+        raise PartError("reads the symbols of a cipher text, and this task has none", "task=cipher")
+    return cast(SymbolsColumn, columns[CIPHER]), cast(SymbolsColumn, columns[PLAIN])

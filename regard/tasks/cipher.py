@@ -1,0 +1,142 @@
+"""Cipher texts → plain texts, learnt from texts of both kinds that do not match."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import Any, ClassVar, cast
+
+from regard.answers.symbols import SymbolsAnswer, SymbolsPrediction
+from regard.data.columns import Columns
+from regard.data.columns.symbols import SymbolsColumn
+from regard.data.examples import ColumnTexts
+from regard.data.streams import Stream, epoch_of
+from regard.decoding import Answering
+from regard.explain.maps import MAP_DIGITS
+from regard.models import Model
+from regard.models.decipherer import CIPHER, LEAST, PLAIN, Decipherer
+from regard.models.frequency_analysis import FrequencyAnalysis
+from regard.records import PAD, Batch, Sequences
+from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TokenRole, Tokens
+from regard.tasks.example_texts import ExampleTexts, encodable
+from regard.tasks.examples import Examples
+from regard.tasks.files import ExampleFiles
+from regard.tasks.spec import TaskSpec, Wording
+from regard.tasks.task import Task
+
+ALPHABETS = {CIPHER: "cipher alphabet", PLAIN: "plain alphabet"}  # columns of an explanation
+_UNKNOWN = "{} of {} symbols were not in the training text: copied unchanged"
+
+
+class CipherFiles(ExampleFiles):
+    """A plain text, which is enciphered: Caesar's shift of its characters, unless settings say otherwise."""
+
+    def parts_of_text(self, columns: Sequence[str], file: str) -> Mapping[str, Mapping[str, Any]]:
+        return {part: {"name": "ciphered", "file": file, "part": part} for part in ("train", "dev", "test")}
+
+
+class CipherTexts(ExampleTexts):
+    """Cipher texts with symbols that training did not see, which stay as they are."""
+
+    def unasked(self, example: ColumnTexts) -> Prediction | None:
+        return None if example[CIPHER].strip() else SymbolsPrediction(example[CIPHER], example[CIPHER], 0.0)
+
+    def as_given(self, prediction: Prediction, example: ColumnTexts) -> Prediction:
+        """Return a prediction with the symbols that are not known as the cipher text has them."""
+        column, source = cast(SymbolsColumn, self.columns[CIPHER]), encodable(example[CIPHER])
+        ids, given = column.encode(source), column.cut(source)
+        if not isinstance(prediction, SymbolsPrediction) or PAD not in ids:
+            return replace(prediction, source=source)
+        found = [old if one == PAD else new for one, old, new in zip(ids, given, prediction.symbols, strict=True)]
+        text = cast(SymbolsColumn, self.columns[PLAIN]).joined(found)
+        return replace(prediction, source=source, symbols=found, text=text).warned(
+            _UNKNOWN.format(ids.count(PAD), len(ids))
+        )
+
+
+class CipherTask(Task):
+    """A cipher text → its plain text, symbol by symbol."""
+
+    aliases = "decipherment, decipher, 密码"
+
+    columns: ClassVar[Mapping[str, str]] = {CIPHER: "symbols", PLAIN: "symbols"}
+    spec = TaskSpec(
+        "cipher_gan",
+        "character_accuracy",
+        Decipherer,
+        validates=("character_accuracy",),
+        texts=CipherTexts,
+        wording=Wording(
+            "texts", "symbols of the text", "decipher texts", use="decipher with: regard predict {run} < FILE"
+        ),
+        defaults={
+            "objective": "cycle_gan",
+            "text": {"tokenizer": "characters"},
+            "evaluation": {"metrics": ["character_accuracy"]},
+            "training": {
+                "batch_sentences": 32,
+                "batch_tokens": None,
+                "optimizer": {"name": "adam", "betas": [0.9, 0.999]},
+                "learning_rate": 2e-4,
+                "schedule": "constant",
+                "clip_norm": 0.0,
+                "average": 1,
+                "patience": None,
+            },
+        },
+    )
+    answer = SymbolsAnswer()
+    files = CipherFiles()
+
+    def __init__(self, columns: Columns) -> None:
+        super().__init__(columns)
+        self.sides = {name: cast(SymbolsColumn, column) for name, column in self.vocabularies.items()}
+
+    def fit(
+        self, model: Model, batches: Stream, examples: Examples | None, say: Callable[[str], None] = lambda line: None
+    ) -> None:
+        """Count the symbols of the training part, where a model goes by these."""
+        if isinstance(model, FrequencyAnalysis):
+            model.fit(_epoch(batches))
+            say(f"{len(self.sides[CIPHER].symbols):,} symbols matched by their frequencies")
+
+    def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
+        """Return the likeliest symbol for each; the score is the log-probability of all of them."""
+        cipher, found = batch.sequences(CIPHER), list[Prediction]()
+        best = cast(Decipherer, model).plain_probs(cipher).max(dim=-1)
+        rows = zip(_rows(cipher), (best.indices + PAD + 1).tolist(), best.values.tolist(), strict=True)
+        for given, ids, each in rows:
+            symbols = self.sides[PLAIN].shown(ids[: len(given)])
+            sure = [min(one, 1.0) for one in each[: len(given)]]
+            logs = [math.log(max(one, LEAST)) for one in sure]
+            text, source = self.sides[PLAIN].joined(symbols), self.sides[CIPHER].decode(given)
+            found.append(SymbolsPrediction(source, text, math.fsum(logs), logs, symbols=symbols, probabilities=sure))
+        return found
+
+    def explain(self, model: Model, batch: Batch) -> list[Explanation]:
+        """Return which symbol became which, and as a map what each of the cipher's alphabet becomes, place by place."""
+        decipherer, found = cast(Decipherer, model), list[Explanation]()
+        alphabets = {ALPHABETS[side]: Tokens(one.symbols, TokenRole.DERIVED) for side, one in self.sides.items()}
+        shares = decipherer.mapping(len(self.sides[CIPHER].symbols)).transpose(1, 2).float().round(decimals=MAP_DIGITS)
+        mapping = AttentionMap("mapping", "cross", 0, shares.tolist(), ALPHABETS[PLAIN], ALPHABETS[CIPHER])
+        for texts in zip(*(_rows(batch.sequences(side)) for side in self.sides), strict=True):
+            cipher, plain = (self.sides[side].shown(ids) for side, ids in zip(self.sides, texts, strict=True))
+            pairs = [(place, place) for place in range(min(len(cipher), len(plain)))]
+            weights = [[float(one == place) for one in range(len(cipher))] for place in range(len(plain))]
+            columns = {CIPHER: Tokens(cipher, TokenRole.GIVEN), PLAIN: Tokens(plain, TokenRole.ITEMS), **alphabets}
+            found.append(Explanation(columns, [ColumnLink(CIPHER, PLAIN, pairs, weights)], [mapping]))
+        return found
+
+
+def _epoch(batches: Stream) -> Iterator[Batch]:
+    """The batches of the first epoch."""
+    with closing(batches.stream()) as stream:
+        for after, batch in stream:
+            yield batch
+            if epoch_of(after) > 0:
+                return
+
+
+def _rows(texts: Sequences) -> list[list[int]]:
+    """The ids of each text; those that are not known are 0 inside of it."""
+    return [ids[:length] for ids, length in zip(texts.items.tolist(), texts.mask.sum(dim=1).tolist(), strict=True)]
