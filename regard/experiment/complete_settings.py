@@ -255,6 +255,8 @@ def _read(settings: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]
     for group in (settings, changed):
         check_files(group)
     merged: dict[str, Any] = merge(spelled(Experiment, settings), changed)
+    if isinstance(merged.get("model"), str):  # as model=NAME does
+        merged["model"] = {"name": merged["model"]}
     said = merge(settings, parse_changes(one for one in changes if one.startswith("data."))).get("data")
     if isinstance(said, Mapping) and isinstance(merged.get("data"), Mapping):
         merged["data"] = read_alike(merged["data"], said)

@@ -70,8 +70,7 @@ MODELS: Registry[Model] = Registry(
 
 __all__ = [
     "MODELS", "ROUTE", "AttentionSettings", "BidirectionalLanguageModel", "CausalClassifier", "CipherGan",
-    "Decipherer", "Deliberation",
-    "DocumentVectors", "FrequencyAnalysis", "Generator", "Hierarchical", "LabelModel", "LanguageModel", "MaskedLanguageModel",
-    "MemoryNetwork", "Model", "NumberModel", "PhraseBased", "SpanReader", "Tagger", "Translator", "WordVectors",
-    "build_attention",
+    "Decipherer", "Deliberation", "DocumentVectors", "FrequencyAnalysis", "Generator", "Hierarchical", "LabelModel",
+    "LanguageModel", "MaskedLanguageModel", "MemoryNetwork", "Model", "NumberModel", "PhraseBased", "SpanReader",
+    "Tagger", "Translator", "WordVectors", "build_attention",
 ]  # fmt: skip

@@ -36,13 +36,13 @@ class CycleGanObjective(Objective):
         self,
         context: Context,
         *,
+        num_layers: Annotated[Layers, Doc("Convolutions of a discriminator.")] = 5,
+        width: Annotated[Size, Doc("Symbols that one of its filters reads.")] = 15,
         cycle: Annotated[
             NotNegative, Doc("Weight of the L1 distance between a text and itself, there and back.")
         ] = 100.0,
         penalty: Annotated[NotNegative, Doc("Weight of the gradient penalty of discriminators.")] = 10.0,
         pool: Annotated[Count, Doc("Generated texts of each side kept for discriminators; 0: the newest alone.")] = 50,
-        num_layers: Annotated[Layers, Doc("Convolutions of a discriminator.")] = 5,
-        width: Annotated[Size, Doc("Symbols that one of its filters reads.")] = 15,
         filters: Annotated[Size, Doc("Filters of each of its layers but the last.")] = 32,
     ) -> None:
         super().__init__(context)

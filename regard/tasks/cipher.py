@@ -48,10 +48,10 @@ class CipherTexts(ExampleTexts):
         if not isinstance(prediction, SymbolsPrediction) or PAD not in ids:
             return replace(prediction, source=source)
         found = [old if one == PAD else new for one, old, new in zip(ids, given, prediction.symbols, strict=True)]
+        sure = [one and each for one, each in zip(map(bool, ids), prediction.probabilities, strict=True)]
         text = cast(SymbolsColumn, self.columns[PLAIN]).joined(found)
-        return replace(prediction, source=source, symbols=found, text=text).warned(
-            _UNKNOWN.format(ids.count(PAD), len(ids))
-        )
+        mended = replace(prediction, source=source, symbols=found, text=text, probabilities=[*map(float, sure)])
+        return mended.warned(_UNKNOWN.format(ids.count(PAD), len(ids)))
 
 
 class CipherTask(Task):

@@ -18,6 +18,7 @@ NEEDED = {"teacher": "run", "features": [Choice("length_ratio")]}  # settings wi
 KINDS = (
     ["model.dim=8"],
     ["task=classification", "model.dim=8"],
+    ["task=cipher", "model.dim=8"],
     ["task=classification", "model.name=causal_classifier", "model.dim=8"],
 )
 

@@ -34,6 +34,9 @@ class SymbolsColumn(Column):
         self.level, self.symbols = level, tuple(symbols)
         self._numbers = {one: number for number, one in enumerate(self.symbols, start=PAD + 1)}
 
+    def __len__(self) -> int:
+        return len(self.symbols) + 1
+
     @classmethod
     def learn(cls, values: Iterable[str], tokenizer: Choice) -> "SymbolsColumn":
         """Learn the most frequent symbols, in the order of their code points. Raises DataError where there is none."""
@@ -52,17 +55,13 @@ class SymbolsColumn(Column):
         return cls(level, symbols)
 
     @classmethod
-    def learns(cls, tokenizer: str) -> str:
-        return tokenizer
+    def repeated(cls, value: str, times: int) -> str:
+        return value * times
 
     @classmethod
     def folder(cls, name: str, *, shared: bool) -> str:
         """Both texts share their symbols, or each has its own."""
         return "shared" if shared else name
-
-    @classmethod
-    def repeated(cls, value: str, times: int) -> str:
-        return value * times
 
     def save(self, folder: Path) -> None:
         save_labels(folder, (self.level, *self.symbols))
@@ -70,12 +69,9 @@ class SymbolsColumn(Column):
     def key(self) -> str:
         return hashlib.sha256(json.dumps(["symbols", self.level, *self.symbols]).encode()).hexdigest()
 
-    def __len__(self) -> int:
-        return len(self.symbols) + 1
-
-    @property
-    def num_values(self) -> int:
-        return len(self.symbols)
+    @classmethod
+    def learns(cls, tokenizer: str) -> str:
+        return tokenizer
 
     def encode(self, value: str) -> list[int]:
         return [self._numbers.get(one, PAD) for one in self.cut(value)]
@@ -94,6 +90,10 @@ class SymbolsColumn(Column):
     def shown(self, ids: Sequence[int]) -> list[str]:
         """Return the symbol of each id."""
         return [UNKNOWN_SYMBOL if one == PAD else self.symbols[one - PAD - 1] for one in ids]
+
+    @property
+    def num_values(self) -> int:
+        return len(self.symbols)
 
     def spread(self, count: int) -> str:
         return self.decode([PAD + 1 + place % len(self.symbols) for place in range(count)])

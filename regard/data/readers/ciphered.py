@@ -20,7 +20,7 @@ from regard.text.ciphers import CIPHERS, Symbols, cut_symbols, join_symbols
 OTHER_SYMBOL = {"characters": "\ufffd", "words": "<unk>"}  # what stands for all rare symbols
 _DISJOINT = 0x2801  # cipher symbols of a range of their own: Braille patterns, then what follows them
 _Stretch = tuple[int, list[int]]  # the line that it begins in, and symbols from 0
-Every = Annotated[
+StretchCycle = Annotated[
     int, Ge(3), Doc("Of so many stretches the last is for the test part and the one before for the dev part.")
 ]
 
@@ -41,15 +41,15 @@ class CipheredReader(FileReader):
         file: FileName,
         cipher: Annotated[Choice, PartOf(CIPHERS), Doc("What changes the symbols.")] = Choice("shift"),
         symbols: Annotated[Symbols, Doc("Symbols of a text.")] = "characters",
-        size: Annotated[int, Ge(2), Doc("Symbols of the alphabet, the most frequent ones.")] = 100,
         rare: Annotated[
             Literal["dropped", "joined"],
             Doc("Leave out rarer symbols, or let one symbol of the alphabet be all of them."),
         ] = "dropped",
-        disjoint: Annotated[bool, Doc("Write cipher texts in symbols that no plain text has.")] = False,
+        size: Annotated[int, Ge(2), Doc("Symbols of the alphabet, the most frequent ones.")] = 100,
         length: Annotated[Size, Doc("Symbols of a stretch.")] = 100,
+        disjoint: Annotated[bool, Doc("Write cipher texts in symbols that no plain text has.")] = False,
         part: DocumentPart = "train",
-        every: Every = 10,
+        every: StretchCycle = 10,
     ) -> None:
         check_columns(columns, 2, "makes a cipher text and a plain text", "task=cipher")
         super().__init__(columns, file)
@@ -84,7 +84,7 @@ class CipheredReader(FileReader):
 
     def _alphabet(self) -> list[str]:
         """The symbols in their order, that of all rare ones last. Raises DataError for fewer than two."""
-        counts = Counter(one for text in read_lines(self.path) for one in cut_symbols(text, self._symbols))
+        counts = Counter(one for text in self._lines() for one in cut_symbols(text, self._symbols))
         joined = self._rare == "joined" and len(counts) > self._size
         found = sorted(one for one, _ in counts.most_common(self._size - joined))
         found += [OTHER_SYMBOL[self._symbols]] * joined
@@ -96,10 +96,10 @@ class CipheredReader(FileReader):
         """The running text, an end of line being a space, cut into stretches of one length; what is left is dropped."""
         known, held, first = {one: number for number, one in enumerate(alphabet)}, list[int](), 0
         other = known.get(OTHER_SYMBOL[self._symbols]) if self._rare == "joined" else None
-        for line, text in enumerate(read_lines(self.path), start=1):
+        for line, text in enumerate(self._lines(), start=1):
             if not held:
                 first = line
-            for one in cut_symbols(f"{text} ", self._symbols):
+            for one in cut_symbols(text, self._symbols):
                 number = known.get(one, other)
                 if number is None:
                     continue
@@ -107,6 +107,9 @@ class CipheredReader(FileReader):
                 if len(held) == self._length:
                     yield first, held
                     held, first = [], line
+
+    def _lines(self) -> Iterator[str]:
+        return (f"{text} " for text in read_lines(self.path))
 
     def _text(self, ids: list[int], alphabet: list[str]) -> str:
         return join_symbols([alphabet[one] for one in ids], self._symbols)

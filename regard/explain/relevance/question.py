@@ -50,7 +50,7 @@ class Question:
         self.items = counted if items is None else items
         self.batch = batch.select(torch.zeros_like(self.items))
         self.reads = model.reads(self.batch)
-        if len(self.reads) != len(self.columns):
+        if not self.reads or len(self.reads) != len(self.columns):
             raise RegardError("relevance: this model does not tell which words it reads, so none can be weighed")
 
     def about(self, items: Tensor) -> Self:

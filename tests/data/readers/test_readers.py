@@ -77,10 +77,12 @@ WRITERS = {
     "parallel": parallel,
     "tmx": tmx,
     "tsv": tsv,
+    "unpaired": parallel,
     "jsonl": jsonl,
 }
 ELSEWHERE = {
     "adding",
+    "ciphered",
     "conll",
     "copying",
     "counting",
