@@ -9,6 +9,7 @@ from small_configs import (
     CONFIGS,
     PAIRS,
     REPEATED,
+    of_ciphers,
     of_compared,
     of_documents,
     of_labels,
@@ -107,6 +108,16 @@ def test_a_config_of_document_vectors_builds_trains_a_step_and_finds_documents(p
     assert prediction.source == "a dog"
     assert len(prediction.nearest) == 10 and len(prediction.vector) == 16
     assert prediction.explanation is not None
+
+
+@each(of_ciphers)
+def test_a_config_of_a_cipher_builds_trains_a_step_and_deciphers(path, tmp_path):
+    run = tmp_path / "run"
+    assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
+    assert all(0 <= score.value <= 100 for score in evaluate([run]).systems[0].scores)
+    (prediction,) = regard.load(run).predict(["bade a"], explain=True)
+    assert prediction.source == "bade a"
+    assert [one.name for one in prediction.explanation.maps] == ["mapping"]
 
 
 @each(of_labels)

@@ -4,7 +4,14 @@ import json
 
 import pytest
 
-from regard.answers import LabelPrediction, NearestPrediction, NumbersPrediction, SpanPrediction, TagsPrediction
+from regard.answers import (
+    LabelPrediction,
+    NearestPrediction,
+    NumbersPrediction,
+    SpanPrediction,
+    SymbolsPrediction,
+    TagsPrediction,
+)
 from regard.explain import to_json
 from regard.predictor.line_answers import LineFormat
 from regard.results import DocumentPrediction, Prediction, TextPrediction
@@ -15,6 +22,7 @@ MADE = {
     DocumentPrediction: {"parts": [Prediction("a dog", "x y", -0.5)]},
     LabelPrediction: {"probabilities": {"x y": 1.0}},
     TagsPrediction: {"tags": ["x", "y"], "probabilities": [0.5, 0.5]},
+    SymbolsPrediction: {"symbols": ["x", "y"], "probabilities": [0.5, 0.5]},
     SpanPrediction: {"start": 0, "end": 1},
     NearestPrediction: {"nearest": [("x y", 0.5)], "vector": [1.0]},
     NumbersPrediction: {"numbers": [[1.0]]},

@@ -96,6 +96,11 @@ def of_made(path: Path) -> bool:
     return path.parent.name in {"algorithmic", "captioning"}
 
 
+def of_ciphers(path: Path) -> bool:
+    """Whether it deciphers."""
+    return path.parent.name == "cipher"
+
+
 def of_lines(path: Path) -> bool:
     """Whether it goes on from one line to the next."""
     return path.parent.name == "generation"

@@ -65,8 +65,7 @@ def test_symbols_that_training_never_saw_are_copied(counted):
 
 
 def test_explanations_show_the_mapping(counted):
-    predictor = load(counted)
-    (found,) = predictor.explained(predictor.predict(["d ab"]))
+    (found,) = load(counted).predict(["d ab"], explain=True)
     told = found.explanation
     assert told is not None
     assert told.link.pairs == [(place, place) for place in range(4)]
