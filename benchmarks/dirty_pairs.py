@@ -4,13 +4,16 @@ Twelve kinds of faults are planted in Tatoeba's pairs of English and German, equ
 All other lines count as sound, though some of them are not.
 
     python benchmarks/dirty_pairs.py --faults 2000
+
+`--write FOLDER` keeps the pairs as they were, with faults and cleaned, to train on: sound.en, dirty.en, clean.en …
 """
 
 import random
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from program import DATA, lines_of, markdown, options, save
 
@@ -25,6 +28,7 @@ ENTITIES, STRANGE = ("&quot;", "&amp;", "&#39;"), ("привет", "мир", "к
 def main() -> None:
     """Print the table."""
     parser = options(__doc__, faults=2_000, pairs=200_000, seed=1)
+    parser.add_argument("--write", type=Path, metavar="FOLDER", help="keep the pairs, to train on")
     asked = parser.parse_args()
     pairs = [
         TextPair(*both) for both in zip(*(lines_of(FOLDER / f"train.{code}.gz") for code in ("en", "de")), strict=True)
@@ -32,11 +36,15 @@ def main() -> None:
     drawn = random.Random(asked.seed)
     drawn.shuffle(pairs)
     pairs = pairs[: asked.pairs]
+    sound_pairs = [*pairs]
     planted = plant(pairs, asked.faults // 12, drawn)
     start = time.perf_counter()
     check = check_data(pairs)
     seconds = time.perf_counter() - start
     gone = {fault.row: fault.check for fault in check.dropped(CLEAR_FAULT)}
+    if asked.write:
+        clean = [pair for row, pair in enumerate(pairs) if row not in gone]
+        _write(asked.write, {"sound": sound_pairs, "dirty": pairs, "clean": clean})
     totals = Counter(planted.values())
     found = Counter(kind for row, kind in planted.items() if row in gone)
     print(markdown(["planted fault", "dropped", "of"], [(kind, found[kind], totals[kind]) for kind in totals]))
@@ -45,6 +53,13 @@ def main() -> None:
           f"{lost.total() / sound:.2%} ({', '.join(f'{name} {count}' for name, count in lost.most_common())}); "
           f"{len(pairs):,} pairs in {seconds:.0f} s")  # fmt: skip
     save(asked.json, {"dropped": found, "planted": totals, "sound": sound, "lost": lost, "seconds": seconds})
+
+
+def _write(folder: Path, texts: Mapping[str, Sequence[TextPair]]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, pairs in texts.items():
+        for side, code in enumerate(("en", "de")):
+            (folder / f"{name}.{code}").write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf-8")
 
 
 def plant(pairs: list[TextPair], count: int, drawn: random.Random) -> dict[int, str]:
