@@ -44,6 +44,14 @@ Beside = Annotated[
         help="Tell what another run would rest the same answer on; with --grade, one of another seed: do they agree?",
     ),
 ]
+TaughtOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WORD",
+        help="Show the training pairs that taught a word of the translation ('*': every word); --html and --json have "
+        "those of every word.",
+    ),
+]
 LayerOption = Annotated[
     str | None,
     typer.Option(
@@ -60,6 +68,7 @@ def explain_command(
     layer: LayerOption = None,
     steps: StepsOption = False,
     beside: Beside = None,
+    taught: TaughtOption = None,
     html_file: Html = None,
     svg_file: Svg = None,
     png_file: Png = None,
@@ -82,6 +91,8 @@ def explain_command(
 
     regard explain runs/en-de "The old man reads a book." --by lrp --beside runs/other sets two models side by side.
 
+    regard explain runs/en-de "The old man reads a book." --taught Buch lists the training pairs that taught it.
+
     regard explain runs/reviews "a gripping and funny film" --svg words.svg
 
     regard explain runs/en-de --grade covers the words of dev examples in the order of their relevance: what tells best?
@@ -97,10 +108,12 @@ def explain_command(
     if not texts:
         again = " ".join([f'regard explain {run} "a text"', *(words or [])])
         raise ConfigError("TEXT", "there is nothing to explain", again)
-    check_layer(layer, methods, steps=steps)
+    check_layer(layer, methods, steps=steps, taught=taught)
     check_all_writable({"--html": html_file, "--svg": svg_file, "--png": png_file})
     other = None if beside is None else load(beside, [])
-    report = explained_report(load(run, changes), texts, methods, layer=layer, steps=steps, beside=other)
+    report = explained_report(
+        load(run, changes), texts, methods, layer=layer, steps=steps, beside=other, taught=taught, say=say
+    )
     emit(report, as_json=as_json, files={".html": html_file, ".svg": svg_file, ".png": png_file})
 
 

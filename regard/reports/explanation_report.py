@@ -15,7 +15,9 @@ from regard.explain.relevance import method_of
 from regard.predictor import Predictor
 from regard.registry import Choice
 from regard.reports.report import Report
+from regard.reports.taught_words import taught_words
 from regard.results import Prediction
+from regard.runs.texts import Say
 
 
 def explained_report(
@@ -26,10 +28,13 @@ def explained_report(
     layer: str | None = None,
     steps: bool = False,
     beside: Predictor | None = None,
+    taught: str | None = None,
+    say: Say = lambda line: None,
 ) -> Report:
     """Report answers and what they looked at, or rest on by methods: the first draws the picture, others stand beside.
 
-    With `layer` its states are explained in place of answers, with `steps` what a search held and dropped is told, too.
+    With `layer` its states are explained in place of answers, with `steps` what a search held and dropped is told, too,
+    with `taught`, a word of the translations or "*" for all, the training pairs that taught it.
     Its figures are the page (.html) and the picture of the first answer (.svg, .png). Raises ConfigError where there
     was no search, and for a run `beside` of another task.
     """
@@ -45,6 +50,12 @@ def explained_report(
     others = {} if beside is None else _beside(predictor, beside, predictions, methods)
     name = predictor.run.path.name
     values = to_json(predictions, model=name if others else "", beside=others)
+    shown = _shown(predictions, name, others)
+    if taught is not None:
+        evidence = taught_words(predictor.run, predictions, taught, say)
+        for one, words in zip(values["predictions"], evidence.words, strict=True):
+            one["taught"] = evidence.plain(words)
+            shown = "\n".join([shown, *evidence.lines(words, taught.lower())])
 
     def figure(ending: str) -> bytes:
         if ending == ".html":
@@ -52,7 +63,7 @@ def explained_report(
             return page(graded, title=f"Regard: {name}").encode()
         return _picture(predictions[0], ending)
 
-    return Report([], values, _shown(predictions, name, others), figure)
+    return Report([], values, shown, figure)
 
 
 def _shown(predictions: Sequence[Prediction], name: str, others: Mapping[str, Sequence[Prediction]]) -> str:
@@ -77,8 +88,10 @@ def _picture(first: Prediction, ending: str) -> bytes:
     return png_of(found, title=title, source=first.source)
 
 
-def check_layer(layer: str | None, methods: Sequence[Choice], *, steps: bool) -> None:
+def check_layer(layer: str | None, methods: Sequence[Choice], *, steps: bool, taught: str | None = None) -> None:
     """Raise ConfigError where the states of a layer cannot be explained."""
+    if layer is not None and taught is not None:
+        raise ConfigError("--taught", "is for words of a translation, and --of explains none", "leave one out")
     if layer is not None and len(methods) != 1:
         raise ConfigError("--of", "needs one method", "--by lrp")
     if layer is not None and steps:

@@ -28,6 +28,11 @@ export function build(viewer) {
     part("reasonsNote", "p", { class: "quiet", role: "status" }),
     part("reasons", "div", { class: "reasons scroll", tabindex: "0", role: "region", "aria-label": t("reasons") }),
     part("grade", "p", { class: "quiet" }));
+  const taught = card("taught",
+    element("div", { class: "bar" }, title("taught")),
+    part("taughtNote", "p", { class: "quiet", role: "status" }),
+    part("taught", "ol", { class: "taught" }),
+    part("corrections", "div", { class: "corrections", hidden: "" }));
   const search = card("search",
     element("div", { class: "bar" }, title("search")),
     part("searchNote", "p", { class: "quiet", role: "status" }),
@@ -46,7 +51,7 @@ export function build(viewer) {
   viewer.host.replaceChildren(element("div", { class: "view" },
     row([words, part("none", "p", { class: "note" }, t("none"))], [candidates]),
     part("why", "details", { class: "why", open: viewer.opened ? "" : null }, element("summary", {}, element("h2", {}, t("why")), " ", element("span", { class: "quiet" }, t("whyMore"))),
-      row([reasons, search, map], [overview]))));
+      row([taught, reasons, search, map], [overview]))));
   for (const box of [parts.heat, parts.table, parts.reasons]) connectScrolling(box);
   return parts;
 }

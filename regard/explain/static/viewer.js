@@ -13,6 +13,7 @@ import { ALONE, ANSWERED, speaker, WEIGHED } from "./strings.js";
 import { drawSearch } from "./search.js";
 import { keepInTab, keptInTab } from "./settings.js";
 import { drawTable } from "./table.js";
+import { drawTaught } from "./taught.js";
 import { drawTiles } from "./tiles.js";
 import { arrange, drawWords, moveInWords } from "./words.js";
 
@@ -29,6 +30,7 @@ export class Viewer {
     this.opened = (keptInTab("why") ?? (open ? "open" : "closed")) === "open";
     this.t = this.speaker();
     Object.assign(this, { prediction: null, state: firstState(), pointed: null, across: false, view: null, map: null, places: null });
+    this.corrections = new Map(); // training pairs that are to be dropped or mended, by file and line
     this.whenPointed = () => {};
     this.whenChosen = () => {};
     this.build();
@@ -103,6 +105,7 @@ export class Viewer {
     this.state.pinned = same(this.state.pinned, what) ? null : what;
     highlight(this);
     drawReasons(this);
+    drawTaught(this);
     this.wantReasons();
   }
 
@@ -111,6 +114,7 @@ export class Viewer {
     this.state.pinned = null;
     highlight(this);
     drawReasons(this);
+    drawTaught(this);
   }
 
   // In a language; `wording` is for what is no translation.
@@ -166,11 +170,12 @@ export class Viewer {
     drawTiles(this);
     drawMethods(this);
     drawReasons(this);
+    drawTaught(this);
     drawSearch(this);
     drawWords(this);
     drawMap(this);
     drawTable(this);
-    parts.why.hidden = [parts.reasonsBox, parts.searchBox, parts.mapBox, parts.overviewBox].every(({ hidden }) => hidden);
+    parts.why.hidden = [parts.reasonsBox, parts.taughtBox, parts.searchBox, parts.mapBox, parts.overviewBox].every(({ hidden }) => hidden);
     highlight(this);
   }
 
