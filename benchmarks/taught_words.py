@@ -1,8 +1,9 @@
 """Words mistranslated in planted pairs: are these among the ten training pairs that are shown for the wrong word?
 
 In pairs of Multi30k, English and German, the translation of a word is replaced by that of another word: in all of its
-pairs (up to ten), or in eight of more. A run learns from these pairs and translates other sentences with the word. Where
-it writes the wrong word, the ten pairs that `regard explain --taught` shows for it are compared with the planted ones.
+pairs (up to ten), or in eight of more. A run learns from these pairs and translates other sentences with the word.
+Where it writes the wrong word, the ten pairs that `regard explain --taught` shows for it are compared with those that
+were planted.
 
     python benchmarks/taught_words.py --folder runs/taught task=phrases
     python benchmarks/taught_words.py --folder runs/taught-network training.max_updates=3000
@@ -14,13 +15,15 @@ import random
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
 from program import DATA, lines_of, markdown, options, regard, save
 
+from regard.data.columns import TextColumn
 from regard.explain.tokens import words_of
+from regard.models.translator import Translator
 from regard.predictor import Predictor, load
 from regard.records import Batch
 from regard.reports.taught_words import PairIndex, run_index, taught_words
@@ -50,7 +53,7 @@ class Case(NamedTuple):
 
 def main() -> None:
     """Plant, train unless that was done, and print the table."""
-    parser = options(__doc__, pairs=10_000, words=40, sentences=10, seed=1)
+    parser = options(__doc__, pairs=10_000, words=40, sentences=4, seed=1)
     parser.add_argument("--folder", type=Path, required=True, help="texts and the run go there")
     parser.add_argument("--states", action="store_true", help="rank by states and gradients of a network, too")
     parser.add_argument("changes", nargs="*", metavar="KEY=VALUE", help="settings of the training")
@@ -79,8 +82,9 @@ def main() -> None:
                              for kind in kinds), f"{np.mean(firsts):.1%}"))  # fmt: skip
     print(markdown(heads, rows))
     counts = [len({one.word.source for one in cases if one.word.always == kind}) for kind in (True, False)]
-    print(f"\n{len(cases)} translations with a wrong word, of {counts[0]} words that are always wrong and {counts[1]} "
-          f"that are partly; planted: {sum(one.always for one in words)} and {sum(not one.always for one in words)}")  # fmt: skip
+    planted_words = [sum(one.always == kind for one in words) for kind in (True, False)]
+    print(f"\n{len(cases)} translations with a wrong word, of {counts[0]} of {planted_words[0]} words that are always "
+          f"wrong, and of {counts[1]} of {planted_words[1]} that are partly")  # fmt: skip
     save(asked.json, {"rows": rows, "cases": len(cases)})
 
 
@@ -185,10 +189,11 @@ def by_states(predictor: Predictor, index: PairIndex, pairs: Pairs, cases: Seque
 
 def _before(predictor: Predictor, source: str, target: str, word: str) -> tuple[Any, Any]:
     """The state that writes the first piece of a word, and p - 1[piece] there; zeros where no word is it."""
-    task, model = predictor.task, predictor.model
+    task, model = predictor.task, cast(Translator, predictor.model)
     batch: Batch = task.batch(task.encode([{"source": source, "target": target}]))
     ids = batch.sequences("target").items[0].tolist()
-    places = [one.pieces[0] for one in words_of(task.vocabularies["target"].pieces(ids)) if word in lower_words(one.text)]
+    pieces = cast(TextColumn, task.vocabularies["target"]).pieces(ids)
+    places = [one.pieces[0] for one in words_of(pieces) if word in lower_words(one.text)]
     with torch.inference_mode():
         decoded, encoded = model.decode(batch)
         log_probs = model.heads[model.routes[batch.route].head].log_probs(decoded, encoded)

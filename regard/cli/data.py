@@ -80,3 +80,24 @@ def check_command(
         say(clean_report(found, threshold, clean, dropped))
     if html:
         write_file(html, data_check_page(found, threshold, " · ".join(file.name for file in files)).encode())
+
+
+CorrectionList = Annotated[
+    Path,
+    typer.Option("--list", metavar="FILE", help="Corrections, as a page of explanations or --dropped writes them."),
+]
+MendedFiles = Annotated[tuple[Path, Path], typer.Option("--to", metavar="SOURCE TARGET", help="Where the copy goes.")]
+
+
+@data_app.command("mend")
+def mend_command(files: CheckedFiles, *, corrections: CorrectionList, to: MendedFiles) -> None:
+    """Write a copy of parallel text without the pairs of a list, or with these mended.
+
+    regard data mend train.en train.de --list corrections.jsonl --to clean.en clean.de
+
+    Your files are not changed. The list comes from the page of regard explain RUN TEXT --taught WORD --html FILE.
+    """
+    check_all_writable({"--to SOURCE": to[0], "--to TARGET": to[1]})
+    from regard.reports.data_check import mended_report, read_corrections
+
+    say(mended_report(files, read_corrections(corrections), corrections, to))

@@ -60,7 +60,7 @@ LayerOption = Annotated[
 ]
 
 
-def explain_command(
+def explain_command(  # noqa: PLR0913  an option each
     run: RunArgument,
     words: TextsAndChanges = None,
     *,
@@ -105,16 +105,18 @@ def explain_command(
     if grade:
         _grade(run, texts, changes, methods, lines, beside)
         return
-    if not texts:
-        again = " ".join([f'regard explain {run} "a text"', *(words or [])])
-        raise ConfigError("TEXT", "there is nothing to explain", again)
     check_layer(layer, methods, steps=steps, taught=taught)
-    check_all_writable({"--html": html_file, "--svg": svg_file, "--png": png_file})
-    other = None if beside is None else load(beside, [])
-    report = explained_report(
-        load(run, changes), texts, methods, layer=layer, steps=steps, beside=other, taught=taught, say=say
-    )
-    emit(report, as_json=as_json, files={".html": html_file, ".svg": svg_file, ".png": png_file})
+    _check_given(texts, run, words or [], files := {".html": html_file, ".svg": svg_file, ".png": png_file})
+    opened, other = load(run, changes), None if beside is None else load(beside, [])
+    report = explained_report(opened, texts, methods, layer=layer, steps=steps, beside=other, taught=taught, say=say)
+    emit(report, as_json=as_json, files=files)
+
+
+def _check_given(texts: list[str], run: Path, words: list[str], files: dict[str, Path | None]) -> None:
+    if not texts:
+        again = " ".join([f'regard explain {run} "a text"', *words])
+        raise ConfigError("TEXT", "there is nothing to explain", again)
+    check_all_writable({f"--{ending.removeprefix('.')}": path for ending, path in files.items()})
 
 
 def _grade(

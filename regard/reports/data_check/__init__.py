@@ -8,6 +8,7 @@ from regard.reports.data_check.check_data import (
     faults_report,
     read_text_pairs,
 )
+from regard.reports.data_check.corrections import mended_report, read_corrections
 from regard.reports.data_check.page import data_check_page
 
 __all__ = [
@@ -17,5 +18,7 @@ __all__ = [
     "clean_report",
     "data_check_page",
     "faults_report",
+    "mended_report",
+    "read_corrections",
     "read_text_pairs",
 ]

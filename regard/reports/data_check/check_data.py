@@ -44,6 +44,11 @@ def read_text_pairs(files: Sequence[Path]) -> list[TextPair]:
 
     Raises RegardError for files that cannot be read, do not fit each other, or are empty.
     """
+    return [pair for _, pair in read_numbered_pairs(files)]
+
+
+def read_numbered_pairs(files: Sequence[Path]) -> list[tuple[int, TextPair]]:
+    """Return the same pairs, each with its line in the files, from 1."""
     if len(files) == 2:
         choice = Choice("parallel", {"files": dict(zip(_SIDES, map(str, files), strict=True))})
     elif len(files) == 1 and (kind := files[0].suffix.removeprefix(".")) in ("tsv", "csv", "jsonl"):
@@ -54,7 +59,7 @@ def read_text_pairs(files: Sequence[Path]) -> list[TextPair]:
         if not file.is_file():
             raise DataError(file, "there is no such file")
     reader = READERS.build(choice, _SIDES, place="")
-    found = [TextPair(*(str(one.texts[side]) for side in _SIDES)) for one in reader]
+    found = [(one.line, TextPair(*(str(one.texts[side]) for side in _SIDES))) for one in reader]
     if not found:
         raise DataError(files[0], "has no pairs")
     return found

@@ -32,7 +32,7 @@ class Evidence(NamedTuple):
     words: Sequence[Sequence[TaughtWord]]  # of each translation
     texts: dict[int, tuple[str, str]]  # source and target of each pair that is shown, by its row
     files: Sequence[Sequence[str]]  # of each corpus
-    index: PairIndex
+    pairs: PairIndex
 
     def plain(self, words: Sequence[TaughtWord]) -> dict[str, Any]:
         """Return the pairs of one translation as JSON values, as the page takes them."""
@@ -40,7 +40,7 @@ class Evidence(NamedTuple):
         return {
             "corpora": [{"files": [*names]} for names in self.files],
             "pairs": [
-                {"corpus": int(self.index.corpora[row]), "line": int(self.index.lines[row])}
+                {"corpus": int(self.pairs.corpora[row]), "line": int(self.pairs.lines[row])}
                 | dict(zip(("source", "target"), self.texts[row], strict=True))
                 for row in rows
             ],
@@ -51,7 +51,7 @@ class Evidence(NamedTuple):
         }
 
     def _pair(self, one: TaughtPair, rows: Sequence[int]) -> dict[str, Any]:
-        spans = [word_spans(text) for text in self.texts[one.row]]
+        spans = [spans_of_words(text) for text in self.texts[one.row]]
         marks = [[spans[side][place] for place in places] for side, places in enumerate((one.source, one.target))]
         values = {"pair": rows.index(one.row), "link": round(one.link, 3), "context": round(one.context, 3)}
         return {**values, "source": marks[0], "target": marks[1]}
@@ -62,11 +62,11 @@ class Evidence(NamedTuple):
         for word in shown:
             yield f"pairs that taught “{visible_line(word.word)}”" + ("" if word.pairs else ": none")
             for one in word.pairs[: _OF_EACH if wanted == EVERY_WORD else _SHOWN]:
-                corpus, line = int(self.index.corpora[one.row]), int(self.index.lines[one.row])
+                corpus, line = int(self.pairs.corpora[one.row]), int(self.pairs.lines[one.row])
                 kind = f"link {one.link:.2f}" if one.target else "the source word alone"
                 yield f"  {self.files[corpus][0]}:{line}  {kind}, context {one.context:.2f}"
                 for text, places in zip(self.texts[one.row], (one.source, one.target), strict=True):
-                    yield f"    {_bracketed(visible_line(text), [word_spans(text)[place] for place in places])}"
+                    yield f"    {_bracketed(visible_line(text), [spans_of_words(text)[place] for place in places])}"
 
 
 def taught_words(run: Run, predictions: Sequence[Prediction], wanted: str, say: Say = lambda line: None) -> Evidence:
@@ -115,7 +115,7 @@ def _main_part(text: str) -> str:
     return max(filter(holds_letters, parts), key=len, default=parts[0] if parts else "")
 
 
-def word_spans(text: str) -> list[tuple[int, int]]:
+def spans_of_words(text: str) -> list[tuple[int, int]]:
     """Return the first character of each of the `lower_words` of a text, and the first one behind it."""
     spans, place = list[tuple[int, int]](), -1  # a space is put before the text
     for piece in cut_words(text.lower()):

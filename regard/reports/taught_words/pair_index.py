@@ -34,6 +34,7 @@ from regard.statistical.pair_checks.check import lower_words
 _FORMAT = 1  # of the file; another one is another file
 _ROUNDS = 4  # of EM
 _RARE = 1e-4  # smaller probabilities are not kept
+_LEAST_LINK = 0.01  # below which a source word is not marked
 _LINKED = 200  # pairs of a word that are linked: those of the most similar contexts
 
 
@@ -52,7 +53,7 @@ class TaughtPair(NamedTuple):
         return self.link + _CONTEXT * self.context
 
 
-_CONTEXT = 0.1  # nothing but the order of pairs that are about equally linked
+_CONTEXT = 1.0
 
 
 class PairIndex:
@@ -127,7 +128,8 @@ class PairIndex:
         weighed = both * np.array([asked.get(one, 0.0) for one in sources.tolist()])
         place, source = np.unravel_index(int(weighed.argmax()), weighed.shape) if weighed.size else (0, 0)
         link = float(weighed[place, source]) if weighed.size else 0.0
-        return TaughtPair(row, link, float(similarity), (int(source),), tuple(here.tolist()))
+        linked = (int(source),) if link >= _LEAST_LINK else ()
+        return TaughtPair(row, link, float(similarity), linked, tuple(here.tolist()))
 
     def _places(self, row: int, asked: Mapping[int, float]) -> tuple[int, ...]:
         sources = self.bitext.sources.row(row).tolist()
@@ -168,7 +170,7 @@ class PairIndex:
     def save(self, path: Path) -> None:
         """Write to a file, in one step."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        arrays = {"words": _text([self.bitext.source_words, self.bitext.target_words])}
+        arrays: dict[str, NDArray[Any]] = {"words": _text([self.bitext.source_words, self.bitext.target_words])}
         for name, rows in (("sources", self.bitext.sources), ("targets", self.bitext.targets)):
             arrays |= {name: rows.data, f"{name}_offsets": rows.offsets}
         for name, lexicon in zip(("forward", "reverse"), self.lexicons, strict=True):
@@ -186,10 +188,11 @@ class PairIndex:
             with np.load(path, allow_pickle=False) as file:
                 found = dict(file)
             words = json.loads(found["words"].tobytes())
-            bitext = Bitext(*words, *(Ragged(found[side], found[f"{side}_offsets"]) for side in ("sources", "targets")))
+            rows = [Ragged(found[side], found[f"{side}_offsets"]) for side in ("sources", "targets")]
+            bitext = Bitext(words[0], words[1], rows[0], rows[1])
             lexicons = (
-                Lexicon(*words, found["forward_keys"], found["forward_values"]),
-                Lexicon(*words[::-1], found["reverse_keys"], found["reverse_values"]),
+                Lexicon(words[0], words[1], found["forward_keys"], found["forward_values"]),
+                Lexicon(words[1], words[0], found["reverse_keys"], found["reverse_values"]),
             )
             return cls(bitext, lexicons, found["corpora"], found["lines"])
         except (OSError, ValueError, KeyError, BadZipFile):

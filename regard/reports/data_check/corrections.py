@@ -1,0 +1,84 @@
+"""Apply a list of pairs that are to be dropped or mended, as a page of explanations or a data check writes it."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from regard.data.readers.lines import read_lines
+from regard.errors import DataError
+from regard.packed import write_packed
+from regard.reports.data_check.check_data import read_numbered_pairs
+from regard.statistical.pair_checks import TextPair
+
+
+class Correction(NamedTuple):
+    """What is to become of a pair: it is dropped, unless a mended target takes the place of the old one."""
+
+    line: int  # from 1
+    source: str
+    target: str
+    mended: str | None = None
+    files: Sequence[str] = ()  # that have the pair; none: whichever are mended
+
+
+def read_corrections(path: Path) -> list[Correction]:
+    """Return the corrections of a list, one JSON object a line. Raises DataError with the line that is none."""
+    found = []
+    for number, line in enumerate(read_lines(path), start=1):
+        try:
+            values = json.loads(line)
+            one = Correction(*(values.get(name, default) for name, default in _FIELDS.items()))
+        except (ValueError, AttributeError):
+            one = Correction(0, "", "")
+        if not (type(one.line) is int and one.line > 0 and _are_texts(one)):
+            hint = "line, source and target of a pair: a page of regard explain --taught writes such a list"
+            raise DataError(path, f"{line[:60]!r} is not a correction", line=number, hint=hint)
+        found.append(one)
+    return found
+
+
+_FIELDS = {"line": None, "source": None, "target": None, **Correction._field_defaults}
+
+
+def _are_texts(one: Correction) -> bool:
+    texts = [one.source, one.target, *([] if one.mended is None else [one.mended])]
+    return all(isinstance(text, str) for text in (*texts, *one.files))
+
+
+def mended_report(files: Sequence[Path], corrections: Sequence[Correction], list_file: Path, to: Sequence[Path]) -> str:
+    """Write a copy of parallel text without the pairs of a list, or with these mended; the files stay as they are.
+
+    Returns a line that says what was written. Raises DataError for a pair that is not in its line any more, and where
+    no correction is of these files.
+    """
+    names = [file.name for file in files]
+    ours = [one for one in corrections if not one.files or [Path(name).name for name in one.files] == names]
+    if not ours:
+        known = " and ".join({Path(name).name: None for one in corrections for name in one.files}) or "none"
+        raise DataError(
+            list_file, f"has no correction of {' and '.join(names)}", hint=f"its corrections are of {known}"
+        )
+    wanted, pairs = {one.line: one for one in ours}, list[TextPair]()
+    mended = 0
+    for line, pair in read_numbered_pairs(files):
+        if (one := wanted.pop(line, None)) is None:
+            pairs.append(pair)
+            continue
+        if pair != (one.source, one.target):
+            raise _changed(list_file, files, line)
+        if one.mended is not None:
+            pairs.append(TextPair(pair.source, " ".join(one.mended.split("\n"))))
+            mended += 1
+    if wanted:
+        raise _changed(list_file, files, min(wanted))
+    for side, file in enumerate(to):
+        with write_packed(file) as out:
+            out.writelines(f"{pair[side]}\n" for pair in pairs)
+    dropped = len(ours) - mended
+    return f"wrote {len(pairs):,} pairs to {' and '.join(map(str, to))}: {dropped:,} dropped, {mended:,} mended"
+
+
+def _changed(list_file: Path, files: Sequence[Path], line: int) -> DataError:
+    problem = f"the pair of line {line:,} of {files[0]} is not the one that is listed"
+    return DataError(list_file, problem, hint="the files have changed: explain again, or give the files as they were")
