@@ -79,7 +79,7 @@ def check_command(
     if clean:
         say(clean_report(found, threshold, clean, dropped))
     if html:
-        write_file(html, data_check_page(found, threshold, " · ".join(file.name for file in files)).encode())
+        write_file(html, data_check_page(found, threshold, files).encode())
 
 
 CorrectionList = Annotated[

@@ -2,6 +2,7 @@
 
 import json
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -168,8 +169,11 @@ def test_the_command_writes_a_clean_copy_reasons_and_a_page(tmp_path):
 
 def test_a_page_counts_each_fault_once():
     check = check_data([*sound(300), TextPair("x y z", "x y z")])
-    data = json.loads(data_check_page(check, 0.5, "a").split("const DATA = ")[1].split(";\n")[0])
+    shown = data_check_page(check, 0.5, [Path("my texts/a.en"), Path("a.de")])
+    data = json.loads(shown.split("const DATA = ")[1].split(";\n")[0])
     assert sum(sum(kind["counts"]) for kind in data["kinds"]) == len(check.faults)
+    assert (data["files"], data["alike"]) == ("'my texts/a.en' a.de", False)
+    assert "<title>Data check: a.en · a.de</title>" in shown
 
 
 @pytest.mark.parametrize(

@@ -2,25 +2,35 @@
 
 import json
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from shlex import quote
 
 from regard.explain.frame import framed, static
 from regard.explain.tokens import visible_line
 from regard.reports.data_check.check_data import DataCheck
-from regard.statistical.pair_checks import check_class
+from regard.statistical.language_checks import in_one_language
+from regard.statistical.pair_checks import PairCorpus, check_class
 
 _PACKAGE = "regard.reports.data_check"
 _EXAMPLES = 60  # of each kind, spread over all severities
 _STEPS = 100  # of severity
 
 
-def data_check_page(check: DataCheck, threshold: float, title: str) -> str:
+def data_check_page(check: DataCheck, threshold: float, files: Sequence[Path]) -> str:
     """Return one HTML file that works from disk and asks for nothing outside itself."""
     kinds = [_kind(check, name) for name in sorted({one.check for one in check.faults})]
-    data = {"pairs": len(check.pairs), "threshold": round(threshold * _STEPS), "kinds": kinds}
+    data = {
+        "pairs": len(check.pairs),
+        "threshold": round(threshold * _STEPS),
+        "files": " ".join(map(quote, map(str, files))),
+        "alike": in_one_language(*PairCorpus(check.pairs).sides),
+        "kinds": kinds,
+    }
     text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     return framed(
         static("data_check.html", _PACKAGE),
-        title=f"Data check: {title}",
+        title=f"Data check: {' · '.join(file.name for file in files)}",
         script=f"const DATA = {text};\n" + static("data_check.js", _PACKAGE),
         style=static("data_check.css", _PACKAGE),
         tools='<button type="button" id="theme" hidden>Theme: system</button>',

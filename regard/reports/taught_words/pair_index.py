@@ -49,11 +49,8 @@ class TaughtPair(NamedTuple):
 
     @property
     def score(self) -> float:
-        """The rank of the pair: links first, contexts among equal ones."""
-        return self.link + _CONTEXT * self.context
-
-
-_CONTEXT = 1.0
+        """Link and context together, by which pairs are ranked."""
+        return self.link + self.context
 
 
 class PairIndex:

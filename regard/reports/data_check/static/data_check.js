@@ -38,7 +38,7 @@ function show() {
   const share = ((100 * dropped) / DATA.pairs).toFixed(2);
   document.querySelector("#level").value = (level / 100).toFixed(2);
   document.querySelector("#summary").textContent = `${count(dropped)} of ${count(DATA.pairs)} pairs would go (${share} %)`;
-  document.querySelector("#option").textContent = `regard data check FILES --threshold ${(level / 100).toFixed(2)} --clean SOURCE TARGET`;
+  document.querySelector("#option").textContent = `regard data check ${DATA.files} --threshold ${(level / 100).toFixed(2)} --clean clean.source clean.target --dropped dropped.jsonl`;
   cards.sort((a, b) => gone(b.kind, level) - gone(a.kind, level));
   document.querySelector("#kinds").replaceChildren(...cards.map(({ card }) => card));
   for (const { kind, card, told } of cards) {
@@ -51,6 +51,17 @@ function show() {
   }
 }
 
+const theme = document.querySelector("#theme");
+theme.hidden = false;
+theme.addEventListener("click", () => {
+  const next = { system: "light", light: "dark", dark: "system" }[document.documentElement.dataset.theme ?? "system"];
+  if (next === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = next;
+  theme.textContent = `Theme: ${next}`;
+});
+
+document.querySelector("#alike").hidden = !DATA.alike;
 slider.value = DATA.threshold;
 slider.addEventListener("input", show);
 show();
+cards[0]?.card.querySelector("details").setAttribute("open", "");
