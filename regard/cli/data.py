@@ -72,9 +72,10 @@ def check_command(
     """
     named = {"--clean": clean and clean[0], "--dropped": dropped, "--html": html}
     check_all_writable({**named, "--clean TARGET": clean and clean[1]})
-    from regard.reports.data_check import check_data, clean_report, data_check_page, faults_report, read_text_pairs
+    from regard.reports.data_check import check_data, clean_report, data_check_page, faults_report, read_numbered_pairs
 
-    found = check_data(read_text_pairs(files), say=say_unless(quiet))
+    lines, pairs = zip(*read_numbered_pairs(files), strict=True)
+    found = check_data(pairs, say=say_unless(quiet), lines=lines)
     emit(faults_report(found, threshold), as_json=as_json)
     if clean:
         say(clean_report(found, threshold, clean, dropped))

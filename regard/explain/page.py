@@ -34,7 +34,9 @@ def to_json(
                  flags: [{kind, side, word, value, source: the word it belongs to, suggestion: what that is usually
                           translated by}], the last two where they are known,
                  details (where there are any): what the prediction tells besides,
-                 beside (where there are others): {model: prediction}, explanation: null or
+                 beside (where there are others): {model: prediction},
+                 taught (where it was asked for): the training pairs of each word, see regard.reports.taught_words,
+                 explanation: null or
       {source_tokens, target_tokens, source_words, target_words: [{text, pieces: [position], unknown: true, if it is}],
        alignment: [[source, target]], weights: [target][source], shares: whether every row of these sums to one,
        columns (where an example has several): {name: {tokens, words}}, words as given where offsets are known,

@@ -166,3 +166,16 @@ def test_lists_that_do_not_fit_are_refused_in_a_line(files, one, problem):
     done = mend(files, one)
     assert done.exit_code == 2 and problem in done.stderr and done.stderr.count("\n") == 1
     assert not (files / "b.en").exists()
+
+
+def test_pairs_that_a_check_dropped_from_a_table_are_found_again(tmp_path):
+    table, dropped = tmp_path / "a.csv", tmp_path / "dropped.jsonl"
+    lines = [f"{one},{other}\n" for one, other in [*PAIRS, PAIRS[1]]]
+    table.write_text('"the fish\nswims .",der Fisch schwimmt .\n' + "".join(lines), "utf-8")
+    copies = [str(tmp_path / name) for name in ("b.en", "b.de")]
+    run = CliRunner().invoke
+    run(app, ["data", "check", str(table), "--clean", *copies, "--dropped", str(dropped)])
+    assert [json.loads(line)["line"] for line in dropped.read_text("utf-8").splitlines()] == [len(PAIRS) + 3]
+    done = run(app, ["data", "mend", str(table), "--list", str(dropped), "--to", *copies])
+    assert done.exit_code == 0 and "wrote 11 pairs" in done.stderr, done.output
+    assert (tmp_path / "b.en").read_text("utf-8").splitlines()[:2] == ["the fish swims .", "the dog runs ."]

@@ -6,6 +6,7 @@ from regard.reports.data_check.check_data import (
     check_data,
     clean_report,
     faults_report,
+    read_numbered_pairs,
     read_text_pairs,
 )
 from regard.reports.data_check.corrections import mended_report, read_corrections
@@ -20,5 +21,6 @@ __all__ = [
     "faults_report",
     "mended_report",
     "read_corrections",
+    "read_numbered_pairs",
     "read_text_pairs",
 ]

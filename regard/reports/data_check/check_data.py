@@ -26,6 +26,7 @@ class PairFault(NamedTuple):
     check: str  # row of PAIR_CHECKS
     reason: str
     pair: TextPair
+    line: int  # of its files, from 1
 
 
 class DataCheck(NamedTuple):
@@ -40,15 +41,15 @@ class DataCheck(NamedTuple):
 
 
 def read_text_pairs(files: Sequence[Path]) -> list[TextPair]:
-    """Return the pairs of two text files, or of one table with a pair a line (.tsv, .csv, .jsonl).
-
-    Raises RegardError for files that cannot be read, do not fit each other, or are empty.
-    """
+    """Return the pairs of files, as `read_numbered_pairs` does, without their lines."""
     return [pair for _, pair in read_numbered_pairs(files)]
 
 
 def read_numbered_pairs(files: Sequence[Path]) -> list[tuple[int, TextPair]]:
-    """Return the same pairs, each with its line in the files, from 1."""
+    """Return the pairs of two text files, or of one table with a pair a line (.tsv, .csv, .jsonl), with their lines.
+
+    Raises RegardError for files that cannot be read, do not fit each other, or are empty.
+    """
     if len(files) == 2:
         choice = Choice("parallel", {"files": dict(zip(_SIDES, map(str, files), strict=True))})
     elif len(files) == 1 and (kind := files[0].suffix.removeprefix(".")) in ("tsv", "csv", "jsonl"):
@@ -66,15 +67,22 @@ def read_numbered_pairs(files: Sequence[Path]) -> list[tuple[int, TextPair]]:
 
 
 def check_data(
-    pairs: Sequence[TextPair], checks: Iterable[str] = PAIR_CHECKS, say: Say = lambda line: None
+    pairs: Sequence[TextPair],
+    checks: Iterable[str] = PAIR_CHECKS,
+    say: Say = lambda line: None,
+    *,
+    lines: Sequence[int] = (),
 ) -> DataCheck:
-    """Return the worst fault of each pair, by the rows of PAIR_CHECKS that are named."""
+    """Return the worst fault of each pair, by the rows of PAIR_CHECKS that are named.
+
+    `lines` are those of the pairs in their files; none: a pair a line.
+    """
     corpus, worst = PairCorpus(pairs), dict[int, PairFault]()
     for name in checks:
         say(f"checking {len(pairs):,} pairs: {check_class(name).about}")
         for row, severity, reason in PAIR_CHECKS.build(Choice(name)).findings(corpus):
             if row not in worst or severity > worst[row].severity:
-                worst[row] = PairFault(row, severity, name, reason, pairs[row])
+                worst[row] = PairFault(row, severity, name, reason, pairs[row], lines[row] if lines else row + 1)
     return DataCheck(pairs, sorted(worst.values(), key=lambda fault: (-fault.severity, fault.row)))
 
 
@@ -85,9 +93,9 @@ def faults_report(check: DataCheck, threshold: float) -> Report:
         found = [one for one in check.faults if one.check == name]
         gone = sum(one.severity >= threshold for one in found)
         worst = found[0]
-        about, example = check_class(name).about, f"line {worst.row + 1:,}: {worst.reason}"
+        about, example = check_class(name).about, f"line {worst.line:,}: {worst.reason}"
         rows.append([Cell(about), Cell(f"{len(found):,}", len(found)), Cell(f"{gone:,}", gone), Cell(example[:80])])
-        values.append({"check": name, "pairs": len(found), "dropped": gone, "example": worst.row + 1})
+        values.append({"check": name, "pairs": len(found), "dropped": gone, "example": worst.line})
     rows.sort(key=lambda row: (-(row[2].value or 0), -(row[1].value or 0)))
     gone, total = len(check.dropped(threshold)), len(check.pairs)
     summary = f"{gone:,} of {total:,} pairs ({gone / total:.2%}) have a severity of {threshold:g} or more"
@@ -104,15 +112,20 @@ def clean_report(check: DataCheck, threshold: float, files: Sequence[Path], drop
     """
     faults = check.dropped(threshold)
     gone = {one.row for one in faults}
-    for side, file in enumerate(files):
-        with write_packed(file) as out:
-            out.writelines(f"{pair[side]}\n" for row, pair in enumerate(check.pairs) if row not in gone)
+    write_pairs(files, [pair for row, pair in enumerate(check.pairs) if row not in gone])
     if dropped is not None:
         with write_packed(dropped) as out:
             out.writelines(json.dumps(_as_json(one), ensure_ascii=False) + "\n" for one in sorted(faults))
     return f"wrote {len(check.pairs) - len(gone):,} pairs to {' and '.join(map(str, files))}, {len(gone):,} left out"
 
 
+def write_pairs(files: Sequence[Path], pairs: Sequence[TextPair]) -> None:
+    """Write pairs to two text files, a line each: ends of lines inside a cell of a table become spaces."""
+    for side, file in enumerate(files):
+        with write_packed(file) as out:
+            out.writelines(pair[side].replace("\n", " ") + "\n" for pair in pairs)
+
+
 def _as_json(fault: PairFault) -> dict[str, object]:
-    values = {"line": fault.row + 1, "check": fault.check, "severity": round(fault.severity, 3), "reason": fault.reason}
+    values = {"line": fault.line, "check": fault.check, "severity": round(fault.severity, 3), "reason": fault.reason}
     return {**values, **fault.pair._asdict()}

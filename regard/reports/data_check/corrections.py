@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from regard.data.readers.lines import read_lines
 from regard.errors import DataError
-from regard.packed import write_packed
-from regard.reports.data_check.check_data import read_numbered_pairs
+from regard.reports.data_check.check_data import read_numbered_pairs, write_pairs
 from regard.statistical.pair_checks import TextPair
 
 
@@ -68,13 +67,11 @@ def mended_report(files: Sequence[Path], corrections: Sequence[Correction], list
         if pair != (one.source, one.target):
             raise _changed(list_file, files, line)
         if one.mended is not None:
-            pairs.append(TextPair(pair.source, " ".join(one.mended.split("\n"))))
+            pairs.append(TextPair(pair.source, one.mended))
             mended += 1
     if wanted:
         raise _changed(list_file, files, min(wanted))
-    for side, file in enumerate(to):
-        with write_packed(file) as out:
-            out.writelines(f"{pair[side]}\n" for pair in pairs)
+    write_pairs(to, pairs)
     dropped = len(ours) - mended
     return f"wrote {len(pairs):,} pairs to {' and '.join(map(str, to))}: {dropped:,} dropped, {mended:,} mended"
 

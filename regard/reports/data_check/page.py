@@ -47,7 +47,7 @@ def _kind(check: DataCheck, name: str) -> dict[str, object]:
         "counts": [counts[level] for level in range(_STEPS + 1)],
         "examples": [
             {
-                "line": one.row + 1,
+                "line": one.line,
                 "severity": int(one.severity * _STEPS),
                 "reason": visible_line(one.reason),
                 "source": visible_line(one.pair.source),
