@@ -17,7 +17,6 @@ from regard.ops.modules import module_dict, module_list
 from regard.records import Sequences
 
 OTHER_SIDE = {CIPHER: PLAIN, PLAIN: CIPHER}
-_SHOWN = 6  # first places that a mapping tells apart: nothing tells the length of the key
 
 
 class SymbolRows(NamedTuple):
@@ -64,10 +63,6 @@ class CipherGan(Decipherer):
         self.generators = module_dict(
             {side: SymbolGenerator(dim + timing, filters, num_blocks, sizes[OTHER_SIDE[side]]) for side in sizes}
         )
-
-    @property
-    def period(self) -> int:
-        return _SHOWN if self.timing else 1
 
     def rows(self, texts: Sequences) -> SymbolRows:
         """Return the different symbols of texts."""

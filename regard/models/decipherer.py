@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from typing import cast
 
-import torch
 from torch import Tensor
 
 from regard.data.columns import Columns
@@ -22,16 +21,6 @@ class Decipherer(Model):
     @abstractmethod
     def plain_probs(self, cipher: Sequences) -> Tensor:
         """Return probabilities (batch, n, plain symbol) of the symbols of a cipher text; symbols count from 0."""
-
-    @property
-    @abstractmethod
-    def period(self) -> int:
-        """Places that `mapping` tells apart."""
-
-    def mapping(self, symbols: int) -> Tensor:
-        """Return the probabilities (place, cipher symbol, plain symbol) of all symbols at the first places."""
-        ids = torch.arange(1, symbols + 1, device=self.device).unsqueeze(1).expand(-1, self.period)
-        return self.plain_probs(Sequences(ids, torch.ones_like(ids, dtype=torch.bool))).transpose(0, 1)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Return losses (batch, n) of pairs; a plain text may be longer or shorter than its cipher text."""

@@ -25,13 +25,9 @@ class FrequencyAnalysis(Decipherer):
 
     def __init__(self, cipher_symbols: int, plain_symbols: int, period: int) -> None:
         super().__init__()
-        self._period, self.plain_symbols = period, plain_symbols
+        self.period, self.plain_symbols = period, plain_symbols
         self.register_buffer("found", torch.zeros(period, cipher_symbols + 1, dtype=torch.int64))
         self.nothing = nn.Parameter(torch.zeros(1), requires_grad=False)  # tells the device
-
-    @property
-    def period(self) -> int:
-        return self._period
 
     def fit(self, batches: Iterable[Batch]) -> None:
         """Count symbols of both texts, and match their ranks."""

@@ -24,7 +24,7 @@ from regard.tasks.files import ExampleFiles
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
 
-ALPHABETS = {CIPHER: "cipher alphabet", PLAIN: "plain alphabet"}  # columns of an explanation
+ALPHABET = "plain symbols"  # a column of an explanation: the symbols of the answer, each once
 _UNKNOWN = "{} of {} symbols were not in the training text: copied unchanged"
 
 
@@ -114,16 +114,20 @@ class CipherTask(Task):
         return found
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
-        """Return which symbol became which, and as a map what each of the cipher's alphabet becomes, place by place."""
-        decipherer, found = cast(Decipherer, model), list[Explanation]()
-        alphabets = {ALPHABETS[side]: Tokens(one.symbols, TokenRole.DERIVED) for side, one in self.sides.items()}
-        shares = decipherer.mapping(len(self.sides[CIPHER].symbols)).transpose(1, 2).float().round(decimals=MAP_DIGITS)
-        mapping = AttentionMap("mapping", "cross", 0, shares.tolist(), ALPHABETS[PLAIN], ALPHABETS[CIPHER])
-        for texts in zip(*(_rows(batch.sequences(side)) for side in self.sides), strict=True):
-            cipher, plain = (self.sides[side].shown(ids) for side, ids in zip(self.sides, texts, strict=True))
-            pairs = [(place, place) for place in range(min(len(cipher), len(plain)))]
-            weights = [[float(one == place) for one in range(len(cipher))] for place in range(len(plain))]
-            columns = {CIPHER: Tokens(cipher, TokenRole.GIVEN), PLAIN: Tokens(plain, TokenRole.ITEMS), **alphabets}
+        """Return which symbol became which, and as a map how likely each symbol of the plain text is at each place."""
+        probs, found = cast(Decipherer, model).plain_probs(batch.sequences(CIPHER)).float(), list[Explanation]()
+        texts = zip(*(_rows(batch.sequences(side)) for side in self.sides), strict=True)
+        for row, (given, answer) in enumerate(texts):
+            alphabet = sorted({one for one in answer if one != PAD})
+            shares = probs[row, : len(given), [one - PAD - 1 for one in alphabet]].T.round(decimals=MAP_DIGITS)
+            pairs = [(place, place) for place in range(min(len(given), len(answer)))]
+            weights = [[float(one == place) for one in range(len(given))] for place in range(len(answer))]
+            columns = {
+                CIPHER: Tokens(self.sides[CIPHER].shown(given), TokenRole.GIVEN),
+                PLAIN: Tokens(self.sides[PLAIN].shown(answer), TokenRole.ITEMS),
+                ALPHABET: Tokens(self.sides[PLAIN].shown(alphabet), TokenRole.DERIVED),
+            }
+            mapping = AttentionMap("mapping", "cross", 0, [shares.tolist()], ALPHABET, CIPHER)
             found.append(Explanation(columns, [ColumnLink(CIPHER, PLAIN, pairs, weights)], [mapping]))
         return found
 

@@ -101,15 +101,6 @@ def test_padding_has_no_vector_that_learns():
     assert model.embeddings[PLAIN].grad.shape == (4, 5)
 
 
-def test_mapping_has_a_distribution_for_each_symbol_and_place():
-    model = build("frequency_analysis", 3, period=2)
-    model.fit([batch_of(enciphered([[0, 0, 0, 0, 1, 1, 2, 2]], 3, vigenere={"key": "12"}), [[0, 0, 0, 0, 1, 1, 2]])])
-    mapping = model.mapping(3)
-    assert mapping.shape == (2, 3, 3)
-    assert [mapping[place, (place + 1) % 3].argmax().item() for place in (0, 1)] == [0, 0]
-    assert build("cipher_gan", 3, timing=4).mapping(3).shape == (6, 3, 3)
-
-
 @pytest.mark.parametrize("name", ["cipher_gan", "frequency_analysis"])
 def test_texts_without_symbols_are_refused(name):
     with pytest.raises(ConfigError, match="task=cipher"):

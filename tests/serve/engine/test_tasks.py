@@ -127,6 +127,9 @@ SERVED = {
     "captioning": Served(
         "{{name: grids, size: 2, marked: 1, examples: 12}}", "", GRID, "one", NUMBER, (GREEDY,)
     ),
+    "cipher": Served(
+        "{{name: ciphered, file: {}, length: 4, every: 3}}", LINES, "a dog", settings=("model.dim=8",)
+    ),
     "classification": Served("{{name: tsv, file: {}}}", TABLE, "a fine film"),
     "deliberation": Served(
         "{{name: document_sentences, file: {}}}",
