@@ -106,8 +106,7 @@ def _open(folder: Path) -> None:
 
 
 def _train(plan: ComparisonPlan, request: Request, *, quiet: bool) -> FailedRuns:
-    stages = stages_of(plan.runs, plan.origins)
-    prepare_folders(plan.runs, stages)
+    stages = prepare_folders(plan.runs, stages_of(plan.runs, plan.origins))
     ended = [run for run in plan.runs if stages[run.name] == "finished"]
     waiting = [run for run in plan.runs if stages[run.name] != "finished"]
     watch = Watch(waiting, request.jobs, ended, quiet=quiet)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from regard.config import as_values
 from regard.data.columns import small_columns
@@ -21,6 +21,13 @@ from regard.training import checkpoint as files
 BY_CONTENT = ("run", "data")  # compared by the texts themselves: a folder may be moved
 _HINT = "another --run FOLDER, or delete what is there"
 Stage = Literal["new", "begun", "finished"]
+
+
+class FoundRun(NamedTuple):
+    """How far a run is, and the settings that it was made with; None: there are none yet."""
+
+    stage: Stage
+    before: Experiment | None = None
 
 
 # Texts
@@ -121,14 +128,14 @@ def _files(one: Contender, part: Any) -> str:
 # Stages
 
 
-def stage_of(run: PlannedRun, origins: TextOrigins) -> Stage:
+def stage_of(run: PlannedRun, origins: TextOrigins) -> FoundRun:
     """How far a run is. Raises ConfigError where its folder holds something else, or a run of other settings or texts.
 
     Limits may change as long as the run is not beyond them; with other limits than it had, it has not finished.
     """
     folder, after = RunFolder(run.path), run.experiment()
     if not folder.exists:
-        return "new"
+        return FoundRun("new")
     if not (folder.path / SETTINGS_FILE).is_file():
         raise ConfigError("run", "is no run folder, but a run of this comparison would go there", _HINT)
     before = Run.open(folder).experiment
@@ -152,12 +159,12 @@ def stage_of(run: PlannedRun, origins: TextOrigins) -> Stage:
         faults.append(Fault("data", "was trained on other texts", _HINT))
     if faults:
         raise ConfigError.of(faults)
-    return "finished" if folder.finished and not limits else "begun"
+    return FoundRun("finished" if folder.finished and not limits else "begun", before)
 
 
-def stages_of(runs: Sequence[PlannedRun], origins: TextOrigins) -> dict[str, Stage]:
+def stages_of(runs: Sequence[PlannedRun], origins: TextOrigins) -> dict[str, FoundRun]:
     """The stage of each run by its name. Raises one ConfigError of all that is wrong with any."""
-    stages, faults = dict[str, Stage](), dict[Fault, list[Path]]()
+    stages, faults = dict[str, FoundRun](), dict[Fault, list[Path]]()
     for run in runs:
         try:
             stages[run.name] = stage_of(run, origins)
@@ -172,13 +179,14 @@ def stages_of(runs: Sequence[PlannedRun], origins: TextOrigins) -> dict[str, Sta
     return stages
 
 
-def prepare_folders(runs: Sequence[PlannedRun], stages: Mapping[str, Stage]) -> None:
-    """Gives finished runs the settings that a trained model leaves open."""
+def prepare_folders(runs: Sequence[PlannedRun], found: Mapping[str, FoundRun]) -> dict[str, Stage]:
+    """Give finished runs the settings that a trained model leaves open; return the stage of each run by its name."""
     for run in runs:
-        folder = RunFolder(run.path)
-        if stages[run.name] == "finished":
+        folder, (stage, before) = RunFolder(run.path), found[run.name]
+        if stage == "finished" and before is not None:
             with folder.held():
-                folder.keep(run.experiment(), Run.open(folder).experiment)
+                folder.keep(run.experiment(), before)
+    return {name: one.stage for name, one in found.items()}
 
 
 def same_models(contenders: Iterable[Contender]) -> list[list[str]]:

@@ -12,6 +12,7 @@ from small_runs import PAIRS
 import regard
 from regard.errors import DataError, TrainingError
 from regard.reports.compare import compare as comparison
+from regard.runs import Run
 from regard.training.progress import Progress
 
 
@@ -28,6 +29,24 @@ def test_more_seeds_and_longer_training_go_on_with_what_there_is(trained):
     said = compare("dot.yaml", "--seeds", 2, "--updates", 3, "--json")
     assert trained == ["dot-seed1", "dot-seed1 resumed", "dot-seed2"]
     assert [run["updates"] for run in said.values["systems"][0]["runs"]] == [3, 3]
+
+
+def test_finished_run_is_opened_once_before_training(monkeypatch, trained):
+    compare("dot.yaml", "--seeds", 1)
+    opened, seen, real, train_all = list[str](), list[list[str]](), Run.open, comparison.train_all
+
+    def counted(path, changes=()):
+        opened.append(path.path.name)
+        return real(path, changes)
+
+    def train(*given):
+        seen.append([*opened])
+        return train_all(*given)
+
+    monkeypatch.setattr(Run, "open", counted)
+    monkeypatch.setattr(comparison, "train_all", train)
+    assert compare("dot.yaml", "--seeds", 1, "--quiet").code == 0
+    assert seen == [["dot-seed1"]]
 
 
 def test_a_budget_of_processor_time_is_gone_on_with(trained):
