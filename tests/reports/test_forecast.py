@@ -153,6 +153,9 @@ def test_judged_lines_are_not_learnt_from():
     pairs = [TextPair(f"source {row}", f"target {row}") for row in range(400)] + [TextPair(" ", "empty")]
     known, held = split_pairs(pairs, (), seed=1)
     assert len(known) == 360 and len(held) == 40 and not {*known} & {*held}
+    twice = [*pairs, *(TextPair(one.source.upper(), f"other {one.target}") for one in pairs[:400])]
+    known, held = split_pairs(twice, (), seed=1)
+    assert not {one.source.casefold() for one in known} & {one.source.casefold() for one in held}
 
 
 def test_too_few_pairs():
@@ -194,9 +197,10 @@ def files(tmp_path, monkeypatch):
     nouns = {"dog": "Hund", "cat": "Katze", "bird": "Vogel", "fish": "Fisch", "horse": "Pferd"}
     verbs = {"sees": "sieht", "hears": "hört", "likes": "mag", "takes": "nimmt"}
     drawn, lines = random.Random(1), []
-    for _ in range(240):
-        (one, eins), (verb, tut), (two, zwei) = (drawn.choice([*each.items()]) for each in (nouns, verbs, nouns))
-        lines.append((f"the {one} {verb} a {two}", f"ein {eins} {tut} {zwei}"))
+    while len(lines) < 240:
+        words = [drawn.choice([*each.items()]) for each in (nouns, verbs, nouns, verbs, nouns)]
+        pair = tuple(" ".join(word[side] for word in words) for side in (0, 1))
+        lines += [pair] if pair not in lines else []
     for name, side in zip(("a.en", "a.de"), zip(*lines, strict=True), strict=True):
         (tmp_path / name).write_text("\n".join(side) + "\n", encoding="utf-8")
     return tmp_path
@@ -209,7 +213,7 @@ def test_the_command_forecasts_three_roads(files):
     found = json.loads(done.stdout)
     assert [one["name"] for one in found["roads"]] == ["phrases", "network", "both"]
     phrases = found["roads"][0]["bleu"]
-    assert 0 < phrases["low"] < phrases["middle"] < phrases["high"] <= 100
+    assert 0 < phrases["low"] <= phrases["middle"] <= phrases["high"] <= 100
     assert found["pairs"]["pairs"] == 216 and found["pairs"]["updates"] > 0
 
 

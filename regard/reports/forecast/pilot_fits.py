@@ -51,6 +51,7 @@ def split_pairs(
 ) -> tuple[list[TextPair], list[TextPair]]:
     """Return the pairs in random order, and those that are judged: a tenth of the pairs where none are given.
 
+    Pairs that share a side with one of that tenth are left out of the others.
     Raises DataError where too few are left.
     """
     drawn = random.Random(seed)
@@ -63,6 +64,8 @@ def split_pairs(
     else:
         count = min(JUDGED_LINES, len(known) // 10)
         held, known = known[:count], known[count:]
+        seen = {side.casefold().strip() for one in held for side in one}
+        known = [one for one in known if not seen & {side.casefold().strip() for side in one}]
     if len(known) < FEWEST_PAIRS or not held:
         problem = (
             f"{len(known):,} pairs are too few to forecast anything; {FEWEST_PAIRS} are needed, and lines to judge"
