@@ -37,7 +37,7 @@ def calibrate(rows: Sequence[Row], path: Path | None) -> None:
     """Write coefficients.json, print what is forecast of each data set by the others, and save it as JSON."""
     kinds = by_kind(rows)
     COEFFICIENTS.write_text(json.dumps(measured_coefficients(kinds), indent=1) + "\n", encoding="utf-8")
-    results = {kind: held_out(kinds, kind) for kind in ("network", "documented", "phrases")}
+    results = {kind: held_out(kinds, kind) for kind in ("network", "documented", "long", "phrases")}
     for name, found in results.items():
         table = [
             (one["name"], f"{one['bleu']:.1f}", _band(one["bleu_band"]), f"{one['chrf']:.1f}", _band(one["chrf_band"]),
@@ -57,7 +57,7 @@ def by_kind(rows: Sequence[Row]) -> dict[str, list[Row]]:
     kinds = defaultdict[str, list[Row]](list)
     for row in rows:
         how = row["name"].rpartition(":")[2]
-        kinds["network" if how[0].isdigit() else how].append(row)
+        kinds["network" if how[0].isdigit() else how.rstrip("0123456789")].append(row)
     return kinds
 
 
@@ -74,7 +74,7 @@ def facts_of(row: Row) -> PairsFacts:
 
 def measured_coefficients(kinds: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
     """Return the calibration as JSON values."""
-    networks = [*kinds["network"], *kinds["documented"]]
+    networks = [*kinds["network"], *kinds["documented"], *kinds["long"]]
     found: dict[str, Any] = {"trainings": len(networks), "data_sets": len({*map(data_set, networks)})}
     found["slopes"] = {score: slopes(kinds["curve"], score) for score in FORECAST_SCORES}
     found["network"] = {
@@ -173,7 +173,7 @@ def forecast_of(row: Row, kind: str, known: Coefficients) -> dict[str, Any]:
     facts = facts_of(row)
     core = float(row["name"].rpartition(":")[2]) if kind == "network" else 1.0
     minutes = core / facts.core_share
-    if kind == "documented":  # whose updates are known, and not its time
+    if kind in ("documented", "long"):  # whose updates are known, and not its time
         minutes = row["updates"] * facts.seconds / 60 / TRAINING
     forecast = forecast_pairs(facts, minutes, known)
     (road,) = [one for one in forecast.roads if one.name == ("phrases" if kind == "phrases" else "network")]
@@ -182,7 +182,7 @@ def forecast_of(row: Row, kind: str, known: Coefficients) -> dict[str, Any]:
             core * 60
         )  # updates in a second of a core, validations counted
         time = row["updates"] / pace / row["core_seconds"]
-    elif kind == "documented" or not row["core_seconds"]:
+    elif kind != "phrases" or not row["core_seconds"]:
         time = None
     else:
         time = road.minutes * 60 * min(1.0, max(0.1, facts.core_share)) / row["core_seconds"]

@@ -174,7 +174,7 @@ def test_more_time_and_more_pairs_are_worth_more():
 
 
 def test_the_relation_has_a_coefficient_for_each_feature():
-    row = NetworkFacts(5_000, 500.0, 64.0).features()
+    row = NetworkFacts(5_000, 300.0, 64.0).features()
     assert row == [1.0, pytest.approx(log(0.5)), 0.0]
     for fit in read_coefficients().network.values():
         assert len(fit.coefficients) == len(row)

@@ -18,7 +18,7 @@ from regard.reports.forecast.learning_curve import Band, LinearFit, SlopePriors
 
 COEFFICIENTS = Path(__file__).with_name("coefficients.json")
 FORECAST_SCORES = ("bleu", "chrf")
-SATURATION = 500.0  # updates at which half of what updates give is reached
+SATURATION = 300.0  # updates at which half of what updates give is reached
 _ROWS, _ROWS_POWER = 64.0, 0.25  # pairs of an update: one of 16 times as many counts twice
 _PAIRS = 5_000.0  # where their logarithm is 0
 
