@@ -12,6 +12,7 @@ from program import markdown, save
 from regard.experiment.time_plan import TRAINING
 from regard.reports.forecast import (
     FORECAST_SCORES,
+    Band,
     Coefficients,
     LinearFit,
     PairsFacts,
@@ -49,6 +50,9 @@ def calibrate(rows: Sequence[Row], path: Path | None) -> None:
             print(f"{score}: {inside} of {len(found)} inside the 80 % band")
         times = [one["time"] for one in found if one["time"]]
         print(f"time within 25 %: {sum(0.75 <= time <= 1.25 for time in times)} of {len(times)}\n")
+    print("validations of networks inside: {} of {}".format(*validations_inside(kinds)))
+    print("\nlearning curves of phrases beyond the largest fit")
+    print(markdown(["doublings", "forecasts", "inside the 80 % band", "mean error"], curves_inside(kinds["curve"])))
     save(path, results)
 
 
@@ -166,6 +170,46 @@ def held_out(kinds: Mapping[str, Sequence[Row]], kind: str) -> list[dict[str, An
             {"name": row["name"], **{score: row[score] for score in FORECAST_SCORES}, **forecast_of(row, kind, known)}
         )
     return found
+
+
+def validations_inside(kinds: Mapping[str, Sequence[Row]]) -> tuple[int, int]:
+    """Count the validations of networks, and those whose best BLEU so far is inside the band for their updates.
+
+    Those of one training are alike, so they are fewer than they seem.
+    """
+    inside = total = 0
+    for row in kinds["network"]:
+        others = {name: [one for one in rows if data_set(one) != data_set(row)] for name, rows in kinds.items()}
+        known, best = coefficients_of(measured_coefficients(others)), 0.0
+        for update, _, bleu, _ in row["curve"]:
+            best = max(best, bleu)
+            if update >= _FIRST_UPDATE:
+                minutes = update * facts_of(row).seconds / 60 / TRAINING
+                road = forecast_pairs(facts_of(row), minutes, known).roads[1]
+                inside, total = inside + road.bleu.holds(best), total + 1
+    return inside, total
+
+
+def curves_inside(curves: Sequence[Row]) -> list[tuple[int, int, int, float]]:
+    """Forecast larger fits of phrases from three smaller ones, by the slopes of other data sets.
+
+    Return, for 1, 2 … doublings, the forecasts, those whose band holds, and the mean error as a share of the score.
+    """
+    found = defaultdict[int, list[tuple[bool, float]]](list)
+    for row in curves:
+        others = [one for one in curves if data_set(one) != data_set(row)]
+        priors = SlopePriors(*slopes(others, "bleu"))
+        fits = [PilotFit(**one) for one in row["fits"]]
+        for last in range(2, len(fits)):
+            facts = PairsFacts(fits[last].pairs, fits[last - 2 : last + 1], 64, 0.1, 1.0, 300)
+            for later in fits[last + 1 :]:
+                band = Band.of_draws(facts.draws_of_phrases("bleu", later.pairs, priors))
+                doublings = round(np.log2(later.pairs / fits[last].pairs))
+                found[doublings].append((band.holds(later.bleu), abs(band.middle / later.bleu - 1)))
+    return [
+        (doublings, len(each), sum(held for held, _ in each), float(np.mean([error for _, error in each])))
+        for doublings, each in sorted(found.items())
+    ]
 
 
 def forecast_of(row: Row, kind: str, known: Coefficients) -> dict[str, Any]:

@@ -50,6 +50,13 @@ class PairsFacts(NamedTuple):
         errors = [value * one.error * _ERRORS[score] for value, one in zip(scores, self.fits, strict=True)]
         return LearningCurve.of([one.pairs for one in self.fits], scores, errors, priors)
 
+    def draws_of_phrases(self, score: str, pairs: int, priors: SlopePriors) -> Floats:
+        """Return scores (draw,) of untuned phrases with so many pairs, on other lines than those that were judged."""
+        generator = np.random.default_rng(2)
+        doublings, lines = max(0.0, log2(pairs / self.fits[-1].pairs)), self.fits[-1].error * _ERRORS[score]
+        beyond = np.exp(generator.normal(0.0, np.hypot(_BEYOND * doublings, lines), BAND_DRAWS))
+        return _within(self.curve(score, priors).draws(pairs, generator) * beyond)
+
     def network(self, pairs: int, minutes: float) -> NetworkFacts:
         """Return what is known of a training of so many pairs."""
         return NetworkFacts(pairs, self.updates(minutes), float(self.rows))
@@ -201,12 +208,7 @@ def forecast_texts(source: Sequence[str], target: Sequence[str], minutes: float,
 
 def _draws(facts: PairsFacts, network: NetworkFacts, score: str, known: Coefficients) -> _Draws:
     """Draw scores of all roads from what is known and what is not."""
-    curve = facts.curve(score, known.slopes[score])
-    generator = np.random.default_rng(1)
-    doublings = max(0.0, log2(network.pairs / facts.fits[-1].pairs))
-    lines = facts.fits[-1].error * _ERRORS[score]  # of other lines than those that were judged
-    beyond = np.exp(generator.normal(0.0, np.hypot(_BEYOND * doublings, lines), BAND_DRAWS))
-    untuned = np.clip(curve.draws(network.pairs, generator) * beyond, 0.0, HIGHEST)
+    generator, untuned = np.random.default_rng(1), facts.draws_of_phrases(score, network.pairs, known.slopes[score])
     phrases = _within(untuned * np.exp(generator.normal(*known.tuning[score], BAND_DRAWS)))
     row = network.features()
     ratios = generator.normal(known.network[score].mean(row), known.network[score].deviation(row), BAND_DRAWS)
