@@ -204,16 +204,7 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
     elif pairs == LARGE_DATA or given.data.corpora:  # what is held out is a share of the training part alone, all of it
         share = held_out_share(_count(given, "train"))
         defaults["data"] |= {"dev_share": share, "test_share": share}
-    known = MODELS.settings(given.model.name)
-    sized = {name: value for name, value in defaults["model"].items() if name in known}
-    defaults["model"] = {"name": given.model.name, **sized}
-    defaults["training"]["metric"] = task.spec.metric
-    if any(limit in settings.get("training", {}) for limit in LIMITS):
-        for limit in LIMITS:
-            defaults["training"].pop(limit, None)
-    for unit, other in (("batch_sentences", "batch_tokens"), ("batch_tokens", "batch_sentences")):
-        if settings.get("training", {}).get(unit) is not None:
-            defaults["training"][other] = None
+    _fit(defaults, given, settings.get("training", {}))
     experiment = read_settings(Experiment, lay(defaults, settings))
     pace = _pace(experiment, said, pairs, say)
     experiment = read_settings(Experiment, lay(lay(defaults, pace), settings)) if pace else experiment
@@ -224,6 +215,25 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
     for line in ineffective_settings(experiment, said, notes):
         warnings.warn(line, stacklevel=2)
     return replace(experiment, data=experiment.data.located())
+
+
+def _fit(defaults: dict[str, Any], given: Experiment, training: Mapping[str, Any]) -> None:
+    """Change defaults to those that the model has, and to the limits that `training` names."""
+    known, own = MODELS.settings(given.model.name), defaults["training"]
+    defaults["model"] = {"name": given.model.name} | {
+        name: value for name, value in defaults["model"].items() if name in known
+    }
+    if tuple(given.columns) != ("source", "target") or not {"encoder", "decoder"} <= known.keys():
+        defaults["data"].pop("recombination", None)
+    own["metric"] = given.task_class.spec.metric
+    if training.get("max_updates") and "updates" in own["schedule"]:
+        own["schedule"] = {**own["schedule"], "updates": training["max_updates"]}
+    if any(limit in training for limit in LIMITS):
+        for limit in LIMITS:
+            own.pop(limit, None)
+    for unit, other in (("batch_sentences", "batch_tokens"), ("batch_tokens", "batch_sentences")):
+        if training.get(unit) is not None:
+            own[other] = None
 
 
 def _sizes(given: Experiment, said: Mapping[str, Any], pairs: int, say: Callable[[str], None] | None) -> dict[str, Any]:

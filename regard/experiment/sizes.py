@@ -2,15 +2,16 @@
 
 | pairs       | pieces | dim | layers | feed-forward | heads | dropout | tokens a batch | warm-up | updates |
 |-------------|-------:|----:|-------:|-------------:|------:|--------:|---------------:|--------:|--------:|
-| < 5,000     |  2,000 | 128 |      2 |          256 |     4 |     0.3 |          1,024 |     200 |   5,000 |
-| < 20,000    |  4,000 | 128 |      3 |          256 |     4 |     0.3 |          2,048 |     400 |  10,000 |
+| < 5,000     |  1,000 | 128 |      2 |          256 |     4 |     0.2 |          1,024 |     300 |   5,000 |
+| < 20,000    |  2,000 | 128 |      3 |          512 |     4 |     0.2 |          2,048 |     400 |  10,000 |
 | < 500,000   |  8,000 | 256 |      4 |          512 |     4 |     0.3 |          4,096 |   1,000 |  40,000 |
 | more        | 32,000 | 512 |      6 |        2,048 |     8 |     0.1 |          8,192 |   4,000 | 200,000 |
 
-Up to 2,000 pairs, at most a twentieth, are held out as a dev part when there is none, and as many as a test part;
-validations come about once an epoch, every 50 to 500 updates, and less than 20,000 pairs are read 60 times at most;
-training stops early when it no longer gets better on the dev part. Every number can be overridden; a run keeps those
-it was made with.
+From 500 to 20,000 pairs of sentences, two thirds of the batches are of pairs with recombined phrases, pieces are cut
+by BPE-dropout, and the rate falls as a cosine (docs/results/little-text.md). Up to 2,000 pairs, at most a twentieth,
+are held out as a dev part when there is none, and as many as a test part; validations come about once an epoch, every
+50 to 500 updates, and less than 500 pairs are read 60 times at most; training stops early when it no longer gets better
+on the dev part. Every number can be overridden; a run keeps those it was made with.
 """
 
 from collections.abc import Mapping
@@ -24,6 +25,9 @@ LARGE_DATA = 500_000  # pairs; there is no need to count further
 
 SENTENCE_PIECES = 16  # of a sentence, to guess what is not counted
 _EPOCHS = 60  # of few pairs, at most
+_FEW = range(500, 20_000)  # pairs to recombine: fewer are aligned badly, and more were not measured
+_COPIES, _SHARE, _BPE_DROPOUT, _FLOOR = 20, 0.67, 0.1, 0.05
+_VALIDATIONS = 20
 
 
 class DataSize(NamedTuple):
@@ -43,8 +47,8 @@ class DataSize(NamedTuple):
 
 
 DATA_SIZES = (
-    DataSize(5_000, 2_000, 128, 2, 256, 4, 0.3, 1_024, 200, 5_000, 5e-3),
-    DataSize(20_000, 4_000, 128, 3, 256, 4, 0.3, 2_048, 400, 10_000, 5e-3),
+    DataSize(5_000, 1_000, 128, 2, 256, 4, 0.2, 1_024, 300, 5_000, 5e-3),
+    DataSize(20_000, 2_000, 128, 3, 512, 4, 0.2, 2_048, 400, 10_000, 5e-3),
     DataSize(LARGE_DATA, 8_000, 256, 4, 512, 4, 0.3, 4_096, 1_000, 40_000, 2e-3),
     DataSize(0, 32_000, 512, 6, 2_048, 8, 0.1, 8_192, 4_000, 200_000, 7e-4),
 )
@@ -89,13 +93,11 @@ def size_for(pairs: int) -> DataSize:
     return next((size for size in DATA_SIZES if pairs < size.pairs), DATA_SIZES[-1])
 
 
-def settings_of_size(size: DataSize, pairs: int) -> dict[str, Any]:
-    """Settings, as a file would say them, of a size."""
-    epoch = pairs * SENTENCE_PIECES // size.batch_tokens
-    limits = {"max_epochs": _EPOCHS} if pairs < DATA_SIZES[1].pairs else {}
+def settings_of_size(size: DataSize, pairs: int, updates: int | None = None) -> dict[str, Any]:
+    """Return settings, as a file would say them, of a size; `updates`: those of a training whose time is known."""
     blocks = {"name": "transformer", "num_layers": size.num_layers, "feedforward_dim": size.feedforward_dim}
     attention = {"score": "scaled_dot", "num_heads": size.num_heads}
-    return {
+    settings = {
         "data": dict.fromkeys(("dev_share", "test_share"), held_out_share(pairs)),
         "text": {"tokenizer": {"name": "subwords", "size": size.pieces}},
         "model": {
@@ -109,9 +111,21 @@ def settings_of_size(size: DataSize, pairs: int) -> dict[str, Any]:
         "training": {
             "batch_tokens": size.batch_tokens,
             "max_updates": size.updates,
-            **limits,
-            "validate_every": min(500, max(50, epoch)),
+            **({"max_epochs": _EPOCHS} if pairs < _FEW.start else {}),
+            "validate_every": min(500, max(50, pairs * SENTENCE_PIECES // size.batch_tokens)),
             "learning_rate": size.learning_rate,
             "schedule": {"name": "inverse_sqrt", "warmup": size.warmup},
+        },
+    }
+    return lay(settings, _of_few_pairs(size, updates or size.updates)) if pairs in _FEW else settings
+
+
+def _of_few_pairs(size: DataSize, updates: int) -> dict[str, Any]:
+    return {
+        "data": {"recombination": {"copies": _COPIES, "share": _SHARE}},
+        "text": {"tokenizer": {"sampling": _BPE_DROPOUT}},
+        "training": {
+            "validate_every": min(500, max(50, updates // _VALIDATIONS)),
+            "schedule": {"name": "cosine", "updates": updates, "warmup": size.warmup, "floor": _FLOOR},
         },
     }

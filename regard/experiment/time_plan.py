@@ -138,7 +138,7 @@ def planned_defaults(experiment: Experiment, pairs: int, say: _Say) -> dict[str,
             "validate_every": min(500, max(50, plan.updates // 8)),
         },
     }
-    return lay(settings_of_size(size, pairs), changes)
+    return lay(settings_of_size(size, pairs, plan.updates), changes)
 
 
 def planned_warmup(usual: int, updates: int) -> int:
@@ -157,7 +157,10 @@ def paced_defaults(experiment: Experiment, examples: int, say: _Say) -> dict[str
     say(f"planned: about {updates:,} updates{rounds} in {minutes:g} minutes ({1 / pace.seconds:,.1f} updates/s)")
     warmup = training.schedule.settings.get("warmup", 0)
     found: dict[str, Any] = {"validate_every": min(training.validate_every, max(10, updates // _VALIDATIONS))}
-    return {"training": found | ({"schedule": {"warmup": planned_warmup(warmup, updates)}} if warmup else {})}
+    schedule = {"warmup": planned_warmup(warmup, updates)} if warmup else {}
+    if "updates" in training.schedule.settings:
+        schedule["updates"] = updates
+    return {"training": found | ({"schedule": schedule} if schedule else {})}
 
 
 def measured_pace(experiment: Experiment) -> "TrainingPace | None":

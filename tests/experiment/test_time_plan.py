@@ -46,7 +46,7 @@ def test_a_plan_is_told_and_fits_the_time(files, monkeypatch):
     assert training.schedule.settings["warmup"] == updates // 10 and training.validate_every == 50
     assert told == [
         "measuring how fast this machine trains, to plan 4 minutes",
-        f"planned: 2 + 2 layers of 128, 2,000 pieces, about {updates:,} updates or "
+        f"planned: 2 + 2 layers of 128, {DATA_SIZES[0].pieces:,} pieces, about {updates:,} updates or "
         f"{updates * 1024 / 30 / 16:.1f} epochs (1,000 tokens/s)",
     ]
 
@@ -160,7 +160,9 @@ def test_the_speed_of_this_machine_is_measured(files, monkeypatch):
     assert 100 < time_plan.measured_speed(experiment, DATA_SIZES[0]) < 10**7
 
 
-@pytest.mark.parametrize(("pairs", "every", "epochs"), [(3_000, 50, 60), (19_999, 156, 60), (114_000, 445, None)])
+@pytest.mark.parametrize(
+    ("pairs", "every", "epochs"), [(400, 50, 60), (3_000, 250, None), (19_999, 500, None), (114_000, 445, None)]
+)
 def test_small_data_are_validated_early_and_read_so_often(pairs, every, epochs):
     training = defaults_for(pairs)["training"]
     assert (training["validate_every"], training.get("max_epochs")) == (every, epochs)
@@ -174,3 +176,31 @@ def test_a_run_that_has_begun_keeps_its_plan(files, monkeypatch, tmp_path):
     before.save(tmp_path / "run" / "experiment.yaml")
     monkeypatch.setattr(time_plan, "measured_speed", pytest.fail)
     assert read_experiment(None, words, say=pytest.fail) == before
+
+
+@pytest.fixture
+def many_files(tmp_path):
+    for name in ("m.en", "m.de"):
+        (tmp_path / name).write_text("".join(f"line {n} of {name}\n" for n in range(900)), encoding="utf-8")
+    return [f"data.train.source={tmp_path}/m.en", f"data.train.target={tmp_path}/m.de"]
+
+
+def test_few_pairs_are_recombined_and_the_rate_falls_until_the_last_update(many_files):
+    experiment = read_experiment(None, [*many_files, "training.max_updates=70"])
+    assert experiment.data.recombination is not None
+    assert experiment.training.schedule.settings["updates"] == 70
+    said = read_experiment(
+        None, [*many_files, "training.schedule={name: cosine, updates: 30}", "training.max_updates=70"]
+    )
+    assert said.training.schedule.settings["updates"] == 30
+
+
+def test_a_rate_falls_until_the_end_of_the_time(many_files, monkeypatch):
+    monkeypatch.setattr(time_plan, "measured_speed", lambda experiment, size: 1_000.0)
+    training = read_experiment(None, [*many_files, "training.max_minutes=4"], say=lambda _: None).training
+    assert training.schedule.settings["updates"] == round(SECONDS * time_plan.TRAINING * 1_000 / 1_024)
+
+
+@pytest.mark.parametrize("change", ["task=phrases", "data.recombination=null"])
+def test_pairs_are_recombined_for_a_network_alone(many_files, change):
+    assert read_experiment(None, [*many_files, change]).data.recombination is None
