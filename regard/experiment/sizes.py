@@ -7,11 +7,11 @@
 | < 500,000   |  8,000 | 256 |      4 |          512 |     4 |     0.3 |          4,096 |   1,000 |  40,000 |
 | more        | 32,000 | 512 |      6 |        2,048 |     8 |     0.1 |          8,192 |   4,000 | 200,000 |
 
-From 500 to 20,000 pairs of sentences, two thirds of the batches are of pairs with recombined phrases, pieces are cut
-by BPE-dropout, and the rate falls as a cosine (docs/results/little-text.md). Up to 2,000 pairs, at most a twentieth,
-are held out as a dev part when there is none, and as many as a test part; validations come about once an epoch, every
-50 to 500 updates, and less than 500 pairs are read 60 times at most; training stops early when it no longer gets better
-on the dev part. Every number can be overridden; a run keeps those it was made with.
+From 500 to 20,000 pairs, where there is time for 30 epochs, two thirds of the batches are of pairs with recombined
+phrases, pieces are cut by BPE-dropout, and the rate falls as a cosine (docs/results/little-text.md). Up to 2,000
+pairs, at most a twentieth, are held out as a dev part when there is none, and as many as a test part; validations come
+about once an epoch, every 50 to 500 updates, and less than 500 pairs are read 60 times at most; training stops early
+when it no longer gets better on the dev part. Every number can be overridden; a run keeps those it was made with.
 """
 
 from collections.abc import Mapping
@@ -27,6 +27,7 @@ SENTENCE_PIECES = 16  # of a sentence, to guess what is not counted
 _EPOCHS = 60  # of few pairs, at most
 _FEW = range(500, 20_000)  # pairs to recombine: fewer are aligned badly, and more were not measured
 _COPIES, _SHARE, _BPE_DROPOUT, _FLOOR = 20, 0.67, 0.1, 0.05
+_RECOMBINED_EPOCHS = 30  # in less time the pairs themselves teach enough
 _VALIDATIONS = 20
 
 
@@ -117,7 +118,9 @@ def settings_of_size(size: DataSize, pairs: int, updates: int | None = None) -> 
             "schedule": {"name": "inverse_sqrt", "warmup": size.warmup},
         },
     }
-    return lay(settings, _of_few_pairs(size, updates or size.updates)) if pairs in _FEW else settings
+    updates = updates or size.updates
+    often = updates * size.batch_tokens >= _RECOMBINED_EPOCHS * pairs * SENTENCE_PIECES
+    return lay(settings, _of_few_pairs(size, updates)) if pairs in _FEW and often else settings
 
 
 def _of_few_pairs(size: DataSize, updates: int) -> dict[str, Any]:

@@ -203,6 +203,8 @@ def _tell(report: TrainingReport, ready: Prepared, judged: Validated, *, hints: 
         progress.say(f"no checkpoint was better than the start ({experiment.training.metric}): its weights are kept")
     elif report.rising and hints:
         minutes = max(2, round(report.seconds / 60 * 3))  # in all, what has passed included
+        if "updates" in experiment.training.schedule.settings:
+            limits += f" training.schedule.updates={report.updates * 3}"
         progress.say(f"the last score is the best one; go on with: {command}{limits} training.max_minutes={minutes}")
     if hints:
         progress.say(usage_of(experiment.task_class, quote(str(folder))))

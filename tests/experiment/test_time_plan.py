@@ -196,9 +196,15 @@ def test_few_pairs_are_recombined_and_the_rate_falls_until_the_last_update(many_
 
 
 def test_a_rate_falls_until_the_end_of_the_time(many_files, monkeypatch):
-    monkeypatch.setattr(time_plan, "measured_speed", lambda experiment, size: 1_000.0)
+    monkeypatch.setattr(time_plan, "measured_speed", lambda experiment, size: 5_000.0)
     training = read_experiment(None, [*many_files, "training.max_minutes=4"], say=lambda _: None).training
-    assert training.schedule.settings["updates"] == round(SECONDS * time_plan.TRAINING * 1_000 / 1_024)
+    assert training.schedule.settings["updates"] == round(SECONDS * time_plan.TRAINING * 5_000 / 1_024)
+
+
+def test_pairs_that_there_is_no_time_to_read_often_are_not_recombined(many_files, monkeypatch):
+    monkeypatch.setattr(time_plan, "measured_speed", lambda experiment, size: 1_000.0)
+    experiment = read_experiment(None, [*many_files, "training.max_minutes=4"], say=lambda _: None)
+    assert experiment.data.recombination is None and experiment.training.schedule.name == "inverse_sqrt"
 
 
 @pytest.mark.parametrize("change", ["task=phrases", "data.recombination=null"])
