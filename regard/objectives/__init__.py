@@ -4,6 +4,7 @@ from regard.objectives.adversarial_stability import AdversarialStabilityObjectiv
 from regard.objectives.class_weighted import ClassWeightedObjective
 from regard.objectives.counted import CountedObjective
 from regard.objectives.cycle_gan import CycleGanObjective
+from regard.objectives.denoising_back_translation import DenoisingBackTranslationObjective
 from regard.objectives.likelihood import LikelihoodObjective
 from regard.objectives.minimum_risk import MinimumRiskObjective
 from regard.objectives.objective import OBJECTIVE_PLACE, Context, Objective
@@ -28,6 +29,7 @@ OBJECTIVES: Registry[Objective] = Registry(
         "class_weighted": ClassWeightedObjective,
         "counted": CountedObjective,
         "cycle_gan": CycleGanObjective,
+        "denoising_back_translation": DenoisingBackTranslationObjective,
         "likelihood": LikelihoodObjective,
         "minimum_risk": MinimumRiskObjective,
         "posterior_regularisation": PosteriorRegularisationObjective,

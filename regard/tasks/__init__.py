@@ -22,6 +22,7 @@ from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.tagging import TaggingTask
 from regard.tasks.task import Task
 from regard.tasks.translation import TranslationTask
+from regard.tasks.unpaired_translation import UnpairedTranslationTask
 from regard.tasks.word_vectors import WordVectorsTask
 
 TASKS: Registry[Task] = Registry(
@@ -42,6 +43,7 @@ TASKS: Registry[Task] = Registry(
         "reading": ReadingTask,
         "tagging": TaggingTask,
         "translation": TranslationTask,
+        "unpaired_translation": UnpairedTranslationTask,
         "word_vectors": WordVectorsTask,
     },
 )

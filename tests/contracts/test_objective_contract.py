@@ -17,6 +17,7 @@ from regard.runs.run import model_of, task_of
 NEEDED = {"teacher": "run", "features": [Choice("length_ratio")]}  # settings without a default, by name
 KINDS = (
     ["model.dim=8"],
+    ["model={name: many_to_many, languages: [en, de], dim: 8}"],
     ["task=classification", "model.dim=8"],
     ["task=cipher", "model.dim=8"],
     ["task=classification", "model.name=causal_classifier", "model.dim=8"],

@@ -5,6 +5,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.arrays import Longs
 from regard.config import Doc
 from regard.config.bounds import Count, Share
 from regard.data.collate import ended
@@ -46,9 +47,21 @@ class Noise(Transform):
 
     def _noisy(self, ids: NDArray[np.int64], draws: np.random.Generator) -> NDArray[np.int64]:
         """The pieces of one source, without its end symbol."""
-        dropped, blanked, moved = draws.random((3, len(ids)))
-        kept = dropped >= self.drop
-        if len(ids) and not kept.any():
-            kept[dropped.argmax()] = True
-        order = np.argsort(np.arange(kept.sum()) + moved[kept] * (self.swap + 1), kind="stable")
-        return np.where(blanked < self.blank, UNK, ids)[kept][order]
+        return noisy_words(ids, np.arange(len(ids)), draws, drop=self.drop, blank=self.blank, swap=self.swap)
+
+
+def noisy_words(
+    ids: Longs, words: Longs, draws: np.random.Generator, *, drop: float, blank: float, swap: int
+) -> Longs:
+    """Return pieces with some words dropped, blanked and moved by at most `swap` places; pieces of a word stay together.
+
+    `ids` (n,) without an end symbol; `words` (n,) is the number of each piece's word, from 0 on without a gap.
+    """
+    count = int(words[-1]) + 1 if len(words) else 0
+    dropped, blanked, moved = draws.random((3, count))
+    kept = dropped >= drop
+    if count and not kept.any():
+        kept[dropped.argmax()] = True
+    ranks = np.arange(count) - np.cumsum(~kept) + moved * (swap + 1)  # a dropped word takes no place
+    order = np.argsort(ranks[words], kind="stable")
+    return np.where(blanked[words] < blank, UNK, ids)[order[kept[words][order]]]
