@@ -29,11 +29,12 @@ TrainTarget = Annotated[str | None, typer.Option(metavar="FILE", help="Its trans
 DevSource = Annotated[str | None, typer.Option(metavar="FILE", help="Text to choose the best model by.")]
 DevTarget = Annotated[str | None, typer.Option(metavar="FILE", help="Its translation (default: a share held out).")]
 TrainText = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         metavar="FILE",
         help="A plain text for a language model, or for the task that is named; a table (.tsv .csv .jsonl) or a folder"
-        " of folders for a classifier of texts or of pairs; words with tags (.conll .conllu) for a tagger.",
+        " of folders for a classifier of texts or of pairs; words with tags (.conll .conllu) for a tagger. Given twice:"
+        " texts of two languages, no translations of each other, for a translator without pairs.",
     ),
 ]
 RunFolderOption = Annotated[
@@ -69,6 +70,8 @@ def train_command(
 
     regard train --text novel.txt task.window=200 task.context=50
 
+    regard train --text news.en --text news.de --run runs/en-de   (a translator without pairs)
+
     regard train --text reviews.tsv   (label and text, or two texts and a label)
 
     regard train --text names.conll   (a word and its tag a line)
@@ -83,9 +86,16 @@ def train_command(
     from regard.runs.rehearsal import Rehearsal
     from regard.runs.request import TrainingRequest
 
+    texts = text or []
+    if len(texts) > 1:
+        options = {"--source": source, "--target": target, "--from": start, "--resume": resume, "--plan": plan}
+        _train_without_pairs(texts, words or [], run, [name for name, value in options.items() if value], quiet=quiet)
+        return
     files = {"train.source": source, "train.target": target, "dev.source": dev_source, "dev.target": dev_target}
     named = {f"data.{name}": file for name, file in files.items()}
-    request = TrainingRequest.of_words(words or [], named, text=text, start=start, run=run, resume=resume)
+    request = TrainingRequest.of_words(
+        words or [], named, text="".join(texts) or None, start=start, run=run, resume=resume
+    )
     if not (plan or resume):
         request.check_free()  # before the machine is measured
     with _options_named():
@@ -94,6 +104,23 @@ def train_command(
             print("\n".join(Rehearsal(experiment).plan().lines(experiment)))
         elif not train_run(experiment, resume=resume, opened=opened, quiet=quiet):
             raise typer.Exit(INTERRUPTED)
+
+
+def _train_without_pairs(
+    texts: list[str], changes: list[str], run: Path | None, others: list[str], *, quiet: bool
+) -> None:
+    """Train on texts of two languages. Raises ConfigError for options that are not for them."""
+    from regard.recipes.no_pairs import UnpairedRequest, train_without_pairs
+
+    if others:
+        raise ConfigError(others[0], "does not go with two texts", "leave it out; to go on: regard train RUN --resume")
+    if len(texts) > 2:
+        raise ConfigError("--text", f"is given {len(texts)} times", "one text, or texts of two languages")
+    if run is None:
+        raise ConfigError("--run", "must be given with two texts", "--run FOLDER")
+    first, second = map(Path, texts)
+    if not train_without_pairs(UnpairedRequest((first, second), run, changes), say_unless(quiet), quiet=quiet):
+        raise typer.Exit(INTERRUPTED)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ Entries F20-F24: https://arxiv.org/abs/1711.00043, https://arxiv.org/abs/1710.11
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Annotated, Any, cast
 
 import numpy as np
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.config import Doc
-from regard.config.bounds import Count, Fraction, NotNegative, Share, Size
+from regard.config.bounds import Count, NotNegative, Share
 from regard.config.common_settings import LabelSmoothing
 from regard.data.collate import collate
 from regard.data.transforms.noise import noisy_words
@@ -30,14 +31,16 @@ from regard.text.word_groups import WordGroups
 _NAME = "denoising_back_translation"
 _DISCRIMINATOR = "discriminator"  # a turn
 _KEPT = 0.99  # of the running share of copies, at each batch
+COPIES_FROM = 1_000  # batches of back-translations before copies end training
+_SMOOTHING = 0.1  # of the discriminator's labels
 
 
 class DenoisingBackTranslationObjective(Objective):
     """denoising · L(noise(x) → x) + back_translation · L(y → x) + adversarial · L_enc, y = a translation of x.
 
     x is the target of a batch, text of one of two languages, y what the model makes of it in the other one, without a
-    gradient. `given` of the rows have the source of their example for y, a translation by another system, as word by
-    word. With `adversarial` a discriminator learns, in a turn of its own, which language a state of the encoder is of,
+    gradient. `given` of the rows have for y the source of their example with noise, a translation by another system, as
+    word by word. With `adversarial` a discriminator learns, in a turn of its own, which language a state of the encoder is of,
     and the encoder to be taken for the other one (section 2.4 of arXiv:1711.00043). L is the label-smoothed loss.
     Raises ConfigError for models and vocabularies of other than two languages, TrainingError for copies.
     """
@@ -56,15 +59,14 @@ class DenoisingBackTranslationObjective(Objective):
         drop: Annotated[Share, Doc("Share of the words left out by noise.")] = 0.1,
         blank: Annotated[Share, Doc("Share of the words put out of sight by a blank.")] = 0.1,
         swap: Annotated[Count, Doc("Most places by which noise moves a word.")] = 3,
-        noisy_translations: Annotated[bool, Doc("Apply the noise to back-translations, too.")] = False,
         temperature: Annotated[NotNegative, Doc("Of sampled back-translations; 0: the likeliest words.")] = 0.0,
         kept: Annotated[
-            float, Gt(0), Le(1), Doc("Share of a batch's back-translations that is learnt from, the most probable ones.")
+            float,
+            Gt(0),
+            Le(1),
+            Doc("Share of a batch's back-translations that is learnt from, the most probable ones."),
         ] = 1.0,
-        hidden_dim: Annotated[Size, Doc("Width of the discriminator's three hidden layers.")] = 1024,
-        smoothing: Annotated[Fraction, Doc("Label smoothing of the discriminator.")] = 0.1,
         max_copied: Annotated[Share, Doc("Running share of copied words that ends training; 1: none does.")] = 0.9,
-        copies_from: Annotated[Count, Doc("Back-translated batches before copies can end training.")] = 1000,
         label_smoothing: LabelSmoothing = 0.1,
     ) -> None:
         super().__init__(context)
@@ -76,13 +78,12 @@ class DenoisingBackTranslationObjective(Objective):
             raise PartError("reads what it writes, so both languages need one vocabulary", "text.shared=true")
         self.denoising, self.back_translation, self.adversarial = denoising, back_translation, adversarial
         self.given, self.temperature, self.kept = given, temperature, kept
-        self.drop, self.blank, self.swap, self.noisy_translations = drop, blank, swap, noisy_translations
-        self.smoothing, self.label_smoothing = smoothing, label_smoothing
-        self.max_copied, self.copies_from = max_copied, copies_from
+        self.drop, self.blank, self.swap = drop, blank, swap
+        self.max_copied, self.label_smoothing = max_copied, label_smoothing
         self.model, self.languages = (writer,), writer.languages  # a tuple, so that it is no submodule
         self.turns = (_DISCRIMINATOR, MAIN) if adversarial else (MAIN,)
         dim = next(iter(writer.encoders.values())).encoder.dim
-        self.discriminator = discriminator(dim, hidden_dim) if adversarial else None
+        self.discriminator = discriminator(dim) if adversarial else None
         column = context.task.vocabularies[TARGET]
         self.groups = WordGroups(column.pieces(range(len(column))))
         self.copied: Tensor  # (2,): the running share of copied words, and the batches it is of
@@ -140,7 +141,10 @@ class DenoisingBackTranslationObjective(Objective):
         rows, count = torch.arange(len(batch.lines)), len(batch.lines)
         given = torch.rand(count) < self.given
         target, source = batch.sequences(TARGET), batch.sequences(SOURCE)
-        found = {int(row): source.items[row][source.mask[row]].tolist() for row in rows[given]}
+        found = dict[int, list[int]]()
+        if given.any():
+            own = self.noisy(Sequences(source.items[given], source.mask[given]))
+            found = dict(zip(rows[given].tolist(), own, strict=True))
         asked = rows[~given]
         if len(asked):
             read = batch.select(asked)
@@ -150,10 +154,7 @@ class DenoisingBackTranslationObjective(Objective):
             self._count_copies(texts, [one.ids for one in best])
             found |= {int(asked[place]): [*(best[place].ids or [UNK]), EOS] for place in self._best(best)}
         order = sorted(found)
-        written = [found[row] for row in order]
-        if self.noisy_translations:
-            written = self.noisy(collate(written))
-        return written, torch.tensor(order, dtype=torch.long)
+        return [found[row] for row in order], torch.tensor(order, dtype=torch.long)
 
     def other(self, route: str) -> str:
         """Return the route that writes the other language."""
@@ -178,7 +179,7 @@ class DenoisingBackTranslationObjective(Objective):
         share, (mean, batches) = copied_share(texts, written), self.copied.tolist()
         keeps = min(_KEPT, batches / (batches + 1))
         self.copied.copy_(self.copied.new_tensor([keeps * mean + (1 - keeps) * share, batches + 1]))
-        if batches + 1 >= self.copies_from and float(self.copied[0]) > self.max_copied:
+        if batches + 1 >= COPIES_FROM and float(self.copied[0]) > self.max_copied:
             problem = f"training: {float(self.copied[0]):.0%} of the words that back-translation writes are copies of"
             hint = "try more noise (objective.blank), or objective.given with word-by-word translations as sources"
             raise TrainingError(f"{problem} its source, so no translation is learnt; {hint}")
@@ -202,17 +203,15 @@ class DenoisingBackTranslationObjective(Objective):
         """The sum over states of -log p(label), label (row,) True for the first language, smoothed."""
         assert self.discriminator is not None
         found = self.discriminator(encoded.states).squeeze(-1)
-        wanted = (first.to(found) * (1 - 2 * self.smoothing) + self.smoothing).unsqueeze(-1).expand_as(found)
+        wanted = (first.to(found) * (1 - 2 * _SMOOTHING) + _SMOOTHING).unsqueeze(-1).expand_as(found)
         each = functional.binary_cross_entropy_with_logits(found, wanted, reduction="none")
         return (each * encoded.mask).sum()
 
 
-def discriminator(dim: int, hidden_dim: int) -> nn.Sequential:
+def discriminator(dim: int, hidden_dim: int = 1024) -> nn.Sequential:
     """Return a network of three hidden layers with leaky ReLU: state (..., dim) → logit (..., 1)."""
     sizes = [dim, hidden_dim, hidden_dim, hidden_dim]
-    layers = [
-        part for one, next_ in zip(sizes, sizes[1:], strict=False) for part in (nn.Linear(one, next_), nn.LeakyReLU(0.2))
-    ]
+    layers = [part for one, next_ in pairwise(sizes) for part in (nn.Linear(one, next_), nn.LeakyReLU(0.2))]
     return nn.Sequential(*layers, nn.Linear(hidden_dim, 1))
 
 

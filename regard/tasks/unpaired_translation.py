@@ -16,7 +16,6 @@ from regard.records import EOS, SOURCE, TARGET, UNK, Batch
 from regard.tasks.examples import Examples
 from regard.tasks.measures import Measure, Outcome
 from regard.tasks.spec import TaskSpec
-from regard.tasks.text_predictions import rows_of
 from regard.tasks.translation import TranslationTask
 
 _COPIES = 2  # last statistics: copied words, and words

@@ -74,7 +74,7 @@ def test_generation_passes_no_gradient(batch):
 
 def test_given_sources_are_read_instead_of_written_ones(batch):
     model, column = built_model()
-    built = objective(model, column, given=1.0, denoising=0.0, label_smoothing=0.0)
+    built = objective(model, column, given=1.0, denoising=0.0, drop=0.0, blank=0.0, swap=0, label_smoothing=0.0)
     assert_close(built.loss(batch, "model").sum, model.nll(batch).sum())
     assert float(built.copied[1]) == 0  # nothing was written
 
@@ -105,7 +105,7 @@ def test_one_network_is_shared_by_both_directions():
 
 def test_discriminator_at_chance_loses_ln_2_a_state(batch):
     model, column = built_model()
-    built = objective(model, column, adversarial=1.0, hidden_dim=4)
+    built = objective(model, column, adversarial=1.0)
     torch.nn.init.zeros_(built.discriminator[-1].weight)
     torch.nn.init.zeros_(built.discriminator[-1].bias)
     found = built.loss(batch, "discriminator")
@@ -115,13 +115,14 @@ def test_discriminator_at_chance_loses_ln_2_a_state(batch):
 def test_encoder_and_discriminator_want_opposite_labels(batch):
     """A discriminator that always answers "first language" is right for noisy text and wrong for its adversary."""
     model, column = built_model()
-    built = objective(model, column, adversarial=1.0, hidden_dim=4, smoothing=0.0, back_translation=0.0)
+    built = objective(model, column, adversarial=1.0, back_translation=0.0)
     last = built.discriminator[-1]
     torch.nn.init.zeros_(last.weight)
     torch.nn.init.constant_(last.bias, 3.0)
     own = built.loss(batch, "discriminator")
     adversary = built.loss(batch, "model").parts["adversary"]
-    right, wrong = math.log1p(math.exp(-3)), math.log1p(math.exp(3))
+    plain, other = math.log1p(math.exp(-3)), math.log1p(math.exp(3))
+    right, wrong = 0.9 * plain + 0.1 * other, 0.1 * plain + 0.9 * other  # smoothed labels
     assert_close(float(own.sum.detach()) / own.count, right, rtol=1e-5, atol=1e-5)
     assert float(adversary) / wrong == pytest.approx(round(float(adversary) / wrong), abs=1e-4)  # wrong of each state
     assert {id(one) for one in built.parameters_of("discriminator")}.isdisjoint(map(id, model.parameters()))
@@ -134,13 +135,14 @@ def test_discriminator_has_three_hidden_layers():
 
 
 def test_copied_share_by_hand():
-    assert copied_share(["a b b c".split()], ["b x b b".split()]) == 2 / 4
+    assert copied_share([["a", "b", "b", "c"]], [["b", "x", "b", "b"]]) == 2 / 4
     assert copied_share([[1]], [[]]) == 0
 
 
 def test_copies_end_training_with_a_line(batch, monkeypatch):
     model, column = built_model()
-    built = objective(model, column, copies_from=3, max_copied=0.8)
+    built = objective(model, column, max_copied=0.8)
+    monkeypatch.setattr("regard.objectives.denoising_back_translation.COPIES_FROM", 3)
     texts = [[5, 6, 7, 8], [9, 10]]
     built._count_copies(texts, [[5], [9]])
     built._count_copies(texts, [[5], [9]])

@@ -50,10 +50,8 @@ class Noise(Transform):
         return noisy_words(ids, np.arange(len(ids)), draws, drop=self.drop, blank=self.blank, swap=self.swap)
 
 
-def noisy_words(
-    ids: Longs, words: Longs, draws: np.random.Generator, *, drop: float, blank: float, swap: int
-) -> Longs:
-    """Return pieces with some words dropped, blanked and moved by at most `swap` places; pieces of a word stay together.
+def noisy_words(ids: Longs, words: Longs, draws: np.random.Generator, *, drop: float, blank: float, swap: int) -> Longs:
+    """Return pieces with some words dropped, blanked and moved by at most `swap` places; a word stays whole.
 
     `ids` (n,) without an end symbol; `words` (n,) is the number of each piece's word, from 0 on without a gap.
     """
