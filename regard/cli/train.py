@@ -1,6 +1,6 @@
 """regard train"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -44,6 +44,10 @@ StartRun = Annotated[
     Path | None,
     typer.Option("--from", metavar="RUN", help="A run whose model goes on learning, from other texts or labels."),
 ]
+WordPairsFile = Annotated[
+    Path | None,
+    typer.Option("--seed-pairs", metavar="FILE", help="With two texts: known words, WORD<TAB>TRANSLATION a line."),
+]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")]
 PlanOption = Annotated[bool, typer.Option("--plan", help="Only tell how much memory and time it would take.")]
 
@@ -58,6 +62,7 @@ def train_command(
     text: TrainText = None,
     run: RunFolderOption = None,
     start: StartRun = None,
+    seed_pairs: WordPairsFile = None,
     resume: Resume = False,
     plan: PlanOption = False,
     quiet: Quiet = False,
@@ -89,7 +94,8 @@ def train_command(
     texts = text or []
     if len(texts) > 1:
         options = {"--source": source, "--target": target, "--from": start, "--resume": resume, "--plan": plan}
-        _train_without_pairs(texts, words or [], run, [name for name, value in options.items() if value], quiet=quiet)
+        _refuse(options)
+        _train_without_pairs(texts, words or [], run, seed_pairs, quiet=quiet)
         return
     files = {"train.source": source, "train.target": target, "dev.source": dev_source, "dev.target": dev_target}
     named = {f"data.{name}": file for name, file in files.items()}
@@ -106,20 +112,26 @@ def train_command(
             raise typer.Exit(INTERRUPTED)
 
 
+def _refuse(options: Mapping[str, object]) -> None:
+    """Raise ConfigError for options, by name, that are given and do not go with two texts."""
+    for name in filter(options.get, options):
+        raise ConfigError(name, "does not go with two texts", "leave it out; to go on: regard train RUN --resume")
+
+
 def _train_without_pairs(
-    texts: list[str], changes: list[str], run: Path | None, others: list[str], *, quiet: bool
+    texts: list[str], changes: list[str], run: Path | None, seed_pairs: Path | None, *, quiet: bool
 ) -> None:
-    """Train on texts of two languages. Raises ConfigError for options that are not for them."""
+    """Train on texts of two languages. Raises ConfigError for more texts, and without a folder."""
     from regard.recipes.no_pairs import UnpairedRequest, train_without_pairs
 
-    if others:
-        raise ConfigError(others[0], "does not go with two texts", "leave it out; to go on: regard train RUN --resume")
     if len(texts) > 2:
         raise ConfigError("--text", f"is given {len(texts)} times", "one text, or texts of two languages")
     if run is None:
         raise ConfigError("--run", "must be given with two texts", "--run FOLDER")
     first, second = map(Path, texts)
-    if not train_without_pairs(UnpairedRequest((first, second), run, changes), say_unless(quiet), quiet=quiet):
+    if not train_without_pairs(
+        UnpairedRequest((first, second), run, changes, seed_pairs), say_unless(quiet), quiet=quiet
+    ):
         raise typer.Exit(INTERRUPTED)
 
 

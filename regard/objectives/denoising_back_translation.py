@@ -39,9 +39,9 @@ class DenoisingBackTranslationObjective(Objective):
     """denoising · L(noise(x) → x) + back_translation · L(y → x) + adversarial · L_enc, y = a translation of x.
 
     x is the target of a batch, text of one of two languages, y what the model makes of it in the other one, without a
-    gradient. `given` of the rows have for y the source of their example with noise, a translation by another system, as
-    word by word. With `adversarial` a discriminator learns, in a turn of its own, which language a state of the encoder is of,
-    and the encoder to be taken for the other one (section 2.4 of arXiv:1711.00043). L is the label-smoothed loss.
+    gradient. Of a share `given` y is, with noise, the source of the example: a translation by another system, as word
+    by word. With `adversarial` a discriminator learns, in a turn of its own, which language a state of the encoder is
+    of, and the encoder to be taken for the other one (section 2.4 of arXiv:1711.00043). L is label-smoothed.
     Raises ConfigError for models and vocabularies of other than two languages, TrainingError for copies.
     """
 

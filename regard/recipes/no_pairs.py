@@ -6,35 +6,37 @@ file beside the run, which the same command finds again.
 """
 
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.config import write_atomically, write_yaml
 from regard.data.readers.lines import read_lines
-from regard.documents.language_detection import Detector
 from regard.errors import ConfigError, DataError, PartError
 from regard.experiment import read_experiment
 from regard.experiment.data import pair_of
 from regard.registry import Choice
-from regard.reports.dictionary import Dictionary, dictionary_method, learn_dictionary
+from regard.reports.dictionary import Dictionary, WordPair, dictionary_method, learn_dictionary, read_word_pairs
 from regard.runs import RunFolder, train_run
 from regard.runs.embeddings import read_embeddings
+from regard.statistical.language_checks import PlainText, check_disjoint, check_two_languages
 from regard.statistical.word_by_word import word_by_word
 from regard.text.vector_table import VectorTable
 from regard.text.words import cut_words
 
 METHODS = ("identical", "similarity")  # of the dictionary; the one with the higher mean CSLS is taken
 LEAST_LINES = 500  # of a text
-_CHECKED = 20_000  # first lines by which languages are told apart
-_SAME, _ALIKE = 0.7, 0.3  # shares of running words that both texts have: one language, and perhaps one
-_SURE = 90.0  # per cent of confidence in a language
-_DETECTED = 50  # lines
 _WORDS = 20_000  # of a dictionary
-_VECTORS = {"dim": 100, "window": 5, "epochs": 10}
+_VECTORS = (  # settings of word vectors: of little text many epochs of small batches
+    "text.tokenizer={name: words, size: 50000, min_count: 3}",
+    "model.dim=100",
+    "task.negatives=10",
+    "training.batch_tokens=512",
+    "training.max_epochs=15",
+    "data.dev_share=0",
+    "data.test_share=0",
+)
 
 Say = Callable[[str], None]
 
@@ -46,6 +48,7 @@ class UnpairedRequest:
     texts: tuple[Path, Path]
     run: Path
     changes: Sequence[str] = ()  # of the network's settings
+    seed_pairs: Path | None = None  # words and their translations, a pair a line
 
     @property
     def parts(self) -> Path:
@@ -75,7 +78,7 @@ def train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool = Fal
         if not _vectors_learnt(side, say, quiet=quiet):
             return False
     if not all(side.given.is_file() for side in sides):
-        _translate_word_by_word(sides, say)
+        _translate_word_by_word(sides, request.seed_pairs, say)
     config = request.parts / "network.yaml"
     write_yaml(config, network_settings([(side.code, side.text, side.given) for side in sides]))
     return train_run(
@@ -84,32 +87,14 @@ def train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool = Fal
 
 
 def check_texts(texts: Sequence[Path]) -> None:
-    """Raise RegardError for texts that are missing, too short, or of one language."""
-    heads = [[line for line in islice(read_lines(text), _CHECKED) if line.strip()] for text in texts]
-    for text, lines in zip(texts, heads, strict=True):
-        if len(lines) < LEAST_LINES:
-            raise DataError(
-                text, f"has {len(lines):,} lines, too few to learn from without pairs", hint=f"{LEAST_LINES}"
-            )
-    share = shared_words(*heads)
-    problem = f"and {texts[1]} seem to be of one language: {share:.0%} of their words stand in both"
-    hint = "give texts of two languages; a language model takes one --text"
-    if share > _SAME:
-        raise DataError(texts[0], problem, hint=hint)
-    if share > _ALIKE:
-        found = [Detector([]).detect("\n".join(lines[:_DETECTED]))[:1] for lines in heads]
-        if all(one and one[0][1] > _SURE for one in found) and found[0][0][0] == found[1][0][0]:
-            raise DataError(texts[0], problem, hint=hint)
-
-
-def shared_words(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return the share of running words of one text that stand in the other, of the two the smaller one."""
-    counts = [Counter(word.lower() for line in lines for word in line.split()) for lines in (first, second)]
-    shares = (
-        sum(count for word, count in one.items() if word in other) / max(1, one.total())
-        for one, other in (counts, counts[::-1])
-    )
-    return min(shares)
+    """Raise RegardError for texts that are missing, too short, of one language, or that share lines."""
+    heads = [PlainText(str(text), [line for line in read_lines(text) if line.strip()]) for text in texts]
+    for one in heads:
+        if len(one.lines) < LEAST_LINES:
+            problem = f"has {len(one.lines):,} lines, too few to learn from without pairs"
+            raise DataError(one.place, problem, hint=f"{LEAST_LINES} at least")
+    check_disjoint(*heads)
+    check_two_languages(*heads)
 
 
 def network_settings(sides: Sequence[tuple[str, Path, Path]]) -> dict[str, Any]:
@@ -159,46 +144,61 @@ def _vectors_learnt(side: _Side, say: Say, *, quiet: bool) -> bool:
     changes = [
         "task=word_vectors",
         f"data.train.text={json.dumps(str(side.text))}",
-        "data.dev_share=0",
-        "data.test_share=0",
-        "text.tokenizer={name: words, size: 50000}",
-        f"model.dim={_VECTORS['dim']}",
-        f"task.window={_VECTORS['window']}",
-        "training.batch_tokens=1024",
-        f"training.max_epochs={_VECTORS['epochs']}",
         f"run={json.dumps(str(side.vectors))}",
+        *_VECTORS,
     ]
     return train_run(read_experiment(None, changes), resume=folder.exists, quiet=quiet)
 
 
-def _translate_word_by_word(sides: Sequence[_Side], say: Say) -> None:
+def _translate_word_by_word(sides: Sequence[_Side], pairs: Path | None, say: Say) -> None:
     """Write the text of each language in words of the other one."""
     tables = [read_embeddings(side.vectors).table for side in sides]
-    found = best_dictionary(*tables, say=say)
-    back = Dictionary(found.target, found.source, found.mean_csls)
-    for side, dictionary in zip(sides, (found, back), strict=True):
-        best = dictionary.translations(range(len(dictionary.source.words)), 1)
-        words = {word: one[0][0] for word, one in zip(dictionary.source.words, best, strict=True)}
+    known = read_word_pairs(pairs) if pairs else []
+    there, back = word_maps(best_dictionary(*tables, known, say=say), known)
+    for side, words in zip(sides, (there, back), strict=True):
         write_atomically(side.given, "".join(f"{in_words(line, words)}\n" for line in read_lines(side.text)))
 
 
-def best_dictionary(source: VectorTable, target: VectorTable, *, say: Say) -> Dictionary:
-    """Return the dictionary of the method with the highest mean CSLS. Raises PartError where none finds a start."""
-    found = dict[str, Dictionary]()
-    for method in METHODS:
+def word_maps(dictionary: Dictionary, known: Sequence[WordPair]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return each word's best translation, in both directions; known ones come first."""
+    found = list[dict[str, str]]()
+    backward = Dictionary(dictionary.target, dictionary.source, dictionary.mean_csls)
+    for one, pairs in ((dictionary, known), (backward, [pair[::-1] for pair in known])):
+        best = one.translations(range(len(one.source.words)), 1)
+        words = {word: ranked[0][0] for word, ranked in zip(one.source.words, best, strict=True)}
+        found.append({**words, **dict(reversed(pairs))})
+    return found[0], found[1]
+
+
+def best_dictionary(source: VectorTable, target: VectorTable, pairs: Sequence[WordPair], *, say: Say) -> Dictionary:
+    """Return the dictionary that known pairs start, else that of the method with the highest mean CSLS.
+
+    Raises PartError where nothing starts one.
+    """
+    starts = {"known pairs": pairs} if pairs else {method: dictionary_method(method) for method in METHODS}
+    found, faults = dict[str, Dictionary](), dict[str, PartError]()
+    for name, start in starts.items():
         try:
-            found[method] = learn_dictionary(source, target, dictionary_method(method), words=_WORDS)
+            found[name] = learn_dictionary(source, target, start, words=_WORDS)
         except PartError as error:
-            say(f"{method}: {error}")
+            faults[name] = error
     if not found:
-        raise PartError("no method of the dictionary finds a start", "longer texts, or known pairs: regard dictionary")
-    name = max(found, key=lambda one: found[one].mean_csls)
-    say(f"dictionary by '{name}', mean CSLS {found[name].mean_csls:.3f}")
-    return found[name]
+        raise next(iter(faults.values()))
+    best = max(found, key=lambda one: found[one].mean_csls)
+    say(f"dictionary from '{best}', mean CSLS {found[best].mean_csls:.3f}")
+    return found[best]
 
 
 def in_words(line: str, dictionary: Mapping[str, str]) -> str:
-    """Return a line word by word, with its spaces and signs; words without a translation are copied."""
+    """Return a line word by word, with its spaces; signs, numbers and words without a translation are copied.
+
+    A word that the dictionary has in lower case alone is translated so.
+    """
     pieces = cut_words(line)
-    words = word_by_word([piece.strip() for piece in pieces], dictionary)
-    return "".join(" " * piece.startswith(" ") + word for piece, word in zip(pieces, words, strict=True)).strip()
+    words = [piece.strip() for piece in pieces]
+    asked = [word if word in dictionary or word.lower() not in dictionary else word.lower() for word in words]
+    lettered = {word: dictionary[word] for word in asked if word.isalpha() and word in dictionary}
+    found = [
+        new if new != old else word for word, old, new in zip(words, asked, word_by_word(asked, lettered), strict=True)
+    ]
+    return "".join(" " * piece.startswith(" ") + word for piece, word in zip(pieces, found, strict=True)).strip()
