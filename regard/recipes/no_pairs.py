@@ -152,9 +152,9 @@ def _vectors_learnt(side: _Side, say: Say, *, quiet: bool) -> bool:
 
 def _translate_word_by_word(sides: Sequence[_Side], pairs: Path | None, say: Say) -> None:
     """Write the text of each language in words of the other one."""
-    tables = [read_embeddings(side.vectors).table for side in sides]
+    one, other = (read_embeddings(side.vectors).table for side in sides)
     known = read_word_pairs(pairs) if pairs else []
-    there, back = word_maps(best_dictionary(*tables, known, say=say), known)
+    there, back = word_maps(best_dictionary(one, other, known, say=say), known)
     for side, words in zip(sides, (there, back), strict=True):
         write_atomically(side.given, "".join(f"{in_words(line, words)}\n" for line in read_lines(side.text)))
 

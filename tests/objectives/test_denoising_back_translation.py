@@ -17,6 +17,8 @@ from regard.objectives.candidates import search_with
 from regard.objectives.denoising_back_translation import copied_share, discriminator
 from regard.records import EOS, PAD, Batch, Sequences
 from regard.registry import Choice
+from regard.training.scheduled import Scheduled
+from regard.training.settings import TrainingSettings
 
 KINDS = {"source": "text", "target": "text"}
 PART = Choice("transformer", {"num_layers": 1, "feedforward_dim": 8})
@@ -132,6 +134,18 @@ def test_encoder_and_discriminator_want_opposite_labels(batch):
 def test_discriminator_has_three_hidden_layers():
     sizes = [tuple(one.weight.shape) for one in discriminator(8, 16) if isinstance(one, torch.nn.Linear)]
     assert sizes == [(16, 8), (16, 16), (16, 16), (1, 16)]
+
+
+def test_schedules_drive_the_weights():
+    model, column = built_model()
+    built = objective(model, column, given=1.0, denoising=0.8)
+    falls = {"given": {"updates": 4}, "denoising": {"updates": 4, "floor": 0.5}}
+    choices = {f"objective.{name}": Choice("linear", settings) for name, settings in falls.items()}
+    scheduled = Scheduled(TrainingSettings(schedules=choices), model, built)
+    scheduled.apply(3)
+    assert (built.given, built.denoising) == pytest.approx((0.25, 0.8 * (1 - 0.5 * 0.75)))
+    scheduled.apply(9)
+    assert (built.given, built.denoising) == pytest.approx((0.0, 0.4))
 
 
 def test_copied_share_by_hand():

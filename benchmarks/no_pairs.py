@@ -1,0 +1,115 @@
+"""Translation without pairs, measured on halves of parallel text that are no translations of each other.
+
+    python benchmarks/no_pairs.py --source train.en --target train.de --test-source test.en --test-target test.de
+
+The source half is the first half of the lines, the target half the second one of the other file; that no pair stands in
+both is asserted. Word by word, in the order of the reference (an upper bound), the network of `regard train --text
+--text`, and the same without noise have BLEU of both directions; the network also its round trip. Without files the
+texts are those of a toy grammar, English and German. KEY=VALUE are settings of the networks.
+"""
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from regard.data.readers.lines import read_lines
+from regard.data.toy import pairs as toy_pairs
+from regard.evaluation import METRICS
+from regard.evaluation.metric import corpus_of
+from regard.predictor import load
+from regard.recipes.no_pairs import UnpairedRequest, best_dictionary, in_words, train_without_pairs, word_maps
+from regard.registry import Choice
+from regard.reports.dictionary import read_word_pairs
+from regard.runs.embeddings import read_embeddings
+from regard.runs.folder import RunFolder
+from regard.runs.teaching import scores_of
+from regard.statistical.word_by_word import oracle_order
+from regard.text.words import cut_words
+
+QUIET_NOISE = ["objective.drop=0", "objective.blank=0", "objective.swap=0"]
+CODES = ("en", "de")
+
+
+def bleu(found: Sequence[str], references: Sequence[str]) -> float:
+    """BLEU of translations."""
+    metric = METRICS.build(Choice("bleu"))
+    return metric.value(metric.statistics(corpus_of(found, references)).sum(axis=0))
+
+
+def halves(given: argparse.Namespace) -> dict[str, list[list[str]]]:
+    """Train and test lines of both languages; the halves of the former have no pair in common."""
+    if given.source is None:
+        parts = {"train": toy_pairs("de", given.lines, 1), "test": toy_pairs("de", 300, 2, part="test")}
+        found = {name: [list(side) for side in zip(*some, strict=True)] for name, some in parts.items()}
+    else:
+        files = {"train": (given.source, given.target), "test": (given.test_source, given.test_target)}
+        found = {name: [list(read_lines(Path(file))) for file in two] for name, two in files.items()}
+    own, other = found["train"]
+    middle = len(own) // 2
+    rows, others = range(middle), range(middle, len(other))
+    assert len(own) == len(other) and not {*rows} & {*others}, "the halves share pairs"
+    found["train"] = [[own[row] for row in rows], [other[row] for row in others]]
+    return found
+
+
+def word_figures(start: Path, known: Path | None, test: Sequence[Sequence[str]]) -> dict[str, float]:
+    """BLEU of words by the dictionary, and in the order of the reference."""
+    pairs = read_word_pairs(known) if known else []
+    tables = [read_embeddings(start / f"words-{code}").table for code in CODES]
+    found = dict[str, float]()
+    for place, words in enumerate(word_maps(best_dictionary(*tables, pairs, say=print), pairs)):
+        sources, references = test[place], test[1 - place]
+        written = [in_words(line, words) for line in sources]
+        way = f"{CODES[place]}-{CODES[1 - place]}"
+        found[f"word by word {way}"] = bleu(written, references)
+        cut = [[[one.strip() for one in cut_words(line)] for line in side] for side in (written, references)]
+        ordered = [" ".join(oracle_order(*two)) for two in zip(*cut, strict=True)]
+        found[f"oracle order {way}"] = bleu(ordered, [" ".join(line) for line in cut[1]])
+    return found
+
+
+def network_figures(run: Path, test: Sequence[Sequence[str]]) -> dict[str, float]:
+    """BLEU of a trained network, and the best round trip of its validations."""
+    found = dict[str, float]()
+    for place, changes in enumerate(([], ["decoding.route=de-en"])):
+        answers = load(run, [*changes, "decoding.search=greedy"]).predict(test[place])
+        found[f"{CODES[place]}-{CODES[1 - place]}"] = bleu([one.text for one in answers], test[1 - place])
+    found["round trip"] = max(scores.get("round_trip", 0.0) for scores in scores_of(RunFolder(run)).values())
+    return found
+
+
+def measure(given: argparse.Namespace) -> Mapping[str, Any]:
+    """All figures, each as soon as it is there."""
+    folder, parts, figures = given.folder, halves(given), dict[str, Any]()
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = [folder / f"half.{code}" for code in CODES]
+    for file, lines in zip(texts, parts["train"], strict=True):
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    for name, changes in {"network": [], "without noise": QUIET_NOISE}.items():
+        run = folder / name.replace(" ", "-")
+        if not RunFolder(run).finished:
+            request = UnpairedRequest((texts[0], texts[1]), run, [*given.changes, *changes], given.seed_pairs)
+            train_without_pairs(request, print)
+        if not figures:
+            figures |= word_figures(folder / "network-start", given.seed_pairs, parts["test"])
+        figures[name] = network_figures(run, parts["test"])
+        print(json.dumps(figures, indent=1), flush=True)
+    return figures
+
+
+def main() -> None:
+    """Print the figures as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("--source", "--target", "--test-source", "--test-target"):
+        parser.add_argument(name, metavar="FILE", type=Path)
+    parser.add_argument("--seed-pairs", metavar="FILE", type=Path, help="known words, WORD<TAB>TRANSLATION a line")
+    parser.add_argument("--lines", type=int, default=6_000, help="sentences of the toy grammar")
+    parser.add_argument("--folder", type=Path, default=Path("runs/no-pairs"))
+    parser.add_argument("changes", nargs="*", metavar="KEY=VALUE")
+    measure(parser.parse_args())
+
+
+if __name__ == "__main__":
+    main()

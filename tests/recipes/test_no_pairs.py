@@ -1,0 +1,90 @@
+"""Two texts and no pairs: words by a dictionary, what is refused, and that each step is found again."""
+
+import pytest
+import torch
+from small_runs import SMALL, regard, unsaid
+
+from regard.recipes import no_pairs as module
+from regard.recipes.no_pairs import in_words, network_settings, word_maps
+from regard.reports.dictionary import Dictionary
+from regard.runs import Run
+from regard.statistical.dictionaries.method import Space
+
+NOUNS = {"dog": "hund", "cat": "katze", "house": "haus", "tree": "baum", "man": "mann", "car": "auto"}
+WORDS = {"the": "das", "sees": "sieht", "and": "und", "red": "rotes", "new": "neues", "more": "mehr", **NOUNS}
+
+
+def sentences(start):
+    """Two hundred different sentences, of which `start` chooses the half."""
+    nouns, found = [*NOUNS], []
+    for place in range(start, 1_000, 2):
+        one, two = nouns[place % 6], nouns[place // 6 % 6]
+        found.append(f"the {('red', 'new')[place // 36 % 2]} {one} sees the {two} and {place} more")
+    return found
+
+
+@pytest.fixture
+def texts(tmp_path):
+    own = sentences(0)
+    other = [in_words(line, WORDS) for line in sentences(1)]
+    for name, lines in {"a.en": own, "b.de": other, "few.en": own[:20], "c.en": sentences(1)}.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return tmp_path
+
+
+def test_words_are_translated_and_signs_copied():
+    found = in_words("The old man, 2 m.", {"the": "der", "old": "alte", "man": "Mann", ",": "x", "2": "zwei"})
+    assert found == "der alte Mann, 2 m."
+
+
+def test_known_words_come_before_neighbours():
+    vectors = torch.eye(3)
+    dictionary = Dictionary(Space(["a", "b", "c"], vectors), Space(["x", "y", "z"], vectors), 0.5)
+    there, back = word_maps(dictionary, [("a", "z"), ("a", "x"), ("d", "w")])
+    assert there == {"a": "z", "b": "y", "c": "z", "d": "w"}
+    assert back == {"x": "a", "y": "b", "z": "a", "w": "d"}
+
+
+def test_each_language_is_learnt_from_translations_of_its_own_text(tmp_path):
+    sides = [(code, tmp_path / f"{code}.txt", tmp_path / f"words.{code}") for code in ("en", "de")]
+    data = network_settings(sides)["data"]
+    assert data["train"] == {"source": str(tmp_path / "words.de"), "target": str(tmp_path / "de.txt")}
+    assert data["languages"] == ["en", "de"]
+    back = data["routes"]["de-en"]
+    assert back["train"] == {"source": str(tmp_path / "words.en"), "target": str(tmp_path / "en.txt")}
+    assert back["languages"] == ["de", "en"]
+
+
+def test_texts_that_cannot_teach_are_refused_in_one_line(texts):
+    def refused(one, other, *words):
+        return regard("train", "--text", texts / one, "--text", texts / other, *words)
+
+    run = ["--run", texts / "run"]
+    assert not unsaid(refused("few.en", "b.de", *run), "few.en", "too few to learn from without pairs")
+    assert not unsaid(refused("a.en", "c.en", *run), "a.en", "in the language of")
+    assert not unsaid(refused("a.en", "a.en", *run), "also stand in")
+    assert not unsaid(refused("a.en", "b.de"), "--run", "must be given with two texts")
+    assert not unsaid(refused("a.en", "b.de", "--source", "x", *run), "--source", "does not go with two texts")
+    assert not unsaid(refused("a.en", "b.de", "--text", "x", *run), "is given 3 times")
+    assert not (texts / "run-start").exists()
+
+
+def test_two_texts_become_a_translator_of_both_directions(texts, monkeypatch):
+    """A command that was cut off finds the word vectors again, and refuses those of other texts."""
+    monkeypatch.setattr(module, "_VECTORS", ("model.dim=8", "training.max_updates=2", "data.dev_share=0"))
+    pairs = texts / "known.tsv"
+    pairs.write_text("".join(f"{one}\t{two}\n" for one, two in WORDS.items()))
+    both = ["--text", texts / "a.en", "--text", texts / "b.de", "--seed-pairs", pairs, "--run", texts / "run"]
+    small = [word for word in SMALL if "average" not in word]
+    assert regard("train", *both, *small).code == 0
+    start = texts / "run-start"
+    given = (start / "word-by-word.de").read_text().splitlines()
+    assert given == sentences(1)  # the dictionary knows every word
+    run = Run.open(texts / "run")
+    assert run.experiment.task.name == "unpaired_translation"
+    assert {view.data.language_pair() for view in run.experiment.views().values()} == {("en", "de"), ("de", "en")}
+    again = regard("train", *both[:-1], texts / "run", *small)
+    assert not unsaid(again, "exists and is not empty")
+    (texts / "run").rename(texts / "other")
+    (texts / "a.en").write_text("".join(f"{line}.\n" for line in sentences(0)))
+    assert not unsaid(regard("train", *both, *small), "--run", "was made of other texts")
