@@ -19,13 +19,13 @@ from regard.data.toy import pairs as toy_pairs
 from regard.evaluation import METRICS
 from regard.evaluation.metric import corpus_of
 from regard.predictor import load
-from regard.recipes.no_pairs import UnpairedRequest, best_dictionary, in_words, train_without_pairs, word_maps
+from regard.recipes.no_pairs import UnpairedRequest, best_dictionary, train_without_pairs
 from regard.registry import Choice
-from regard.reports.dictionary import read_word_pairs
+from regard.reports.dictionary import read_word_pairs, word_maps
 from regard.runs.embeddings import read_embeddings
 from regard.runs.folder import RunFolder
 from regard.runs.teaching import scores_of
-from regard.statistical.word_by_word import oracle_order
+from regard.statistical.word_by_word import in_words, oracle_order
 from regard.text.words import cut_words
 
 QUIET_NOISE = ["objective.drop=0", "objective.blank=0", "objective.swap=0"]

@@ -3,13 +3,17 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from regard.cli.emit import emit, resumable, say_unless
+from regard.cli.group import INTERRUPTED
 from regard.cli.options import Json, Quiet
 from regard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from regard.recipes.best import BestRequest
 
 PairsAndSettings = Annotated[
     list[str] | None,
@@ -49,6 +53,8 @@ def best_command(
 
     regard best --source train.en --target train.de --text-source more.en --text-target more.de --run runs/en-de
 
+    regard best --text-source news.en --text-target news.de   (without pairs)
+
     Each step is kept only if it gains on the dev text; report.html in the folder shows all. Killed at any time, the
     same command goes on. The folder is a run: regard predict FOLDER.
     """
@@ -66,11 +72,23 @@ def best_command(
         changes=changes,
         command=shlex.join(["regard", *sys.argv[1:]]),
     )
+    if not wanted.pairs and text_source and text_target:
+        return _without_pairs(text_source, text_target, wanted, quiet=quiet)
     if not wanted.pairs:
         raise ConfigError("--source", "must be given, and --target", "or a table of pairs: regard best pairs.tsv")
     with resumable():
         report = best_translator(wanted, say=say_unless(quiet), quiet=quiet)
     emit(report, as_json=as_json)
+
+
+def _without_pairs(source: Path, target: Path, wanted: "BestRequest", *, quiet: bool) -> None:
+    """Train on texts of two languages alone, for as many minutes."""
+    from regard.recipes.no_pairs import UnpairedRequest, train_without_pairs
+
+    changes = [*wanted.changes, f"training.max_minutes={wanted.minutes:g}"]
+    request = UnpairedRequest((source, target), wanted.folder, changes)
+    if not train_without_pairs(request, say_unless(quiet), quiet=quiet):
+        raise typer.Exit(INTERRUPTED)
 
 
 def _both(prefix: str, source: Path | None, target: Path | None) -> list[Path]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from regard.cli.emit import say_unless
 from regard.cli.group import INTERRUPTED
 from regard.cli.options import Quiet
 from regard.errors import ConfigError, Fault
+
+if TYPE_CHECKING:
+    from regard.runs.request import TrainingRequest
 
 _OPTIONS = {  # by the setting that each gives
     "data.train": "--source FILE --target FILE, or --text FILE for a language model, a classifier or a tagger",
@@ -87,28 +90,30 @@ def train_command(
 
     regard train runs/first --resume
     """
-    from regard.runs import train_run
-    from regard.runs.rehearsal import Rehearsal
     from regard.runs.request import TrainingRequest
 
     texts = text or []
     if len(texts) > 1:
-        options = {"--source": source, "--target": target, "--from": start, "--resume": resume, "--plan": plan}
-        _refuse(options)
-        _train_without_pairs(texts, words or [], run, seed_pairs, quiet=quiet)
-        return
+        _refuse({"--source": source, "--target": target, "--from": start, "--resume": resume, "--plan": plan})
+        return _train_without_pairs(texts, words or [], run, seed_pairs, quiet=quiet)
     files = {"train.source": source, "train.target": target, "dev.source": dev_source, "dev.target": dev_target}
     named = {f"data.{name}": file for name, file in files.items()}
-    request = TrainingRequest.of_words(
-        words or [], named, text="".join(texts) or None, start=start, run=run, resume=resume
-    )
-    if not (plan or resume):
+    given = "".join(texts) or None
+    _train(TrainingRequest.of_words(words or [], named, text=given, start=start, run=run, resume=resume), plan, quiet)
+
+
+def _train(request: "TrainingRequest", plan: bool, quiet: bool) -> None:
+    """Train as a request says, or print what it would take."""
+    from regard.runs import train_run
+    from regard.runs.rehearsal import Rehearsal
+
+    if not (plan or request.resume):
         request.check_free()  # before the machine is measured
     with _options_named():
         experiment, opened = request.read(say_unless(quiet))
         if plan:
             print("\n".join(Rehearsal(experiment).plan().lines(experiment)))
-        elif not train_run(experiment, resume=resume, opened=opened, quiet=quiet):
+        elif not train_run(experiment, resume=request.resume, opened=opened, quiet=quiet):
             raise typer.Exit(INTERRUPTED)
 
 

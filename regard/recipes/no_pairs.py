@@ -6,7 +6,7 @@ file beside the run, which the same command finds again.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,13 +17,20 @@ from regard.errors import ConfigError, DataError, PartError
 from regard.experiment import read_experiment
 from regard.experiment.data import pair_of
 from regard.registry import Choice
-from regard.reports.dictionary import Dictionary, WordPair, dictionary_method, learn_dictionary, read_word_pairs
+from regard.reports.dictionary import (
+    Dictionary,
+    WordPair,
+    dictionary_method,
+    learn_dictionary,
+    read_word_pairs,
+    word_maps,
+)
 from regard.runs import RunFolder, train_run
 from regard.runs.embeddings import read_embeddings
+from regard.runs.texts import Say
 from regard.statistical.language_checks import PlainText, check_disjoint, check_two_languages
-from regard.statistical.word_by_word import word_by_word
+from regard.statistical.word_by_word import in_words
 from regard.text.vector_table import VectorTable
-from regard.text.words import cut_words
 
 METHODS = ("identical", "similarity")  # of the dictionary; the one with the higher mean CSLS is taken
 LEAST_LINES = 500  # of a text
@@ -37,8 +44,6 @@ _VECTORS = (  # settings of word vectors: of little text many epochs of small ba
     "data.dev_share=0",
     "data.test_share=0",
 )
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -159,17 +164,6 @@ def _translate_word_by_word(sides: Sequence[_Side], pairs: Path | None, say: Say
         write_atomically(side.given, "".join(f"{in_words(line, words)}\n" for line in read_lines(side.text)))
 
 
-def word_maps(dictionary: Dictionary, known: Sequence[WordPair]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return each word's best translation, in both directions; known ones come first."""
-    found = list[dict[str, str]]()
-    backward = Dictionary(dictionary.target, dictionary.source, dictionary.mean_csls)
-    for one, pairs in ((dictionary, known), (backward, [pair[::-1] for pair in known])):
-        best = one.translations(range(len(one.source.words)), 1)
-        words = {word: ranked[0][0] for word, ranked in zip(one.source.words, best, strict=True)}
-        found.append({**words, **dict(reversed(pairs))})
-    return found[0], found[1]
-
-
 def best_dictionary(source: VectorTable, target: VectorTable, pairs: Sequence[WordPair], *, say: Say) -> Dictionary:
     """Return the dictionary that known pairs start, else that of the method with the highest mean CSLS.
 
@@ -187,18 +181,3 @@ def best_dictionary(source: VectorTable, target: VectorTable, pairs: Sequence[Wo
     best = max(found, key=lambda one: found[one].mean_csls)
     say(f"dictionary from '{best}', mean CSLS {found[best].mean_csls:.3f}")
     return found[best]
-
-
-def in_words(line: str, dictionary: Mapping[str, str]) -> str:
-    """Return a line word by word, with its spaces; signs, numbers and words without a translation are copied.
-
-    A word that the dictionary has in lower case alone is translated so.
-    """
-    pieces = cut_words(line)
-    words = [piece.strip() for piece in pieces]
-    asked = [word if word in dictionary or word.lower() not in dictionary else word.lower() for word in words]
-    lettered = {word: dictionary[word] for word in asked if word.isalpha() and word in dictionary}
-    found = [
-        new if new != old else word for word, old, new in zip(words, asked, word_by_word(asked, lettered), strict=True)
-    ]
-    return "".join(" " * piece.startswith(" ") + word for piece, word in zip(pieces, found, strict=True)).strip()

@@ -76,6 +76,17 @@ def _vectors(table: VectorTable, words: int) -> Tensor:
     return centred_units(torch.from_numpy(table.vectors[:words]))
 
 
+def word_maps(dictionary: Dictionary, known: Sequence[WordPair]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return each word's best translation, in both directions; known ones come first."""
+    found = list[dict[str, str]]()
+    backward = Dictionary(dictionary.target, dictionary.source, dictionary.mean_csls)
+    for one, pairs in ((dictionary, known), (backward, [pair[::-1] for pair in known])):
+        best = one.translations(range(len(one.source.words)), 1)
+        words = {word: ranked[0][0] for word, ranked in zip(one.source.words, best, strict=True)}
+        found.append({**words, **dict(reversed(pairs))})
+    return found[0], found[1]
+
+
 def dictionary_method(text: str) -> DictionaryMethod:
     """Return the method of a name, or of a name and settings. Raises ConfigError."""
     try:

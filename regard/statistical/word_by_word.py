@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 
 from regard.statistical.ngram_model import NgramModel
+from regard.text.words import cut_words
 
 SWAP_ROUNDS = 10  # of swaps, at most
 
@@ -12,6 +13,21 @@ SWAP_ROUNDS = 10  # of swaps, at most
 def word_by_word(sentence: Sequence[str], dictionary: Mapping[str, str]) -> list[str]:
     """Return the translation of each word in the order of the source; a word without one is copied."""
     return [dictionary.get(word, word) for word in sentence]
+
+
+def in_words(line: str, dictionary: Mapping[str, str]) -> str:
+    """Return a line word by word, with its spaces; signs, numbers and words without a translation are copied.
+
+    A word that the dictionary has in lower case alone is translated so.
+    """
+    pieces = cut_words(line)
+    words = [piece.strip() for piece in pieces]
+    asked = [word if word in dictionary or word.lower() not in dictionary else word.lower() for word in words]
+    lettered = {word: dictionary[word] for word in asked if word.isalpha() and word in dictionary}
+    found = [
+        new if new != old else word for word, old, new in zip(words, asked, word_by_word(asked, lettered), strict=True)
+    ]
+    return "".join(" " * piece.startswith(" ") + word for piece, word in zip(pieces, found, strict=True)).strip()
 
 
 def swapped_order(words: Sequence[str], language: NgramModel, rounds: int = SWAP_ROUNDS) -> list[str]:

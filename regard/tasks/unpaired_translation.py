@@ -90,12 +90,12 @@ class UnpairedTranslationTask(TranslationTask):
             returned = _written(search, translator, home)
             for line, one, again in zip(batch.lines.tolist(), found, returned, strict=True):
                 there[line], back[line] = self.target.decode(one), self.target.decode(again)
-        counts = [(copied(text, one), len(one.split())) for text, one in zip(texts, there, strict=True)]
+        counts = [(copied_words(text, one), len(one.split())) for text, one in zip(texts, there, strict=True)]
         trips = Bleu().statistics(corpus_of(back, [(one,) for one in texts]))
         return np.hstack([trips, np.array(counts, np.float64)])
 
 
-def copied(text: str, translation: str) -> int:
+def copied_words(text: str, translation: str) -> int:
     """Return how many words of a translation stand in its text, each as often as it does there."""
     return (Counter(text.split()) & Counter(translation.split())).total()
 

@@ -5,10 +5,11 @@ import torch
 from small_runs import SMALL, regard, unsaid
 
 from regard.recipes import no_pairs as module
-from regard.recipes.no_pairs import in_words, network_settings, word_maps
-from regard.reports.dictionary import Dictionary
+from regard.recipes.no_pairs import network_settings
+from regard.reports.dictionary import Dictionary, word_maps
 from regard.runs import Run
 from regard.statistical.dictionaries.method import Space
+from regard.statistical.word_by_word import in_words
 
 NOUNS = {"dog": "hund", "cat": "katze", "house": "haus", "tree": "baum", "man": "mann", "car": "auto"}
 WORDS = {"the": "das", "sees": "sieht", "and": "und", "red": "rotes", "new": "neues", "more": "mehr", **NOUNS}
@@ -66,6 +67,8 @@ def test_texts_that_cannot_teach_are_refused_in_one_line(texts):
     assert not unsaid(refused("a.en", "b.de"), "--run", "must be given with two texts")
     assert not unsaid(refused("a.en", "b.de", "--source", "x", *run), "--source", "does not go with two texts")
     assert not unsaid(refused("a.en", "b.de", "--text", "x", *run), "is given 3 times")
+    best = regard("best", "--text-source", texts / "few.en", "--text-target", texts / "b.de", *run)
+    assert not unsaid(best, "few.en", "too few to learn from without pairs")  # the same road
     assert not (texts / "run-start").exists()
 
 

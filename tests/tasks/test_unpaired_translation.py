@@ -12,7 +12,7 @@ from regard.registry import Choice
 from regard.runs.run import task_of
 from regard.tasks import unpaired_translation as module
 from regard.tasks.task import measure_of
-from regard.tasks.unpaired_translation import UnpairedTranslationTask, copied
+from regard.tasks.unpaired_translation import UnpairedTranslationTask, copied_words
 
 TEXTS = ["ab ab ba ab ba", "ba ab ba ba"]
 
@@ -67,8 +67,8 @@ def test_lost_text_has_no_round_trip(task, monkeypatch):
 
 
 def test_copied_words_by_hand():
-    assert copied("a man in a hat", "a a a hat of") == 3  # two of "a" and one of "hat"
-    assert copied("", "a") == 0
+    assert copied_words("a man in a hat", "a a a hat of") == 3  # two of "a" and one of "hat"
+    assert copied_words("", "a") == 0
 
 
 def test_round_trip_chooses_and_needs_two_languages(task):
