@@ -234,7 +234,7 @@ def forecast_of(row: Row, kind: str, known: Coefficients) -> dict[str, Any]:
 
 
 def _values(fit: LinearFit) -> dict[str, Any]:
-    return {"coefficients": fit.coefficients.tolist(), "covariance": fit.covariance.tolist(), "spread": fit.spread}
+    return {name: np.asarray(value).tolist() for name, value in fit._asdict().items()}
 
 
 def _spread(values: Sequence[float]) -> tuple[float, float]:

@@ -82,12 +82,11 @@ def test_bands_hold_eight_of_ten_synthetic_figures():
     generator, inside = np.random.default_rng(3), 0
     truth = np.array([1.0, -2.0, 0.5])
     for _ in range(300):
-        rows = np.column_stack([np.ones(16), generator.normal(size=(16, 2))])
-        values = rows @ truth + generator.normal(0, 0.4, 16)
+        rows = np.column_stack([np.ones(9), generator.normal(size=(9, 2))])
+        values = rows @ truth + generator.normal(0, 0.4, 9)
         fit = LinearFit.of(rows[:-1], values[:-1], prior=[0, 0, 0], prior_spreads=[5, 5, 5])
         row = rows[-1].tolist()
-        draws = generator.normal(fit.mean(row), fit.deviation(row), 400)
-        inside += Band.of_draws(draws).holds(values[-1])
+        inside += Band.of_draws(fit.draws(row, generator, 400)).holds(values[-1])
     assert 0.74 < inside / 300 < 0.86
 
 

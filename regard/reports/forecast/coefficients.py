@@ -61,7 +61,8 @@ def coefficients_of(found: Mapping[str, Any]) -> Coefficients:
     """Return the calibration of JSON values."""
 
     def fit(values: Mapping[str, Any]) -> LinearFit:
-        return LinearFit(np.array(values["coefficients"]), np.array(values["covariance"]), values["spread"])
+        arrays = np.array(values["coefficients"]), np.array(values["covariance"])
+        return LinearFit(*arrays, values["spread"], values["freedom"])
 
     def pair(values: list[float]) -> tuple[float, float]:
         return values[0], values[1]

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from math import exp, log2
+from math import log2
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from regard.experiment.time_plan import TRAINING, measured_pace
 from regard.ops.memory import keep_memory
 from regard.reports.data_check import read_text_pairs
 from regard.reports.forecast.coefficients import FORECAST_SCORES, Coefficients, NetworkFacts, read_coefficients
-from regard.reports.forecast.learning_curve import BAND_DRAWS, HIGHEST, TAIL_80, Band, LearningCurve, SlopePriors
+from regard.reports.forecast.learning_curve import BAND_DRAWS, HIGHEST, Band, LearningCurve, SlopePriors
 from regard.reports.forecast.pilot_fits import PilotFit, pilot_fits, split_pairs
 from regard.reports.forecast.unpaired import TextsFacts, domain_overlap, texts_facts
 from regard.runs.texts import Say
@@ -198,11 +198,9 @@ def forecast_texts(source: Sequence[str], target: Sequence[str], minutes: float,
     """
     start = time.monotonic()
     facts = texts_facts(source, target)
-    row = facts.features()
-    reach = TAIL_80 * known.unpaired.deviation(row)
-    ends = (max(0.0, exp(known.unpaired.mean(row) + side) - 0.1) for side in (-reach, 0.0, reach))
+    draws = np.exp(known.unpaired.draws(facts.features(), np.random.default_rng(1))) - 0.1
     took = (time.monotonic() - start) / 60 + _STARTUP_MINUTES
-    road = Road("word by word", Band(*ends), known.unpaired_chrf, took, known.first_pairs)
+    road = Road("word by word", Band.of_draws(_within(draws)), known.unpaired_chrf, took, known.first_pairs)
     return Forecast(minutes, [road], texts=facts)
 
 
@@ -210,8 +208,7 @@ def _draws(facts: PairsFacts, network: NetworkFacts, score: str, known: Coeffici
     """Draw scores of all roads from what is known and what is not."""
     generator, untuned = np.random.default_rng(1), facts.draws_of_phrases(score, network.pairs, known.slopes[score])
     phrases = _within(untuned * np.exp(generator.normal(*known.tuning[score], BAND_DRAWS)))
-    row = network.features()
-    ratios = generator.normal(known.network[score].mean(row), known.network[score].deviation(row), BAND_DRAWS)
+    ratios = known.network[score].draws(network.features(), generator)
     alone = _within((untuned + 1) * np.exp(ratios) - 1)
     better, worse = np.maximum(phrases, alone), np.minimum(phrases, alone)
     gain = generator.normal(*known.both, BAND_DRAWS) * worse / np.maximum(better, 1e-9)

@@ -8,10 +8,10 @@ import numpy as np
 
 from regard.arrays import Floats
 
-TAIL_80 = 1.2816  # standard deviations between the mean and each end of the middle 80 %
 BAND_DRAWS = 4_000  # of normal numbers, by which bands of sums and maxima are found
+CERTAIN = 1e9  # degrees of freedom of a spread that is known
 HIGHEST = 100.0  # of BLEU and chrF
-POWER_ODDS = 0.25  # of a power law beside a line: lines were nearer in most data sets (docs/results/little-text.md)
+POWER_ODDS = 0.25  # of a power law beside a line: lines erred less where 2 to 16 times the pairs were known
 LN2 = 0.6931471805599453
 
 
@@ -38,6 +38,7 @@ class LinearFit(NamedTuple):
     coefficients: Floats
     covariance: Floats  # (feature, feature)
     spread: float  # standard deviation of a residual
+    freedom: float = CERTAIN  # degrees of freedom by which the spread was estimated
 
     @classmethod
     def of(
@@ -70,16 +71,20 @@ class LinearFit(NamedTuple):
                 free = max(1.0, float(counts.sum() - np.trace(covariance @ evidence)))
                 squares = float(np.square(known - features @ coefficients).sum()) + expected[1] * expected[0] ** 2
                 noise = max(1e-6, sqrt(squares / (free + expected[1])))
-        return cls(coefficients, covariance, noise)
+        return cls(coefficients, covariance, noise, CERTAIN if spread is not None else free + expected[1])
 
     def mean(self, features: Sequence[float]) -> float:
         """Return the value to expect."""
         return float(np.dot(self.coefficients, features))
 
-    def deviation(self, features: Sequence[float], *, noise: bool = True) -> float:
-        """Return the standard deviation of a value; without `noise`, that of its mean."""
+    def draws(self, features: Sequence[float], generator: np.random.Generator, count: int = BAND_DRAWS) -> Floats:
+        """Return values (draw,), of Student's distribution since the spread is estimated."""
+        return self.mean(features) + self.deviation(features) * generator.standard_t(self.freedom, count)
+
+    def deviation(self, features: Sequence[float]) -> float:
+        """Return the standard deviation of a value."""
         row = np.asarray(features)
-        return sqrt(float(row @ self.covariance @ row) + noise * self.spread**2)
+        return sqrt(float(row @ self.covariance @ row) + self.spread**2)
 
 
 class SlopePriors(NamedTuple):
@@ -115,8 +120,7 @@ class LearningCurve(NamedTuple):
     def draws(self, pairs: float, generator: np.random.Generator, count: int = BAND_DRAWS) -> Floats:
         """Return scores (draw,) of so many pairs."""
         row = [1.0, log2(pairs)]
-        lines = generator.normal(self.line.mean(row), self.line.deviation(row), count)
-        powers = np.exp(generator.normal(self.power.mean(row), self.power.deviation(row), count))
+        lines, powers = self.line.draws(row, generator, count), np.exp(self.power.draws(row, generator, count))
         return np.clip(np.where(generator.random(count) < self.power_weight, powers, lines), 0.0, HIGHEST)
 
     def band(self, pairs: float) -> Band:
