@@ -62,8 +62,11 @@ def best_command(
     from regard.runs.request import config_and_changes
 
     table, changes = config_and_changes(words or [])
+    pairs = _both("", source, target)
+    if table and pairs:
+        raise ConfigError("--source", f"the pairs are named twice, beside '{table}'", "leave one of them out")
     wanted = BestRequest(
-        pairs=_both("", source, target) or ([table] if table else []),
+        pairs=pairs or ([table] if table else []),
         folder=run,
         minutes=minutes,
         dev=_both("dev-", dev_source, dev_target),

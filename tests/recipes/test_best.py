@@ -164,6 +164,7 @@ def test_what_is_wrong_is_told_in_a_line_before_anything_is_written(texts, monke
     found += unsaid(late, "--minutes: 1.0 are left, and phrases alone take about 1.5 here", "--minutes 6 or more")
     found += unsaid(regard("best", *options(texts)[:2]), "--target: must be given", "beside --source")
     found += unsaid(regard("best"), "--source: must be given")
+    found += unsaid(regard("best", texts / "train.en", *options(texts)), "--source: the pairs are named twice")
     shutil.rmtree(texts / "run")
     (texts / "run").mkdir()
     (texts / "run" / "mine").touch()
