@@ -183,7 +183,7 @@ def _tried(work: Workshop, state: _State, seconds: float, say: Say) -> dict[str,
         rest = [*BEST_STEPS.items()][place:]
         later = [one.share for other, one in rest if other not in known and _has_text(one, work)]
         mine = left * step.share / sum(later)
-        if mine < _LEAST_SECONDS:
+        if mine < _LEAST_SECONDS and work.results:
             left_out[name] = "no time was left"
             continue
         state.save()  # the time of a process that is killed counts up to here
