@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from small_runs import SMALL, regard, unsaid
@@ -14,9 +15,10 @@ from regard.data.toy import pairs
 from regard.errors import TrainingError
 from regard.experiment import RerankSettings
 from regard.predictor import load
-from regard.recipes.best import BEST_STEPS, page, program
+from regard.recipes.best import BEST_STEPS, page, phrases, program
 from regard.recipes.best.pairs import BestTexts, make_texts, write_lines
 from regard.recipes.best.phrases import PhraseTimes
+from regard.recipes.best.step import NoGainError
 from regard.recipes.best.workshop import Workshop, copied_run
 from regard.reports.forecast import Band, Forecast, Road
 from regard.results import TextPrediction
@@ -142,8 +144,13 @@ def test_the_page_quotes_the_forecast_of_the_best_road(texts, monkeypatch):
     assert "both 24.0 dev BLEU (80 %: 23.0 to 26.0)" in report and "more pairs: 1,000 more +1.5 BLEU" in report
 
 
-def test_rounds_of_tuning_are_those_that_fit():
+def test_rounds_of_tuning_are_those_that_fit(monkeypatch):
     times = PhraseTimes(fit=10.0, dev=20.0)
+    monkeypatch.setattr(phrases, "measured_times", lambda texts: times)
+    work = SimpleNamespace(texts=None)
+    assert [phrases.affordable_rounds(work, seconds) for seconds in (8.0, 20.0, 30.0, 130.0)] == [0, 1, 2, 3]
+    with pytest.raises(NoGainError, match=r"phrases would take 0\.5 minutes"):
+        phrases.affordable_rounds(work, 7.0)
     assert [times.rounds(seconds) for seconds in (20, 59, 60, 95, 10_000)] == [0, 0, 1, 2, 5]
 
 
@@ -197,9 +204,9 @@ def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts
     assert unsaid(regard("best", *call, "model.dim=32"), "--run", "other values of: changes") == []
     sources = [pair[0] for pair in PARTS["dev"]]
     answers = [one.text for one in load(texts / "run").predict(sources)]
-    phrases, network = (texts / "run" / "steps" / name for name in ("phrases", "network"))
+    counted, network = (texts / "run" / "steps" / name for name in ("phrases", "network"))
     for name, run, joined in (
-        ("joined", phrases, {"rerank": RerankSettings(network, 0.5, n_best=5)}),
+        ("joined", counted, {"rerank": RerankSettings(network, 0.5, n_best=5)}),
         ("both", network, {"ensemble": (network,)}),
     ):
         copied_run(run, texts / "run" / "steps" / name, replace(Run.open(run).experiment.decoding, **joined))

@@ -15,7 +15,7 @@ from regard.statistical.phrase_decoder import SearchLimits
 from regard.text.words import cut_words
 
 REVERSE = "reverse"  # run that translates from target to source
-_ROUNDS, _REVERSE_ROUNDS, _CANDIDATES = 5, 2, 100  # of tuning
+_ROUNDS, _LEAST_ROUNDS, _CANDIDATES = 5, 2, 100  # of tuning
 _SAMPLE, _DEV_SAMPLE = 500, 10  # pairs and dev sentences that are measured
 _TUNING = 1.5  # times that a round of tuning takes, of a translation of the dev part
 _PATIENCE = 4.0  # times that phrases may take, of their share of the time
@@ -76,7 +76,7 @@ class PhrasesOfBackTranslations(BestStep):
 
     family: ClassVar[Family] = "phrases"
     about = "phrases and n-grams also of text that phrases translated back"
-    share = 0.12
+    share = 0.2
     text = "target"
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:
@@ -91,16 +91,19 @@ class PhrasesOfBackTranslations(BestStep):
 
 
 def affordable_rounds(work: Workshop, seconds: float) -> int:
-    """Return the rounds of tuning that phrases have time for. Raises NoGainError where counting takes far longer."""
+    """Return the rounds of tuning that phrases have time for; two, if these are within four times the seconds.
+
+    Phrases without tuning say little of what they are worth. Raises NoGainError where counting alone takes far longer.
+    """
     times = measured_times(work.texts)
     if times.fit + times.dev > _PATIENCE * seconds:
         raise NoGainError(f"no time was left: phrases would take {(times.fit + times.dev) / 60:.1f} minutes here")
-    return times.rounds(seconds)
+    return max(times.rounds(seconds), min(_LEAST_ROUNDS, times.rounds(_PATIENCE * seconds)))
 
 
 def back_translated(work: Workshop, seconds: float) -> dict[str, Path]:
     """Return the files, by column, of target text and of its sources as phrases of the other direction write them."""
-    rounds = min(_REVERSE_ROUNDS, affordable_rounds(work, seconds))
+    rounds = min(_LEAST_ROUNDS, affordable_rounds(work, seconds))
     work.train(REVERSE, phrase_settings(work.texts.data(turned=True), rounds))
     return work.synthetic("back_translated", work.run(REVERSE), work.texts.more["target"], "source", seconds)
 
