@@ -57,7 +57,7 @@ function drawList(viewer) {
   parts.corrections.hidden = listed.length === 0;
   parts.corrections.replaceChildren(...(listed.length ? [
     button({}, () => save("corrections.jsonl", "application/jsonl", listed.map((one) => `${JSON.stringify(one)}\n`).join("")), t("saveCorrections", listed.length)),
-    element("p", { class: "quiet" }, t("mendCommand"), " ", element("code", {}, `regard data mend ${listed[0].files.map(name).join(" ")} --list corrections.jsonl --to SOURCE TARGET`)),
+    element("p", { class: "quiet" }, t("mendCommand"), " ", element("code", {}, `regard data mend ${listed[0].files.join(" ")} --list corrections.jsonl --to SOURCE TARGET`)),
   ] : []));
 }
 
