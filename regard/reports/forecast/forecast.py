@@ -31,6 +31,7 @@ NEAR_ZERO = 3.0  # BLEU, below which hardly a sentence can be used
 _STARTUP_MINUTES = 0.1  # of a command
 _BEYOND = 0.05  # standard deviation of the logarithm of a score, for each doubling beyond the pairs that were fitted
 _ERRORS = {"bleu": 1.0, "chrf": 0.4}  # standard errors of logarithms of scores, beside that of BLEU
+_UNTAUGHT = 0.5  # BLEU, at most, of a network that has hardly learnt
 _TUNED_LINES = 2_000  # of the dev part, at most
 
 
@@ -162,7 +163,7 @@ def pairs_facts(
     keep_memory()  # as a training does
     pace = measured_pace(experiment)
     if pace is None:
-        raise ConfigError("model", "has no updates that can be timed", "leave model and task out")
+        raise ConfigError("FILES", "no network can be timed on these pairs", "regard train on the same files says why")
     say(f"a network takes {1 / pace.seconds:.1f} updates a second, of {pace.rows} pairs each")
     fits = pilot_fits(known, held, say)
     lines = len(judged) or len(held)
@@ -209,7 +210,8 @@ def _draws(facts: PairsFacts, network: NetworkFacts, score: str, known: Coeffici
     generator, untuned = np.random.default_rng(1), facts.draws_of_phrases(score, network.pairs, known.slopes[score])
     phrases = _within(untuned * np.exp(generator.normal(*known.tuning[score], BAND_DRAWS)))
     ratios = known.network[score].draws(network.features(), generator)
-    alone = _within((untuned + 1) * np.exp(ratios) - 1)
+    alone = (untuned + 1) * np.exp(ratios) - 1
+    alone = _within(np.where(alone < 0, generator.uniform(0.0, _UNTAUGHT, BAND_DRAWS), alone))
     better, worse = np.maximum(phrases, alone), np.minimum(phrases, alone)
     gain = generator.normal(*known.both, BAND_DRAWS) * worse / np.maximum(better, 1e-9)
     return _Draws(phrases, alone, _within(better * np.exp(gain)))
