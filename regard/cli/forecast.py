@@ -50,7 +50,8 @@ def forecast_command(
     from regard.reports.forecast import forecast, forecast_report
 
     found = forecast(named, minutes, dev=dev, text_source=text_source, text_target=text_target, say=say_unless(quiet))
-    emit(forecast_report(found, named), as_json=as_json, plot=plot)
+    texts = [file for file in (text_source, text_target) if file]
+    emit(forecast_report(found, named or texts), as_json=as_json, plot=plot)
 
 
 def _both(option: str, source: Path | None, target: Path | None) -> list[Path]:

@@ -3,6 +3,7 @@
 import json
 import random
 from math import log, log2
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -182,6 +183,17 @@ def test_the_relation_has_a_coefficient_for_each_feature():
 def test_the_road_that_pays_fits_into_the_time():
     found = Forecast(2.0, [road("phrases", 20.0), road("both", 22.0, minutes=5.0)])
     assert found.best.name == "phrases"
+
+
+def test_the_command_of_each_road_is_said():
+    files = [Path("a b.en"), Path("a.de")]
+    for name, command in (
+        ("phrases", "regard train --source 'a b.en' --target a.de task=phrases"),
+        ("network", "regard train --source 'a b.en' --target a.de training.max_minutes=2"),
+        ("both", "regard best --source 'a b.en' --target a.de --minutes 2"),
+        ("word by word", "regard train --text 'a b.en' --text a.de --run runs/without-pairs"),
+    ):
+        assert f"  {command}\n" in forecast_report(Forecast(2.0, [road(name, 20.0)]), files).summary
 
 
 def test_what_stays_near_zero_is_said():

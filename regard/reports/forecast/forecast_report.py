@@ -17,7 +17,7 @@ _OTHER_DOMAIN = 2.0  # perplexity ratio from which text is of another domain
 
 
 def forecast_report(forecast: Forecast, files: Sequence[Path] = ()) -> Report:
-    """Report all roads; `files` are those of the pairs, for the commands."""
+    """Report all roads; `files` are those of the pairs, or of both texts, for the commands."""
     heads = ["road", "BLEU", "80 % band", "chrF", "80 % band", "minutes"]
     firsts = ("with" if forecast.pairs is None else "+", *MORE_PAIRS)
     heads += [f"{firsts[0]} {more:,} pairs" for more in MORE_PAIRS]
@@ -74,13 +74,14 @@ def _command(road: Road, minutes: float, files: Sequence[Path]) -> list[str]:
     """Return the command of a road, on a line of its own."""
     if not files:
         return []
-    options = ("",) if len(files) == 1 else ("--source ", "--target ")
-    texts = " ".join(f"{option}{quote(str(file))}" for option, file in zip(options, files, strict=True))
+    names = [quote(str(file)) for file in files]
+    texts = names[0] if len(names) == 1 else f"--source {names[0]} --target {names[1]}"
     return [
         {
             "phrases": f"  regard train {texts} task=phrases",
             "network": f"  regard train {texts} training.max_minutes={minutes:g}",
             "both": f"  regard best {texts} --minutes {minutes:g}",
+            "word by word": f"  regard train {' '.join(f'--text {name}' for name in names)} --run runs/without-pairs",
         }[road.name]
     ]
 
