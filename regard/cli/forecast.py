@@ -14,7 +14,7 @@ PairFiles = Annotated[
     list[Path] | None,
     typer.Argument(metavar="FILES", help="Two text files, or one table of pairs (.tsv, .csv, .jsonl)."),
 ]
-ForecastMinutes = Annotated[float, typer.Option(min=0.0, metavar="N", help="Time that training may take.")]
+ForecastMinutes = Annotated[float, typer.Option(min=0.01, metavar="N", help="Time that training may take.")]
 
 
 def forecast_command(

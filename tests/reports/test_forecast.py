@@ -11,7 +11,7 @@ import torch
 from typer.testing import CliRunner
 
 from regard.cli.app import app
-from regard.errors import DataError
+from regard.errors import ConfigError, DataError
 from regard.experiment import time_plan
 from regard.reports.forecast import (
     Band,
@@ -23,6 +23,7 @@ from regard.reports.forecast import (
     Road,
     SlopePriors,
     eigenvector_distance,
+    forecast,
     forecast_pairs,
     forecast_report,
     read_coefficients,
@@ -228,6 +229,11 @@ def test_the_command_forecasts_three_roads(files):
     assert found["pairs"]["pairs"] == 216 and found["pairs"]["updates"] > 0
 
 
+def test_too_few_minutes(files):
+    with pytest.raises(ConfigError, match="too few to learn anything"):
+        forecast([files / "a.en", files / "a.de"], 0.0001)
+
+
 def test_text_of_two_languages_alone(files):
     words = ["forecast", "--text-source", str(files / "a.en"), "--text-target", str(files / "a.de"), "--json", "-q"]
     found = json.loads(CliRunner().invoke(app, words).stdout)
@@ -245,7 +251,7 @@ def test_text_of_two_languages_alone(files):
         (["--source", "{}/a.en"], "--target: must be given"),
         (["{}/a.en", "{}/a.de", "--source", "{}/a.en", "--target", "{}/a.de"], "named twice"),
         (["{}/few.en", "{}/few.en"], "too few to forecast anything"),
-        (["{}/a.en", "{}/a.de", "--minutes", "0.00001"], "too few to learn anything"),
+        (["{}/a.en", "{}/a.de", "--minutes", "0"], "must be at least 0.01"),
         (["--text-source", "{}/blank.en", "--text-target", "{}/a.de"], "has no lines"),
     ],
     ids=lambda one: "" if isinstance(one, list) else one[:20],
