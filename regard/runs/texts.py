@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from regard.data import READERS, CheckedReader, Corpus, Reader
 from regard.data.columns import COLUMNS, Columns, learn_columns, learnt_things, own_name, save_columns
@@ -44,10 +44,8 @@ def dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | Non
     """What models are chosen by: the dev part, else what is held out; None where there is neither, which is told."""
     if (choice := experiment.reader("dev")) is not None:
         check_languages(experiment, choice)
-        reader = _reader(experiment, "dev")
-    elif held_out(experiment).dev:
-        reader = _parts(experiment)[1]
-    else:
+    reader = judged_reader(experiment, "dev")
+    if reader is None:
         say(f"no dev part: {LAST_KEPT}")
         return None
     checked = CheckedReader(reader, task.filter.usable, partial(_check_given, task))
@@ -57,6 +55,14 @@ def dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | Non
     else:
         warn_of_unknown(task, found, f"{reader.place}: the model")
     return found
+
+
+def judged_reader(experiment: Experiment, part: Literal["dev", "test"]) -> Reader | None:
+    """Return the reader of a part that is not learnt from: its own files, else what is held out; None for neither."""
+    if experiment.reader(part) is not None:
+        return _reader(experiment, part)
+    held, place = held_out(experiment), ("dev", "test").index(part)
+    return _parts(experiment)[1 + place] if held[place] else None
 
 
 def _check_given(task: Task, texts: ColumnTexts) -> None:
@@ -123,10 +129,11 @@ def test_examples(experiment: Experiment, task: Task, files: Mapping[str, Path] 
         named = Choice("parallel", {"files": {column: str(path) for column, path in files.items()}})
         check_languages(experiment, named)
         return read_examples(READERS.build(named, tuple(files)), task.filter.judged)
+    reader = judged_reader(experiment, "test")
     if (choice := experiment.reader("test")) is not None:
         check_languages(experiment, choice)
-        return read_examples(_reader(experiment, "test"), task.filter.judged)
-    return read_examples(_parts(experiment)[2], task.filter.usable) if held_out(experiment).test else None
+    rule = task.filter.usable if choice is None else task.filter.judged
+    return None if reader is None else read_examples(reader, rule)
 
 
 def read_examples(

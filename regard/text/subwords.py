@@ -14,11 +14,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 import sentencepiece
 
-from regard.config import Doc
+from regard.config import Doc, OneOrMany
 from regard.config.bounds import NotNegative, Pieces
 from regard.errors import CheckpointError, DataError, PartError
 from regard.pieces import BOS, EOS, PAD, UNK
@@ -63,14 +64,22 @@ class SubwordsRecipe(Recipe):
             NotNegative,
             Doc("Above 0: cut training text anew each time; share of merges left out, of unigram a temperature."),
         ] = 0.0,
+        reserved: Annotated[
+            tuple[str, ...], OneOrMany(), Doc("Words that are one piece each, such as <bt>, whatever the texts hold.")
+        ] = (),
     ) -> None:
-        self.size, self.kind, self.sampling = size, kind, sampling
+        """Raises PartError for a reserved word that is empty, has spaces or stands there twice."""
+        if any(len(word.split()) != 1 or word.split()[0] != word for word in reserved):
+            raise PartError("a reserved word is empty or has spaces", "words such as <bt>", setting="reserved")
+        if len({*reserved}) < len(reserved):
+            raise PartError("a reserved word stands there twice", "each once", setting="reserved")
+        self.size, self.kind, self.sampling, self.reserved = size, kind, sampling, reserved
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
         parts = [part for text in _drawn(texts) for part in _parts(_escape(clean(text))) if part.strip()]
         if not parts:
             raise DataError("training text", "there is nothing to learn subwords from", hint="is the file empty?")
-        return SubwordTokenizer(_learn(parts, self.size, self.kind), self.sampling)
+        return SubwordTokenizer(_learn(parts, self.size, self.kind, self.reserved), self.sampling)
 
     @staticmethod
     def load(folder: Path) -> Tokenizer:
@@ -99,13 +108,15 @@ class SubwordTokenizer(Tokenizer):
         self._sampler = self._make_sampler() if self.samples else None
 
     def _make_sampler(self) -> "Sampler":
-        ids = {piece: number for number, piece in enumerate(self._listed) if number > UNK and number not in self._bytes}
+        first = min(self._bytes)  # sentencepiece puts reserved pieces before the bytes
+        reserved = {self._listed[number]: number for number in range(UNK + 1, first)}
+        ids = {piece: number for number, piece in enumerate(self._listed) if number > first and number not in self._bytes}
         scores = {piece: float(self._processor.get_score(number)) for piece, number in ids.items()}
         bytes_ = {byte: number for number, byte in self._bytes.items()}
         # sentencepiece scores BPE pieces by their rank: whole numbers 0, -1, -2 …
         ranked = all(score == int(score) for score in itertools.islice(scores.values(), 1000))
         kind = BpeSampler if ranked else UnigramSampler
-        return kind(ids, scores, bytes_, self.sampling)
+        return kind(ids, scores, bytes_, self.sampling, reserved)
 
     def __len__(self) -> int:
         return int(self._processor.get_piece_size())
@@ -179,9 +190,9 @@ def _parts(text: str) -> Iterator[str]:
     return (text[place : place + step] for place in range(0, len(text), step))
 
 
-def _learn(parts: Sequence[str], size: int, kind: str) -> bytes:
+def _learn(parts: Sequence[str], size: int, kind: str, reserved: Sequence[str]) -> bytes:
     try:
-        return _run(parts, size, kind)
+        return _run(parts, size, kind, reserved)
     except RuntimeError as error:  # the message names the largest size these sentences allow, or the least
         largest, least = _TOO_LARGE.search(str(error)), _TOO_SMALL.search(str(error))
         if least is not None and int(least[1]) == size < int(least[2]):
@@ -190,7 +201,7 @@ def _learn(parts: Sequence[str], size: int, kind: str) -> bytes:
             raise PartError(problem, hint, setting="size") from error
         if largest is None or int(largest[1]) >= size:
             raise DataError("training text", f"sentencepiece cannot learn from it: {error}") from error
-        return _run(parts, int(largest[1]), kind)
+        return _run(parts, int(largest[1]), kind, reserved)
 
 
 def _needed(parts: Sequence[str], size: int) -> int:
@@ -204,7 +215,7 @@ def _coverage(parts: Sequence[str], size: int) -> float:
     return 1.0 if len(set[str]().union(*parts)) < size // 4 else 0.9995
 
 
-def _run(parts: Sequence[str], size: int, kind: str) -> bytes:
+def _run(parts: Sequence[str], size: int, kind: str, reserved: Sequence[str]) -> bytes:
     written = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(parts),
@@ -219,6 +230,7 @@ def _run(parts: Sequence[str], size: int, kind: str) -> bytes:
         remove_extra_whitespaces=False,
         byte_fallback=True,
         character_coverage=_coverage(parts, size),
+        user_defined_symbols=[_SPACE + _escape(word) for word in reserved],
         max_sentence_length=_LONGEST,
         num_threads=1,
         minloglevel=2,
@@ -230,15 +242,24 @@ class Sampler(ABC):
     """Cuts words at random into known pieces; characters without a piece are spelt in bytes."""
 
     def __init__(
-        self, ids: Mapping[str, int], scores: Mapping[str, float], bytes_: Mapping[int, int], strength: float
+        self,
+        ids: Mapping[str, int],
+        scores: Mapping[str, float],
+        bytes_: Mapping[int, int],
+        strength: float,
+        reserved: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        self.ids, self.scores, self.bytes, self.strength = ids, scores, bytes_, strength
+        """`reserved` are words that are never cut, with their ids."""
+        self.ids, self.scores, self.bytes, self.strength, self.reserved = ids, scores, bytes_, strength, reserved
 
     def cut(self, text: str, seed: int) -> list[int]:
         """Text with spaces as U+2581 → ids."""
         draws = random.Random(seed)
         found = []
         for word in _WORD.findall(text):
+            if word in self.reserved:
+                found.append(self.reserved[word])
+                continue
             for place in range(0, len(word), _WORD_PART):
                 for piece in self.pieces(word[place : place + _WORD_PART], draws):
                     known = self.ids.get(piece)
