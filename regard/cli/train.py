@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.cli.emit import say_unless
+from regard.cli.emit import resumable, say_unless
 from regard.cli.group import INTERRUPTED
 from regard.cli.options import Quiet
 from regard.errors import ConfigError, Fault
@@ -40,6 +40,14 @@ TrainText = Annotated[
         " texts of two languages, no translations of each other, for a translator without pairs.",
     ),
 ]
+MoreSource = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="More text of the source language, without translations.")
+]
+MoreTarget = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="More text of the target language: learnt by back-translation, in rounds."),
+]
+RoundCount = Annotated[int | None, typer.Option(min=1, metavar="N", help="Rounds of back-translation. (default: 2)")]
 RunFolderOption = Annotated[
     Path | None, typer.Option(metavar="FOLDER", help="Where the model goes (default: runs/...).")
 ]
@@ -55,7 +63,7 @@ Resume = Annotated[bool, typer.Option("--resume", help="Go on where the run stop
 PlanOption = Annotated[bool, typer.Option("--plan", help="Only tell how much memory and time it would take.")]
 
 
-def train_command(
+def train_command(  # noqa: PLR0913  an option each
     words: ConfigAndChanges = None,
     *,
     source: TrainSource = None,
@@ -63,6 +71,9 @@ def train_command(
     dev_source: DevSource = None,
     dev_target: DevTarget = None,
     text: TrainText = None,
+    text_source: MoreSource = None,
+    text_target: MoreTarget = None,
+    rounds: RoundCount = None,
     run: RunFolderOption = None,
     start: StartRun = None,
     seed_pairs: WordPairsFile = None,
@@ -72,17 +83,13 @@ def train_command(
 ) -> None:
     """Train a model.
 
-    regard train --source train.en --target train.de
-
-    regard train pairs.tsv
-
-    regard train --text novel.txt task.window=200 task.context=50
+    regard train --source train.en --target train.de   (or a table: regard train pairs.tsv)
 
     regard train --text news.en --text news.de --run runs/en-de   (a translator without pairs)
 
-    regard train --text reviews.tsv   (label and text, or two texts and a label)
+    regard train --text reviews.tsv   (label and text, or two texts and a label; .conll: words and tags)
 
-    regard train --text names.conll   (a word and its tag a line)
+    regard train --source train.en --target train.de --text-target news.de --run runs/en-de
 
     regard train config.yaml training.max_updates=1000 run=runs/first
 
@@ -92,14 +99,19 @@ def train_command(
     """
     from regard.runs.request import TrainingRequest
 
-    texts = text or []
+    texts, changes = text or [], words or []
     if len(texts) > 1:
         _refuse({"--source": source, "--target": target, "--from": start, "--resume": resume, "--plan": plan})
-        return _train_without_pairs(texts, words or [], run, seed_pairs, quiet=quiet)
-    files = {"train.source": source, "train.target": target, "dev.source": dev_source, "dev.target": dev_target}
-    named = {f"data.{name}": file for name, file in files.items()}
+        return _train_without_pairs(texts, changes, run, seed_pairs, quiet=quiet)
+    named = {"data.train.source": source, "data.train.target": target}
+    named |= {"data.dev.source": dev_source, "data.dev.target": dev_target}
     given = "".join(texts) or None
-    _train(TrainingRequest.of_words(words or [], named, text=given, start=start, run=run, resume=resume), plan, quiet)
+    if text_source or text_target or rounds:
+        _refuse({"--text": given, "--from": start, "--resume": resume, "--plan": plan}, "text of one language")
+        one_language = {"source": text_source, "target": text_target}
+        return _train_in_rounds(TrainingRequest.of_words(changes, named, run=run), one_language, rounds, quiet)
+    request = TrainingRequest.of_words(changes, named, text=given, start=start, run=run, resume=resume)
+    return _train(request, plan, quiet)
 
 
 def _train(request: "TrainingRequest", plan: bool, quiet: bool) -> None:
@@ -107,6 +119,8 @@ def _train(request: "TrainingRequest", plan: bool, quiet: bool) -> None:
     from regard.runs import train_run
     from regard.runs.rehearsal import Rehearsal
 
+    if request.resume and _goes_on_in_rounds(request, quiet):
+        return
     if not (plan or request.resume):
         request.check_free()  # before the machine is measured
     with _options_named():
@@ -117,10 +131,41 @@ def _train(request: "TrainingRequest", plan: bool, quiet: bool) -> None:
             raise typer.Exit(INTERRUPTED)
 
 
-def _refuse(options: Mapping[str, object]) -> None:
-    """Raise ConfigError for options, by name, that are given and do not go with two texts."""
+def _refuse(options: Mapping[str, object], what: str = "two texts") -> None:
+    """Raise ConfigError for options, by name, that are given and do not go with `what`."""
     for name in filter(options.get, options):
-        raise ConfigError(name, "does not go with two texts", "leave it out; to go on: regard train RUN --resume")
+        raise ConfigError(name, f"does not go with {what}", "leave it out; to go on: regard train RUN --resume")
+
+
+def _train_in_rounds(
+    request: "TrainingRequest", text: Mapping[str, Path | None], rounds: int | None, quiet: bool
+) -> None:
+    """Train on pairs and text of one language. Raises ConfigError without a folder."""
+    from regard.recipes.back_translation import back_translate
+    from regard.recipes.one_language import BackTranslationRequest, rounds_settings
+
+    if request.run is None:
+        raise ConfigError("--run", "must be given with text of one language", "--run FOLDER")
+    settings, changes = rounds_settings(request.changes, rounds)
+    with _options_named(), resumable():
+        given = {side: file for side, file in text.items() if file is not None}
+        wanted = BackTranslationRequest(request.run, request.config, changes, given, settings)
+        back_translate(wanted, say=say_unless(quiet), quiet=quiet)
+
+
+def _goes_on_in_rounds(request: "TrainingRequest", quiet: bool) -> bool:
+    """Go on with a back-translation, if the run is one, and return whether it is. Raises ConfigError for changes."""
+    from regard.recipes.one_language import BackTranslationRequest, in_rounds
+
+    if request.run is None or not in_rounds(request.run):
+        return False
+    if changes := [one for one in request.changes if not one.startswith("run=")]:
+        raise ConfigError(changes[0], "cannot change in rounds that have begun", "leave it out")
+    from regard.recipes.back_translation import back_translate
+
+    with resumable():
+        back_translate(BackTranslationRequest(request.run), resume=True, say=say_unless(quiet), quiet=quiet)
+    return True
 
 
 def _train_without_pairs(

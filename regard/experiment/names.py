@@ -64,7 +64,7 @@ PLACES = (
     _related(
         "back_translation, 回译, 反向翻译",
         "text of the target language with a machine's translation of it as its source, to learn from beside pairs",
-        "train the other direction, regard predict the text, and name the pairs in data.corpora",
+        "regard train --source FILE --target FILE --text-target FILE --run FOLDER",
     ),
     _related(
         "multi_task, multi_task_learning, 多任务学习",

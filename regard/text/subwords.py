@@ -110,7 +110,9 @@ class SubwordTokenizer(Tokenizer):
     def _make_sampler(self) -> "Sampler":
         first = min(self._bytes)  # sentencepiece puts reserved pieces before the bytes
         reserved = {self._listed[number]: number for number in range(UNK + 1, first)}
-        ids = {piece: number for number, piece in enumerate(self._listed) if number > first and number not in self._bytes}
+        ids = {
+            piece: number for number, piece in enumerate(self._listed) if number > first and number not in self._bytes
+        }
         scores = {piece: float(self._processor.get_score(number)) for piece, number in ids.items()}
         bytes_ = {byte: number for number, byte in self._bytes.items()}
         # sentencepiece scores BPE pieces by their rank: whole numbers 0, -1, -2 …

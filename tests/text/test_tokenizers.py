@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from processor_time import within
 
-from regard.errors import CheckpointError, ConfigError, DataError
+from regard.errors import CheckpointError, ConfigError, DataError, RegardError
 from regard.pieces import BOS, EOS, PAD, UNK
 from regard.registry import Choice
 from regard.text import TOKENIZERS, Tokenizer, clean, load_tokenizer, subwords, train_tokenizer
@@ -230,3 +230,19 @@ def test_several_threads_cut_as_one(monkeypatch):
     alone = [tokenizer.encode(text) for text in texts]
     monkeypatch.setattr(subwords, "MANY", 1)
     assert tokenizer.encode_batch(texts) == alone
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_reserved_words_are_one_piece_each(kind):
+    settings = {"size": 400, "kind": kind, "sampling": 0.5, "reserved": ["<bt>", "<unk>"]}
+    made = train_tokenizer(Choice("subwords", settings), TEXTS)
+    for cut in (made.encode, lambda text: made.sample(text, 1)):
+        pieces = made.pieces(cut("<bt> a <unk> a<bt>"))
+        assert pieces[0] == "▁<bt>" and pieces.count("▁<unk>") == 1 and pieces.count("▁<bt>") == 1
+    assert made.decode(made.encode("<bt> a<bt>")) == "<bt> a<bt>"
+
+
+@pytest.mark.parametrize("words", [["two words"], [""], ["<bt>", "<bt>"]])
+def test_reserved_words_that_cannot_be_are_refused(words):
+    with pytest.raises(RegardError, match="reserved"):
+        train_tokenizer(Choice("subwords", {"size": 400, "reserved": words}), TEXTS)

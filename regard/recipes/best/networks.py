@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from regard.data.readers.lines import read_lines
+from regard.recipes.back_translation import BACK_TAG
 from regard.recipes.best.pairs import write_lines
 from regard.recipes.best.phrases import back_translated
 from regard.recipes.best.step import BestStep, Family, NoGainError
 from regard.recipes.best.workshop import Workshop
 
-TAG = "<bt>"  # first word of a source that a machine wrote: https://aclanthology.org/W19-5206
 _ORIGINALS = 0.4  # least share of the batches that are pairs of the user
 _WRITING = 0.35  # share of a step's time in which a teacher writes
 _QUICK = ("decoding.rerank.n_best=10",)  # candidates of a teacher that ranks anew
@@ -77,7 +77,7 @@ class BackTranslated(BestStep):
     def make(self, name: str, work: Workshop, seconds: float) -> str:
         back, tagged = back_translated(work, _WRITING * seconds), work.synthetic_files(name)
         if not tagged["target"].is_file():
-            write_lines(tagged["source"], (f"{TAG} {line}" for line in read_lines(back["source"])))
+            write_lines(tagged["source"], (f"{BACK_TAG} {line}" for line in read_lines(back["source"])))
             write_lines(tagged["target"], read_lines(back["target"]))
         train_network(name, work, (1 - _WRITING) * seconds, {name: tagged})
         return f"{_count(tagged['target']):,} lines translated back"

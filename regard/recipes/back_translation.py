@@ -1,0 +1,328 @@
+"""Back-translation in rounds: pairs, and text of one language, taught by models of both directions in turn.
+
+https://aclanthology.org/P16-1009; in rounds https://aclanthology.org/W18-2703; tagged https://aclanthology.org/W19-5206.
+Round 0 trains both directions on the pairs. In each later round the reverse model translates text of the target
+language, and a new forward model learns from the pairs and from what was made. Texts are generated once and written to
+files, so that no gradient passes through generation. Every step ends with a file or a finished run: after an end at any
+moment the same call goes on, and gives the same weights.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from regard.config import as_values, read_checked, read_settings
+from regard.data.readers.lines import read_lines
+from regard.errors import CheckpointError, ConfigError, RegardError
+from regard.evaluation import METRICS
+from regard.evaluation.metric import corpus_of
+from regard.evaluation.significance import compare, confidence_interval
+from regard.experiment import SETTINGS_FILE, Experiment, read_experiment
+from regard.predictor import Predictor, load
+from regard.recipes.one_language import (
+    BASE_SETTINGS,
+    ROUNDS_FILE,
+    ROUNDS_FOLDER,
+    TEXT_SIDES,
+    BackTranslationRequest,
+    BackTranslationSettings,
+    in_rounds,
+    prepare_rounds,
+    write_sentences,
+)
+from regard.registry import Choice
+from regard.runs import Run, RunFolder, train_run
+from regard.runs.texts import Say
+from regard.statistical.kneser_ney import kneser_ney
+from regard.tasks.unpaired_translation import copied_words
+from regard.training.checkpoint import steps
+from regard.training.interrupt import Interrupted
+
+BACK_TAG, SELF_TAG, EMPTY_TRANSLATION = (
+    "<bt>",
+    "<st>",
+    "<unk>",
+)  # first word of a source; what stands for an empty translation
+_CHUNK = 256  # lines that are translated at once; a call that goes on begins with a whole chunk
+_COPIED = 0.5  # share of copied words from which a model is taken to copy
+_ORDER = 3  # of the language model of a filter
+
+ModelDirection = Literal["forward", "reverse"]
+
+
+def back_translate(
+    wanted: BackTranslationRequest, *, resume: bool = False, say: Say = lambda line: None, quiet: bool = True
+) -> Path:
+    """Train in rounds, and make `wanted.folder` the run of the round that is best on the dev part.
+
+    With `resume` texts and settings are those that the folder has kept. Raises RegardError for texts that do not go
+    together and for a model that copies its input, ConfigError for a folder of something else, Interrupted where
+    training was asked to end.
+    """
+    if not resume:
+        RunFolder(wanted.folder).check_free()
+        prepare_rounds(wanted, say)
+    elif not in_rounds(wanted.folder):
+        raise ConfigError("--resume", f"'{wanted.folder}' has no rounds to go on with", "--run FOLDER")
+    return _Rounds(wanted.folder.absolute(), say, quiet).run()
+
+
+def share_copied(given: Sequence[str], made: Sequence[str]) -> float:
+    """Return the share of the words of translations that stand in the line translated, each as often as there."""
+    return sum(map(copied_words, given, made)) / max(1, sum(len(one.split()) for one in made))
+
+
+def kept_lines(scores: Sequence[float], likeness: Sequence[float], top_fraction: float, dropped: float) -> list[int]:
+    """Return the places that a filter keeps: the share with the best scores, without the worst share by likeness.
+
+    Of equal ones the first are kept. All scores and likenesses are better when higher.
+    """
+    count = int(np.ceil(top_fraction * len(scores)))
+    best = np.argsort(-np.asarray(scores), kind="stable")[:count]
+    best.sort()
+    alike = np.argsort(-np.asarray(likeness)[best], kind="stable")
+    return sorted(best[alike[: len(best) - int(dropped * len(best))]].tolist())
+
+
+class _Rounds:
+    """A back-translation that has been prepared."""
+
+    def __init__(self, folder: Path, say: Say, quiet: bool) -> None:
+        self.folder, self.place, self.say, self.quiet = folder, folder / ROUNDS_FOLDER, say, quiet
+        try:
+            kept = read_checked(self.place / ROUNDS_FILE)
+        except ValueError as error:
+            raise CheckpointError(self.place / ROUNDS_FILE, f"cannot be read: {error}") from error
+        self.settings = read_settings(BackTranslationSettings, kept["settings"])
+        self.languages: list[str] | None = kept["languages"]
+        self.text = {side: file for side in TEXT_SIDES if (file := self.place / "texts" / f"text.{side}").is_file()}
+
+    def run(self) -> Path:
+        """Go through all rounds; what has been done is not done again."""
+        if (self.folder / SETTINGS_FILE).is_file():
+            return self.folder
+        self._round(0, {})
+        for number in range(1, self.settings.rounds + 1):
+            self._round(number, self._made(number, "forward"))
+            if number < self.settings.rounds:
+                self.train(f"reverse-{number}", "reverse", self._made(number, "reverse"))
+        self._publish(self._best())
+        return self.folder
+
+    def _round(self, number: int, made: Mapping[str, Mapping[str, Path]]) -> None:
+        if not number:
+            self.train("reverse-0", "reverse", {})
+        run = self.train(f"forward-{number}", "forward", made)
+        if made:
+            self.train(f"finished-{number}", "forward", {}, start=run)
+        if self._dev:
+            self.say(f"round {number}: dev {self._figure(number)}")
+
+    def _made(self, number: int, direction: ModelDirection) -> dict[str, dict[str, Path]]:
+        """Synthetic pairs for a model: what the other direction wrote, and where that has no text, its own."""
+        read, written = TEXT_SIDES if direction == "forward" else TEXT_SIDES[::-1]
+        before = {"forward": self._candidate(number - (direction == "forward")), "reverse": f"reverse-{number - 1}"}
+        other = before["reverse" if direction == "forward" else "forward"]
+        found = {}
+        if written in self.text:  # text of the side that is written: back-translation
+            name = f"{direction}-back-{number}"
+            found["back"] = self.synthetic(name, other, before[direction], written, BACK_TAG, made_side=read)
+        if read in self.text and (not found or (self.settings.self_training and direction == "forward")):
+            name = f"{direction}-self-{number}"
+            found["own"] = self.synthetic(name, before[direction], other, read, SELF_TAG, made_side=written)
+        return found
+
+    def _candidate(self, number: int) -> str:
+        """The forward run of a round."""
+        return f"finished-{number}" if number else "forward-0"
+
+    # Training
+
+    def train(
+        self, name: str, direction: ModelDirection, made: Mapping[str, Mapping[str, Path]], start: Path | None = None
+    ) -> Path:
+        """Train a run on the pairs and on what was made, or go on with it; a finished one stays. Raises Interrupted."""
+        folder = RunFolder(self.place / name)
+        if folder.finished:
+            return folder.path
+        self.say(f"{name}: training")
+        resume = (folder.path / SETTINGS_FILE).is_file()
+        experiment = Run.open(folder).experiment if resume else self._experiment(folder, direction, made, start)
+        if not train_run(experiment, resume=resume, quiet=self.quiet, hints=False):
+            raise Interrupted(f"stopped while {name} was trained")
+        return folder.path
+
+    def _experiment(
+        self, folder: RunFolder, direction: ModelDirection, made: Mapping[str, Mapping[str, Path]], start: Path | None
+    ) -> Experiment:
+        turned = dict(zip(TEXT_SIDES, TEXT_SIDES if direction == "forward" else TEXT_SIDES[::-1], strict=True))
+        data: dict[str, Any] = {"dev_share": 0, "test_share": 0}
+        for part in ("train", "dev", "test"):
+            files = {side: self.place / "texts" / f"{part}.{own}" for side, own in turned.items()}
+            if files["source"].is_file():
+                data[part] = {side: str(file) for side, file in files.items()}
+        if self.languages:
+            data["languages"] = self.languages if direction == "forward" else self.languages[::-1]
+        if made:
+            data["corpora"] = {
+                name: {side: str(files[own]) for side, own in turned.items()} for name, files in made.items()
+            }
+            counts = {name: _count(files["source"]) for name, files in made.items()}
+            all_made = sum(counts.values())
+            share = min(self.settings.ratio, all_made / _count(self.place / "texts" / "train.source"))
+            data["weights"] = {"train": 1.0, **{name: share * count / all_made for name, count in counts.items()}}
+        base = self.place / BASE_SETTINGS
+        changes = [f"{name}={json.dumps(value)}" for name, value in _changes(data)]
+        changes.append(f"run={json.dumps(str(folder))}")
+        if start is not None:
+            return read_experiment(base, [*changes, *self._last_settings(start)], start=start)
+        experiment = read_experiment(base, changes, say=self.say)
+        if self.settings.tag and experiment.text.tokenizer.name == "subwords":
+            reserved = json.dumps([BACK_TAG, SELF_TAG, EMPTY_TRANSLATION])
+            experiment = read_experiment(base, [*changes, f"text.tokenizer.reserved={reserved}"], say=self.say)
+        return experiment
+
+    def _last_settings(self, start: Path) -> list[str]:
+        """A training that goes on with the pairs alone: a tenth of the updates, at a fifth of the rate, falling."""
+        before = Run.open(start).experiment.training
+        updates = max(1, int(steps(start)[0].name.rpartition("-")[2]) // 10)
+        schedule = json.dumps({"name": "linear", "warmup": 0, "updates": updates})
+        limits = ("max_epochs", "max_minutes", "max_core_minutes")
+        return [
+            f"training.max_updates={updates}",
+            *(f"training.{one}=null" for one in limits),
+            f"training.learning_rate={before.learning_rate / 5}",
+            f"training.schedule={schedule}",
+            f"training.validate_every={max(1, updates // 5)}",
+        ]
+
+    # Translating
+
+    def synthetic(self, name: str, run: str, judge: str, side: str, tag: str, *, made_side: str) -> dict[str, Path]:
+        """Return the files, by side, of one-language text and its translations by a run that passed the filters.
+
+        `judge` translates them back. Raises RegardError where the run copies what it reads.
+        """
+        files = {one: self.place / "made" / f"{name}.{one}" for one in TEXT_SIDES}
+        if all(file.is_file() for file in files.values()):
+            return files
+        lines = [*read_lines(self.text[side])]
+        writer = load(self.place / run, [f"decoding.search={json.dumps(as_values(self.settings.search))}"])
+        made = self._translated(f"{name}.draft", writer, lines)
+        copied = share_copied(lines, made)
+        if copied > _COPIED:
+            problem = f"{run} copies its input: {copied:.0%} of the words that it writes stand in the line it reads"
+            raise RegardError(f"{problem}; give it more pairs or a longer training, or check that both texts differ")
+        kept = self._filtered(name, writer, judge, lines, made, made_side)
+        empty = sum(not made[row] for row in kept)
+        if tag == SELF_TAG:
+            kept = [row for row in kept if made[row]]  # an empty target teaches nothing
+        made = [one or EMPTY_TRANSLATION for one in made]
+        texts = {side: [lines[row] for row in kept], made_side: [made[row] for row in kept]}
+        read = "target" if name.startswith("reverse") else "source"
+        if self.settings.tag:
+            texts[read] = [f"{tag} {text}" for text in texts[read]]
+        for one, rows in texts.items():
+            write_sentences(files[one], rows)
+        self.say(
+            f"{name}: {len(kept):,} of {len(lines):,} translations by {run} are kept, {empty:,} of them empty; "
+            f"{copied:.1%} of their words are copied"
+        )
+        return files
+
+    def _filtered(
+        self, name: str, writer: Predictor, judge: str, lines: Sequence[str], made: Sequence[str], made_side: str
+    ) -> list[int]:
+        """The places of the translations that are kept."""
+        settings, scores, likeness = self.settings, np.zeros(len(lines)), np.zeros(len(lines))
+        if settings.top_fraction < 1:
+            known = [row for row, text in enumerate(made) if text]
+            scores[:] = -np.inf
+            told = writer.score([lines[row] for row in known], [made[row] for row in known])
+            scores[known] = [one.score for one in told]
+            if settings.lm_weight:
+                texts = read_lines(self.place / "texts" / f"train.{made_side}")
+                model = kneser_ney((line.split() for line in texts), _ORDER)
+                logs = [float(np.mean(model.log_probs_of(made[row].split()))) for row in known]
+                scores[known] += settings.lm_weight * np.array(logs)
+        if settings.round_trip:
+            back = self._translated(f"{name}.back", load(self.place / judge, ["decoding.search=greedy"]), made)
+            metric = METRICS.build(Choice("sentence_bleu"))
+            likeness = metric.statistics(corpus_of(back, lines))[:, 0]
+        return kept_lines(scores.tolist(), likeness.tolist(), settings.top_fraction, settings.round_trip)
+
+    def _translated(self, name: str, predictor: Predictor, lines: Sequence[str]) -> list[str]:
+        """The translation of each line, written chunk by chunk, so that a later call goes on; "" for an empty line."""
+        file = self.place / "made" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        whole = file.read_bytes().split(b"\n")[:-1] if file.is_file() else []
+        whole = whole[: len(lines) if len(whole) >= len(lines) else len(whole) // _CHUNK * _CHUNK]
+        with file.open("wb") as out:
+            out.write(b"".join(line + b"\n" for line in whole))
+            for first in range(len(whole), len(lines), _CHUNK):
+                found = predictor.predict(lines[first : first + _CHUNK], safeguards=False)
+                out.write("".join(f"{' '.join(one.text.split())}\n" for one in found).encode())
+                out.flush()
+                if first // _CHUNK % 20 == 0:
+                    self.say(f"{name}: {first:,} of {len(lines):,} lines translated")
+        return [*read_lines(file)]
+
+    # Judging
+
+    @cached_property
+    def _dev(self) -> dict[str, list[str]]:
+        """The dev part by side; {} for none."""
+        files = {side: self.place / "texts" / f"dev.{side}" for side in TEXT_SIDES}
+        return {side: [*read_lines(file)] for side, file in files.items() if file.is_file()}
+
+    def _drafts(self, number: int) -> list[str]:
+        name, lines = self._candidate(number), self._dev["source"]
+        return self._translated(f"dev-{name}", load(self.place / name), lines)
+
+    def _figure(self, number: int) -> str:
+        """BLEU of a round on the dev part, with its interval, and the difference to the round before."""
+        metric, found, wanted = METRICS.build(Choice("bleu")), self._drafts(number), self._dev["target"]
+        value, (low, high) = metric.score(found, wanted).value, confidence_interval(metric, found, wanted)
+        line = f"BLEU {value:.2f} [{low:.2f}, {high:.2f}]"
+        if not number:
+            return line
+        told = compare(metric, self._drafts(number - 1), found, wanted)
+        return f"{line}, {told.difference:+.2f} to round {number - 1} (p = {told.p_value:.3f})"
+
+    def _best(self) -> str:
+        """The candidate with the best dev BLEU; without a dev part that of the last round."""
+        last = self.settings.rounds
+        if not self._dev:
+            return self._candidate(last)
+        metric = METRICS.build(Choice("bleu"))
+        values = [metric.score(self._drafts(number), self._dev["target"]).value for number in range(last + 1)]
+        best = int(np.argmax(values))
+        self.say(f"round {best} is the best on the dev part, and what {self.folder} translates with")
+        return self._candidate(best)
+
+    def _publish(self, name: str) -> None:
+        """Make the folder itself a run with the model of a candidate. Files are links, settings come last."""
+        entries = [one for one in (self.place / name).iterdir() if one.name not in ("data", ".lock")]
+        for entry in sorted(entries, key=lambda one: one.name == SETTINGS_FILE):
+            new = self.folder / entry.name
+            if new.is_dir():
+                shutil.rmtree(new)
+            new.unlink(missing_ok=True)
+            if entry.is_dir():
+                shutil.copytree(entry, new, copy_function=os.link)
+            else:
+                shutil.copy2(entry, new)
+
+
+def _changes(group: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    return ((f"data.{name}", value) for name, value in group.items())
+
+
+def _count(file: Path) -> int:
+    return sum(1 for _ in read_lines(file))

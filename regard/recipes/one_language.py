@@ -1,0 +1,154 @@
+"""Text of one language beside pairs: settings of the rounds, and the files that a back-translation begins with."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple
+
+from annotated_types import Gt, Le
+
+from regard.config import (
+    Doc,
+    PartOf,
+    as_values,
+    merge,
+    parse_changes,
+    read_settings,
+    read_yaml,
+    write_atomically,
+    write_checked,
+    write_yaml,
+)
+from regard.config.bounds import Fraction, Size
+from regard.data.readers.lines import read_lines
+from regard.decoding import SEARCHES
+from regard.errors import ConfigError, DataError
+from regard.experiment import read_experiment
+from regard.registry import Choice
+from regard.runs.texts import Say, judged_reader, training_texts
+from regard.statistical.language_checks import PlainText, check_expected_language, check_two_languages
+
+ROUNDS_FOLDER, ROUNDS_FILE = "rounds", "rounds.json"  # in the folder of the result: all that it was made of
+BASE_SETTINGS = "settings.yaml"  # of every training
+TEXT_SIDES = ("source", "target")
+_PREFIX = "back_translation."  # of its settings among changes
+
+
+@dataclass(frozen=True)
+class BackTranslationSettings:
+    """Settings `back_translation.NAME=VALUE` of `regard train` with text of one language."""
+
+    rounds: Annotated[Size, Doc("Rounds of back-translation after that of the pairs alone.")] = 2
+    search: Annotated[Choice, PartOf(SEARCHES), Doc("How text is translated: greedy, beam or sampling.")] = Choice(
+        "greedy"
+    )
+    tag: Annotated[bool, Doc("Begin each synthetic source with a piece of its own.")] = True
+    ratio: Annotated[
+        float, Gt(0), Le(2), Doc("Synthetic batches for each batch of pairs, at most; fewer where such pairs are few.")
+    ] = 2.0
+    top_fraction: Annotated[
+        float, Gt(0), Le(1), Doc("Share of the translations that is kept, those of the best score.")
+    ] = 1.0
+    lm_weight: Annotated[
+        float, Doc("Weight of an n-gram model's log-probability per word of a translation in its score.")
+    ] = 0.0
+    round_trip: Annotated[
+        Fraction, Doc("Share that is then dropped: lines that are unlike themselves when they are translated back.")
+    ] = 0.1
+    self_training: Annotated[
+        bool, Doc("Learn the model's own translations of source text, too; without target text this is always done.")
+    ] = False
+
+
+class BackTranslationRequest(NamedTuple):
+    """What is asked for."""
+
+    folder: Path  # the run that is made
+    config: Path | None = None
+    changes: Sequence[str] = ()  # settings of every training, with the files of the pairs
+    text: Mapping[str, Path] = MappingProxyType({})  # of one language, by side: source, target
+    settings: BackTranslationSettings = BackTranslationSettings()
+
+
+def in_rounds(folder: Path) -> bool:
+    """Return whether a folder is of a back-translation that has begun."""
+    return (folder / ROUNDS_FOLDER / ROUNDS_FILE).is_file()
+
+
+def rounds_settings(changes: Sequence[str], rounds: int | None = None) -> tuple[BackTranslationSettings, list[str]]:
+    """Return the settings `back_translation.NAME=VALUE` among changes, and the other changes. Raises ConfigError."""
+    own = [one for one in changes if one.startswith(_PREFIX)]
+    given = parse_changes(one.removeprefix(_PREFIX) for one in own)
+    try:
+        settings = read_settings(BackTranslationSettings, given if rounds is None else {**given, "rounds": rounds})
+    except ConfigError as error:
+        raise ConfigError.of(fault._replace(place=_PREFIX + fault.place) for fault in error.faults) from error
+    return settings, [one for one in changes if one not in own]
+
+
+def prepare_rounds(wanted: BackTranslationRequest, say: Say) -> None:
+    """Write texts and settings into the folder, all or none."""
+    changes = [one for one in wanted.changes if not one.startswith("run=")]
+    experiment = read_experiment(wanted.config, changes)
+    if experiment.task.name != "translation" or experiment.data.routes or experiment.init is not None:
+        raise ConfigError("--text-target", "goes with a translator of one pair of languages, trained from scratch")
+    parts = {"train": [*training_texts(experiment)]}
+    parts |= {part: [one.texts for one in judged_reader(experiment, part) or ()] for part in ("dev", "test")}
+    kept = merge({} if wanted.config is None else read_yaml(wanted.config), parse_changes(changes))
+    new = wanted.folder / f".{ROUNDS_FOLDER}.new"
+    shutil.rmtree(new, ignore_errors=True)
+    try:
+        for part, rows in parts.items():
+            for side in TEXT_SIDES if rows else ():
+                write_sentences(new / "texts" / f"{part}.{side}", [str(row[side]) for row in rows])
+        known = {side: {str(row[side]).strip() for rows in parts.values() for row in rows} for side in TEXT_SIDES}
+        for side, lines in _one_language(wanted.text, parts["train"], known, say).items():
+            write_sentences(new / "texts" / f"text.{side}", lines)
+        write_yaml(new / BASE_SETTINGS, {group: one for group, one in kept.items() if group not in ("data", "run")})
+        pair = experiment.data.language_pair()
+        write_checked(
+            new / ROUNDS_FILE,
+            {"settings": as_values(wanted.settings), "languages": [*pair] if None not in pair else None},
+        )
+        new.rename(wanted.folder / ROUNDS_FOLDER)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+        with suppress(OSError):
+            wanted.folder.rmdir()  # where nothing was made
+
+
+def _one_language(
+    text: Mapping[str, Path], train: Sequence[Mapping[str, Any]], known: Mapping[str, set[str]], say: Say
+) -> dict[str, list[str]]:
+    """The different lines of each text that do not stand on the same side of the pairs. Raises DataError."""
+    if not text:
+        raise ConfigError("--text-target", "must be given, or --text-source", "a file of text of one language")
+    found = {side: [*dict.fromkeys(filter(None, map(str.strip, read_lines(file))))] for side, file in text.items()}
+    pairs = {side: PlainText(f"{side} of the pairs", [str(row[side]) for row in train]) for side in TEXT_SIDES}
+    plain = {side: PlainText(str(text[side]), lines) for side, lines in found.items()}
+    if len(plain) > 1:
+        check_two_languages(plain["source"], plain["target"])
+    for side, one in plain.items():
+        check_expected_language(one, pairs[side], pairs[_other(side)])
+        kept = [line for line in one.lines if line not in known[side]]
+        say(
+            f"{text[side].name}: {len(one.lines):,} different lines, {len(one.lines) - len(kept):,} of them left out:"
+            f" they stand in the {side} of the pairs, too"
+        )
+        if not kept:
+            raise DataError(text[side], "has no line beside those of the pairs", hint="give other text")
+        found[side] = kept
+    return found
+
+
+def _other(side: str) -> str:
+    return TEXT_SIDES[side == TEXT_SIDES[0]]
+
+
+def write_sentences(path: Path, lines: Sequence[str]) -> None:
+    """Write a text of lines, each on one line; a process that is killed meanwhile leaves none behind."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, "".join(f"{' '.join(line.split())}\n" for line in lines))
