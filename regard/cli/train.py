@@ -40,10 +40,10 @@ TrainText = Annotated[
         " texts of two languages, no translations of each other, for a translator without pairs.",
     ),
 ]
-MoreSource = Annotated[
+RoundsSource = Annotated[
     Path | None, typer.Option(metavar="FILE", help="More text of the source language, without translations.")
 ]
-MoreTarget = Annotated[
+RoundsTarget = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="More text of the target language: learnt by back-translation, in rounds."),
 ]
@@ -71,8 +71,8 @@ def train_command(  # noqa: PLR0913  an option each
     dev_source: DevSource = None,
     dev_target: DevTarget = None,
     text: TrainText = None,
-    text_source: MoreSource = None,
-    text_target: MoreTarget = None,
+    text_source: RoundsSource = None,
+    text_target: RoundsTarget = None,
     rounds: RoundCount = None,
     run: RunFolderOption = None,
     start: StartRun = None,
