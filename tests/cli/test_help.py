@@ -59,7 +59,7 @@ def test_defaults_that_differ_are_told_apart():
     told = {part: one.default for one in found for part in one.parts}
     others = dict.fromkeys(("reinforce", "class_weighted", "with_language_model"), 0.0)
     smoothed = ("likelihood", "sub_batch", "r_drop", "minimum_risk", "self_critical", "adversarial_stability")
-    taught = ("word_distillation", "sequence_distillation", "posterior_regularisation")
+    taught = ("word_distillation", "sequence_distillation", "posterior_regularisation", "denoising_back_translation")
     assert told == {**dict.fromkeys((*smoothed, *taught), 0.1), **others}
     assert len(found) == 2
 
