@@ -173,15 +173,16 @@ def _train_without_pairs(
 ) -> None:
     """Train on texts of two languages. Raises ConfigError for more texts, and without a folder."""
     from regard.recipes.no_pairs import UnpairedRequest, train_without_pairs
+    from regard.recipes.phrases_no_pairs import train_phrases_without_pairs
 
     if len(texts) > 2:
         raise ConfigError("--text", f"is given {len(texts)} times", "one text, or texts of two languages")
     if run is None:
         raise ConfigError("--run", "must be given with two texts", "--run FOLDER")
     first, second = map(Path, texts)
-    if not train_without_pairs(
-        UnpairedRequest((first, second), run, changes, seed_pairs), say_unless(quiet), quiet=quiet
-    ):
+    others = [change for change in changes if change not in ("task=phrases", "task.name=phrases")]
+    train = train_without_pairs if len(others) == len(changes) else train_phrases_without_pairs
+    if not train(UnpairedRequest((first, second), run, others, seed_pairs), say_unless(quiet), quiet=quiet):
         raise typer.Exit(INTERRUPTED)
 
 

@@ -61,7 +61,7 @@ class UnpairedRequest:
         return self.run.with_name(f"{self.run.name}-start")
 
 
-class _Side(NamedTuple):
+class TextSide(NamedTuple):
     """One of the two languages."""
 
     code: str
@@ -77,10 +77,10 @@ def train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool = Fal
     """
     check_texts(request.texts)
     RunFolder(request.run).check_free()
-    sides = _sides(request)
-    _note_texts(request)
+    sides = sides_of(request)
+    note_texts(request)
     for side in sides:
-        if not _vectors_learnt(side, say, quiet=quiet):
+        if not vectors_learnt(side, say, quiet=quiet):
             return False
     if not all(side.given.is_file() for side in sides):
         _translate_word_by_word(sides, request.seed_pairs, say)
@@ -119,17 +119,17 @@ def network_settings(sides: Sequence[tuple[str, Path, Path]]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _sides(request: UnpairedRequest) -> list[_Side]:
+def sides_of(request: UnpairedRequest) -> list[TextSide]:
     files = {name: str(text) for name, text in zip(("source", "target"), request.texts, strict=True)}
     known = pair_of(Choice("parallel", {"files": files}))
     codes = known if None not in known and known[0] != known[1] else ("a", "b")
     return [
-        _Side(str(code), text.absolute(), request.parts / f"words-{code}", request.parts / f"word-by-word.{code}")
+        TextSide(str(code), text.absolute(), request.parts / f"words-{code}", request.parts / f"word-by-word.{code}")
         for code, text in zip(codes, request.texts, strict=True)
     ]
 
 
-def _note_texts(request: UnpairedRequest) -> None:
+def note_texts(request: UnpairedRequest) -> None:
     """Note the texts of the steps. Raises ConfigError for steps that were made of others."""
     mark, texts = request.parts / "texts.json", [[str(text.absolute()), text.stat().st_size] for text in request.texts]
     if mark.is_file() and json.loads(mark.read_text("utf-8")) != texts:
@@ -140,7 +140,7 @@ def _note_texts(request: UnpairedRequest) -> None:
     write_atomically(mark, json.dumps(texts))
 
 
-def _vectors_learnt(side: _Side, say: Say, *, quiet: bool) -> bool:
+def vectors_learnt(side: TextSide, say: Say, *, quiet: bool) -> bool:
     """Learn the word vectors of a language, or go on with them; False where that was interrupted."""
     folder = RunFolder(side.vectors)
     if folder.finished:
@@ -155,7 +155,7 @@ def _vectors_learnt(side: _Side, say: Say, *, quiet: bool) -> bool:
     return train_run(read_experiment(None, changes), resume=folder.exists, quiet=quiet)
 
 
-def _translate_word_by_word(sides: Sequence[_Side], pairs: Path | None, say: Say) -> None:
+def _translate_word_by_word(sides: Sequence[TextSide], pairs: Path | None, say: Say) -> None:
     """Write the text of each language in words of the other one."""
     one, other = (read_embeddings(side.vectors).table for side in sides)
     known = read_word_pairs(pairs) if pairs else []
