@@ -172,8 +172,7 @@ def _train_without_pairs(
     texts: list[str], changes: list[str], run: Path | None, seed_pairs: Path | None, *, quiet: bool
 ) -> None:
     """Train on texts of two languages. Raises ConfigError for more texts, and without a folder."""
-    from regard.recipes.no_pairs import UnpairedRequest, train_without_pairs
-    from regard.recipes.phrases_no_pairs import train_phrases_without_pairs
+    from regard.recipes.no_pairs import UnpairedRequest, train_phrases_without_pairs, train_without_pairs
 
     if len(texts) > 2:
         raise ConfigError("--text", f"is given {len(texts)} times", "one text, or texts of two languages")

@@ -9,7 +9,7 @@ from small_runs import regard, unsaid
 
 from regard.predictor import load
 from regard.recipes import no_pairs
-from regard.recipes.phrases_no_pairs import ROUNDS, phrases_of_words, word_table
+from regard.recipes.no_pairs import PHRASE_ROUNDS, phrases_of_words, word_log_probs
 from regard.reports.dictionary import Dictionary
 from regard.statistical.dictionaries.method import Space
 from regard.statistical.word_by_word import in_words
@@ -28,7 +28,7 @@ def sentences(seed):
 
 
 def test_rows_of_the_first_table_sum_to_one():
-    found = word_table(*(torch.nn.functional.normalize(torch.randn(count, 5), dim=1) for count in (7, 9)))
+    found = word_log_probs(*(torch.nn.functional.normalize(torch.randn(count, 5), dim=1) for count in (7, 9)))
     torch.testing.assert_close(found.forward.exp().sum(dim=1), torch.ones(7))
     torch.testing.assert_close(found.reverse.exp().sum(dim=0), torch.ones(9))
 
@@ -55,7 +55,9 @@ def test_a_cipher_is_translated_and_rounds_are_found_again(tmp_path, monkeypatch
     assert regard("train", *both, "--run", tmp_path / "run", "task=phrases").code == 0
     found = [one.text for one in load(tmp_path / "run").predict(own[:30])]
     assert found == [in_words(line, WORDS) for line in own[:30]]
-    rounds = [tmp_path / "run-start" / f"phrases-{number}.{('en', 'de')[number % 2]}" for number in range(ROUNDS + 1)]
+    rounds = [
+        tmp_path / "run-start" / f"phrases-{number}.{('en', 'de')[number % 2]}" for number in range(PHRASE_ROUNDS + 1)
+    ]
     assert rounds[1].read_text().splitlines() == sentences(1)
     (tmp_path / "run").rename(tmp_path / "first")
     for file in rounds[:-1]:
