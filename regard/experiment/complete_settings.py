@@ -41,11 +41,12 @@ from regard.experiment.initial import (
 )
 from regard.experiment.layouts import forgotten_label, has_readers, read_alike, text_settings, with_layouts
 from regard.experiment.settings import Experiment
-from regard.experiment.sizes import LARGE_DATA, defaults_for, held_out_share, task_defaults
+from regard.experiment.sizes import DATA_SIZES, LARGE_DATA, defaults_for, held_out_share, task_defaults
 from regard.experiment.time_plan import may_be_paced, may_be_planned, paced_defaults, planned_defaults
 from regard.experiment.upgrade import check_files, upgraded
 from regard.models import MODELS, Model
 from regard.tasks import TASKS, task_class
+from regard.text.vocabulary import FIRST_PIECE
 
 LIMITS = ("max_updates", "max_epochs", "max_minutes", "max_core_minutes")  # who sets one of them wants no other
 
@@ -205,6 +206,8 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
         share = held_out_share(_count(given, "train"))
         defaults["data"] |= {"dev_share": share, "test_share": share}
     _fit(defaults, given, settings.get("training", {}))
+    if pairs < DATA_SIZES[1].pairs:
+        _spell_all(defaults.get("text", {}).get("tokenizer", {}), given)
     experiment = read_settings(Experiment, lay(defaults, settings))
     pace = _pace(experiment, said, pairs, say)
     experiment = read_settings(Experiment, lay(lay(defaults, pace), settings)) if pace else experiment
@@ -234,6 +237,13 @@ def _fit(defaults: dict[str, Any], given: Experiment, training: Mapping[str, Any
     for unit, other in (("batch_sentences", "batch_tokens"), ("batch_tokens", "batch_sentences")):
         if training.get(unit) is not None:
             own[other] = None
+
+
+def _spell_all(tokenizer: Any, given: Experiment) -> None:
+    """Raise a small number of pieces so that characters, as of Chinese, take half of them at most."""
+    if isinstance(tokenizer, dict) and "size" in tokenizer:
+        characters = set[str]().union(*chain.from_iterable(one.texts.values() for one in learnt_examples(given)))
+        tokenizer["size"] = max(tokenizer["size"], 2 * (FIRST_PIECE + len(characters)))
 
 
 def _sizes(given: Experiment, said: Mapping[str, Any], pairs: int, say: Callable[[str], None] | None) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from regard.experiment import read_experiment, time_plan
 from regard.experiment.sizes import DATA_SIZES, defaults_for
 
 SECONDS = 240.0
+SIDES = (("source", "en"), ("target", "zh"))
 
 
 def speeds(fast):
@@ -210,3 +211,12 @@ def test_pairs_that_there_is_no_time_to_read_often_are_not_recombined(many_files
 @pytest.mark.parametrize("change", ["task=phrases", "data.recombination=null"])
 def test_pairs_are_recombined_for_a_network_alone(many_files, change):
     assert read_experiment(None, [*many_files, change]).data.recombination is None
+
+
+def test_few_pieces_are_enough_for_the_characters_of_chinese(tmp_path):
+    (tmp_path / "m.en").write_text("a line\n" * 900, encoding="utf-8")
+    (tmp_path / "m.zh").write_text(
+        "".join(f"{chr(0x4E00 + 2 * n)}{chr(0x4E01 + 2 * n)}\n" for n in range(900)), "utf-8"
+    )
+    settings = read_experiment(None, [f"data.train.{side}={tmp_path}/m.{code}" for side, code in SIDES]).text.tokenizer
+    assert settings.settings["size"] > 2 * 1_800
