@@ -118,6 +118,12 @@ class Served(NamedTuple):
 
 MASKED = ("text.tokenizer=characters", "model.dim=16", "model.encoder={num_layers: 1, feedforward_dim: 16}")
 UNCASED = ("text.tokenizer=uncased_words",)
+UNPAIRED = (
+    "data.languages=[en, de]",
+    "data.routes.back={train: {source: FILE, target: FILE}, dev: {source: FILE, target: FILE}, languages: [de, en]}",
+    "model={name: many_to_many, languages: [de, en]}",
+    "objective=denoising_back_translation",
+)
 
 
 SERVED = {
@@ -160,6 +166,9 @@ SERVED = {
     "translation": Served(
         "{{name: parallel, files: {{source: {0}, target: {0}}}}}", LINES, "a dog", settings=CHARACTERS
     ),
+    "unpaired_translation": Served(
+        "{{name: parallel, files: {{source: {0}, target: {0}}}}}", LINES, "a dog", settings=(*UNPAIRED, *CHARACTERS)
+    ),
     "word_vectors": Served("{{name: parallel, files: {{text: {}}}}}", LINES, "a dog", settings=UNCASED),
 }  # fmt: skip
 
@@ -170,7 +179,8 @@ def test_any_task_is_loaded_warmed_and_asked(task, tmp_path, monkeypatch):
     (tmp_path / "data").write_text(served.content)
     data = [f"data.{part}={served.reader.format(tmp_path / 'data')}" for part in ("train", "dev")]
     updates = ["training.max_updates=2", "training.validate_every=1", "training.average=1"]
-    words = [f"task={task}", *served.settings, *data, *updates]
+    settings = [one.replace("FILE", str(tmp_path / "data")) for one in served.settings]
+    words = [f"task={task}", *settings, *data, *updates]
     if served.first is not None:
         pairs = [f"data.{part}={served.first.format(tmp_path / 'data')}" for part in ("train", "dev")]
         done = regard("train", *served.settings, *pairs, *updates, "--run", tmp_path / "first", "--quiet")
@@ -179,7 +189,7 @@ def test_any_task_is_loaded_warmed_and_asked(task, tmp_path, monkeypatch):
     done = regard("train", *words, "--run", tmp_path / "run", "--quiet")
     assert done.code == 0, done.said
     answering, cards = Answering.load(tmp_path / "run", batch_tokens=8192)
-    translates = task in ("deliberation", "translation", "phrases")
+    translates = task in ("deliberation", "translation", "unpaired_translation", "phrases")
     assert bool(cards[""]["languages"]) == bool(cards[""]["alphabet"]) == translates
     assert answer(answering, Warm()).speed > 0
     (found,) = answering.answer(Predict([served.asked], explain=True, maps=True)).found.values()
