@@ -76,6 +76,9 @@ def best_command(
         command=shlex.join(["regard", *sys.argv[1:]]),
     )
     if not wanted.pairs and text_source and text_target:
+        for option, given in (("--from", start), ("--dev-source", wanted.dev), ("--json", as_json)):
+            if given:
+                raise ConfigError(option, "does not go with two texts without pairs", "leave it out")
         return _without_pairs(text_source, text_target, wanted, quiet=quiet)
     if not wanted.pairs:
         raise ConfigError("--source", "must be given, and --target", "or a table of pairs: regard best pairs.tsv")

@@ -33,7 +33,7 @@ MappedVectors = Annotated[
     tuple[Path, Path] | None,
     typer.Option(metavar="SOURCE TARGET", help="Write the vectors of both languages in their common space."),
 ]
-DictionarySeed = Annotated[int, typer.Option(min=0, metavar="N", help="DictionarySeed of random draws.")]
+DictionarySeed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of random draws.")]
 
 
 def dictionary_command(

@@ -101,8 +101,12 @@ def train_command(  # noqa: PLR0913  an option each
 
     texts, changes = text or [], words or []
     if len(texts) > 1:
-        _refuse({"--source": source, "--target": target, "--from": start, "--resume": resume, "--plan": plan})
+        _refuse({"--source": source, "--target": target, "--dev-source": dev_source, "--dev-target": dev_target})
+        _refuse({"--text-source": text_source, "--text-target": text_target, "--rounds": rounds})
+        _refuse({"--from": start, "--resume": resume, "--plan": plan})
         return _train_without_pairs(texts, changes, run, seed_pairs, quiet=quiet)
+    if seed_pairs:
+        raise ConfigError("--seed-pairs", "goes with texts of two languages alone", "--text FILE --text FILE")
     named = {"data.train.source": source, "data.train.target": target}
     named |= {"data.dev.source": dev_source, "data.dev.target": dev_target}
     given = "".join(texts) or None

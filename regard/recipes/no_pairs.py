@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import torch
 
 from regard.config import write_atomically, write_yaml
-from regard.data.readers.lines import read_lines
+from regard.data.readers.lines import digest, read_lines
 from regard.errors import ConfigError, DataError, PartError
 from regard.experiment import read_experiment
 from regard.experiment.data import pair_of
@@ -74,7 +74,12 @@ class UnpairedRequest:
     @property
     def parts(self) -> Path:
         """The folder of what the network starts from."""
-        return self.run.with_name(f"{self.run.name}-start")
+        run = self.run if self.run.name else self.run.absolute()
+        return run.with_name(f"{run.name}-start")
+
+    def known_words(self) -> list[WordPair]:
+        """Return the known words; none where no file is named."""
+        return [] if self.seed_pairs is None else read_word_pairs(self.seed_pairs)
 
 
 class TextSide(NamedTuple):
@@ -93,13 +98,13 @@ def train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool = Fal
     """
     check_texts(request.texts)
     RunFolder(request.run).check_free()
-    sides = sides_of(request)
+    sides, known = sides_of(request), request.known_words()
     note_texts(request)
     for side in sides:
         if not vectors_learnt(side, say, quiet=quiet):
             return False
     if not all(side.given.is_file() for side in sides):
-        _translate_word_by_word(sides, request.seed_pairs, say)
+        _translate_word_by_word(sides, known, say)
     config = request.parts / "network.yaml"
     write_yaml(config, network_settings([(side.code, side.text, side.given) for side in sides]))
     return train_run(
@@ -146,12 +151,12 @@ def sides_of(request: UnpairedRequest) -> list[TextSide]:
 
 
 def note_texts(request: UnpairedRequest) -> None:
-    """Note the texts of the steps. Raises ConfigError for steps that were made of others."""
-    mark, texts = request.parts / "texts.json", [[str(text.absolute()), text.stat().st_size] for text in request.texts]
+    """Note the texts and known words of the steps. Raises ConfigError for steps that were made of others."""
+    files = [*request.texts, *([] if request.seed_pairs is None else [request.seed_pairs])]
+    mark, texts = request.parts / "texts.json", [digest(file).hex() for file in files]
     if mark.is_file() and json.loads(mark.read_text("utf-8")) != texts:
-        raise ConfigError(
-            "--run", f"'{request.parts}' was made of other texts", "choose another folder, or remove that one"
-        )
+        problem = f"'{request.parts}' was made of other texts or known words"
+        raise ConfigError("--run", problem, "choose another folder, or remove that one")
     request.parts.mkdir(parents=True, exist_ok=True)
     write_atomically(mark, json.dumps(texts))
 
@@ -171,10 +176,9 @@ def vectors_learnt(side: TextSide, say: Say, *, quiet: bool) -> bool:
     return train_run(read_experiment(None, changes), resume=folder.exists, quiet=quiet)
 
 
-def _translate_word_by_word(sides: Sequence[TextSide], pairs: Path | None, say: Say) -> None:
+def _translate_word_by_word(sides: Sequence[TextSide], known: Sequence[WordPair], say: Say) -> None:
     """Write the text of each language in words of the other one."""
     one, other = (read_embeddings(side.vectors).table for side in sides)
-    known = read_word_pairs(pairs) if pairs else []
     there, back = word_maps(best_dictionary(one, other, known, say=say), known)
     for side, words in zip(sides, (there, back), strict=True):
         write_atomically(side.given, "".join(f"{in_words(line, words)}\n" for line in read_lines(side.text)))
@@ -216,7 +220,7 @@ def train_phrases_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bo
     """
     check_texts(request.texts)
     RunFolder(request.run).check_free()
-    sides = sides_of(request)
+    sides, known_words = sides_of(request), request.known_words()
     note_texts(request)
     if not all(vectors_learnt(side, say, quiet=quiet) for side in sides):
         return False
@@ -227,8 +231,7 @@ def train_phrases_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bo
         if file.is_file():
             continue
         if number == 0:
-            known = read_word_pairs(request.seed_pairs) if request.seed_pairs else []
-            decoder = _first_decoder(sides, texts, known, say)
+            decoder = _first_decoder(sides, texts, known_words, say)
         else:
             sources = [cut_words(line) for line in read_lines(_file(request, sides, number - 1))]
             decoder = _counted(zip(sources, texts[other], strict=True))

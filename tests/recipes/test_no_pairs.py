@@ -65,10 +65,16 @@ def test_texts_that_cannot_teach_are_refused_in_one_line(texts):
     assert not unsaid(refused("a.en", "c.en", *run), "a.en", "in the language of")
     assert not unsaid(refused("a.en", "a.en", *run), "also stand in")
     assert not unsaid(refused("a.en", "b.de"), "--run", "must be given with two texts")
-    assert not unsaid(refused("a.en", "b.de", "--source", "x", *run), "--source", "does not go with two texts")
+    for option in ("--source", "--dev-source", "--text-target"):
+        assert not unsaid(refused("a.en", "b.de", option, "x", *run), option, "does not go with two texts")
+    assert not unsaid(refused("a.en", "b.de", "--seed-pairs", "x.tsv", *run), "x.tsv", "there is no such file")
+    alone = regard("train", "--text", texts / "a.en", "--seed-pairs", "x.tsv", *run)
+    assert not unsaid(alone, "--seed-pairs", "goes with texts of two languages alone")
     assert not unsaid(refused("a.en", "b.de", "--text", "x", *run), "is given 3 times")
     best = regard("best", "--text-source", texts / "few.en", "--text-target", texts / "b.de", *run)
     assert not unsaid(best, "few.en", "too few to learn from without pairs")  # the same road
+    both = ["--text-source", texts / "a.en", "--text-target", texts / "b.de", *run]
+    assert not unsaid(regard("best", *both, "--from", "x"), "--from", "does not go with two texts without pairs")
     assert not (texts / "run-start").exists()
 
 
@@ -89,5 +95,6 @@ def test_two_texts_become_a_translator_of_both_directions(texts, monkeypatch):
     again = regard("train", *both[:-1], texts / "run", *small)
     assert not unsaid(again, "exists and is not empty")
     (texts / "run").rename(texts / "other")
-    (texts / "a.en").write_text("".join(f"{line}.\n" for line in sentences(0)))
+    assert not unsaid(regard("train", *both[:4], *both[6:], *small), "--run", "was made of other texts or known words")
+    (texts / "a.en").write_text("".join(f"{line[::-1]}\n" for line in sentences(0)))  # as long as before
     assert not unsaid(regard("train", *both, *small), "--run", "was made of other texts")
