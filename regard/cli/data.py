@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import emit, say, say_unless, write_file
-from regard.cli.files import check_all_writable
+from regard.cli.files import check_all_writable, check_apart
 from regard.cli.options import Json, Quiet
 
 data_app = typer.Typer(help="Get texts to train on, and check them.", no_args_is_help=True)
@@ -71,7 +71,9 @@ def check_command(
     Nothing is changed unless --clean names files. Short pairs have thresholds of their own.
     """
     named = {"--clean": clean and clean[0], "--dropped": dropped, "--html": html}
-    check_all_writable({**named, "--clean TARGET": clean and clean[1]})
+    named["--clean TARGET"] = clean and clean[1]
+    check_all_writable(named)
+    check_apart(files, {option: path for option, path in named.items() if path})
     from regard.reports.data_check import check_data, clean_report, data_check_page, faults_report, read_numbered_pairs
 
     lines, pairs = zip(*read_numbered_pairs(files), strict=True)
@@ -98,7 +100,9 @@ def mend_command(files: CheckedFiles, *, corrections: CorrectionList, to: Mended
 
     Your files are not changed. The list comes from the page of regard explain RUN TEXT --taught WORD --html FILE.
     """
-    check_all_writable({"--to SOURCE": to[0], "--to TARGET": to[1]})
+    copies = {"--to SOURCE": to[0], "--to TARGET": to[1]}
+    check_all_writable(copies)
+    check_apart([*files, corrections], copies)
     from regard.reports.data_check import mended_report, read_corrections
 
     say(mended_report(files, read_corrections(corrections), corrections, to))

@@ -41,3 +41,12 @@ def check_all_writable(files: Mapping[str, Path | None]) -> None:
     """Raise as `check_writable` does for the first of the files, by option."""
     for option, path in files.items():
         check_writable(path, option)
+
+
+def check_apart(read: Sequence[Path], written: Mapping[str, Path]) -> None:
+    """Raise ConfigError for a file, by option, that is also read, or that two options name."""
+    known = {path.resolve(): f"'{path}' is read" for path in read}
+    for option, path in written.items():
+        if problem := known.get(path.resolve()):
+            raise ConfigError(option, f"{problem}, too", "name another file")
+        known[path.resolve()] = f"'{path}' is written for {option}"

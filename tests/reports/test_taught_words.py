@@ -160,12 +160,31 @@ def test_a_copy_has_pairs_dropped_and_mended(files):
         ("[1, 2]", "list.jsonl:1: '[1, 2]' is not a correction"),
         ({"line": 0, "source": "", "target": ""}, "is not a correction"),
         ({"line": 1, "source": "", "target": "", "mended": 5}, "is not a correction"),
+        (correction(8, mended=" "), "is not a correction"),
+        (correction(8, files=5), "is not a correction"),
+        (correction(8, files=None), "is not a correction"),
+        ("[" * 100_000, "is not a correction"),
     ],
 )
 def test_lists_that_do_not_fit_are_refused_in_a_line(files, one, problem):
     done = mend(files, one)
     assert done.exit_code == 2 and problem in done.stderr and done.stderr.count("\n") == 1
     assert not (files / "b.en").exists()
+
+
+def test_a_copy_never_takes_the_place_of_what_is_read(files):
+    listed = correction(8)
+    mend(files, listed)
+    before = (files / "a.en").read_text(encoding="utf-8")
+    pairs, copies = [str(files / name) for name in ("a.en", "a.de")], [str(files / "b.en")] * 2
+    for words, option in (
+        (["mend", *pairs, "--list", str(files / "list.jsonl"), "--to", *pairs], "--to SOURCE: "),
+        (["mend", *pairs, "--list", str(files / "list.jsonl"), "--to", *copies], "--to TARGET: "),
+        (["check", *pairs, "--clean", copies[0], pairs[1]], "--clean TARGET: "),
+    ):
+        done = CliRunner().invoke(app, ["data", *words])
+        assert done.exit_code == 2 and option in done.stderr and done.stderr.count("\n") == 1
+    assert (files / "a.en").read_text(encoding="utf-8") == before
 
 
 def test_pairs_that_a_check_dropped_from_a_table_are_found_again(tmp_path):

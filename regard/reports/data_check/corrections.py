@@ -1,10 +1,10 @@
 """Apply a list of pairs that are to be dropped or mended, as a page of explanations or a data check writes it."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from regard.config import parse_json
 from regard.data.readers.lines import read_lines
 from regard.errors import DataError
 from regard.reports.data_check.check_data import read_numbered_pairs, write_pairs
@@ -26,7 +26,7 @@ def read_corrections(path: Path) -> list[Correction]:
     found = []
     for number, line in enumerate(read_lines(path), start=1):
         try:
-            values = json.loads(line)
+            values = parse_json(line)
             one = Correction(*(values.get(name, default) for name, default in _FIELDS.items()))
         except (ValueError, AttributeError):
             one = Correction(0, "", "")
@@ -41,8 +41,10 @@ _FIELDS = {"line": None, "source": None, "target": None, **Correction._field_def
 
 
 def _are_texts(one: Correction) -> bool:
-    texts = [one.source, one.target, *([] if one.mended is None else [one.mended])]
-    return all(isinstance(text, str) for text in (*texts, *one.files))
+    texts = [one.source, one.target, "mended" if one.mended is None else one.mended]
+    if not (isinstance(one.files, list | tuple) and all(isinstance(text, str) for text in (*texts, *one.files))):
+        return False
+    return bool(texts[-1].strip())  # a mended target that is empty would be a pair with one side
 
 
 def mended_report(files: Sequence[Path], corrections: Sequence[Correction], list_file: Path, to: Sequence[Path]) -> str:
@@ -72,7 +74,7 @@ def mended_report(files: Sequence[Path], corrections: Sequence[Correction], list
     if wanted:
         raise _changed(list_file, files, min(wanted))
     write_pairs(to, pairs)
-    dropped = len(ours) - mended
+    dropped = len({one.line for one in ours}) - mended
     return f"wrote {len(pairs):,} pairs to {' and '.join(map(str, to))}: {dropped:,} dropped, {mended:,} mended"
 
 
