@@ -19,7 +19,7 @@ def taught():
     data = to_json([Prediction("the dog", "der Vogel", -1.0, explanation=found)])
     one = {"pair": 0, "link": 0.98, "context": 0.41, "source": [[6, 9]], "target": [[4, 9]]}
     words = [{"piece": 0, "word": "der", "pairs": []}, {"piece": 1, "word": "Vogel", "pairs": [one]}]
-    data["predictions"][0]["taught"] = {"corpora": [{"files": ["x/a.en", "x/a.de"]}], "pairs": [PAIR], "words": words}
+    data["predictions"][0]["taught"] = {"corpora": [{"files": ["x/a.en", "x/it's a.de"]}], "pairs": [PAIR], "words": words}
     return data
 
 
@@ -29,7 +29,7 @@ def test_a_click_shows_the_pairs_of_a_word(visit, taught):
     seen.all(".queries .token").nth(1).click()
     seen.all(".taught li").wait_for()
     assert seen.all(".taught mark").all_inner_texts() == ["dog", "Vogel"]
-    assert "a.en:1,204 · linked 0.98 · context 0.41" in seen.all(".taught li").inner_text()
+    assert "a.en:1204 · linked 0.98 · context 0.41" in seen.all(".taught li").inner_text()
     assert seen.all("img").count() == 0
     seen.all(".queries .token").nth(0).click()
     assert seen.all(".taught li").count() == 0
@@ -45,7 +45,7 @@ def test_marked_pairs_go_into_a_list(visit, taught):
         seen.tab.get_by_role("button", name="Download the list (1)").click()
     listed = json.loads(download.value.path().read_text(encoding="utf-8"))
     assert listed == {
-        "files": ["x/a.en", "x/a.de"],
+        "files": ["x/a.en", "x/it's a.de"],
         "line": 1204,
         "source": PAIR["source"],
         "target": "der Vogel",
@@ -53,6 +53,7 @@ def test_marked_pairs_go_into_a_list(visit, taught):
     }
     seen.tab.get_by_role("button", name="Drop").click()
     assert seen.all(".taught li.dropped").count() == 1
+    assert seen.all(".corrections code").inner_text().startswith("regard data mend x/a.en 'x/it'\"'\"'s a.de' --list ")
     seen.tab.get_by_role("button", name="Drop").click()
     assert seen.all(".corrections button").count() == 0
 

@@ -79,6 +79,11 @@ def test_spans_are_where_words_stand(text):
     assert "".join(text[first:behind] for first, behind in spans) == "".join(text.split())
 
 
+def test_spans_are_of_the_text_before_it_is_lower_case():
+    text = "İki adam İstanbul sever"  # of which each İ has two characters in lower case
+    assert {"adam", "sever"} <= {text[first:behind] for first, behind in spans_of_words(text)}
+
+
 @pytest.fixture
 def run(index, monkeypatch):
     examples = [

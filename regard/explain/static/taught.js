@@ -44,7 +44,7 @@ function pairItem(viewer, found, one) {
   const drop = button({ "aria-pressed": String(Boolean(known?.drop)) }, () => keep(is("drop") ? null : { drop: true }), t("dropPair"));
   const mend = button({ "aria-pressed": String(known?.mended !== undefined) }, () => keep(is("mended") ? null : { mended: edited.value }), t("mendPair"));
   edited.addEventListener("input", () => keep({ mended: edited.value }));
-  const place = `${name(files[0])}:${pair.line.toLocaleString()}`;
+  const place = `${name(files[0])}:${pair.line}`;
   const kind = one.target.length ? t("taughtLink", one.link.toFixed(2), one.context.toFixed(2)) : t("taughtSource", one.context.toFixed(2));
   const item = element("li", { class: known?.drop ? "dropped" : null }, text("source"), text("target"), edited,
     element("div", { class: "bar" }, element("span", { class: "quiet", title: files.join("\n") }, `${place} · ${kind}`), element("span", { class: "choices" }, drop, mend)));
@@ -57,9 +57,11 @@ function drawList(viewer) {
   parts.corrections.hidden = listed.length === 0;
   parts.corrections.replaceChildren(...(listed.length ? [
     button({}, () => save("corrections.jsonl", "application/jsonl", listed.map((one) => `${JSON.stringify(one)}\n`).join("")), t("saveCorrections", listed.length)),
-    element("p", { class: "quiet" }, t("mendCommand"), " ", element("code", {}, `regard data mend ${listed[0].files.join(" ")} --list corrections.jsonl --to SOURCE TARGET`)),
+    element("p", { class: "quiet" }, t("mendCommand"), " ", element("code", {}, `regard data mend ${listed[0].files.map(quoted).join(" ")} --list corrections.jsonl --to SOURCE TARGET`)),
   ] : []));
 }
+
+const quoted = (file) => (/^[\w./@%+=:,-]+$/.test(file) ? file : `'${file.replaceAll("'", `'"'"'`)}'`); // as a shell reads it
 
 const name = (file) => file.split("/").at(-1);
 

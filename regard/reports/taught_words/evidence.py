@@ -118,10 +118,12 @@ def _main_part(text: str) -> str:
 def spans_of_words(text: str) -> list[tuple[int, int]]:
     """Return the first character of each of the `lower_words` of a text, and the first one behind it."""
     spans, place = list[tuple[int, int]](), -1  # a space is put before the text
+    places = [at for at, one in enumerate(text) for _ in one.lower()]  # "İ" is two characters in lower case
     for piece in cut_words(text.lower()):
         if word := piece.strip():
-            first = place + piece.index(word)
-            spans.append((min(first, len(text)), min(first + len(word), len(text))))
+            first = min(max(0, place + piece.index(word)), len(places) - 1)
+            last = min(first + len(word), len(places)) - 1
+            spans.append((places[first], places[last] + 1))
         place += len(piece)
     return spans
 

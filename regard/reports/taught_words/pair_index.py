@@ -78,7 +78,7 @@ class PairIndex:
         """Return the pairs that taught a target word, the strongest evidence first.
 
         `weights` says how much the word rests on each source word, 1 for the most; `source` are all words of the
-        sentence that it was written for. Pairs that have the word stand before those that have its source words alone.
+        sentence that it was written for. Where no pair has the word, those of its strongest source word are returned.
         """
         similar = self.similarities(source)
         number, asked = self._targets.get(word, -1), self._known(weights)
@@ -211,7 +211,8 @@ def run_index(run: Run, say: Say = lambda line: None) -> PairIndex:
     start = time.monotonic()
     examples = islice(((number, one) for number, reader in enumerate(readers) for one in reader), MOST_PAIRS)
     rows = [(number, one.line, one.texts["source"], one.texts["target"]) for number, one in examples]
-    say(f"indexing the words of {len(rows):,} training pairs; this happens once")
+    first = "the first " if len(rows) == MOST_PAIRS else ""
+    say(f"indexing the words of {first}{len(rows):,} training pairs; this happens once")
     corpora, lines, sources, targets = zip(*rows, strict=True)
     index = PairIndex.of([*zip(sources, targets, strict=True)], corpora, lines)
     index.save(path)
