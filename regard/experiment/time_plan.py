@@ -124,7 +124,9 @@ def planned_defaults(experiment: Experiment, pairs: int, say: _Say) -> dict[str,
     if plan.updates < _FEWEST_UPDATES:
         problem = f"{minutes:g} minutes are about {plan.updates:,} updates on this machine: too few to learn anything"
         needed = _ENOUGH_UPDATES * plan.size.batch_tokens / (plan.tokens_per_second * TRAINING * 60)
-        raise ConfigError("training.max_minutes", problem, f"{_ENOUGH_UPDATES} updates take {needed:.2g} minutes")
+        hint = f"{_ENOUGH_UPDATES} updates take {max(0.1, needed):.1f} minutes"
+        limit = "max_minutes" if experiment.training.max_minutes else "max_core_minutes"
+        raise ConfigError(f"training.{limit}", problem, hint)
     size, epochs = plan.size, plan.updates * plan.size.batch_tokens / max(1, pairs * SENTENCE_PIECES)
     rounds = f" or {epochs:.1f} epochs" if pairs < LARGE_DATA else ""  # beyond, pairs are not counted
     say(

@@ -237,8 +237,8 @@ def _seen_dev_pairs(experiment: Experiment) -> int:
     """How many pairs of the dev files stand among the training pairs."""
     if (reader := part_reader(experiment, "dev")) is None:
         return 0
-    dev, train = ({tuple(one.texts.values()) for one in part} for part in (reader, learnt_examples(experiment)))
-    return len(dev & train)
+    dev = {tuple(one.texts.values()) for one in reader}
+    return len({pair for one in learnt_examples(experiment) if (pair := tuple(one.texts.values())) in dev})
 
 
 def phrases_advice(experiment: Experiment) -> str:

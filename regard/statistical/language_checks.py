@@ -34,11 +34,6 @@ def check_disjoint(first: PlainText, second: PlainText) -> None:
         raise DataError(first.place, problem, hint="the two texts must not overlap: leave those lines out of one")
 
 
-def shared_lines(lines: Iterable[str], others: Iterable[str]) -> int:
-    """Return how many different lines of a text stand in another one, whatever their case, width and spaces."""
-    return len({folded(line) for line in lines} & {folded(line) for line in others})
-
-
 def check_two_languages(first: PlainText, second: PlainText) -> None:
     """Raise DataError for two texts in one language. Fewer than 100 lines are not judged.
 
@@ -89,7 +84,7 @@ def _main_language(lines: Sequence[str]) -> tuple[str, float]:
 
 def _sample(lines: Sequence[str]) -> list[str]:
     """Up to 4,000 lines, spread over a text, that are not empty."""
-    step = max(1, len(lines) // _SAMPLE)
+    step = max(1, -(-len(lines) // _SAMPLE))
     return [line for line in lines[::step] if line.strip()]
 
 

@@ -15,7 +15,6 @@ from regard.statistical.language_checks import (
     check_expected_language,
     check_two_languages,
     in_one_language,
-    shared_lines,
 )
 
 ENGLISH = ["the", "dog", "sees", "house", "woman", "with", "and", "runs", "through", "green", "children", "playing"]
@@ -47,8 +46,10 @@ def test_greetings_in_both_texts_are_no_overlap():
     check_disjoint(PlainText("a", [*text(ENGLISH, 1).lines, *greetings]), PlainText("b", greetings))
 
 
-def test_shared_lines_ignore_case_and_spaces():
-    assert shared_lines(["A dog.", "a  dog.", "Two"], ["a dog. ", "three"]) == 1
+def test_overlaps_ignore_case_and_spaces():
+    lines = text(ENGLISH, 1).lines
+    with pytest.raises(DataError, match=r"^a: 300 of 300 different lines also stand in b "):
+        check_disjoint(PlainText("a", lines), PlainText("b", [f" {line.upper()}  " for line in lines]))
 
 
 def test_one_language_given_as_two_is_refused():
@@ -106,6 +107,8 @@ def test_a_time_for_nothing_is_refused(files, monkeypatch):
     monkeypatch.setattr(time_plan, "measured_speed", lambda experiment, size: 1_024.0 / 0.85)  # an update a second
     with pytest.raises(ConfigError, match=r"^training.max_minutes: 0.2 minutes are about 12 updates .* 3.3 minutes.$"):
         experiment_of(files, "en", "de", "training.max_minutes=0.2")
+    with pytest.raises(ConfigError, match=r"^training.max_core_minutes: "):
+        experiment_of(files, "en", "de", "training.max_core_minutes=0.1")
 
 
 def test_data_check_says_that_both_sides_are_one_language(files):

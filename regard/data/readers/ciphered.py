@@ -13,12 +13,13 @@ from regard.data.examples import Example
 from regard.data.readers.documents import DocumentPart, part_of
 from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import FileName, FileReader, check_columns
-from regard.errors import DataError
+from regard.errors import DataError, PartError
 from regard.registry import Choice
 from regard.text.ciphers import CIPHERS, Symbols, cut_symbols, join_symbols
 
 OTHER_SYMBOL = {"characters": "\ufffd", "words": "<unk>"}  # what stands for all rare symbols
-_DISJOINT = 0x2801  # cipher symbols of a range of their own: Braille patterns, then what follows them
+_BRAILLE, _PRIVATE = 0x2801, 0xF0000  # cipher symbols of their own: Braille patterns, then a plane for private use
+_PATTERNS, _OWN = 255, 100_000  # Braille patterns that are not blank; symbols of their own, at most
 _Stretch = tuple[int, list[int]]  # the line that it begins in, and symbols from 0
 StretchCycle = Annotated[
     int, Ge(3), Doc("Of so many stretches the last is for the test part and the one before for the dev part.")
@@ -52,6 +53,8 @@ class CipheredReader(FileReader):
         every: StretchCycle = 10,
     ) -> None:
         check_columns(columns, 2, "makes a cipher text and a plain text", "task=cipher")
+        if disjoint and size > _OWN:
+            raise PartError(f"is {size:,}, too many for cipher texts with symbols of their own", f"at most {_OWN:,}", setting="size")
         super().__init__(columns, file)
         self.cipher, self._symbols, self._size, self._rare = CIPHERS.build(cipher), symbols, size, rare
         self._disjoint, self._length, self._part, self._every = disjoint, length, part, every
@@ -63,7 +66,7 @@ class CipheredReader(FileReader):
 
     def __iter__(self) -> Iterator[Example]:
         alphabet = self._alphabet()
-        written = [chr(_DISJOINT + one) for one in range(len(alphabet))] if self._disjoint else alphabet
+        written = [*map(_own_symbol, range(len(alphabet)))] if self._disjoint else alphabet
         for line, plain, enciphered in self._pairs(alphabet):
             ids = self.cipher.encrypt(enciphered, len(alphabet))
             texts = (self._text(ids, written), self._text(plain, alphabet))
@@ -113,3 +116,8 @@ class CipheredReader(FileReader):
 
     def _text(self, ids: list[int], alphabet: list[str]) -> str:
         return join_symbols([alphabet[one] for one in ids], self._symbols)
+
+
+def _own_symbol(number: int) -> str:
+    """A character that no normalisation changes and that is no space."""
+    return chr(_BRAILLE + number if number < _PATTERNS else _PRIVATE + number - _PATTERNS)

@@ -5,6 +5,7 @@ import pytest
 from regard.data.readers import READERS
 from regard.errors import ConfigError, DataError
 from regard.registry import Choice
+from regard.text.ciphers import cut_symbols, join_symbols
 
 COLUMNS = ("cipher", "plain")
 WORDS = ["b", "a", "c", "a", "b", "c", "c", "a", "b", "b", "a", "c"]
@@ -55,6 +56,18 @@ def test_disjoint_ciphers_share_no_symbol_with_texts(text):
     ciphers, plains = ({word for pair in found for word in pair[side].split()} for side in (0, 1))
     assert not ciphers & plains
     assert len(ciphers) == len(plains) == 3
+
+
+def test_many_disjoint_symbols_stay_what_they_are(tmp_path):
+    """None is a space, and none becomes two characters by NFC."""
+    (path := tmp_path / "many").write_text(" ".join(f"w{number}" for number in range(9_000)), "utf-8")
+    found = read(path, "test", size=9_000, length=300, disjoint=True)
+    assert [len(side.split()) for pair in found for side in pair] == [300] * 6
+    for symbols in ("words", "characters"):
+        cut = [cut_symbols(pair[0], symbols) for pair in found]
+        assert [join_symbols(one, symbols) for one in cut] == [pair[0] for pair in found]
+    with pytest.raises(ConfigError, match="at most 100,000"):
+        read(path, size=200_000, disjoint=True)
 
 
 def test_characters_have_the_space_between_lines(tmp_path):
