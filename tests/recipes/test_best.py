@@ -22,7 +22,7 @@ from regard.recipes.best.step import NoGainError
 from regard.recipes.best.workshop import Workshop, copied_run
 from regard.reports.forecast import Band, Forecast, Road
 from regard.results import TextPrediction
-from regard.runs import Run
+from regard.runs import Run, RunFolder
 from regard.training.interrupt import Interrupted
 
 ROWS = list(pairs("de", 380, 1))
@@ -192,6 +192,9 @@ def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts
     assert regard("best", *call).code == 75
     before = json.loads((texts / "run" / "best.json").read_text())
     assert [one["step"] for one in before["results"]] == ["phrases"]
+    with RunFolder(texts / "run").held():  # a second search leaves what the first one has written
+        assert unsaid(regard("best", *call), "is being trained by another process") == []
+    assert json.loads((texts / "run" / "best.json").read_text()) == before
     assert Run.open(texts / "run").experiment.task.name == "phrases"
     monkeypatch.setattr(type(step), "make", made)
     trained = (texts / "run" / "steps" / "phrases" / "final.json").stat().st_mtime_ns

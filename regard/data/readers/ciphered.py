@@ -54,7 +54,8 @@ class CipheredReader(FileReader):
     ) -> None:
         check_columns(columns, 2, "makes a cipher text and a plain text", "task=cipher")
         if disjoint and size > _OWN:
-            raise PartError(f"is {size:,}, too many for cipher texts with symbols of their own", f"at most {_OWN:,}", setting="size")
+            problem = f"is {size:,}, too many for cipher texts with symbols of their own"
+            raise PartError(problem, f"at most {_OWN:,}", setting="size")
         super().__init__(columns, file)
         self.cipher, self._symbols, self._size, self._rare = CIPHERS.build(cipher), symbols, size, rare
         self._disjoint, self._length, self._part, self._every = disjoint, length, part, every

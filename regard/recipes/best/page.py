@@ -14,6 +14,7 @@ from regard.runs import RunFolder
 from regard.runs.teaching import scores_of
 
 _COLUMNS = ("step", "dev BLEU", "difference", "p", "minutes", "to", "outcome")
+_LATE = ("no time was left", "not one line was translated in its time")  # reasons that more minutes change
 _STEEP = 0.3  # BLEU of the last third of a training, from which more time is worth a line
 
 
@@ -84,7 +85,7 @@ def _more(folder: Path, results: Sequence[StepResult], left_out: Mapping[str, st
         gain = last_third(step_folder_of(folder, one.step)) if one.family == "network" else 0.0
         if gain >= _STEEP:
             yield f"more time: {one.step} gained {gain:.1f} dev BLEU in the last third of its training"
-    late = [name for name, why in left_out.items() if "time" in why]
+    late = [name for name, why in left_out.items() if why.startswith(_LATE)]
     if late:
         yield f"more time: {', '.join(late)} had none (the same command with a larger --minutes goes on)"
     for side in ("source", "target"):

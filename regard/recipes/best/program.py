@@ -55,19 +55,17 @@ def best_translator(wanted: BestRequest, *, say: Say = lambda line: None, quiet:
     for texts that do not fit, for too few minutes, and for a folder of another search; Interrupted where training was
     asked to end.
     """
-    state = _State.of(wanted)
-    with state.counting():
-        texts = _texts(wanted, state, say)
+    texts = _texts(wanted, _State.of(wanted), say)
+    with RunFolder(wanted.folder).held(), (state := _State.of(wanted)).counting():
         work = Workshop(
             wanted.folder.absolute(), texts,
             changes=wanted.changes, start=wanted.start, results=state.results, say=say, quiet=quiet,
         )  # fmt: skip
         if not work.results:
             _check_minutes(wanted.minutes * 60 - state.seconds, texts)
-        with RunFolder(work.folder).held():
-            if not state.forecast and wanted.minutes >= _FORECAST_MINUTES:
-                state.forecast = _forecast(texts, wanted.minutes, say)
-            left_out = _tried(work, state, wanted.minutes * 60, say)
+        if not state.forecast and wanted.minutes >= _FORECAST_MINUTES:
+            state.forecast = _forecast(texts, wanted.minutes, say)
+        left_out = _tried(work, state, wanted.minutes * 60, say)
     if not work.results:
         raise RegardError(f"{wanted.folder}: no step made a translator: phrases {left_out['phrases']}")
     report = best_report(wanted.folder, work.results, left_out, state.forecast)
@@ -113,12 +111,11 @@ class _State:
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """However it ends, what was done and its time are kept, unless nothing was begun."""
+        """However it ends, what was done and its time are kept."""
         try:
             yield
         finally:
-            if self.file.parent.is_dir():
-                self.save()
+            self.save()
 
     def save(self) -> None:
         """Write the state."""
@@ -132,15 +129,15 @@ def _texts(wanted: BestRequest, state: _State, say: Say) -> BestTexts:
     """The texts as an earlier call wrote them, or written now, all or none."""
     place = wanted.folder / "texts"
     if not place.is_dir():
-        new = wanted.folder.with_name(f".{wanted.folder.name}.texts")
+        folder = wanted.folder.absolute()
+        new = folder.with_name(f".{folder.name}.texts")
         shutil.rmtree(new, ignore_errors=True)
         try:
             make_texts(new, wanted.pairs, wanted.dev, wanted.more, say)
-            wanted.folder.mkdir(parents=True, exist_ok=True)
+            state.save()  # before the texts, so that a folder with texts is always known as that of a search
             new.rename(place)
         finally:
             shutil.rmtree(new, ignore_errors=True)
-        state.save()
     return made_texts(place.absolute(), wanted.pairs)
 
 

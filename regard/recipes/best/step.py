@@ -14,7 +14,7 @@ SURE_GAIN = 0.05  # p-value below which a gain is taken as one
 class StepResult(NamedTuple):
     """What a step gave. Its candidate is the run folder `steps/NAME`."""
 
-    step: str  # name of the row of STEPS
+    step: str  # name of the row of BEST_STEPS
     family: Family
     seconds: float
     bleu: float  # of the dev part
@@ -27,7 +27,7 @@ class StepResult(NamedTuple):
 
 
 class BestStep(ABC):
-    """A row of STEPS: makes one candidate out of the texts and the candidates of the steps before it.
+    """A row of BEST_STEPS: makes one candidate out of the texts and the candidates of the steps before it.
 
     A step keeps what it has done in files, so that after an end at any moment the same call goes on.
     """
@@ -41,7 +41,7 @@ class BestStep(ABC):
     def make(self, name: str, work: "Workshop", seconds: float) -> str:
         """Make the run `work.run(name)` in about so many seconds; return a note for the page.
 
-        `work` translates, trains and tells the candidates so far. Raises NoGainError where something is missing
+        `work` has the candidates so far, trains and translates. Raises NoGainError where something is missing
         or nothing can come of it, Interrupted where the training was asked to end.
         """
 
