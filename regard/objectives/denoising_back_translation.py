@@ -80,6 +80,8 @@ class DenoisingBackTranslationObjective(Objective):
             raise PartError(problem, "model.name=many_to_many or one_to_many, with two model.languages")
         if len({column.key() for column in context.task.learnt.values()}) > 1:
             raise PartError("reads what it writes, so both languages need one vocabulary", "text.shared=true")
+        if not denoising and not back_translation:
+            raise PartError("is 0, and so is back_translation: nothing would be learnt", "1", setting="denoising")
         self.denoising, self.back_translation, self.adversarial = denoising, back_translation, adversarial
         self.given, self.temperature, self.kept = given, temperature, kept
         self.drop, self.blank, self.swap = drop, blank, swap

@@ -4,20 +4,20 @@ https://aclanthology.org/P16-1009; in rounds https://aclanthology.org/W18-2703; 
 Round 0 trains both directions on the pairs. In each later round the reverse model translates text of the target
 language, and a new forward model learns from the pairs and from what was made. Texts are generated once and written to
 files, so that no gradient passes through generation. Every step ends with a file or a finished run: after an end at any
-moment the same call goes on, and gives the same weights.
+moment a call with `resume` goes on, and gives the same weights.
 """
 
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import Any, Literal
 
 import numpy as np
 
-from regard.config import as_values, read_checked, read_settings
+from regard.config import as_values, read_checked, read_settings, staged
 from regard.data.readers.lines import read_lines
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.evaluation import METRICS
@@ -38,6 +38,7 @@ from regard.recipes.one_language import (
 )
 from regard.registry import Choice
 from regard.runs import Run, RunFolder, train_run
+from regard.runs.folder import link_or_copy
 from regard.runs.texts import Say
 from regard.statistical.kneser_ney import kneser_ney
 from regard.tasks.unpaired_translation import copied_words
@@ -66,11 +67,15 @@ def back_translate(
     training was asked to end.
     """
     if not resume:
+        if in_rounds(wanted.folder):
+            hint = f"go on with: regard train {quote(str(wanted.folder))} --resume; or choose another --run FOLDER"
+            raise ConfigError("--run", f"'{wanted.folder}' has rounds that have begun", hint)
         RunFolder(wanted.folder).check_free()
         prepare_rounds(wanted, say)
     elif not in_rounds(wanted.folder):
         raise ConfigError("--resume", f"'{wanted.folder}' has no rounds to go on with", "--run FOLDER")
-    return _Rounds(wanted.folder.absolute(), say, quiet).run()
+    with RunFolder(wanted.folder).held():
+        return _Rounds(wanted.folder.absolute(), say, quiet).run()
 
 
 def share_copied(given: Sequence[str], made: Sequence[str]) -> float:
@@ -315,9 +320,10 @@ class _Rounds:
                 shutil.rmtree(new)
             new.unlink(missing_ok=True)
             if entry.is_dir():
-                shutil.copytree(entry, new, copy_function=os.link)
+                shutil.copytree(entry, new, copy_function=link_or_copy)
             else:
-                shutil.copy2(entry, new)
+                shutil.copy2(entry, copy := staged(new))
+                copy.replace(new)
 
 
 def _changes(group: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

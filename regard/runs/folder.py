@@ -258,6 +258,15 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
+def link_or_copy(source: str, target: str) -> str:
+    """Make a file a link to another one, or a copy where the disk has no links; return its path."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+    return target
+
+
 @contextmanager
 def locked(folder: Path, *, make: bool = False) -> Iterator[None]:
     """Hold a folder, which is made first with `make`. The lock dies with its process.

@@ -126,6 +126,7 @@ def test_encoder_and_discriminator_want_opposite_labels(batch):
     plain, other = math.log1p(math.exp(-3)), math.log1p(math.exp(3))
     right, wrong = 0.9 * plain + 0.1 * other, 0.1 * plain + 0.9 * other  # smoothed labels
     assert_close(float(own.sum.detach()) / own.count, right, rtol=1e-5, atol=1e-5)
+    assert float(adversary) > wrong
     assert float(adversary) / wrong == pytest.approx(round(float(adversary) / wrong), abs=1e-4)  # wrong of each state
     assert {id(one) for one in built.parameters_of("discriminator")}.isdisjoint(map(id, model.parameters()))
     assert built.turns == ("discriminator", "model")
@@ -173,3 +174,8 @@ def test_models_of_other_than_two_languages_are_refused():
     task = cast(Any, SimpleNamespace(vocabularies={"target": column}, learnt={"source": other, "target": column}))
     with pytest.raises(ConfigError, match="one vocabulary"):
         OBJECTIVES.build(Choice("denoising_back_translation"), Context(model, task))
+
+
+def test_weights_that_leave_nothing_to_learn_are_refused():
+    with pytest.raises(ConfigError, match="denoising: is 0, and so is back_translation"):
+        objective(*built_model(), denoising=0.0, back_translation=0.0)

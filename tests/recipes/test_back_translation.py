@@ -131,6 +131,15 @@ def test_bad_input_is_one_line_and_leaves_nothing(words, parts, tmp_path, monkey
     assert not (tmp_path / "r").exists()
 
 
+def test_rounds_that_have_begun_are_gone_on_with_by_one_process(tmp_path):
+    (tmp_path / "r" / module.ROUNDS_FOLDER).mkdir(parents=True)
+    (tmp_path / "r" / module.ROUNDS_FOLDER / module.ROUNDS_FILE).touch()
+    call = ["train", *write_texts(tmp_path), "--text-target", tmp_path / "a.de", "--run", tmp_path / "r"]
+    assert not unsaid(regard(*call), "--run", "has rounds that have begun", f"regard train {tmp_path}/r --resume")
+    with RunFolder(tmp_path / "r").held():
+        assert not unsaid(regard("train", tmp_path / "r", "--resume"), "is being trained by another process")
+
+
 def weights(run):
     return load_file(RunFolder(run).checkpoint().folder / "model.safetensors")
 

@@ -21,6 +21,7 @@ from regard.recipes.best.step import SURE_GAIN, BestStep, Family, NoGainError, S
 from regard.registry import Choice
 from regard.results import Prediction
 from regard.runs import Run, RunFolder, train_run
+from regard.runs.folder import link_or_copy
 from regard.runs.texts import Say
 from regard.training.interrupt import Interrupted
 
@@ -214,7 +215,7 @@ def copied_run(run: Path, out: Path, decoding: DecodingSettings, *, seen_from: P
     """
     new = out.with_name(f".{out.name}.new")
     shutil.rmtree(new, ignore_errors=True)
-    shutil.copytree(run, new, copy_function=_linked, ignore=shutil.ignore_patterns(*_NOT_COPIED))
+    shutil.copytree(run, new, copy_function=link_or_copy, ignore=shutil.ignore_patterns(*_NOT_COPIED))
     (new / SETTINGS_FILE).unlink()
     experiment = Run.open(run).experiment
     replace(experiment, run=None, decoding=_relative(decoding, seen_from or out)).save(new / SETTINGS_FILE)
@@ -222,14 +223,6 @@ def copied_run(run: Path, out: Path, decoding: DecodingSettings, *, seen_from: P
     if out.exists():
         shutil.rmtree(out)
     new.rename(out)
-
-
-def _linked(source: str, target: str) -> str:
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
-    return target
 
 
 def _relative(decoding: DecodingSettings, folder: Path) -> DecodingSettings:
