@@ -19,7 +19,11 @@ def taught():
     data = to_json([Prediction("the dog", "der Vogel", -1.0, explanation=found)])
     one = {"pair": 0, "link": 0.98, "context": 0.41, "source": [[6, 9]], "target": [[4, 9]]}
     words = [{"piece": 0, "word": "der", "pairs": []}, {"piece": 1, "word": "Vogel", "pairs": [one]}]
-    data["predictions"][0]["taught"] = {"corpora": [{"files": ["x/a.en", "x/it's a.de"]}], "pairs": [PAIR], "words": words}
+    data["predictions"][0]["taught"] = {
+        "corpora": [{"files": ["x/a.en", "x/it's a.de"]}],
+        "pairs": [PAIR],
+        "words": words,
+    }
     return data
 
 
