@@ -76,10 +76,7 @@ def best_command(
         command=shlex.join(["regard", *sys.argv[1:]]),
     )
     if not wanted.pairs and text_source and text_target:
-        for option, given in (("--from", start), ("--dev-source", wanted.dev), ("--json", as_json)):
-            if given:
-                raise ConfigError(option, "does not go with two texts without pairs", "leave it out")
-        return _without_pairs(text_source, text_target, wanted, quiet=quiet)
+        return _without_pairs(text_source, text_target, wanted, as_json=as_json, quiet=quiet)
     if not wanted.pairs:
         raise ConfigError("--source", "must be given, and --target", "or a table of pairs: regard best pairs.tsv")
     with resumable():
@@ -87,10 +84,13 @@ def best_command(
     emit(report, as_json=as_json)
 
 
-def _without_pairs(source: Path, target: Path, wanted: "BestRequest", *, quiet: bool) -> None:
-    """Train on texts of two languages alone, for as many minutes."""
+def _without_pairs(source: Path, target: Path, wanted: "BestRequest", *, as_json: bool, quiet: bool) -> None:
+    """Train on texts of two languages alone, for as many minutes. Raises ConfigError for what does not go with them."""
     from regard.recipes.no_pairs import UnpairedRequest, train_without_pairs
 
+    for option, given in (("--from", wanted.start), ("--dev-source", wanted.dev), ("--json", as_json)):
+        if given:
+            raise ConfigError(option, "does not go with two texts without pairs", "leave it out")
     changes = [*wanted.changes, f"training.max_minutes={wanted.minutes:g}"]
     request = UnpairedRequest((source, target), wanted.folder, changes)
     if not train_without_pairs(request, say_unless(quiet), quiet=quiet):

@@ -15,6 +15,7 @@ from regard.errors import ConfigError, Fault
 if TYPE_CHECKING:
     from regard.runs.request import TrainingRequest
 
+_TEXT_SETTINGS = "data.train.source", "data.train.target", "data.dev.source", "data.dev.target"
 _OPTIONS = {  # by the setting that each gives
     "data.train": "--source FILE --target FILE, or --text FILE for a language model, a classifier or a tagger",
     **{f"data.train.{name}": f"--{name} FILE" for name in ("source", "target", "text")},
@@ -100,19 +101,16 @@ def train_command(  # noqa: PLR0913  an option each
     from regard.runs.request import TrainingRequest
 
     texts, changes = text or [], words or []
+    files = {"--source": source, "--target": target, "--dev-source": dev_source, "--dev-target": dev_target}
+    one_language = {"--text-source": text_source, "--text-target": text_target}
     if len(texts) > 1:
-        _refuse({"--source": source, "--target": target, "--dev-source": dev_source, "--dev-target": dev_target})
-        _refuse({"--text-source": text_source, "--text-target": text_target, "--rounds": rounds})
-        _refuse({"--from": start, "--resume": resume, "--plan": plan})
+        _refuse({**files, **one_language, "--rounds": rounds, "--from": start, "--resume": resume, "--plan": plan})
         return _train_without_pairs(texts, changes, run, seed_pairs, quiet=quiet)
-    if seed_pairs:
-        raise ConfigError("--seed-pairs", "goes with texts of two languages alone", "--text FILE --text FILE")
-    named = {"data.train.source": source, "data.train.target": target}
-    named |= {"data.dev.source": dev_source, "data.dev.target": dev_target}
+    _refuse({"--seed-pairs": seed_pairs}, "pairs, nor with one text")
+    named = dict(zip(_TEXT_SETTINGS, files.values(), strict=True))
     given = "".join(texts) or None
     if text_source or text_target or rounds:
         _refuse({"--text": given, "--from": start, "--resume": resume, "--plan": plan}, "text of one language")
-        one_language = {"source": text_source, "target": text_target}
         return _train_in_rounds(TrainingRequest.of_words(changes, named, run=run), one_language, rounds, quiet)
     request = TrainingRequest.of_words(changes, named, text=given, start=start, run=run, resume=resume)
     return _train(request, plan, quiet)
@@ -144,7 +142,7 @@ def _refuse(options: Mapping[str, object], what: str = "two texts") -> None:
 def _train_in_rounds(
     request: "TrainingRequest", text: Mapping[str, Path | None], rounds: int | None, quiet: bool
 ) -> None:
-    """Train on pairs and text of one language. Raises ConfigError without a folder."""
+    """Train on pairs and text of one language, by option. Raises ConfigError without a folder."""
     from regard.recipes.back_translation import back_translate
     from regard.recipes.one_language import BackTranslationRequest, rounds_settings
 
@@ -152,7 +150,7 @@ def _train_in_rounds(
         raise ConfigError("--run", "must be given with text of one language", "--run FOLDER")
     settings, changes = rounds_settings(request.changes, rounds)
     with _options_named(), resumable():
-        given = {side: file for side, file in text.items() if file is not None}
+        given = {option.removeprefix("--text-"): file for option, file in text.items() if file is not None}
         wanted = BackTranslationRequest(request.run, request.config, changes, given, settings)
         back_translate(wanted, say=say_unless(quiet), quiet=quiet)
 

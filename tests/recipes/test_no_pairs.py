@@ -69,7 +69,7 @@ def test_texts_that_cannot_teach_are_refused_in_one_line(texts):
         assert not unsaid(refused("a.en", "b.de", option, "x", *run), option, "does not go with two texts")
     assert not unsaid(refused("a.en", "b.de", "--seed-pairs", "x.tsv", *run), "x.tsv", "there is no such file")
     alone = regard("train", "--text", texts / "a.en", "--seed-pairs", "x.tsv", *run)
-    assert not unsaid(alone, "--seed-pairs", "goes with texts of two languages alone")
+    assert not unsaid(alone, "--seed-pairs", "does not go with pairs, nor with one text")
     assert not unsaid(refused("a.en", "b.de", "--text", "x", *run), "is given 3 times")
     best = regard("best", "--text-source", texts / "few.en", "--text-target", texts / "b.de", *run)
     assert not unsaid(best, "few.en", "too few to learn from without pairs")  # the same road
