@@ -41,7 +41,7 @@ from regard.experiment.initial import (
 )
 from regard.experiment.layouts import forgotten_label, has_readers, read_alike, text_settings, with_layouts
 from regard.experiment.settings import Experiment
-from regard.experiment.sizes import DATA_SIZES, LARGE_DATA, defaults_for, held_out_share, task_defaults
+from regard.experiment.sizes import FEW_PAIRS, LARGE_DATA, defaults_for, held_out_share, task_defaults
 from regard.experiment.time_plan import may_be_paced, may_be_planned, paced_defaults, planned_defaults
 from regard.experiment.upgrade import check_files, upgraded
 from regard.models import MODELS, Model
@@ -206,7 +206,7 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
         share = held_out_share(_count(given, "train"))
         defaults["data"] |= {"dev_share": share, "test_share": share}
     _fit(defaults, given, settings.get("training", {}))
-    if pairs < DATA_SIZES[1].pairs:
+    if pairs < FEW_PAIRS.stop:
         _spell_all(defaults.get("text", {}).get("tokenizer", {}), given)
     experiment = read_settings(Experiment, lay(defaults, settings))
     pace = _pace(experiment, said, pairs, say)
@@ -275,8 +275,6 @@ def _read(settings: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]
     for group in (settings, changed):
         check_files(group)
     merged: dict[str, Any] = merge(spelled(Experiment, settings), changed)
-    if isinstance(merged.get("model"), str):  # as model=NAME does
-        merged["model"] = {"name": merged["model"]}
     said = merge(settings, parse_changes(one for one in changes if one.startswith("data."))).get("data")
     if isinstance(said, Mapping) and isinstance(merged.get("data"), Mapping):
         merged["data"] = read_alike(merged["data"], said)

@@ -2,6 +2,7 @@
 
 | pairs       | pieces | dim | layers | feed-forward | heads | dropout | tokens a batch | warm-up | updates |
 |-------------|-------:|----:|-------:|-------------:|------:|--------:|---------------:|--------:|--------:|
+| < 500       |  2,000 | 128 |      2 |          256 |     4 |     0.3 |          1,024 |     200 |   5,000 |
 | < 5,000     |  1,000 | 128 |      2 |          256 |     4 |     0.2 |          1,024 |     300 |   5,000 |
 | < 20,000    |  2,000 | 128 |      3 |          512 |     4 |     0.2 |          2,048 |     400 |  10,000 |
 | < 500,000   |  8,000 | 256 |      4 |          512 |     4 |     0.3 |          4,096 |   1,000 |  40,000 |
@@ -25,7 +26,7 @@ LARGE_DATA = 500_000  # pairs; there is no need to count further
 
 SENTENCE_PIECES = 16  # of a sentence, to guess what is not counted
 _EPOCHS = 60  # of few pairs, at most
-_FEW = range(500, 20_000)  # pairs to recombine: fewer are aligned badly, and more were not measured
+FEW_PAIRS = range(500, 20_000)  # pairs to recombine: fewer are aligned badly, and more were not measured
 _COPIES, _SHARE, _BPE_DROPOUT, _FLOOR = 20, 0.67, 0.1, 0.05
 _RECOMBINED_EPOCHS = 30  # in less time the pairs themselves teach enough
 _VALIDATIONS = 20
@@ -48,6 +49,7 @@ class DataSize(NamedTuple):
 
 
 DATA_SIZES = (
+    DataSize(500, 2_000, 128, 2, 256, 4, 0.3, 1_024, 200, 5_000, 5e-3),
     DataSize(5_000, 1_000, 128, 2, 256, 4, 0.2, 1_024, 300, 5_000, 5e-3),
     DataSize(20_000, 2_000, 128, 3, 512, 4, 0.2, 2_048, 400, 10_000, 5e-3),
     DataSize(LARGE_DATA, 8_000, 256, 4, 512, 4, 0.3, 4_096, 1_000, 40_000, 2e-3),
@@ -112,7 +114,7 @@ def settings_of_size(size: DataSize, pairs: int, updates: int | None = None) -> 
         "training": {
             "batch_tokens": size.batch_tokens,
             "max_updates": size.updates,
-            **({"max_epochs": _EPOCHS} if pairs < _FEW.start else {}),
+            **({"max_epochs": _EPOCHS} if pairs < FEW_PAIRS.start else {}),
             "validate_every": min(500, max(50, pairs * SENTENCE_PIECES // size.batch_tokens)),
             "learning_rate": size.learning_rate,
             "schedule": {"name": "inverse_sqrt", "warmup": size.warmup},
@@ -120,7 +122,7 @@ def settings_of_size(size: DataSize, pairs: int, updates: int | None = None) -> 
     }
     updates = updates or size.updates
     often = updates * size.batch_tokens >= _RECOMBINED_EPOCHS * pairs * SENTENCE_PIECES
-    return lay(settings, _of_few_pairs(size, updates)) if pairs in _FEW and often else settings
+    return lay(settings, _of_few_pairs(size, updates)) if pairs in FEW_PAIRS and often else settings
 
 
 def _of_few_pairs(size: DataSize, updates: int) -> dict[str, Any]:

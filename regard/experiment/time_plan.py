@@ -99,7 +99,9 @@ def may_be_planned(settings: Mapping[str, Any], experiment: Experiment) -> bool:
     free = free and means_cpu(experiment.device)  # of a GPU nothing is measured
     known = MODELS.settings(experiment.model.name).keys()
     sized = "model" not in experiment.task_class.spec.defaults and _NETWORK & known  # by the table of sizes
-    free = free and model.keys() <= {"name"} and "text" not in settings and not experiment.init
+    free = (
+        free and (isinstance(model, str) or model.keys() <= {"name"}) and "text" not in settings and not experiment.init
+    )
     return timed and free and bool(sized)
 
 

@@ -91,7 +91,7 @@ class CipherGan(Decipherer):
         return self.generated(CIPHER, self.table(CIPHER)[rows.ids], rows)[rows.where]
 
 
-@known_as("ciphergan, cycle_gan_of_ciphers")
+@known_as("cycle_gan_of_ciphers")
 def cipher_gan(
     columns: Columns,
     *,

@@ -29,7 +29,7 @@ class CycleGanObjective(Objective):
     Raises ConfigError for models other than cipher_gan.
     """
 
-    aliases = "cyclegan, cycle_consistency, lsgan"
+    aliases = "cycle_consistency, lsgan"
     turns = (DISCRIMINATORS, MAIN)
 
     def __init__(

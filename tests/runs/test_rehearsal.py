@@ -23,7 +23,9 @@ from regard.runs.run import model_of
 
 ADDING = {"given": NumbersColumn(2, 30, bits=False), "wanted": NumbersColumn(1, 1, bits=False)}
 COPYING = dict.fromkeys(("given", "wanted"), NumbersColumn(3, 9))
-CONFIGS = sorted(Path("configs").rglob("*.yaml"))[::6]  # all take half a minute
+_MADE = "pseudo.tsv"  # by `regard adequacy`
+CONFIGS = [path for path in sorted(Path("configs").rglob("*.yaml")) if _MADE not in path.read_text("utf-8")]
+CONFIGS = CONFIGS[::6]  # all take half a minute
 
 
 @pytest.fixture
