@@ -56,7 +56,7 @@ def best_command(
     regard best --text-source news.en --text-target news.de   (without pairs)
 
     Each step is kept only if it gains on the dev text; report.html in the folder shows all. Killed at any time, the
-    same command goes on. The folder is a run: regard predict FOLDER.
+    same command goes on (without pairs: regard train FOLDER --resume). The folder is a run: regard predict FOLDER.
     """
     from regard.recipes.best import BestRequest, best_translator
     from regard.runs.request import config_and_changes

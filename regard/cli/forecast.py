@@ -39,7 +39,7 @@ def forecast_command(
 
     regard forecast --text-source one.en --text-target other.de
 
-    It takes about half a minute: phrases of shares of the pairs, and the speed of a network, tell the rest.
+    It takes about half a minute: phrases are counted on shares of the pairs, and a network is timed.
     """
     check_plot_file(plot)
     pairs = _both("source", source, target)

@@ -56,7 +56,7 @@ class CipherGan(Decipherer):
     """
 
     def __init__(self, sizes: Mapping[str, int], dim: int, filters: int, num_blocks: int, timing: int) -> None:
-        """`sizes` are the symbols of each side; `timing` is the width of what tells places, 0 for nothing."""
+        """`sizes` are the symbols of each side; `timing` is the width of the encoding of places, 0 for none."""
         super().__init__()
         self.sizes, self.timing = dict(sizes), timing
         self.embeddings = nn.ParameterDict({side: torch.randn(size, dim) * dim**-0.5 for side, size in sizes.items()})
@@ -74,7 +74,7 @@ class CipherGan(Decipherer):
         return SymbolRows(found // len(places), self.timed(found % len(places)), where)
 
     def timed(self, places: Tensor) -> Tensor:
-        """places (n,) → what tells them: (n, timing)."""
+        """places (n,) → their sinusoids: (n, timing)."""
         return sinusoids(places, self.timing).to(self.device) if self.timing else places.new_zeros(len(places), 0)
 
     def table(self, side: str) -> Tensor:

@@ -72,7 +72,7 @@ class CycleGanObjective(Objective):
         return Loss(torch.stack([*found.values()]).sum(), len(batch.lines), parts)
 
     def _discriminators(self, batch: Batch) -> dict[str, Tensor]:
-        (model,), told, bent = self.model, [], []
+        (model,), losses, penalties = self.model, [], []
         for side, other in OTHER_SIDE.items():
             real, source = batch.sequences(side), batch.sequences(other)
             with torch.no_grad():
@@ -81,13 +81,13 @@ class CycleGanObjective(Objective):
             false = self.pools[side](Sequences(probs, source.mask))
             texts = Sequences(model.table(side)[real.items], real.mask), self._relaxed(side, false)
             reads = self.discriminators[side]
-            told.append(_mean((reads(*self._timed(texts[0])) - 1).square(), real.mask) / 2)
-            told.append(_mean(reads(*self._timed(texts[1])).square(), false.mask) / 2)
+            losses.append(_mean((reads(*self._timed(texts[0])) - 1).square(), real.mask) / 2)
+            losses.append(_mean(reads(*self._timed(texts[1])).square(), false.mask) / 2)
             if self.penalty:
                 between = blended(*(self._timed(text) for text in texts))
-                bent.append(self.penalty * gradient_penalty(reads, between))
-        zero = told[0].new_zeros(())
-        return {"discriminators": sum(told, zero), "penalty": sum(bent, zero)}
+                penalties.append(self.penalty * gradient_penalty(reads, between))
+        zero = losses[0].new_zeros(())
+        return {"discriminators": sum(losses, zero), "penalty": sum(penalties, zero)}
 
     def _generators(self, batch: Batch) -> dict[str, Tensor]:
         (model,), adversarial, back = self.model, [], []
@@ -111,7 +111,7 @@ class CycleGanObjective(Objective):
         return Sequences(text.items @ model.embeddings[side] * text.mask.unsqueeze(-1), text.mask)
 
     def _timed(self, text: Sequences) -> Sequences:
-        """Vectors with what tells their places behind them."""
+        """Vectors with the encoding of their places behind them."""
         (model,) = self.model
         timing = model.timed(torch.arange(text.items.shape[1], device=text.items.device)).to(text.items)
         return Sequences(torch.cat([text.items, timing.expand(len(text.items), -1, -1)], dim=-1), text.mask)
@@ -128,7 +128,7 @@ class SequenceDiscriminator(nn.Module):
         self.norms = module_list(nn.LayerNorm(filters) for _ in range(num_layers - 1))
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
-        """Return what each place looks like; nothing of what is hidden is read."""
+        """Return a figure for each place; nothing of what is hidden is read."""
         shown, hidden = mask.unsqueeze(-1), vectors
         *earlier, last = self.convolutions
         for convolution, norm in zip(earlier, self.norms, strict=True):

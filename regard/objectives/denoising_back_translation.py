@@ -127,7 +127,7 @@ class DenoisingBackTranslationObjective(Objective):
         parts["denoising"], parts["back_translation"] = nats[:denoised].sum(), nats[denoised:].sum()
         if self.adversarial:
             own = torch.arange(len(sources), device=nats.device) < denoised
-            parts["adversary"] = self._told(encoded, own != self._first(batch))  # the label of the other language
+            parts["adversary"] = self._label_loss(encoded, own != self._first(batch))  # the label of the other language
             total = total + self.adversarial * parts["adversary"]
         return Loss(total, batch.count, {name: part.detach() for name, part in parts.items()})
 
@@ -198,14 +198,14 @@ class DenoisingBackTranslationObjective(Objective):
         """The discriminator's loss of the states of noisy text; they get no gradient."""
         (model,) = self.model
         read = with_sources(batch, self.noisy(batch.sequences(TARGET)), torch.arange(len(batch.lines)))
-        route = self.languages[int(torch.randint(2, ()))]  # so that the route does not tell the language
+        route = self.languages[int(torch.randint(2, ()))]  # so that the route says nothing of the language
         with torch.no_grad():
             encoded = model.encode(read._replace(route=route))
         label = torch.full((len(batch.lines),), self._first(batch), device=batch.lines.device)
-        told = self._told(encoded, label)
-        return Loss(told, int(encoded.mask.sum()), {_DISCRIMINATOR: told.detach()})
+        found = self._label_loss(encoded, label)
+        return Loss(found, int(encoded.mask.sum()), {_DISCRIMINATOR: found.detach()})
 
-    def _told(self, encoded: Encoded, first: Tensor) -> Tensor:
+    def _label_loss(self, encoded: Encoded, first: Tensor) -> Tensor:
         """The sum over states of -log p(label), label (row,) True for the first language, smoothed."""
         assert self.discriminator is not None
         found = self.discriminator(encoded.states).squeeze(-1)

@@ -92,8 +92,9 @@ class TextSide(NamedTuple):
 
 
 def train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool = False) -> bool:
-    """Train a translator of both directions; False when it was interrupted, to go on with by the same command.
+    """Train a translator of both directions; False when it was interrupted.
 
+    The same call goes on until the network has begun; a network goes on by `train_run` with `resume`.
     Raises RegardError for texts that are missing, too short, or of one language, and as training does.
     """
     check_texts(request.texts)

@@ -64,7 +64,7 @@ def make_texts(
     check = check_data(found, names)
     faulty = {one.row for one in check.dropped(CLEAR_FAULT)}
     train = [pair for row, pair in enumerate(check.pairs) if row not in faulty]
-    say(f"{len(train):,} pairs, {len(faulty):,} left out for clear faults (regard data check tells which)")
+    say(f"{len(train):,} pairs, {len(faulty):,} left out for clear faults (regard data check lists them)")
     if dev:
         judged = [pair for pair in read_text_pairs(dev) if pair.source.strip() and pair.target.strip()]
         train = _without(train, judged, dev[0])
@@ -93,7 +93,7 @@ def made_texts(folder: Path, pairs: Sequence[Path]) -> BestTexts:
 
 
 def _languages(pairs: Sequence[Path]) -> tuple[str, str] | None:
-    """The codes of both languages, where the names of the files tell them."""
+    """The codes of both languages, where the names of the files have them."""
     if len(pairs) != len(_SIDES):
         return None
     match pair_of(Choice("parallel", {"files": dict(zip(_SIDES, map(str, pairs), strict=True))})):

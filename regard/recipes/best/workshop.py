@@ -26,7 +26,7 @@ from regard.runs.texts import Say
 from regard.training.interrupt import Interrupted
 
 CHUNK = 64  # lines that are translated until the clock is read again
-TOLD_SECONDS = 15.0  # between lines of progress
+REPORT_SECONDS = 15.0  # between lines of progress
 _NOT_COPIED = ("data", ".lock")  # of a run: what only a training that goes on needs
 
 
@@ -187,7 +187,7 @@ class Workshop:
         whole = out.read_bytes() if out.is_file() else b""
         whole = whole[: whole.rfind(b"\n") + 1]  # half a line is of a process that was killed
         done, predictor, start = whole.count(b"\n"), load(run, changes), time.monotonic()
-        rest, told = islice(read_lines(lines), done, None), start
+        rest, reported = islice(read_lines(lines), done, None), start
         with out.open("r+b" if out.is_file() else "wb") as file:
             file.truncate(len(whole))
             file.seek(len(whole))
@@ -196,9 +196,9 @@ class Workshop:
                 file.write("".join(f"{text}\n" for text in texts).encode())
                 file.flush()
                 done += len(chunk)
-                if time.monotonic() - told > TOLD_SECONDS:
-                    told = time.monotonic()
-                    self.say(f"{done:,} lines translated, at most {max(0.0, seconds - told + start):.0f} s left")
+                if time.monotonic() - reported > REPORT_SECONDS:
+                    reported = time.monotonic()
+                    self.say(f"{done:,} lines translated, at most {max(0.0, seconds - reported + start):.0f} s left")
 
 
 def as_lines(predictions: Iterable[Prediction]) -> list[str]:
