@@ -33,7 +33,7 @@ def explained_report(
 ) -> Report:
     """Report answers and what they looked at, or rest on by methods: the first draws the picture, others stand beside.
 
-    With `layer` its states are explained in place of answers, with `steps` what a search held and dropped is shown, too,
+    With `layer` its states are explained in place of answers, with `steps` what a search held and dropped, too,
     with `taught`, a word of the translations or "*" for all, the training pairs that taught it.
     Its figures are the page (.html) and the picture of the first answer (.svg, .png). Raises ConfigError where there
     was no search, and for a run `beside` of another task.
