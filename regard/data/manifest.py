@@ -27,6 +27,12 @@ def has_manifest(run: Path) -> bool:
     return bool(_read(run)[_FILES])
 
 
+def noted_files(run: Path) -> set[str]:
+    """Return the files that the manifest of a folder notes, with "/" between folders."""
+    known = _read(run)
+    return {*known[_FILES], *known[_LEARNT]}
+
+
 def is_settled(run: Path) -> bool:
     """Return whether a run has been sealed, and no file of it was being replaced when a process was killed."""
     known = _read(run)[_FILES]

@@ -205,6 +205,13 @@ def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts
     assert (texts / "run" / "steps" / "phrases" / "final.json").stat().st_mtime_ns == trained
     assert "there is one network alone" in (texts / "run" / "report.md").read_text()
     assert unsaid(regard("best", *call, "model.dim=32"), "--run", "other values of: changes") == []
+    (texts / "run" / "mine.txt").write_text("of the user")
+    dev = {side: texts / f"dev.{code}" for side, code in (("source", "en"), ("target", "de"))}
+    work = Workshop(texts / "run", BestTexts(dev, dev, {}, None))
+    program._publish(work, "network")
+    assert Run.open(texts / "run").experiment.task.name == "translation"
+    assert (texts / "run" / "mine.txt").read_text() == "of the user"
+    program._publish(work, "phrases")
     sources = [pair[0] for pair in PARTS["dev"]]
     answers = [one.text for one in load(texts / "run").predict(sources)]
     counted, network = (texts / "run" / "steps" / name for name in ("phrases", "network"))

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from regard.config import SETTINGS_FILE, read_checked, write_atomically, write_checked
+from regard.data.manifest import MANIFEST, noted_files
 from regard.data.readers.lines import digest
 from regard.errors import CheckpointError, ConfigError, DataError, RegardError, TrainingError
 from regard.recipes.best.page import best_page, best_report
@@ -20,10 +21,10 @@ from regard.recipes.best.workshop import Workshop, copied_run
 from regard.reports.forecast import forecast
 from regard.reports.report import Report
 from regard.runs import Run, RunFolder
+from regard.runs.folder import TUNING
 from regard.runs.texts import Say
 
 STATE, REPORTS = "best.json", ("report.md", "report.html")
-_OWN = (STATE, *REPORTS, "steps", "texts", "dev", ".lock")  # entries of the folder that belong to the search
 _FORECAST_MINUTES = 10.0  # below which half a minute is too much
 _LEAST_SECONDS = 5.0  # in which a step can do anything
 _NETWORK_SECONDS = 600.0  # in which a network learns something, where pairs are too many for phrases
@@ -216,10 +217,10 @@ def _publish(work: Workshop, name: str) -> None:
     """Make the folder itself the run of a step, in place of that of an earlier one."""
     folder, new = work.folder, work.folder / ".result"
     copied_run(work.run(name), new, Run.open(work.run(name)).experiment.decoding, seen_from=folder)
+    before = {file.partition("/")[0] for file in noted_files(folder)} | {MANIFEST, TUNING}
     (folder / SETTINGS_FILE).unlink(missing_ok=True)  # no run until all is in place
-    for old in folder.iterdir():
-        if old.name not in _OWN and old != new:
-            shutil.rmtree(old) if old.is_dir() else old.unlink()
+    for old in before | {entry.name for entry in new.iterdir()}:  # all else in the folder is not ours
+        shutil.rmtree(folder / old) if (folder / old).is_dir() else (folder / old).unlink(missing_ok=True)
     for entry in sorted(new.iterdir(), key=lambda one: one.name == SETTINGS_FILE):
         entry.rename(folder / entry.name)
     new.rmdir()
