@@ -178,6 +178,17 @@ def test_what_is_wrong_is_told_in_a_line_before_anything_is_written(texts, monke
     assert found + unsaid(regard("best", *options(texts)), "--run", "was not made by regard best") == []
 
 
+def check_own_files_stay(texts):
+    """Where another step becomes the run."""
+    (texts / "run" / "mine.txt").write_text("of the user")
+    dev = {side: texts / f"dev.{code}" for side, code in (("source", "en"), ("target", "de"))}
+    work = Workshop(texts / "run", BestTexts(dev, dev, {}, None))
+    program._publish(work, "network")
+    assert Run.open(texts / "run").experiment.task.name == "translation"
+    assert (texts / "run" / "mine.txt").read_text() == "of the user"
+    program._publish(work, "phrases")
+
+
 def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts, monkeypatch, tmp_path):
     names = ("phrases", "network", "together", "reranked")
     for module in (program, page):
@@ -205,13 +216,7 @@ def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts
     assert (texts / "run" / "steps" / "phrases" / "final.json").stat().st_mtime_ns == trained
     assert "there is one network alone" in (texts / "run" / "report.md").read_text()
     assert unsaid(regard("best", *call, "model.dim=32"), "--run", "other values of: changes") == []
-    (texts / "run" / "mine.txt").write_text("of the user")
-    dev = {side: texts / f"dev.{code}" for side, code in (("source", "en"), ("target", "de"))}
-    work = Workshop(texts / "run", BestTexts(dev, dev, {}, None))
-    program._publish(work, "network")
-    assert Run.open(texts / "run").experiment.task.name == "translation"
-    assert (texts / "run" / "mine.txt").read_text() == "of the user"
-    program._publish(work, "phrases")
+    check_own_files_stay(texts)
     sources = [pair[0] for pair in PARTS["dev"]]
     answers = [one.text for one in load(texts / "run").predict(sources)]
     counted, network = (texts / "run" / "steps" / name for name in ("phrases", "network"))
