@@ -3,9 +3,10 @@
     python benchmarks/no_pairs.py --source train.en --target train.de --test-source test.en --test-target test.de
 
 The source half is the first half of the lines, the target half the second one of the other file; that no pair stands in
-both is asserted. Word by word, in the order of the reference (an upper bound), the network of `regard train --text
---text`, and the same without noise have BLEU of both directions; the network also its round trip. Without files the
-texts are those of a toy grammar, English and German. KEY=VALUE are settings of the networks.
+both is asserted. Word by word, after swaps of neighbours by a language model of the target half, in the order of the
+reference (an upper bound), the network of `regard train --text --text`, and the same without noise have BLEU of both
+directions; the network also its round trip. Without files the texts are those of a toy grammar, English and German.
+KEY=VALUE are settings of the networks.
 """
 
 import argparse
@@ -25,11 +26,13 @@ from regard.reports.dictionary import read_word_pairs, word_maps
 from regard.runs.embeddings import read_embeddings
 from regard.runs.folder import RunFolder
 from regard.runs.teaching import scores_of
-from regard.statistical.word_by_word import in_words, oracle_order
+from regard.statistical.kneser_ney import kneser_ney
+from regard.statistical.word_by_word import in_words, oracle_order, swapped_order
 from regard.text.words import cut_words
 
 QUIET_NOISE = ["objective.drop=0", "objective.blank=0", "objective.swap=0"]
 CODES = ("en", "de")
+ORDER = 3  # words of the n-grams by which neighbours are swapped
 
 
 def bleu(found: Sequence[str], references: Sequence[str]) -> float:
@@ -54,20 +57,41 @@ def halves(given: argparse.Namespace) -> dict[str, list[list[str]]]:
     return found
 
 
-def word_figures(start: Path, known: Path | None, test: Sequence[Sequence[str]]) -> dict[str, float]:
-    """BLEU of words by the dictionary, and in the order of the reference."""
+def word_figures(
+    start: Path, known: Path | None, texts: Sequence[Sequence[str]], test: Sequence[Sequence[str]]
+) -> dict[str, float]:
+    """BLEU of words by the dictionary, after swaps, and in the order of the reference."""
     pairs = read_word_pairs(known) if known else []
     tables = [read_embeddings(start / f"words-{code}").table for code in CODES]
     found = dict[str, float]()
     for place, words in enumerate(word_maps(best_dictionary(*tables, pairs, say=print), pairs)):
-        sources, references = test[place], test[1 - place]
-        written = [in_words(line, words) for line in sources]
         way = f"{CODES[place]}-{CODES[1 - place]}"
-        found[f"word by word {way}"] = bleu(written, references)
-        cut = [[[one.strip() for one in cut_words(line)] for line in side] for side in (written, references)]
-        ordered = [" ".join(oracle_order(*two)) for two in zip(*cut, strict=True)]
-        found[f"oracle order {way}"] = bleu(ordered, [" ".join(line) for line in cut[1]])
+        orders = order_figures(test[place], test[1 - place], words, texts[1 - place])
+        found |= {f"{name} {way}": value for name, value in orders.items()}
     return found
+
+
+def order_figures(
+    sources: Sequence[str], references: Sequence[str], words: Mapping[str, str], text: Sequence[str]
+) -> dict[str, float]:
+    """BLEU of words in the order of the source, after swaps by a language model of the text, and of the reference.
+
+    All three are compared cut into words.
+    """
+    written, right = [words_of(in_words(line, words)) for line in sources], [words_of(line) for line in references]
+    language = kneser_ney(map(words_of, text), ORDER)
+    orders = {
+        "word by word": written,
+        "swapped": [swapped_order(line, language) for line in written],
+        "oracle order": [oracle_order(*two) for two in zip(written, right, strict=True)],
+    }
+    wanted = [" ".join(line) for line in right]
+    return {name: bleu([" ".join(line) for line in lines], wanted) for name, lines in orders.items()}
+
+
+def words_of(line: str) -> list[str]:
+    """Words and signs of a line."""
+    return [one.strip() for one in cut_words(line)]
 
 
 def network_figures(run: Path, test: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -93,7 +117,7 @@ def measure(given: argparse.Namespace) -> Mapping[str, Any]:
             request = UnpairedRequest((texts[0], texts[1]), run, [*given.changes, *changes], given.seed_pairs)
             train_without_pairs(request, print)
         if not figures:
-            figures |= word_figures(folder / "network-start", given.seed_pairs, parts["test"])
+            figures |= word_figures(folder / "network-start", given.seed_pairs, parts["train"], parts["test"])
         figures[name] = network_figures(run, parts["test"])
         print(json.dumps(figures, indent=1), flush=True)
     return figures

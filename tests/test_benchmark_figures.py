@@ -26,10 +26,10 @@ from regard.text import train_tokenizer
 
 NAMES = (
     "alignment", "captum_peer", "coherence", "conservation", "diagnosis_cases", "joeynmt_peer", "made_up",
-    "planted_faults", "quality", "saturation", "shift", "under_translation", "unigram",
+    "planted_faults", "quality", "saturation", "shift", "under_translation", "unigram", "no_pairs",
 )  # fmt: skip
 alignment, captum_peer, coherence, conservation, cases, joeynmt, made_up, planted, quality = map(benchmark, NAMES[:9])
-saturation, shift, under_translation, unigram = map(benchmark, NAMES[9:])
+saturation, shift, under_translation, unigram, no_pairs = map(benchmark, NAMES[9:])
 Mark = quality.Mark
 
 GRID = "1 0; 0 1; 1 1; 0 0"  # the second and the third cell are marked
@@ -321,3 +321,11 @@ def test_a_word_goes_with_what_it_is_linked_to(aligners):
     for seed in range(3):
         assert under_translation.without_a_word(aligners, *PAIRS[2], random.Random(seed)) == ("Zwei laufen.", [4, 8])
     assert under_translation.without_a_word(aligners, "Two run", "Zwei laufen", random.Random(1)) is None
+
+
+def test_orders_of_words_without_pairs():
+    words = {"der": "the", "hund": "dog", "rote": "red", "sieht": "sees", "ihn": "him", "oft": "often"}
+    text = ["the red dog sees him often"] * 3
+    found = no_pairs.order_figures(["der hund rote sieht ihn oft"], ["the red dog sees him often"], words, text)
+    assert found["word by word"] < 50
+    assert found["swapped"] == found["oracle order"] == pytest.approx(100)
