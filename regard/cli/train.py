@@ -86,7 +86,7 @@ def train_command(  # noqa: PLR0913  an option each
 
     regard train --source train.en --target train.de   (or a table: regard train pairs.tsv)
 
-    regard train --text news.en --text news.de --run runs/en-de   (a translator without pairs)
+    regard train --text news.en --text news.de --run runs/en-de   (a translator without pairs; task=phrases: by phrases)
 
     regard train --text reviews.tsv   (label and text, or two texts and a label; .conll: words and tags)
 
@@ -174,6 +174,7 @@ def _train_without_pairs(
     texts: list[str], changes: list[str], run: Path | None, seed_pairs: Path | None, *, quiet: bool
 ) -> None:
     """Train on texts of two languages. Raises ConfigError for more texts, and without a folder."""
+    from regard.config.merging import parse_changes
     from regard.recipes.no_pairs import UnpairedRequest, train_phrases_without_pairs, train_without_pairs
 
     if len(texts) > 2:
@@ -182,7 +183,9 @@ def _train_without_pairs(
         raise ConfigError("--run", "must be given with two texts", "--run FOLDER")
     first, second = map(Path, texts)
     others = [change for change in changes if change not in ("task=phrases", "task.name=phrases")]
-    train = train_without_pairs if len(others) == len(changes) else train_phrases_without_pairs
+    task = parse_changes(changes).get("task")
+    name = task.get("name") if isinstance(task, Mapping) else task
+    train = train_phrases_without_pairs if name == "phrases" else train_without_pairs
     if not train(UnpairedRequest((first, second), run, others, seed_pairs), say_unless(quiet), quiet=quiet):
         raise typer.Exit(INTERRUPTED)
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from small_runs import regard, unsaid
 
+from regard.config.merging import parse_changes
 from regard.predictor import load
 from regard.recipes import no_pairs
 from regard.recipes.no_pairs import PHRASE_ROUNDS, phrases_of_words, word_log_probs
@@ -42,6 +43,17 @@ def test_the_first_table_by_hand():
     assert (first.target, second.target) == ((" x",), (" y",))
     assert first.scores == pytest.approx((near,) * 4, abs=1e-5) and second.scores == pytest.approx((far,) * 4)
     assert [one.target for one in table.entries([" b"])] == [(" z",)] and ["."] not in table
+
+
+@pytest.mark.parametrize("change", ["task=phrases", "task.name=phrases", "task={name: phrases}"])
+def test_each_spelling_of_the_task_takes_phrases(change, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        no_pairs, "train_phrases_without_pairs", lambda request, *_, **__: asked.append(request) or True
+    )
+    assert regard("train", "--text", "a.en", "--text", "b.de", "--run", tmp_path / "run", change).code == 0
+    assert len(asked) == 1
+    assert parse_changes(["task.name=phrases", *asked[0].changes])["task"] == {"name": "phrases"}
 
 
 @pytest.mark.slow
