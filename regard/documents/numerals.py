@@ -63,6 +63,7 @@ _CODE = rf"""(?:
   | {_START}{_SIGN}?{_MONEY}?\d{{1,40}}+(?:[.,:/-]\d{{1,40}}+){{0,8}}+(?!{_ORDINAL}(?![\d{_LATIN}]))
     [A-Za-zµμΩ]{{1,6}}[²³]?+(?:\d[A-Za-z\d]{{0,60}}+)?+                                             # 100km/h  5pm
 ){_MORE}{_END} | {_START}(?<![:.])(?=[a-fA-F:]{{0,5}}\d)[\da-fA-F]{{1,4}}(?:::?[\da-fA-F]{{1,4}}){{2,7}}+(?![\w:])"""
+NUMERIC = r"[\d\u2080-\u2089\u00bc-\u00be\u2150-\u215e\u2189\u2460-\u249b\u24ea-\u24ff\u2776-\u2793年]"  # each has one
 NUMERAL = f"(?:{_PHONE}|{_ANGLE}|{_DATE}|{_CODE}|{_EXPRESSION}\n)"  # in verbose syntax
 
 _SIMPLE = re.compile(r"\d{1,4}|\d{1,2}[.,]\d{1,2}")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from regard.documents.numerals import NUMERAL
+from regard.documents.numerals import NUMERAL, NUMERIC
 from regard.documents.size_budget import SizeBudget
 from regard.scripts import UNSPACED
 
@@ -43,6 +43,8 @@ _LONG = rf"(?<!{_GOES_ON}){_GOES_ON}{{{_LONGEST_WORD + 1},}}+"
 _PATTERN = re.compile(
     f"(?P<machine>{_MACHINE})|(?P<plain>{_PLAIN})|(?P<numeral>{NUMERAL})|(?P<long>{_LONG})", re.VERBOSE
 )
+_NUMERIC = re.compile(NUMERIC)
+_WITHOUT_NUMERALS = re.compile(f"(?P<machine>{_MACHINE})|(?P<plain>{_PLAIN})|(?P<long>{_LONG})", re.VERBOSE)
 _LINK = re.compile(r"(?:https?|ftp)://|www\.")
 _TRAILING = ".,;:!?'’*_~"
 
@@ -82,7 +84,10 @@ def _matches(text: str) -> Iterator[re.Match[str]]:
     place = 0
     while place < len(text):
         stop, end = place + STEP, place + STEP + AHEAD
-        for found in _PATTERN.finditer(text, place, end):
+        pattern = (
+            _PATTERN if _NUMERIC.search(text, place, end) else _WITHOUT_NUMERALS
+        )  # which takes a third of the time
+        for found in pattern.finditer(text, place, end):
             if found.start() >= stop:
                 break
             whole = _PATTERN.match(text, found.start()) if found.end() == end else None  # what has no bounds may go on

@@ -1,11 +1,14 @@
 """Numerals come out whole, with sign and unit, whatever a translator writes; what is lost or new is warned of."""
 
 import io
+import re
 
 import docx
 import numerals
 import pytest
 from hostile import all_translated, shouted
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from processor_time import within
 
 from regard.documents.files import file_document, text_document
@@ -189,3 +192,12 @@ def test_a_power_in_markup_stays_one_numeral():
 def test_numerals_are_found_in_little_time(text):
     placeholders("warm")
     assert within(0.5, lambda: placeholders(text)) is not None
+
+
+@settings(max_examples=200)
+@given(st.text(st.sampled_from("aB. -+:/%$€°½①₂年月二〇#@{}<>5"), max_size=40))
+def test_texts_without_a_numeric_character_are_read_faster_and_alike(text):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("regard.documents.placeholders._NUMERIC", re.compile(""))  # found in every text
+        expected = placeholders(text)
+    assert placeholders(text) == expected
