@@ -27,7 +27,7 @@ class FrequencyAnalysis(Decipherer):
         super().__init__()
         self.period, self.plain_symbols = period, plain_symbols
         self.register_buffer("found", torch.zeros(period, cipher_symbols + 1, dtype=torch.int64))
-        self.nothing = nn.Parameter(torch.zeros(1), requires_grad=False)  # tells the device
+        self.nothing = nn.Parameter(torch.zeros(1), requires_grad=False)  # has the device of the model
 
     def fit(self, batches: Iterable[Batch]) -> None:
         """Count symbols of both texts, and match their ranks."""

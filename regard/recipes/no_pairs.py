@@ -1,4 +1,4 @@
-"""`regard train --text a --text b`: a translator of two languages out of texts that are no translations.
+"""`regard train --text a --text b`: train a translator on monolingual text of two languages.
 
 Word vectors of each text are mapped into one space; the dictionary that this gives translates word by word; a network
 learns from these translations first, and then from its own, in both directions (F23, F24). Every step is a folder or a

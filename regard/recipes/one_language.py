@@ -64,7 +64,7 @@ class BackTranslationSettings:
 
 
 class BackTranslationRequest(NamedTuple):
-    """What is asked for."""
+    """Pairs, further text and settings of a training."""
 
     folder: Path  # the run that is made
     config: Path | None = None

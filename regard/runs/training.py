@@ -234,7 +234,7 @@ def data_findings(experiment: Experiment) -> list[str]:
 
 
 def _seen_dev_pairs(experiment: Experiment) -> int:
-    """How many pairs of the dev files stand among the training pairs."""
+    """Return the number of dev pairs among the training pairs."""
     if (reader := part_reader(experiment, "dev")) is None:
         return 0
     dev = {tuple(one.texts.values()) for one in reader}

@@ -7,9 +7,9 @@ from regard.errors import DataError
 from regard.statistical.pair_checks.check import folded
 from regard.statistical.pair_checks.language import CharacterModel, count_languages
 
-_SAMPLE = 4_000  # lines that tell a language
+_SAMPLE = 4_000  # lines by which a language is detected
 _FEWEST = 100  # lines below which nothing is said
-_CHANCE = 0.75  # share of lines that are told apart, below which two texts are in one language
+_CHANCE = 0.75  # accuracy on lines below which two texts count as one language
 _CLEAR = 0.8  # share of lines in one language, by py3langid, from which a text is in it
 _LONG = 4  # words: shorter lines may recur in any text
 _MOST_SHARED = 0.05  # of the lines of the smaller text
@@ -61,7 +61,7 @@ def check_expected_language(text: PlainText, own: PlainText, other: PlainText) -
 
 
 def in_one_language(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Return whether trigrams of characters cannot tell the lines of two texts apart; False for fewer than 100 lines.
+    """Return whether trigrams of characters confuse the lines of two texts; False for fewer than 100 lines.
 
     Models of every other line of each text judge the lines between them. Two topics of one language may be told apart,
     too, so True is sure, and False is not.

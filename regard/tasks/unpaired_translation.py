@@ -72,7 +72,7 @@ class UnpairedTranslationTask(TranslationTask):
 
     @classmethod
     def likelihoods(cls) -> list[Measure]:
-        """Return what needs no pairs; the loss of a copy would tell nothing."""
+        """Return what needs no pairs; the loss of copying the text measures nothing."""
         return [RoundTripMeasure(), CopiedMeasure()]
 
     def losses(self, model: Model, batches: Iterable[Batch], examples: Examples) -> Statistics:
@@ -101,5 +101,5 @@ def copied_words(text: str, translation: str) -> int:
 
 
 def _written(search: Search, writer: Generator, batch: Batch) -> list[list[int]]:
-    """What a search writes, a piece at least."""
+    """Output of a search, a piece at least."""
     return [one[0].ids or [UNK] for one in search.run(writer, batch)]

@@ -120,5 +120,5 @@ class CipheredReader(FileReader):
 
 
 def _own_symbol(number: int) -> str:
-    """A character that no normalisation changes and that is no space."""
+    """A character that is not a space and that normalisation keeps."""
     return chr(_BRAILLE + number if number < _PATTERNS else _PRIVATE + number - _PATTERNS)

@@ -72,7 +72,7 @@ def _row_left_out(name: str, why: str) -> list[Cell]:
 
 
 def _speed(by_name: Mapping[str, StepResult], best: StepResult | None, folder: Path) -> Iterator[str]:
-    """What the one fast network loses to the best, where that is a combination."""
+    """Return the loss of the one fast network to the best, where that is a combination."""
     distilled = by_name.get("distilled")
     if distilled is not None and best is not None and not distilled.leads:
         lost = distilled.bleu - best.bleu
@@ -80,7 +80,7 @@ def _speed(by_name: Mapping[str, StepResult], best: StepResult | None, folder: P
 
 
 def _more(folder: Path, results: Sequence[StepResult], left_out: Mapping[str, str]) -> Iterator[str]:
-    """What more time, text or pairs would give, as far as it was seen."""
+    """Return the expected gain of more time, text or pairs, as far as it was measured."""
     for one in results:
         gain = last_third(step_folder_of(folder, one.step)) if one.family == "network" else 0.0
         if gain >= _STEEP:

@@ -31,7 +31,7 @@ _NETWORK_SECONDS = 600.0  # in which a network learns something, where pairs are
 
 
 class BestRequest(NamedTuple):
-    """What is asked for."""
+    """Texts, folder and minutes of a search."""
 
     pairs: Sequence[Path]  # two text files, or one table of pairs
     folder: Path
@@ -78,7 +78,7 @@ def best_translator(wanted: BestRequest, *, say: Say = lambda line: None, quiet:
 
 
 class _State:
-    """What a search has done, in its folder."""
+    """State of a search, as its folder holds it."""
 
     def __init__(self, file: Path, origin: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
         self.file, self.origin = file, origin
@@ -112,7 +112,7 @@ class _State:
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """However it ends, what was done and its time are kept."""
+        """Keep the results and their time, however it ends."""
         try:
             yield
         finally:
@@ -207,7 +207,7 @@ def _has_text(step: BestStep, work: Workshop) -> bool:
 
 
 def _outcome(one: StepResult) -> str:
-    """What a step gave, in a line."""
+    """Return the result of a step, in a line."""
     compared = f", {one.difference:+.2f} to {one.rival} (p = {one.p_value:.3f})" if one.rival else ""
     outcome = "the best so far" if one.leads else "kept" if one.kept else "dropped"
     return f"{one.step}: dev BLEU {one.bleu:.2f}{compared}: {outcome}"

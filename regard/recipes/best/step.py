@@ -12,7 +12,7 @@ SURE_GAIN = 0.05  # p-value below which a gain is taken as one
 
 
 class StepResult(NamedTuple):
-    """What a step gave. Its candidate is the run folder `steps/NAME`."""
+    """Result of a step. Its candidate is the run folder `steps/NAME`."""
 
     step: str  # name of the row of BEST_STEPS
     family: Family

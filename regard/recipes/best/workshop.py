@@ -1,4 +1,4 @@
-"""What the steps of `regard best` work with: texts, candidates so far, time, translating, training, judging."""
+"""Shared work of the steps of `regard best`: texts, candidates, time, translation, training, evaluation."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What was measured of trainings that were run: the coefficients of a forecast, and how far it may err.
+"""Coefficients of a forecast, fitted to trainings that were run, and their spread.
 
 A network beside phrases: log((network + 1) / (phrases + 1)) = coefficients · features, with a normal residual.
 `coefficients.json` holds the coefficients; `python benchmarks/forecast_trainings.py --fit` writes it from a table of
@@ -24,7 +24,7 @@ _PAIRS = 5_000.0  # where their logarithm is 0
 
 
 class NetworkFacts(NamedTuple):
-    """What is known of a training before it begins."""
+    """Features of a training, known before it begins."""
 
     pairs: int
     updates: float

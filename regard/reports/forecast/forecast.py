@@ -1,4 +1,4 @@
-"""What each road to a translator will reach in a time, before anything long is trained."""
+"""Forecasts the scores of phrases, a network and both in a given time, before anything long is trained."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ _TUNED_LINES = 2_000  # of the dev part, at most
 
 
 class PairsFacts(NamedTuple):
-    """What was measured of pairs in seconds."""
+    """Measurements of pairs that take seconds."""
 
     pairs: int  # that are learnt from
     fits: Sequence[PilotFit]
@@ -68,7 +68,7 @@ class PairsFacts(NamedTuple):
 
 
 class Road(NamedTuple):
-    """What one way to a translator is expected to reach."""
+    """Expected scores of one way to train a translator."""
 
     name: str  # phrases, network, both or word by word
     bleu: Band

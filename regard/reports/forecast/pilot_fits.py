@@ -1,4 +1,4 @@
-"""Phrase tables of nested shares of the pairs, judged on held-out lines: seconds that tell what phrases will have."""
+"""Phrase tables of nested shares of the pairs, judged on held-out lines: a learning curve in seconds."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""What two texts without pairs say of their languages and domains: shapes of word spaces, shared strings, perplexity.
+"""Measures of two texts without pairs: distance of their word spaces, shared strings, perplexity.
 
 Word vectors are singular vectors of positive pointwise mutual information (Levy and Goldberg 2014): seconds, where a
 training would take minutes.

@@ -114,7 +114,7 @@ class PairIndex:
         return order
 
     def _linked(self, row: int, number: int, asked: Mapping[int, float], similarity: float) -> TaughtPair:
-        """How surely a target word of a pair translates the source words that are asked for."""
+        """Return the probability that a target word of a pair translates the given source words."""
         sources, targets = self.bitext.sources.row(row), self.bitext.targets.row(row)
         here = np.flatnonzero(targets == number)
         forward = _cells(self.lexicons[0], np.append(0, sources), targets)  # (target, 1 + source)
