@@ -41,7 +41,7 @@ from regard.experiment.initial import (
 )
 from regard.experiment.layouts import forgotten_label, has_readers, read_alike, text_settings, with_layouts
 from regard.experiment.settings import Experiment
-from regard.experiment.sizes import FEW_PAIRS, LARGE_DATA, defaults_for, held_out_share, task_defaults
+from regard.experiment.sizes import FEW_PAIRS, LARGE_DATA, defaults_for, held_out_share, task_defaults, updates_of
 from regard.experiment.time_plan import may_be_paced, may_be_planned, paced_defaults, planned_defaults
 from regard.experiment.upgrade import check_files, upgraded
 from regard.models import MODELS, Model
@@ -205,7 +205,7 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
     elif pairs == LARGE_DATA or given.data.corpora:  # what is held out is a share of the training part alone, all of it
         share = held_out_share(_count(given, "train"))
         defaults["data"] |= {"dev_share": share, "test_share": share}
-    _fit(defaults, given, settings.get("training", {}))
+    _fit(defaults, given, settings.get("training", {}), pairs)
     if pairs < FEW_PAIRS.stop:
         _spell_all(defaults.get("text", {}).get("tokenizer", {}), given)
     experiment = read_settings(Experiment, lay(defaults, settings))
@@ -220,7 +220,7 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
     return replace(experiment, data=experiment.data.located())
 
 
-def _fit(defaults: dict[str, Any], given: Experiment, training: Mapping[str, Any]) -> None:
+def _fit(defaults: dict[str, Any], given: Experiment, training: Mapping[str, Any], pairs: int) -> None:
     """Change defaults to those that the model has, and to the limits that `training` names."""
     known, own = MODELS.settings(given.model.name), defaults["training"]
     defaults["model"] = {"name": given.model.name} | {
@@ -229,8 +229,10 @@ def _fit(defaults: dict[str, Any], given: Experiment, training: Mapping[str, Any
     if tuple(given.columns) != ("source", "target") or not {"encoder", "decoder"} <= known.keys():
         defaults["data"].pop("recombination", None)
     own["metric"] = given.task_class.spec.metric
-    if training.get("max_updates") and "updates" in own["schedule"]:
-        own["schedule"] = {**own["schedule"], "updates": training["max_updates"]}
+    epochs, tokens = training.get("max_epochs"), training.get("batch_tokens") or own["batch_tokens"]
+    updates = training.get("max_updates") or (updates_of(epochs, pairs, tokens) if epochs else None)
+    if updates and "updates" in own["schedule"]:
+        own["schedule"] = {**own["schedule"], "updates": updates}
     if any(limit in training for limit in LIMITS):
         for limit in LIMITS:
             own.pop(limit, None)

@@ -125,6 +125,11 @@ def settings_of_size(size: DataSize, pairs: int, updates: int | None = None) -> 
     return lay(settings, _of_few_pairs(size, updates)) if pairs in FEW_PAIRS and often else settings
 
 
+def updates_of(epochs: int, pairs: int, batch_tokens: int) -> int:
+    """Return about how many updates read few pairs, beside recombined ones, so many times."""
+    return max(1, round(epochs * pairs * SENTENCE_PIECES / batch_tokens / (1 - _SHARE)))
+
+
 def _of_few_pairs(size: DataSize, updates: int) -> dict[str, Any]:
     return {
         "data": {"recombination": {"copies": _COPIES, "share": _SHARE}},

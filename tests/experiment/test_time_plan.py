@@ -196,6 +196,12 @@ def test_few_pairs_are_recombined_and_the_rate_falls_until_the_last_update(many_
     assert said.training.schedule.settings["updates"] == 30
 
 
+def test_a_rate_falls_until_the_end_of_the_epochs(many_files):
+    """900 pairs of 16 pieces, a third of the batches: 1,024 tokens each."""
+    training = read_experiment(None, [*many_files, "training.max_epochs=10"]).training
+    assert training.schedule.settings["updates"] == pytest.approx(10 * 900 * 16 / 1_024 * 3, rel=0.02)
+
+
 def test_a_rate_falls_until_the_end_of_the_time(many_files, monkeypatch):
     monkeypatch.setattr(time_plan, "measured_speed", lambda experiment, size: 5_000.0)
     training = read_experiment(None, [*many_files, "training.max_minutes=4"], say=lambda _: None).training
