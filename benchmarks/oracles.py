@@ -1,7 +1,7 @@
 """How far each mechanism, layer and network is from its oracles, and a config that trains it.
 
-    python benchmarks/oracles.py                  (for docs/results/attention.md)
-    python benchmarks/oracles.py architectures    (for docs/results/layers.md)
+    python benchmarks/oracles.py                  (for benchmarks/notes/attention.md)
+    python benchmarks/oracles.py architectures    (for benchmarks/notes/layers.md)
 
 An oracle is a loop that follows the formula, torch's own module with the same weights, or an identity of the paper;
 numbers are float64 unless a test says otherwise. Each table runs the tests that its entries stand in, a few minutes.

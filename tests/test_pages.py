@@ -9,7 +9,7 @@ import pytest
 from regard.results import AttentionMap, Explanation, Prediction
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks/notes").glob("*.md")])
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 HALF_WIDTH = re.compile(r"[\u4e00-\u9fff*][,;:(]|[,;(][\u4e00-\u9fff]|\)[,;:]")  # marks beside Chinese
 
