@@ -27,7 +27,8 @@ LARGE_DATA = 500_000  # pairs; there is no need to count further
 SENTENCE_PIECES = 16  # of a sentence, to guess what is not counted
 _EPOCHS = 60  # of few pairs, at most
 FEW_PAIRS = range(500, 20_000)  # pairs to recombine: fewer are aligned badly, and more were not measured
-_COPIES, _SHARE, _BPE_DROPOUT, _FLOOR = 20, 0.67, 0.1, 0.05
+COPIES = 20  # of each pair, recombined, at most
+_SHARE, _BPE_DROPOUT, _FLOOR = 0.67, 0.1, 0.05
 _RECOMBINED_EPOCHS = 30  # in less time the pairs themselves teach enough
 _VALIDATIONS = 20
 
@@ -132,7 +133,7 @@ def updates_of(epochs: int, pairs: int, batch_tokens: int) -> int:
 
 def _of_few_pairs(size: DataSize, updates: int) -> dict[str, Any]:
     return {
-        "data": {"recombination": {"copies": _COPIES, "share": _SHARE}},
+        "data": {"recombination": {"copies": COPIES, "share": _SHARE}},
         "text": {"tokenizer": {"sampling": _BPE_DROPOUT}},
         "training": {
             "validate_every": min(500, max(50, updates // _VALIDATIONS)),

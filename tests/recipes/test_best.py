@@ -15,7 +15,7 @@ from regard.data.toy import pairs
 from regard.errors import TrainingError
 from regard.experiment import RerankSettings
 from regard.predictor import load
-from regard.recipes.best import BEST_STEPS, page, phrases, program
+from regard.recipes.best import BEST_STEPS, networks, page, phrases, program
 from regard.recipes.best.pairs import BestTexts, make_texts, write_lines
 from regard.recipes.best.phrases import PhraseTimes
 from regard.recipes.best.step import NoGainError
@@ -232,6 +232,22 @@ def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts
     (best,) = joined.predict(sources[:1])
     (scored,) = network.score(sources[:1], [best.text])
     assert best.shares["network"] == pytest.approx(0.5 * sum(scored.log_probs), abs=1e-4)
+
+
+def test_of_few_pairs_phrases_teach_the_network_sources_that_no_pair_has(texts, monkeypatch):
+    for module in (program, page):
+        monkeypatch.setattr(module, "BEST_STEPS", {name: BEST_STEPS[name] for name in ("phrases", "network")})
+    monkeypatch.setattr(networks, "FEW_PAIRS", range(50, 200))
+    done = regard("best", *options(texts, *SHORT, "--minutes", "5", "--quiet"))
+    assert done.code == 0, done.said
+    data = Run.open(texts / "run" / "steps" / "network").experiment.data
+    assert [*data.corpora] == ["network"] and data.recombination.share == 0.35
+    files = {side: texts / "run" / "texts" / f"network.{side}" for side in ("source", "target")}
+    sources, targets = (file.read_text(encoding="utf-8").splitlines() for file in files.values())
+    assert len(sources) == len({*sources}) > 20 and not {*sources} & {pair[0] for pair in PARTS["train"]}
+    phrases_alone = load(texts / "run" / "steps" / "phrases").predict(sources[:5], safeguards=False)
+    assert [one.text for one in phrases_alone] == targets[:5]
+    assert data.weights["train"] >= 0.39 * sum(data.weights.values())
 
 
 def test_a_step_that_fails_leaves_the_others_their_place(texts, monkeypatch):

@@ -1,34 +1,43 @@
 """Steps of `regard best` that train a network: on pairs, and on what other translators write."""
 
 import json
+import time
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
 from regard.data.readers.lines import read_lines
+from regard.experiment.sizes import COPIES, FEW_PAIRS
 from regard.recipes.back_translation import BACK_TAG
 from regard.recipes.best.pairs import write_lines
 from regard.recipes.best.phrases import back_translated
 from regard.recipes.best.step import BestStep, Family, NoGainError
 from regard.recipes.best.workshop import Workshop
+from regard.statistical.recombination import recombined_pairs
 
 _ORIGINALS = 0.4  # least share of the batches that are pairs of the user
+_RECOMBINED = 0.35  # share of the batches that are recombined pairs, beside those of a teacher
 _WRITING = 0.35  # share of a step's time in which a teacher writes
+_TAUGHT, _MOST_SOURCES = 0.2, 30_000  # the same for recombined sources, and how many at most
 _QUICK = ("decoding.rerank.n_best=10",)  # candidates of a teacher that ranks anew
 Corpora = Mapping[str, Mapping[str, Path]]  # name → column → file
 
 
 def train_network(name: str, work: Workshop, seconds: float, corpora: Corpora | None = None) -> None:
     """Train on the pairs and further corpora, from the best network so far on."""
-    more = {**work.corpora(), **(corpora or {})}
-    settings = [*work.texts.data(), f"training.max_minutes={seconds / 60:.3f}"]
+    more, added = {**work.corpora(), **(corpora or {})}, list[str]()
+    settings = [*work.texts.data(), f"training.max_minutes={seconds / 60:.3f}", *work.changes]
     if more:
         counts = {one: _count(files["source"]) for one, files in more.items()}
+        pairs = _count(work.texts.train["source"])
         most = sum(counts.values()) * _ORIGINALS / (1 - _ORIGINALS)
-        weights = {"train": max(_count(work.texts.train["source"]), round(most, 3)), **counts}
+        weights = {"train": max(pairs, round(most, 3)), **counts}
         files = {one: {side: str(path) for side, path in sides.items()} for one, sides in more.items()}
-        settings += [f"data.corpora={json.dumps(files)}", f"data.weights={json.dumps(weights)}"]
-    work.train(name, [*settings, *work.changes], work.best_run("network") or work.start)
+        added = [f"data.corpora={json.dumps(files)}", f"data.weights={json.dumps(weights)}"]
+        if pairs in FEW_PAIRS and not any(one.startswith("data.recombination") for one in work.changes):
+            added.append(f"data.recombination={{copies: {COPIES}, share: {_RECOMBINED}}}")
+    work.train(name, settings, work.best_run("network") or work.start, added)
 
 
 def taught(name: str, work: Workshop, seconds: float, teacher: Path, lines: Path) -> str:
@@ -40,15 +49,25 @@ def taught(name: str, work: Workshop, seconds: float, teacher: Path, lines: Path
 
 
 class Network(BestStep):
-    """A network of the size that the pairs and the time allow."""
+    """A network of the size that the pairs and the time allow.
 
-    about = "network, trained on the pairs"
+    Few pairs are joined by sources of recombined pairs, as phrases translate them: sequence-level distillation
+    (https://aclanthology.org/D16-1139) from a teacher that is better than a network of so few pairs.
+    """
+
+    about = "network, trained on the pairs, and on what phrases translate where these are few"
     family: ClassVar[Family] = "network"
     share = 0.3
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:
-        train_network(name, work, seconds)
-        return "" if work.start is None else f"began with {work.start}"
+        start, notes = time.monotonic(), [] if work.start is None else [f"began with {work.start}"]
+        teacher, corpora = work.best_run("phrases"), None
+        lines = None if teacher is None else _recombined_sources(name, work)
+        if teacher is not None and lines is not None:
+            corpora = {name: work.synthetic(name, teacher, lines, "target", _TAUGHT * seconds)}
+            notes.append(f"{_count(corpora[name]['source']):,} recombined sources translated by {teacher.name}")
+        train_network(name, work, max(0.0, seconds - time.monotonic() + start), corpora)
+        return ", ".join(notes)
 
 
 class Taught(BestStep):
@@ -111,6 +130,19 @@ class Distilled(BestStep):
             raise NoGainError("the best is one translator already")
         work.needed("network")  # to begin with
         return taught(name, work, seconds, teacher, work.texts.more.get("source", work.texts.train["source"]))
+
+
+def _recombined_sources(name: str, work: Workshop) -> Path | None:
+    """Return a file of the new sources of `recombined_pairs`; None for many pairs, or where none is new."""
+    train, file = work.texts.train, work.folder / "texts" / f"{name}.lines"
+    if _count(train["source"]) not in FEW_PAIRS:
+        return None
+    if not file.is_file():
+        pairs = [*zip(*(read_lines(train[side]) for side in ("source", "target")), strict=True)]
+        known = {source for source, _ in pairs}
+        made = dict.fromkeys(source for _, (source, _) in recombined_pairs(pairs, COPIES, seed=1))
+        write_lines(file, islice((source for source in made if source not in known), _MOST_SOURCES))
+    return file if _count(file) else None
 
 
 def _count(file: Path) -> int:

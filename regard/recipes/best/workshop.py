@@ -126,9 +126,10 @@ class Workshop:
 
     # Work
 
-    def train(self, name: str, settings: Sequence[str], start: Path | None = None) -> Path:
+    def train(self, name: str, settings: Sequence[str], start: Path | None = None, more: Sequence[str] = ()) -> Path:
         """Train the run of a step, or go on with it; a finished one is left as it is.
 
+        `more` are settings by which defaults do not change, such as synthetic corpora: sizes follow the pairs.
         Raises Interrupted, and NoGainError for a time in which no network can learn.
         """
         folder = RunFolder(self.run(name))
@@ -141,6 +142,10 @@ class Workshop:
             changes = [*settings, f"run={json.dumps(str(folder))}"]
             try:
                 experiment = read_experiment(None, changes, start=start, say=self.say)
+                if more:
+                    complete = self.folder / "texts" / f"{name}.yaml"
+                    experiment.save(complete)
+                    experiment = read_experiment(complete, more)
             except ConfigError as error:
                 if all(fault.place == "training.max_minutes" for fault in error.faults):
                     raise NoGainError(f"no time was left: {error.faults[0].problem}") from error
