@@ -17,7 +17,8 @@ MethodName = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="identical (words spelt alike), similarity (no seed: self-learning), adversarial; settings in braces: "
+        help="identical (words spelt alike), similarity (no seed: self-learning), adversarial (fails on vectors of "
+        "small texts; check the mean CSLS); settings in braces: "
         "'{name: similarity, words: 10000}'.",
     ),
 ]

@@ -59,7 +59,7 @@ class CipherGan(Decipherer):
         """`sizes` are the symbols of each side; `timing` is the width of the encoding of places, 0 for none."""
         super().__init__()
         self.sizes, self.timing = dict(sizes), timing
-        self.embeddings = nn.ParameterDict({side: torch.randn(size, dim) * dim**-0.5 for side, size in sizes.items()})
+        self.embeddings = nn.ParameterDict({side: torch.randn(size, dim) for side, size in sizes.items()})
         self.generators = module_dict(
             {side: SymbolGenerator(dim + timing, filters, num_blocks, sizes[OTHER_SIDE[side]]) for side in sizes}
         )

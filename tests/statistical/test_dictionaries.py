@@ -12,7 +12,14 @@ from regard.errors import DataError, PartError
 from regard.reports.dictionary import dictionary_method, learn_dictionary, precision_report, read_word_pairs
 from regard.statistical.dictionaries.adversarial import Adversarial, Game
 from regard.statistical.dictionaries.method import Space, refined
-from regard.statistical.dictionaries.spaces import centred_units, csls, matches, mutual_pairs, procrustes
+from regard.statistical.dictionaries.spaces import (
+    centred_units,
+    csls,
+    matches,
+    mutual_pairs,
+    principal_axes,
+    procrustes,
+)
 from regard.text.vector_table import VectorTable
 
 COUNT, DIM = 400, 12
@@ -104,7 +111,7 @@ def test_refinement_mends_a_poor_start():
     assert right.float().mean() >= 0.95
 
 
-@pytest.mark.parametrize("method", ["identical", "similarity"])
+@pytest.mark.parametrize("method", ["{name: adversarial, updates: 5}", "identical", "similarity"])
 def test_a_known_rotation_is_recovered(method):
     shared = 40 if method == "identical" else 0
     found = learn_dictionary(*tables(shared), dictionary_method(method))
@@ -112,8 +119,20 @@ def test_a_known_rotation_is_recovered(method):
     assert values["precision_at_1"] >= 0.95 and values["coverage"] == 1
 
 
+def test_principal_axes_turn_with_the_vectors():
+    vectors = drawn()
+    rotation = torch.linalg.qr(torch.randn(DIM, DIM, generator=torch.Generator().manual_seed(1)))[0]
+    torch.testing.assert_close(
+        principal_axes(vectors @ rotation), rotation.T @ principal_axes(vectors), atol=1e-3, rtol=0
+    )
+    along = vectors @ principal_axes(vectors)
+    assert bool((along.var(dim=0).diff() < 0).all()) and bool((along.pow(3).sum(dim=0) > 0).all())
+
+
 def test_an_adversary_keeps_a_rotation_and_its_seed():
-    method = dictionary_method("{name: adversarial, epochs: 1, updates: 40, hidden_dim: 16, rounds: 0}")
+    method = dictionary_method(
+        "{name: adversarial, start: identity, restarts: 1, epochs: 1, updates: 40, hidden_dim: 16, rounds: 0}"
+    )
     one, other = (learn_dictionary(*tables(), method) for _ in range(2))
     assert torch.equal(one.source.vectors, other.source.vectors)
     cosines, before = one.source.vectors @ one.source.vectors.T, centred_units(torch.from_numpy(tables()[0].vectors))
@@ -121,13 +140,12 @@ def test_an_adversary_keeps_a_rotation_and_its_seed():
 
 
 def test_a_discriminator_learns_to_name_languages():
-    game = Game(
-        Adversarial(hidden_dim=32, smoothing=0.0), drawn(), drawn(seed=8).flip(1), torch.Generator().manual_seed(1)
-    )
-    first = float(game.loss(game.labels).detach())
+    settings, spaces = Adversarial(hidden_dim=32, smoothing=0.0), (drawn(), drawn(seed=8).flip(1))
+    game = Game(settings, torch.eye(DIM), *spaces, torch.Generator().manual_seed(1))
+    first = float(game.loss(game.sampled(), game.labels).detach())
     for _ in range(300):
         game.update_discriminator(0.1)
-    assert float(game.loss(game.labels).detach()) < 0.8 * first
+    assert float(game.loss(game.sampled(), game.labels).detach()) < 0.8 * first
 
 
 def test_a_seed_dictionary_starts_the_map():

@@ -40,6 +40,15 @@ def procrustes(source: Tensor, target: Tensor) -> Tensor:
     return left @ right
 
 
+def principal_axes(vectors: Tensor) -> Tensor:
+    """Return the principal axes of vectors (word, dim) as columns, by falling variance: (dim, axis).
+
+    The third moment along each axis is positive, so that the axes of rotated vectors are the rotated axes.
+    """
+    *_, axes = torch.linalg.svd(vectors - vectors.mean(dim=0), full_matrices=False)
+    return axes.T * torch.where((vectors @ axes.T).pow(3).sum(dim=0) < 0, -1.0, 1.0)
+
+
 def csls(source: Tensor, target: Tensor, neighbours: int = DENSITY_NEIGHBOURS) -> Iterator[Tensor]:
     """Yield 2 cos(x, y) - r(x) - r(y) of unit vectors, a block of source rows (rows, target) at a time.
 
