@@ -15,7 +15,10 @@ def help_command(setting: SettingArgument = "") -> None:
     regard help training
 
     regard help model.encoder.kernel
+
+    regard help back_translation
     """
     from regard.experiment.settings_help import help_lines
+    from regard.recipes.one_language import BackTranslationSettings
 
-    print("\n".join(help_lines(setting)))
+    print("\n".join(help_lines(setting, {"back_translation": BackTranslationSettings})))

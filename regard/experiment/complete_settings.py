@@ -191,13 +191,13 @@ def empty_model(experiment: Experiment) -> Model:
 def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], None] | None) -> Experiment:
     """What was said, on the settings of a run to start from, on defaults."""
     settings = _with_model(with_text(merge(base, said)))
-    given = read_settings(Experiment, settings)
+    given = read_settings(Experiment, _without_open_schedule(settings))
     task = given.task_class
     faults = [*given.data.faults(tuple(given.columns)), *impossible_settings(given, said)]
     if faults:
         raise ConfigError.of(faults)
     settings = with_layouts(settings, given, say)
-    given = read_settings(Experiment, settings)
+    given = read_settings(Experiment, _without_open_schedule(settings))
     pairs = count_examples(given)
     defaults = lay(_sizes(given, said, pairs, say), task_defaults(task, settings))
     if given.init is not None and (teaching := correction_defaults(given.data)):
@@ -218,6 +218,15 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
     for line in ineffective_settings(experiment, said, notes):
         warnings.warn(line, stacklevel=2)
     return replace(experiment, data=experiment.data.located())
+
+
+def _without_open_schedule(settings: dict[str, Any]) -> dict[str, Any]:
+    """Leave out a schedule without a name: it refines the default, which depends on the number of pairs."""
+    training = settings.get("training")
+    schedule = training.get("schedule") if isinstance(training, Mapping) else None
+    if not isinstance(training, Mapping) or not isinstance(schedule, Mapping) or "name" in schedule:
+        return settings
+    return {**settings, "training": {name: value for name, value in training.items() if name != "schedule"}}
 
 
 def _fit(defaults: dict[str, Any], given: Experiment, training: Mapping[str, Any], pairs: int) -> None:

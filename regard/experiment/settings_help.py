@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from inspect import Parameter
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from regard.config import FieldsOf, PartOf, as_values
@@ -42,12 +42,14 @@ class Owned(NamedTuple):
     settings: _Group
 
 
-def describe(place: str) -> tuple[str, list[Described]]:
+def describe(place: str, further: Mapping[str, type] = MappingProxyType({})) -> tuple[str, list[Described]]:
     """Return the heading of a place and its settings; of a single setting just this one, once for each meaning.
 
-    Numbers of a list and names of a mapping may be left out. Raises ConfigError with the nearest place.
+    Numbers of a list and names of a mapping may be left out. `further` are groups of settings beside those of an
+    experiment, by name. Raises ConfigError with the nearest place.
     """
-    groups, words = [Owned("", "", FieldsOf(Experiment).settings())], place.split(".") if place else []
+    settings = {**FieldsOf(Experiment).settings(), **{name: _group(kind) for name, kind in further.items()}}
+    groups, words = [Owned("", "", settings)], place.split(".") if place else []
     heading, found, before = "", list[Described](), list[Any]()
     for number, word in enumerate(words, start=1):
         here = ".".join(words[:number])
@@ -68,9 +70,14 @@ def describe(place: str) -> tuple[str, list[Described]]:
     return heading, rows or found
 
 
-def help_lines(place: str) -> list[str]:
-    """Return what `regard help` prints of a setting, or of a group. Raises ConfigError with the nearest place."""
-    heading, found = describe(place)
+def _group(kind: type) -> Setting:
+    """Return the setting that stands for a group of settings, a dataclass with defaults."""
+    return Setting(Annotated[kind, FieldsOf(kind)], kind(), sentence(kind))
+
+
+def help_lines(place: str, further: Mapping[str, type] = MappingProxyType({})) -> list[str]:
+    """Return what `regard help` prints of a setting, or of a group; see `describe`."""
+    heading, found = describe(place, further)
     alone = all(one.place == place for one in found)
     lines = [f"{place}: {heading}" if heading else place] if place and not alone else []
     lines += [line for one in found for line in _help_of(one, "" if alone else "  ")]

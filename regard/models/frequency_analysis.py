@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Annotated
 
 import torch
+from annotated_types import Le
 from torch import Tensor, nn
 
 from regard.aliases import known_as
@@ -12,6 +13,8 @@ from regard.config.bounds import Size
 from regard.data.columns import Columns
 from regard.models.decipherer import CIPHER, PLAIN, Decipherer, symbol_columns
 from regard.records import PAD, Batch, Sequences
+
+LONGEST_KEY = 1_000  # each place has a table of all symbols
 
 
 class FrequencyAnalysis(Decipherer):
@@ -52,7 +55,7 @@ class FrequencyAnalysis(Decipherer):
 def frequency_analysis(
     columns: Columns,
     *,
-    period: Annotated[Size, Doc("Length of the cipher's key: places that are counted apart.")] = 1,
+    period: Annotated[Size, Le(LONGEST_KEY), Doc("Length of the cipher's key: places that are counted apart.")] = 1,
 ) -> FrequencyAnalysis:
     """Symbols by the ranks of their frequencies; counted, so it needs objective=counted."""
     cipher, plain = symbol_columns(columns)

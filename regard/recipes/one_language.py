@@ -39,7 +39,7 @@ _PREFIX = "back_translation."  # of its settings among changes
 
 @dataclass(frozen=True)
 class BackTranslationSettings:
-    """Settings `back_translation.NAME=VALUE` of `regard train` with text of one language."""
+    """Rounds of back-translation, for `regard train` with text of one language (--text-target, --text-source)."""
 
     rounds: Annotated[Size, Doc("Rounds of back-translation after that of the pairs alone.")] = 2
     search: Annotated[Choice, PartOf(SEARCHES), Doc("How text is translated: greedy, beam or sampling.")] = Choice(

@@ -1,5 +1,7 @@
 """regard help: what a setting means, where a config names it."""
 
+from dataclasses import fields
+
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -7,6 +9,7 @@ from typer.testing import CliRunner
 from regard.cli.app import app
 from regard.experiment import schema
 from regard.experiment.settings_help import describe, places
+from regard.recipes.one_language import BackTranslationSettings
 
 TOP = ("data", "text", "training", "decoding", "evaluation", "init")
 
@@ -95,3 +98,12 @@ def test_paragraphs_of_commands_are_broken_by_the_terminal_alone():
     found = list(commands(get_command(app)))
     assert len(found) > 20
     assert [one.name for one in found if "\n" in one.help.replace("\n\n", "")] == []
+
+
+def test_settings_of_back_translation_are_told():
+    group = told("back_translation")
+    assert all(f"\n  {field.name}\n" in group for field in fields(BackTranslationSettings))
+    assert told("back_translation.rounds").splitlines()[::2] == ["back_translation.rounds", "    int >= 1, default 2"]
+    assert "back_translation.search.beam" in told("back_translation.search.beam")
+    assert "did you mean 'back_translation.rounds'?" in told("back_translation.round", code=2)
+    assert "back_translation" in told()

@@ -196,6 +196,11 @@ def test_few_pairs_are_recombined_and_the_rate_falls_until_the_last_update(many_
     assert said.training.schedule.settings["updates"] == 30
 
 
+def test_a_setting_of_the_schedule_refines_that_of_the_size(many_files):
+    schedule = read_experiment(None, [*many_files, "training.schedule.updates=60"]).training.schedule
+    assert (schedule.name, schedule.settings["updates"], schedule.settings["warmup"]) == ("cosine", 60, 300)
+
+
 def test_a_rate_falls_until_the_end_of_the_epochs(many_files):
     """900 pairs of 16 pieces, a third of the batches: 1,024 tokens each."""
     training = read_experiment(None, [*many_files, "training.max_epochs=10"]).training

@@ -105,3 +105,9 @@ def test_padding_has_no_vector_that_learns():
 def test_texts_without_symbols_are_refused(name):
     with pytest.raises(ConfigError, match="task=cipher"):
         MODELS.build(Choice(name), small_columns({"source": "text", "target": "text"}, shared=False))
+
+
+def test_a_key_has_a_longest_length():
+    assert build("frequency_analysis", 2, period=1_000).period == 1_000
+    with pytest.raises(ConfigError, match="period"):
+        build("frequency_analysis", 2, period=1_001)

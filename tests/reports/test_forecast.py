@@ -229,6 +229,14 @@ def test_the_command_forecasts_three_roads(files):
     assert found["pairs"]["pairs"] == 216 and found["pairs"]["updates"] > 0
 
 
+def test_few_lines_are_forecast_without_the_overlap_of_domains(files):
+    said = list[str]()
+    texts = files / "a.en", files / "a.de"
+    found = forecast(texts, 5, text_target=texts[1], say=said.append)
+    assert len(found.roads) == 3 and not found.overlaps
+    assert "the target text is not compared" in said[0] and "240 pairs" in said[0]
+
+
 def test_too_few_minutes(files):
     with pytest.raises(ConfigError, match="too few to learn anything"):
         forecast([files / "a.en", files / "a.de"], 0.0001)

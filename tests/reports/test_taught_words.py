@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from regard.cli.app import app
 from regard.errors import ConfigError
+from regard.reports.data_check import read_numbered_pairs
 from regard.reports.taught_words import PairIndex, evidence, taught_words
 from regard.reports.taught_words.evidence import spans_of_words
 from regard.results import Explanation, Prediction
@@ -62,6 +63,17 @@ def test_of_a_word_that_no_pair_has_its_source_word_is_shown(index):
     found = index.taught("köter", {"dog": 1.0, "the": 0.5}, SOURCE, 9)
     assert {*rows(found)} == {0, 2, 4, 7} and all(one.target == () and one.link == 0 for one in found)
     assert index.taught("köter", {"fox": 1.0}, ["fox"], 9) == []
+
+
+def test_of_a_word_without_its_source_words_the_nearest_contexts_are_shown(index):
+    found = index.taught("katze", {"fox": 1.0}, ["the", "old", "fox", "runs"], 3)
+    having = [row for row, (_, target) in enumerate(PAIRS) if "Katze" in target.split()]
+    nearest = sorted(having, key=lambda row: -index.similarities(["the", "old", "fox", "runs"])[row])[:3]
+    assert rows(found) == nearest
+    assert all(one.link == 0 and one.target and not one.source for one in found)
+    shown = evidence.Evidence([], {row: PAIRS[row] for row in rows(found)}, [["a.en", "a.de"]], index)
+    heading, first, *_ = shown.lines([evidence.TaughtWord("Katze", 0, found)], "katze")
+    assert "none has a word that it translates here" in heading and "not linked, context" in first
 
 
 def test_an_index_is_kept_as_it_was(index, tmp_path):
@@ -175,6 +187,31 @@ def test_lists_that_do_not_fit_are_refused_in_a_line(files, one, problem):
     done = mend(files, one)
     assert done.exit_code == 2 and problem in done.stderr and done.stderr.count("\n") == 1
     assert not (files / "b.en").exists()
+
+
+def test_files_of_one_name_in_two_folders_are_told_apart(files):
+    own, other = ([str(folder / name) for name in ("a.en", "a.de")] for folder in (files, files / "x"))
+    done = mend(files, correction(2, files=own), correction(8, files=other) | {"target": "ein anderer"})
+    assert done.exit_code == 0 and "1 dropped, 0 mended" in done.stderr
+    (files / "b.en").unlink()
+    done = mend(files, correction(2, files=["y/a.en", "y/a.de"]), correction(3, files=other))
+    assert done.exit_code == 2 and "several files with the names a.en and a.de" in done.stderr
+    assert str(other[0]) in done.stderr and done.stderr.count("\n") == 1 and not (files / "b.en").exists()
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv"])
+@pytest.mark.parametrize(
+    ("first", "is_header"), [(("en", "de"), True), (("Source", "Target"), True), (("no", "de"), False)]
+)
+def test_a_header_is_no_pair(files, kind, first, is_header):
+    table = files / f"a.{kind}"
+    sign = {"tsv": "\t", "csv": ";"}[kind]
+    table.write_text("".join(f"{sign.join(pair)}\n" for pair in (first, *PAIRS)), encoding="utf-8")
+    found = read_numbered_pairs([table])
+    assert len(found) == len(PAIRS) + (not is_header)
+    assert found[-1] == (len(PAIRS) + 1, PAIRS[-1])
+    done = CliRunner().invoke(app, ["data", "check", str(table), "--json", "-q"])
+    assert json.loads(done.stdout)["pairs"] == len(found)
 
 
 def test_a_copy_never_takes_the_place_of_what_is_read(files):

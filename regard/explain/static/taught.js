@@ -10,9 +10,16 @@ export function drawTaught(viewer) {
   parts.taughtBox.hidden = !found;
   if (!found) return;
   const word = pinnedWord(viewer, found);
-  parts.taughtNote.textContent = word ? (word.pairs.length ? t("taughtBy", visible(word.word, false)) : t("taughtNone", visible(word.word, false))) : t("pickTaught");
+  parts.taughtNote.textContent = word ? t(evidence(word.pairs), visible(word.word, false)) : t("pickTaught");
   ifChanged(parts.taught, word, () => parts.taught.replaceChildren(...(word?.pairs ?? []).map((one) => pairItem(viewer, found, one))));
   drawList(viewer);
+}
+
+// Whether pairs link the word to its source words, have it elsewhere, have its source word alone, or there are none.
+function evidence(pairs) {
+  if (!pairs.length) return "taughtNone";
+  if (pairs.some(({ link }) => link > 0)) return "taughtBy";
+  return pairs[0].target.length ? "taughtNear" : "taughtWithout";
 }
 
 function pinnedWord({ prediction, state, view }, found) {
@@ -45,7 +52,8 @@ function pairItem(viewer, found, one) {
   const mend = button({ "aria-pressed": String(known?.mended !== undefined) }, () => keep(is("mended") ? null : { mended: edited.value }), t("mendPair"));
   edited.addEventListener("input", () => keep({ mended: edited.value }));
   const place = `${name(files[0])}:${pair.line}`;
-  const kind = one.target.length ? t("taughtLink", one.link.toFixed(2), one.context.toFixed(2)) : t("taughtSource", one.context.toFixed(2));
+  const context = one.context.toFixed(2);
+  const kind = one.link > 0 ? t("taughtLink", one.link.toFixed(2), context) : t(one.target.length ? "taughtContext" : "taughtSource", context);
   const item = element("li", { class: known?.drop ? "dropped" : null }, text("source"), text("target"), edited,
     element("div", { class: "bar" }, element("span", { class: "quiet", title: files.join("\n") }, `${place} · ${kind}`), element("span", { class: "choices" }, drop, mend)));
   return item;

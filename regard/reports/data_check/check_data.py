@@ -16,6 +16,11 @@ from regard.statistical.language_checks import in_one_language
 from regard.statistical.pair_checks import PAIR_CHECKS, PairCorpus, TextPair, check_class
 
 _SIDES = ("source", "target")
+_FIELD_NAMES = {  # by which the first line of a table names its sides
+    *("source", "target", "src", "trg", "tgt", "text", "translation", "input", "output"),
+    *("english", "german", "french", "spanish", "italian", "russian", "vietnamese", "japanese", "chinese"),
+    *("en", "de", "fr", "es", "it", "pt", "nl", "ru", "pl", "cs", "tr", "ar", "hi", "vi", "ja", "ko", "zh", "uk"),
+}
 
 
 class PairFault(NamedTuple):
@@ -48,12 +53,14 @@ def read_text_pairs(files: Sequence[Path]) -> list[TextPair]:
 def read_numbered_pairs(files: Sequence[Path]) -> list[tuple[int, TextPair]]:
     """Return the pairs of two text files, or of one table with a pair a line (.tsv, .csv, .jsonl), with their lines.
 
-    Raises RegardError for files that cannot be read, do not fit each other, or are empty.
+    A first line that names the fields is left out. Raises RegardError for files that cannot be read, do not fit each
+    other, or are empty.
     """
     if len(files) == 2:
         choice = Choice("parallel", {"files": dict(zip(_SIDES, map(str, files), strict=True))})
     elif len(files) == 1 and (kind := files[0].suffix.removeprefix(".")) in ("tsv", "csv", "jsonl"):
-        choice = Choice(kind, {"file": str(files[0])})
+        named = {"header": True} if kind != "jsonl" and files[0].is_file() and _has_header(files[0], kind) else {}
+        choice = Choice(kind, {"file": str(files[0]), **named})
     else:
         raise ConfigError("FILES", "expected two text files, or one table of pairs (.tsv, .csv, .jsonl)")
     for file in files:
@@ -64,6 +71,14 @@ def read_numbered_pairs(files: Sequence[Path]) -> list[tuple[int, TextPair]]:
     if not found:
         raise DataError(files[0], "has no pairs")
     return found
+
+
+def _has_header(file: Path, kind: str) -> bool:
+    """Return whether the first row of a table names its fields: two names of languages or of sides, met there alone."""
+    reader = READERS.build(Choice(kind, {"file": str(file)}), _SIDES, place="")
+    rows = ([str(one.texts[side]).strip().lower() for side in _SIDES] for one in reader)
+    first = next(rows, ["", ""])
+    return first[0] != first[1] and _FIELD_NAMES.issuperset(first) and first not in rows
 
 
 def check_data(

@@ -53,13 +53,7 @@ def mended_report(files: Sequence[Path], corrections: Sequence[Correction], list
     Returns a line that says what was written. Raises DataError for a pair that is not in its line any more, and where
     no correction is of these files.
     """
-    names = [file.name for file in files]
-    ours = [one for one in corrections if not one.files or [Path(name).name for name in one.files] == names]
-    if not ours:
-        known = " and ".join({Path(name).name: None for one in corrections for name in one.files}) or "none"
-        raise DataError(
-            list_file, f"has no correction of {' and '.join(names)}", hint=f"its corrections are of {known}"
-        )
+    ours = _of_files(files, corrections, list_file)
     wanted, pairs = {one.line: one for one in ours}, list[TextPair]()
     mended = 0
     for line, pair in read_numbered_pairs(files):
@@ -76,6 +70,28 @@ def mended_report(files: Sequence[Path], corrections: Sequence[Correction], list
     write_pairs(to, pairs)
     dropped = len({one.line for one in ours}) - mended
     return f"wrote {len(pairs):,} pairs to {' and '.join(map(str, to))}: {dropped:,} dropped, {mended:,} mended"
+
+
+def _of_files(files: Sequence[Path], corrections: Sequence[Correction], list_file: Path) -> list[Correction]:
+    """Return the corrections of files: those of their paths, else those of files of their names, if these are one set.
+
+    Raises DataError where there are none, or where files of several folders have these names.
+    """
+    names = [file.name for file in files]
+    listed = {tuple(one.files) for one in corrections}
+    named = {one for one in listed if [Path(name).name for name in one] == names}
+    same = {one for one in named if [Path(name).resolve() for name in one] == [file.resolve() for file in files]}
+    if not same and len(named) > 1:
+        known = "; ".join(sorted(" and ".join(one) for one in named))
+        problem = f"has corrections of several files with the names {' and '.join(names)}, none in this folder"
+        raise DataError(list_file, problem, hint=f"name the files by one of these paths: {known}")
+    chosen = (same or named) | {()}
+    ours = [one for one in corrections if tuple(one.files) in chosen]
+    if not ours:
+        known = "; ".join(sorted(" and ".join(one) for one in listed if one)) or "none"
+        problem = f"has no correction of {' and '.join(names)}"
+        raise DataError(list_file, problem, hint=f"its corrections are of {known}")
+    return ours
 
 
 def _changed(list_file: Path, files: Sequence[Path], line: int) -> DataError:

@@ -127,6 +127,7 @@ def forecast(
             raise ConfigError("FILES", problem, "--text-source FILE --text-target FILE, or --source and --target")
         return forecast_texts(texts["source"], texts["target"], minutes, read_coefficients())
     pairs = read_text_pairs(files)
+    overlaps = {side: overlap for side, text in texts.items() if (overlap := _overlap(text, pairs, side, say))}
     limit = [f"training.max_minutes={minutes}"]
     if len(files) == 1:
         experiment = read_experiment(files[0], limit, say=say)
@@ -134,8 +135,16 @@ def forecast(
         named = (f"data.train.{side}={quoted(str(file))}" for side, file in zip(_SIDES, files, strict=True))
         experiment = read_experiment(None, [*named, *limit], say=say)
     facts = pairs_facts(experiment, pairs, read_text_pairs(dev) if dev else (), say=say)
-    overlaps = {side: domain_overlap(text, [getattr(one, side) for one in pairs]) for side, text in texts.items()}
     return forecast_pairs(facts, minutes, read_coefficients())._replace(overlaps=overlaps)
+
+
+def _overlap(text: Sequence[str], pairs: Sequence[TextPair], side: str, say: Say) -> float | None:
+    """Return the overlap of domains of a text and a side of the pairs; None, and a line, where lines are too few."""
+    try:
+        return domain_overlap(text, [getattr(one, side) for one in pairs])
+    except DataError as error:
+        say(f"the domain of the {side} text is not compared with that of the pairs: {error.problem}")
+        return None
 
 
 def read_text(path: Path) -> list[str]:

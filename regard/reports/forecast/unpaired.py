@@ -151,7 +151,10 @@ def domain_overlap(text: Sequence[str], side: Sequence[str]) -> float:
     held, own = own[:_HELD_LINES], own[_HELD_LINES:]
     count = min(len(own), len(other))
     if count < FEWEST_LINES:
-        raise DataError("text", f"{count:,} lines are too few to compare domains", hint=f"give {FEWEST_LINES} at least")
+        problem = f"{len(own) + len(held):,} pairs and {len(other):,} lines are too few"
+        raise DataError(
+            "text", problem, hint=f"give {FEWEST_LINES + _HELD_LINES} pairs and {FEWEST_LINES} lines at least"
+        )
     return perplexity(kneser_ney(other[:count], _ORDER), held) / perplexity(kneser_ney(own[:count], _ORDER), held)
 
 

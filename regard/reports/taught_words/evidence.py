@@ -60,10 +60,10 @@ class Evidence(NamedTuple):
         """Yield lines that show the pairs of a word, or some of every word; marked words stand in brackets."""
         shown = [one for one in words if wanted in (EVERY_WORD, one.word.lower())]
         for word in shown:
-            yield f"pairs that taught “{visible_line(word.word)}”" + ("" if word.pairs else ": none")
+            yield f"pairs that taught “{visible_line(word.word)}”{_caveat(word)}"
             for one in word.pairs[: _OF_EACH if wanted == EVERY_WORD else _SHOWN]:
                 corpus, line = int(self.pairs.corpora[one.row]), int(self.pairs.lines[one.row])
-                kind = f"link {one.link:.2f}" if one.target else "the source word alone"
+                kind = f"link {one.link:.2f}" if one.link else "not linked" if one.target else "the source word alone"
                 yield f"  {self.files[corpus][0]}:{line}  {kind}, context {one.context:.2f}"
                 for text, places in zip(self.texts[one.row], (one.source, one.target), strict=True):
                     yield f"    {_bracketed(visible_line(text), [spans_of_words(text)[place] for place in places])}"
@@ -89,6 +89,17 @@ def taught_words(run: Run, predictions: Sequence[Prediction], wanted: str, say: 
             if (row := rows.get((corpus, example.line))) is not None:
                 texts[row] = example.texts["source"], example.texts["target"]
     return Evidence(found, texts, [[str(file) for file in reader.files] or [reader.key()] for reader in readers], index)
+
+
+def _caveat(word: TaughtWord) -> str:
+    """Return what qualifies the pairs of a word: "" where they link it to the words that it translates."""
+    if not word.pairs:
+        return ": none"
+    if any(one.link for one in word.pairs):
+        return ""
+    if word.pairs[0].target:
+        return ": none has a word that it translates here; the most similar contexts"
+    return ": none has it; pairs with its source word"
 
 
 def _words_of(index: PairIndex, prediction: Prediction, found: Explanation | None) -> Iterator[TaughtWord]:

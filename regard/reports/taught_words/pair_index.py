@@ -78,18 +78,20 @@ class PairIndex:
         """Return the pairs that taught a target word, the strongest evidence first.
 
         `weights` says how much the word rests on each source word, 1 for the most; `source` are all words of the
-        sentence that it was written for. Where no pair has the word, those of its strongest source word are returned.
+        sentence that it was written for. Where the word is linked to none of them, the pairs that have it in the most
+        similar contexts are returned, with a link of 0; where no pair has it, those of its strongest source word.
         """
         similar = self.similarities(source)
         number, asked = self._targets.get(word, -1), self._known(weights)
         rows = self.rows_with(word)
         found = [self._linked(row, number, asked, similar[row]) for row in self._best(rows, asked, similar)]
-        found = sorted((one for one in found if one.link > 0), key=lambda one: (-one.score, one.row))[:count]
-        if len(found) < count and len(rows) == 0:
+        linked = [one for one in found if one.link > 0]
+        found = sorted(linked or found, key=lambda one: (-one.score, one.row))[:count]
+        if not found:
             strongest = max(asked, key=lambda one: asked[one], default=-1)
             rows = _rows_with(self.bitext.sources, strongest)
-            near = rows[np.argsort(-similar[rows], kind="stable")][: count - len(found)]
-            found += [TaughtPair(int(row), 0.0, float(similar[row]), self._places(row, asked), ()) for row in near]
+            near = rows[np.argsort(-similar[rows], kind="stable")][:count]
+            found = [TaughtPair(int(row), 0.0, float(similar[row]), self._places(row, asked), ()) for row in near]
         return found
 
     def rows_with(self, word: str) -> Longs:
