@@ -56,7 +56,7 @@ def best_command(
     regard best --text-source news.en --text-target news.de   (without pairs)
 
     Each step is kept only if it gains on the dev text; report.html in the folder shows all. Killed at any time, the
-    same command goes on (without pairs: regard train FOLDER --resume). The folder is a run: regard predict FOLDER.
+    same command goes on. The folder is a run: regard predict FOLDER.
     """
     from regard.recipes.best import BestRequest, best_translator
     from regard.runs.request import config_and_changes
@@ -91,8 +91,7 @@ def _without_pairs(source: Path, target: Path, wanted: "BestRequest", *, as_json
     for option, given in (("--from", wanted.start), ("--dev-source", wanted.dev), ("--json", as_json)):
         if given:
             raise ConfigError(option, "does not go with two texts without pairs", "leave it out")
-    changes = [*wanted.changes, f"training.max_minutes={wanted.minutes:g}"]
-    request = UnpairedRequest((source, target), wanted.folder, changes)
+    request = UnpairedRequest((source, target), wanted.folder, wanted.changes, minutes=wanted.minutes)
     if not train_without_pairs(request, say_unless(quiet), quiet=quiet):
         raise typer.Exit(INTERRUPTED)
 

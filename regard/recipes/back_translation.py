@@ -70,8 +70,9 @@ def back_translate(
         if in_rounds(wanted.folder):
             hint = f"go on with: regard train {quote(str(wanted.folder))} --resume; or choose another --run FOLDER"
             raise ConfigError("--run", f"'{wanted.folder}' has rounds that have begun", hint)
-        RunFolder(wanted.folder).check_free()
-        prepare_rounds(wanted, say)
+        RunFolder(wanted.folder).check_free()  # before there is a lock in it
+        with RunFolder(wanted.folder).begun():
+            prepare_rounds(wanted, say)
     elif not in_rounds(wanted.folder):
         raise ConfigError("--resume", f"'{wanted.folder}' has no rounds to go on with", "--run FOLDER")
     with RunFolder(wanted.folder).held():

@@ -8,8 +8,10 @@ the network, and phrase tables of back-translations follow it in rounds (F25).
 
 import json
 import math
+import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +21,7 @@ import torch
 from regard.config import write_atomically, write_yaml
 from regard.data.readers.lines import digest, read_lines
 from regard.errors import ConfigError, DataError, PartError
-from regard.experiment import read_experiment
+from regard.experiment import SETTINGS_FILE, read_experiment
 from regard.experiment.data import pair_of
 from regard.models.phrase_based import PhraseBased
 from regard.registry import Choice
@@ -31,7 +33,7 @@ from regard.reports.dictionary import (
     read_word_pairs,
     word_maps,
 )
-from regard.runs import RunFolder, train_run
+from regard.runs import Run, RunFolder, train_run
 from regard.runs.embeddings import read_embeddings
 from regard.runs.texts import Say
 from regard.statistical.kneser_ney import kneser_ney
@@ -44,6 +46,7 @@ from regard.text.words import cut_words
 
 METHODS = ("identical", "similarity")  # of the dictionary; the one with the higher mean CSLS is taken
 LEAST_LINES = 500  # of a text
+_VECTOR_SHARE = 0.2  # of the minutes, for the word vectors of each language
 _WORDS = 20_000  # of a dictionary
 _VECTORS = (  # settings of word vectors: of little text many epochs of small batches
     "text.tokenizer={name: words, size: 50000, min_count: 3}",
@@ -70,6 +73,7 @@ class UnpairedRequest:
     run: Path
     changes: Sequence[str] = ()  # of the network's settings
     seed_pairs: Path | None = None  # words and their translations, a pair a line
+    minutes: float | None = None  # on the wall, over all calls; a call then also goes on with a network that has begun
 
     @property
     def parts(self) -> Path:
@@ -94,23 +98,61 @@ class TextSide(NamedTuple):
 def train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool = False) -> bool:
     """Train a translator of both directions; False when it was interrupted.
 
-    The same call goes on until the network has begun; a network goes on by `train_run` with `resume`.
-    Raises RegardError for texts that are missing, too short, or of one language, and as training does.
+    The same call goes on until the network has begun; from then on a call with `minutes` does, and `train_run` with
+    `resume`. Raises RegardError for texts that are missing, too short, or of one language, and as training does.
     """
     check_texts(request.texts)
-    RunFolder(request.run).check_free()
+    config, spent = request.parts / "network.yaml", _Spent(request)
+    resume = request.minutes is not None and config.is_file() and (request.run / SETTINGS_FILE).is_file()
+    if not resume:
+        RunFolder(request.run).check_free()
     sides, known = sides_of(request), request.known_words()
     note_texts(request)
+    if resume:
+        run = Run.open(request.run, [*request.changes, *spent.limit()])
+        return train_run(run.experiment, resume=True, opened=run, quiet=quiet)
     for side in sides:
-        if not vectors_learnt(side, say, quiet=quiet):
-            return False
+        with spent.counting():
+            if not vectors_learnt(side, say, quiet=quiet, changes=spent.limit(_VECTOR_SHARE)):
+                return False
     if not all(side.given.is_file() for side in sides):
-        _translate_word_by_word(sides, known, say)
-    config = request.parts / "network.yaml"
+        with spent.counting():
+            _translate_word_by_word(sides, known, say)
     write_yaml(config, network_settings([(side.code, side.text, side.given) for side in sides]))
-    return train_run(
-        read_experiment(config, [f"run={json.dumps(str(request.run))}", *request.changes], say=say), quiet=quiet
-    )
+    changes = [f"run={json.dumps(str(request.run))}", *request.changes, *spent.limit()]
+    return train_run(read_experiment(config, changes, say=say), quiet=quiet)
+
+
+class _Spent:
+    """Seconds of the steps before the network, as a file keeps them; a killed step counts up to its last checkpoint."""
+
+    def __init__(self, request: UnpairedRequest) -> None:
+        self._file, self._minutes = request.parts / "seconds.json", request.minutes
+        self.seconds = float(json.loads(self._file.read_text("utf-8"))) if self._file.is_file() else 0.0
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Add the time of a step, however it ends."""
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds += time.monotonic() - start
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(self._file, json.dumps(self.seconds))
+
+    def limit(self, share: float | None = None) -> list[str]:
+        """Return the setting of a training that may take what is left, or a share of all the minutes.
+
+        Raises ConfigError where nothing is left.
+        """
+        if self._minutes is None:
+            return []
+        left = self._minutes - self.seconds / 60 if share is None else share * self._minutes
+        if left <= 0:
+            problem = f"{self._minutes:g} are over: word vectors and their dictionary took {self.seconds / 60:.1f}"
+            raise ConfigError("--minutes", problem, f"--minutes {math.ceil(2 * self.seconds / 60)} or more goes on")
+        return [f"training.max_minutes={left:.3f}"]
 
 
 def check_texts(texts: Sequence[Path]) -> None:
@@ -162,19 +204,20 @@ def note_texts(request: UnpairedRequest) -> None:
     write_atomically(mark, json.dumps(texts))
 
 
-def vectors_learnt(side: TextSide, say: Say, *, quiet: bool) -> bool:
+def vectors_learnt(side: TextSide, say: Say, *, quiet: bool, changes: Sequence[str] = ()) -> bool:
     """Learn the word vectors of a language, or go on with them; False where that was interrupted."""
     folder = RunFolder(side.vectors)
     if folder.finished:
         return True
     say(f"word vectors of {side.text}")
-    changes = [
+    settings = [
         "task=word_vectors",
         f"data.train.text={json.dumps(str(side.text))}",
         f"run={json.dumps(str(side.vectors))}",
         *_VECTORS,
+        *changes,
     ]
-    return train_run(read_experiment(None, changes), resume=folder.exists, quiet=quiet)
+    return train_run(read_experiment(None, settings), resume=folder.exists, quiet=quiet)
 
 
 def _translate_word_by_word(sides: Sequence[TextSide], known: Sequence[WordPair], say: Say) -> None:

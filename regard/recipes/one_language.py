@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -28,6 +27,7 @@ from regard.decoding import SEARCHES
 from regard.errors import ConfigError, DataError
 from regard.experiment import read_experiment
 from regard.registry import Choice
+from regard.runs.folder import RunFolder
 from regard.runs.texts import Say, judged_reader, training_texts
 from regard.statistical.language_checks import PlainText, check_expected_language, check_two_languages
 
@@ -90,7 +90,11 @@ def rounds_settings(changes: Sequence[str], rounds: int | None = None) -> tuple[
 
 
 def prepare_rounds(wanted: BackTranslationRequest, say: Say) -> None:
-    """Write texts and settings into the folder, all or none."""
+    """Write texts and settings into the folder, which is held and must be empty, all or none."""
+    RunFolder(wanted.folder).check_free()
+    folder = wanted.folder.absolute()
+    new = folder.with_name(f".{folder.name}.{ROUNDS_FOLDER}")
+    shutil.rmtree(new, ignore_errors=True)  # of a process that was killed
     changes = [one for one in wanted.changes if not one.startswith("run=")]
     experiment = read_experiment(wanted.config, changes)
     if experiment.task.name != "translation" or experiment.data.routes or experiment.init is not None:
@@ -98,8 +102,6 @@ def prepare_rounds(wanted: BackTranslationRequest, say: Say) -> None:
     parts = {"train": [*training_texts(experiment)]}
     parts |= {part: [one.texts for one in judged_reader(experiment, part) or ()] for part in ("dev", "test")}
     kept = merge({} if wanted.config is None else read_yaml(wanted.config), parse_changes(changes))
-    new = wanted.folder / f".{ROUNDS_FOLDER}.new"
-    shutil.rmtree(new, ignore_errors=True)
     try:
         for part, rows in parts.items():
             for side in TEXT_SIDES if rows else ():
@@ -116,8 +118,6 @@ def prepare_rounds(wanted: BackTranslationRequest, say: Say) -> None:
         new.rename(wanted.folder / ROUNDS_FOLDER)
     finally:
         shutil.rmtree(new, ignore_errors=True)
-        with suppress(OSError):
-            wanted.folder.rmdir()  # where nothing was made
 
 
 def _one_language(

@@ -44,6 +44,7 @@ from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.experiment import SETTINGS_FILE, Experiment
 from regard.ops.machine import onednn_kinds
 from regard.training import checkpoint as files
+from regard.training.progress import METRICS_FILE
 
 ENVIRONMENT, ORIGINS = "environment.json", "origins.json"
 DEVICES = ("cpu", "cuda", "mps")
@@ -90,6 +91,21 @@ class RunFolder:
             for path in filter(is_unfinished, self.path.iterdir()):
                 path.unlink()
             yield
+
+    @contextmanager
+    def begun(self) -> Iterator[None]:
+        """Hold a folder, which is made where there is none, and is gone again where nothing was put into it.
+
+        Raises ConfigError where another process holds it.
+        """
+        with self.held(make=True):
+            try:
+                yield
+            finally:
+                if not self.exists:
+                    (self.path / LOCK).unlink(missing_ok=True)
+                    with suppress(OSError):
+                        self.path.rmdir()
 
     @contextmanager
     def created(self) -> Iterator[None]:
@@ -259,12 +275,15 @@ def choose_device(name: str) -> torch.device:
 
 
 def link_or_copy(source: str, target: str) -> str:
-    """Make a file a link to another one, or a copy where the disk has no links; return its path."""
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
-    return target
+    """Make a file a link to another one; a copy of a log, which grows in place, and where the disk has no links.
+
+    Return its path.
+    """
+    if Path(source).name != METRICS_FILE:
+        with suppress(OSError):
+            os.link(source, target)
+            return target
+    return shutil.copy2(source, target)
 
 
 @contextmanager

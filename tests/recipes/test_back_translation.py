@@ -131,6 +131,25 @@ def test_bad_input_is_one_line_and_leaves_nothing(words, parts, tmp_path, monkey
     assert not (tmp_path / "r").exists()
 
 
+def test_what_a_killed_preparation_left_is_no_obstacle(tmp_path, monkeypatch):
+    texts = write_texts(tmp_path)
+    (tmp_path / "more.de").write_text("".join(f"{line}\n" for line in LINES))
+    call = ["train", *texts, "--text-target", tmp_path / "more.de", "--run", tmp_path / "r", *SMALL]
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module._Rounds, "run", lambda rounds: rounds.folder)
+    with monkeypatch.context() as patched:
+        patched.setattr("regard.recipes.one_language.shutil.rmtree", lambda *_, **__: None)  # nothing is cleared away
+        patched.setattr("regard.recipes.one_language.write_checked", killed)
+        regard(*call)
+    done = regard(*call)
+    assert done.code == 0, done.said
+    assert (tmp_path / "r" / module.ROUNDS_FOLDER / module.ROUNDS_FILE).is_file()
+    assert not [*tmp_path.glob(".r.*"), *(tmp_path / "r").glob(".*new")]
+
+
 def test_rounds_that_have_begun_are_gone_on_with_by_one_process(tmp_path):
     (tmp_path / "r" / module.ROUNDS_FOLDER).mkdir(parents=True)
     (tmp_path / "r" / module.ROUNDS_FOLDER / module.ROUNDS_FILE).touch()

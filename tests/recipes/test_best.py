@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 from small_runs import SMALL, regard, unsaid
 
+from regard.config import read_checked, write_checked
 from regard.data.toy import pairs
 from regard.errors import TrainingError
 from regard.experiment import RerankSettings
@@ -161,6 +162,10 @@ def test_what_is_wrong_is_told_in_a_line_before_anything_is_written(texts, monke
     short = regard("best", "--source", texts / "train.en", "--target", texts / "short.de", "--run", texts / "run")
     found += unsaid(short, "train.en", "120 lines, but", "has 100")
     write_lines(texts / "few.en", [f"line {place}" for place in range(20)])
+    many = ["--source", texts / "train.en", "--target", texts / "train.en", "--run", texts / "run"]
+    found += unsaid(regard("best", *many), "train.en: ", "have the fault 'copied'", "is one text given twice?")
+    with RunFolder(texts / "run").begun():  # another first call
+        found += unsaid(regard("best", *options(texts)), "is being trained by another process")
     few = regard("best", "--source", texts / "few.en", "--target", texts / "few.en", "--run", texts / "run")
     found += unsaid(few, "pairs: leave 2 pairs of dev text", "--dev-source")
     turned = regard("best", *options(texts, "--text-target", texts / "more.en"))
@@ -225,6 +230,11 @@ def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts
         ("both", network, {"ensemble": (network,)}),
     ):
         copied_run(run, texts / "run" / "steps" / name, replace(Run.open(run).experiment.decoding, **joined))
+    log = network / "metrics.jsonl"
+    before = log.read_bytes()
+    with (texts / "run" / "steps" / "both" / "metrics.jsonl").open("a") as more:
+        more.write("of a later training")
+    assert log.read_bytes() == before
     shutil.move(texts / "run", tmp_path / "moved")
     assert [one.text for one in load(tmp_path / "moved").predict(sources)] == answers
     network, joined, both = (load(tmp_path / "moved" / "steps" / name) for name in ("network", "joined", "both"))
@@ -250,6 +260,16 @@ def test_of_few_pairs_phrases_teach_the_network_sources_that_no_pair_has(texts, 
     assert data.weights["train"] >= 0.39 * sum(data.weights.values())
 
 
+def test_the_tag_of_back_translations_is_one_piece_of_every_network(texts):
+    files = {side: texts / f"train.{code}" for side, code in (("source", "en"), ("target", "de"))}
+    dev = {side: texts / f"dev.{code}" for side, code in (("source", "en"), ("target", "de"))}
+    work = Workshop(texts / "run", BestTexts(files, dev, {"target": texts / "more.de"}, None), changes=SHORT)
+    (texts / "run" / "texts").mkdir(parents=True)
+    networks.train_network("network", work, 60.0)
+    experiment = Run.open(work.run("network")).experiment
+    assert experiment.text.tokenizer.settings["reserved"] == ("<bt>",)
+
+
 def test_a_step_that_fails_leaves_the_others_their_place(texts, monkeypatch):
     failing = {name: type("Failing", (), {"share": 1.0, "text": None, "about": name, "make": fail})() for name in "ab"}
     for module in (program, page):
@@ -258,6 +278,11 @@ def test_a_step_that_fails_leaves_the_others_their_place(texts, monkeypatch):
     assert done.code == 0, done.said
     report = (texts / "run" / "report.md").read_text()
     assert "| a | – | – | – | – | – | failed: the loss is no number |" in report and "| b |" in report
+    state = texts / "run" / "best.json"
+    spent = read_checked(state)
+    write_checked(state, {**spent, "seconds": 300.0})  # the next call has no time
+    assert regard("best", *options(texts, "--minutes", "5", "--quiet")).code == 0
+    assert (texts / "run" / "report.md").read_text().count("failed: the loss is no number") == 2
 
 
 def fail(*_):

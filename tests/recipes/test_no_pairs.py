@@ -98,3 +98,30 @@ def test_two_texts_become_a_translator_of_both_directions(texts, monkeypatch):
     assert not unsaid(regard("train", *both[:4], *both[6:], *small), "--run", "was made of other texts or known words")
     (texts / "a.en").write_text("".join(f"{line[::-1]}\n" for line in sentences(0)))  # as long as before
     assert not unsaid(regard("train", *both, *small), "--run", "was made of other texts")
+
+
+def test_minutes_of_best_count_word_vectors_and_a_killed_network_goes_on(texts, monkeypatch):
+    monkeypatch.setattr(module, "_VECTORS", ("model.dim=8", "training.max_updates=2", "data.dev_share=0"))
+    both = ["--text-source", texts / "a.en", "--text-target", texts / "b.de", "--run", texts / "run", "--minutes", "5"]
+    small = [word for word in SMALL if "average" not in word]
+    asked, train = [], module.train_run
+
+    def killed(experiment, **options):
+        asked.append(experiment)
+        if experiment.task.name != "unpaired_translation":
+            return train(experiment, **options)
+        (texts / "run").mkdir()
+        experiment.save(texts / "run" / "experiment.yaml")  # as a process leaves it that is killed then
+        return False
+
+    monkeypatch.setattr(module, "train_run", killed)
+    assert regard("best", *both, *small).code == 75
+    spent = float((texts / "run-start" / "seconds.json").read_text())
+    assert spent > 0 and asked[0].training.max_minutes == 1.0
+    assert asked[-1].training.max_minutes == pytest.approx(5 - spent / 60, abs=2e-3)
+    monkeypatch.setattr(module, "train_run", train)
+    done = regard("best", *both, *small)
+    assert done.code == 0, done.said
+    assert Run.open(texts / "run").experiment.training.max_minutes == asked[-1].training.max_minutes
+    (texts / "run-start" / "seconds.json").write_text("400")
+    assert not unsaid(regard("best", *both, *small), "--minutes: 5 are over", "--minutes 14 or more")

@@ -1,6 +1,7 @@
 """The texts of `regard best`: pairs read and cleaned, a dev part, more text without what would flatter the figures."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,7 @@ _LEAST_DEV, _MOST_DEV, _DEV_SHARE = 10, 1_000, 0.1  # pairs of a dev part; share
 _MOST_CHECKED = 50_000  # pairs, beyond which only quick checks are made
 _OVERLAP = 0.05  # share of the dev part that may stand among the pairs, which lose it then
 _SIDES = TextPair._fields  # source and target
+_FAULTS_LISTED = "regard data check lists them"
 
 
 class BestTexts(NamedTuple):
@@ -62,9 +64,14 @@ def make_texts(
     found = read_text_pairs(pairs)
     names = [name for name in PAIR_CHECKS if check_class(name).quick or len(found) <= _MOST_CHECKED]
     check = check_data(found, names)
-    faulty = {one.row for one in check.dropped(CLEAR_FAULT)}
+    faults = check.dropped(CLEAR_FAULT)
+    faulty = {one.row for one in faults}
     train = [pair for row, pair in enumerate(check.pairs) if row not in faulty]
-    say(f"{len(train):,} pairs, {len(faulty):,} left out for clear faults (regard data check lists them)")
+    if len(train) <= _LEAST_DEV and len(train) < len(faulty):
+        (name, count), *_ = Counter(one.check for one in faults).most_common(1)
+        problem = f"{len(train)} pairs are left: {count:,} of {len(found):,} have the fault '{name}'"
+        raise DataError(pairs[-1], problem, hint="is one text given twice?" if name == "copied" else _FAULTS_LISTED)
+    say(f"{len(train):,} pairs, {len(faulty):,} left out for clear faults ({_FAULTS_LISTED})")
     if dev:
         judged = [pair for pair in read_text_pairs(dev) if pair.source.strip() and pair.target.strip()]
         train = _without(train, judged, dev[0])

@@ -26,6 +26,7 @@ from regard.runs.texts import Say
 
 STATE, REPORTS = "best.json", ("report.md", "report.html")
 _FORECAST_MINUTES = 10.0  # below which half a minute is too much
+_NO_TIME = "no time was left"
 _LEAST_SECONDS = 5.0  # in which a step can do anything
 _NETWORK_SECONDS = 600.0  # in which a network learns something, where pairs are too many for phrases
 
@@ -56,8 +57,17 @@ def best_translator(wanted: BestRequest, *, say: Say = lambda line: None, quiet:
     for texts that do not fit, for too few minutes, and for a folder of another search; Interrupted where training was
     asked to end.
     """
-    texts = _texts(wanted, _State.of(wanted), say)
-    with RunFolder(wanted.folder).held(), (state := _State.of(wanted)).counting():
+    _State.of(wanted)  # a folder of something else gets no lock
+    with RunFolder(wanted.folder).begun():
+        state = _State.of(wanted)
+        texts = _texts(wanted, state, say)
+        report = _searched(wanted, state, texts, say, quiet)
+    return report
+
+
+def _searched(wanted: BestRequest, state: "_State", texts: BestTexts, say: Say, quiet: bool) -> Report:
+    """Try the steps that have time, and write the report."""
+    with state.counting():
         work = Workshop(
             wanted.folder.absolute(), texts,
             changes=wanted.changes, start=wanted.start, results=state.results, say=say, quiet=quiet,
@@ -66,7 +76,8 @@ def best_translator(wanted: BestRequest, *, say: Say = lambda line: None, quiet:
             _check_minutes(wanted.minutes * 60 - state.seconds, texts)
         if not state.forecast and wanted.minutes >= _FORECAST_MINUTES:
             state.forecast = _forecast(texts, wanted.minutes, say)
-        left_out = _tried(work, state, wanted.minutes * 60, say)
+        _try(work, state, wanted.minutes * 60, say)
+    left_out = state.left_out
     if not work.results:
         raise RegardError(f"{wanted.folder}: no step made a translator: phrases {left_out['phrases']}")
     report = best_report(wanted.folder, work.results, left_out, state.forecast)
@@ -83,6 +94,7 @@ class _State:
     def __init__(self, file: Path, origin: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
         self.file, self.origin = file, origin
         self.results = [StepResult(**one) for one in saved.get("results", ())]
+        self.left_out: dict[str, str] = dict(saved.get("left_out", {}))  # steps without a result → why
         self.forecast = [str(line) for line in saved.get("forecast", ())]  # lines of the page
         self.before, self._start = float(saved.get("seconds", 0.0)), time.monotonic()
 
@@ -122,7 +134,7 @@ class _State:
         """Write the state."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         results = [one._asdict() for one in self.results]
-        values = {"results": results, "forecast": self.forecast, "seconds": self.seconds}
+        values = {"results": results, "left_out": self.left_out, "forecast": self.forecast, "seconds": self.seconds}
         write_checked(self.file, {"origin": self.origin, **values})
 
 
@@ -168,9 +180,12 @@ def _forecast(texts: BestTexts, minutes: float, say: Say) -> list[str]:
     ]
 
 
-def _tried(work: Workshop, state: _State, seconds: float, say: Say) -> dict[str, str]:
-    """Try the steps that have not been; return those that were left out, with their reasons."""
-    left_out, known = dict[str, str](), {one.step for one in work.results}
+def _try(work: Workshop, state: _State, seconds: float, say: Say) -> None:
+    """Try the steps that have no result yet, and keep why others are left out.
+
+    A step that has no time in this call keeps the reason of the call that tried it.
+    """
+    left_out, known = state.left_out, {one.step for one in work.results}
     for place, (name, step) in enumerate(BEST_STEPS.items()):
         if name in known:
             continue
@@ -182,7 +197,7 @@ def _tried(work: Workshop, state: _State, seconds: float, say: Say) -> dict[str,
         later = [one.share for other, one in rest if other not in known and _has_text(one, work)]
         mine = left * step.share / sum(later)
         if mine < _LEAST_SECONDS and work.results:
-            left_out[name] = "no time was left"
+            left_out.setdefault(name, _NO_TIME)
             continue
         state.save()  # the time of a process that is killed counts up to here
         say(f"{name}: {step.about} (about {mine / 60:.1f} of {left / 60:.1f} minutes)")
@@ -196,10 +211,10 @@ def _tried(work: Workshop, state: _State, seconds: float, say: Say) -> dict[str,
             continue
         if found.leads:
             _publish(work, name)
+        left_out.pop(name, None)
         state.results = work.results
         state.save()
         say(_outcome(found))
-    return left_out
 
 
 def _has_text(step: BestStep, work: Workshop) -> bool:

@@ -16,6 +16,7 @@ from regard.evaluation.metric import Statistics, corpus_of
 from regard.evaluation.significance import compare_statistics
 from regard.experiment import SETTINGS_FILE, DecodingSettings, read_experiment
 from regard.predictor import load
+from regard.recipes.back_translation import BACK_TAG
 from regard.recipes.best.pairs import BestTexts, write_lines
 from regard.recipes.best.step import SURE_GAIN, BestStep, Family, NoGainError, StepResult, step_folder_of
 from regard.registry import Choice
@@ -142,6 +143,8 @@ class Workshop:
             changes = [*settings, f"run={json.dumps(str(folder))}"]
             try:
                 experiment = read_experiment(None, changes, start=start, say=self.say)
+                if start is None and "target" in self.texts.more and experiment.text.tokenizer.name == "subwords":
+                    more = [*more, f"text.tokenizer.reserved={json.dumps([BACK_TAG])}"]  # later networks share pieces
                 if more:
                     complete = self.folder / "texts" / f"{name}.yaml"
                     experiment.save(complete)
