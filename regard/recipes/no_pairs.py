@@ -124,7 +124,7 @@ def train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool = Fal
 
 
 class _Spent:
-    """Seconds of the steps before the network, as a file keeps them; the time of a step that is killed is not counted."""
+    """Seconds of the steps before the network, as a file keeps them; a killed step does not count."""
 
     def __init__(self, request: UnpairedRequest) -> None:
         self._file, self._minutes = request.parts / "seconds.json", request.minutes
