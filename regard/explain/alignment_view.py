@@ -88,6 +88,6 @@ def _by_column(found: Explanation) -> list[AlignmentView]:
             weights = mean_of_heads(each)
             looks = each.queries or found.answer
             rows = [*found.column(looks).texts] * (1 if each.queries else len(weights))
-            about = f"{looks} looks at {text}"
+            about = f"{looks} attends to {text}"
             views.append(AlignmentView(found.column(text).texts, rows, weights, about, text, each.queries))
     return views

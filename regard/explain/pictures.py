@@ -120,7 +120,7 @@ def _document(drawings: Sequence[_Drawing]) -> str:
 def _views(found: Explanation) -> list[AlignmentView]:
     views = alignment_views(found)
     if not views:
-        raise RegardError("this model looks at no single words, so there is no picture (--html shows the rest)")
+        raise RegardError("this model does not read single words, so there is no plot (--html shows the rest)")
     return views
 
 
@@ -187,7 +187,7 @@ def _looked(seen: TokenWeights, answer: str, given: str) -> _Drawing:
 
     Words are spelt as in the text that was `given`, where it is known.
     """
-    title = f"{answer} looks at {seen.column}"
+    title = f"{answer} attends to {seen.column}"
     if seen.of_units:
         units = [place for place in range(len(seen.tokens)) if not is_end(seen.tokens, place)]
         rows = [[row[place] for row in seen.weights] for place in units]

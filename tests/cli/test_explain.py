@@ -77,7 +77,7 @@ def test_a_model_that_looks_at_no_words_has_no_picture(monkeypatch, tmp_path, ki
     monkeypatch.setattr(predictor, "load", lambda run, changes: Blind(), raising=False)
     done = CliRunner().invoke(app, ["explain", "run", "red", f"--{kind}", str(tmp_path / "picture")])
     assert (done.exit_code, (tmp_path / "picture").exists()) == (2, False)
-    assert "looks at no single words" in done.stderr
+    assert "does not read single words" in done.stderr
 
 
 def test_files_of_every_kind(tmp_path):

@@ -59,7 +59,7 @@ def test_what_is_cut_off_has_as_many_columns_as_weights():
 def test_without_any_map_there_is_no_picture():
     found = replace(OWNED, maps=[])
     assert alignment_view(found) is None and "│" not in told(found)
-    with pytest.raises(RegardError, match="no single words"):
+    with pytest.raises(RegardError, match="single words"):
         by_words(found)
 
 
@@ -190,13 +190,13 @@ def test_each_text_has_the_lowest_layer_that_looks_at_it_from_the_other():
     assert (first.rows, first.columns, first.about) == (
         TEXTS["second"],
         TEXTS["first"],
-        "second looks at first",
+        "second attends to first",
     )
     assert first.weights == [[pytest.approx(0.8), 0.1, 0.1], [0.1, 0.1, 0.8]]
     assert (second.rows, second.columns, second.about) == (
         TEXTS["first"],
         TEXTS["second"],
-        "first looks at second",
+        "first attends to second",
     )
 
 
@@ -206,14 +206,14 @@ def test_a_learned_question_stands_for_the_label():
     assert (seen.rows, seen.columns, seen.about) == (
         ["no", "no"],
         TEXTS["second"],
-        "label looks at second",
+        "label attends to second",
     )
 
 
 def test_a_terminal_shows_both_ways():
     lines = told_columns(PAIR).splitlines()
-    assert lines[2:5] == ["second looks at first", "  cats ← a 80%, dog 10%, </s> 10%", "cats │▓▓  │"]
-    assert "first looks at second" in lines and "  dog ← </s> 75%, cats 25%" in lines
+    assert lines[2:5] == ["second attends to first", "  cats ← a 80%, dog 10%, </s> 10%", "cats │▓▓  │"]
+    assert "first attends to second" in lines and "  dog ← </s> 75%, cats 25%" in lines
 
 
 def test_a_picture_holds_both_ways():

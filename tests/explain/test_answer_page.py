@@ -235,4 +235,4 @@ def test_words_that_speak_against_a_label_look_so(visit):
     maps = [AttentionMap("lrp", "pooling", 0, [[[0.1, 0.4, 0.2, -0.3, 0.0]]], "", "text")]
     seen = visit(replace(plain, explanation=replace(plain.explanation, maps=maps, by="lrp")))
     assert seen.texts(".seen.below") == ["film"]
-    assert "Speak most for it: \u2068fine\u2069 0.6" in seen.all("#answer").inner_text()
+    assert "Highest relevance: \u2068fine\u2069 0.6" in seen.all("#answer").inner_text()

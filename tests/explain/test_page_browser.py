@@ -24,7 +24,7 @@ def test_pointing_at_a_word_shows_what_it_looked_at(visit, house):
     assert weights.index(max(weights)) == 2  # house ← Haus, of both its pieces
     assert max(weights) > 80
     assert weights[4] < 5
-    assert seen.all(".readout").inner_text().replace("\u2068", "").startswith("“house\u2069” looks at Haus")
+    assert seen.all(".readout").inner_text().replace("\u2068", "").startswith("“house\u2069” attends to Haus")
     seen.all(".keys .token").nth(4).hover()
     weights = seen.all(".queries .token").evaluate_all(WEIGHTS)
     assert weights.index(max(weights)) == 4  # klein → small
@@ -89,7 +89,7 @@ def test_inside_the_translation_a_word_looks_at_those_before_it(visit, house):
     assert seen.texts(".keys .token") == ["<s>", *seen.texts(".queries .token")]
     assert seen.texts(".queries .token") == ["the", "old", "house", "is", "small"]
     seen.all(".queries .token").nth(0).hover()
-    assert seen.all(".readout").inner_text().replace("\u2068", "").startswith("“the\u2069” looks at <s>")
+    assert seen.all(".readout").inner_text().replace("\u2068", "").startswith("“the\u2069” attends to <s>")
     seen.all(".queries .token").nth(4).hover()  # small, of whose two pieces one looked at the word before
     weights = seen.all(".keys .token").evaluate_all(WEIGHTS)
     assert [place for place, weight in enumerate(weights) if weight > 40] == [4, 5]
@@ -123,18 +123,18 @@ def test_one_cell_follows_the_arrows(visit, house):
     seen.all('.heat [tabindex="0"]').focus()
     for key in ("ArrowRight", "ArrowDown"):
         seen.tab.keyboard.press(key)
-    assert seen.all(".heat .cell:focus").get_attribute("aria-label") == "“old” looks at “alte”: 75%"
+    assert seen.all(".heat .cell:focus").get_attribute("aria-label") == "“old” attends to “alte”: 75%"
 
 
 def test_two_languages(visit, house):
     seen = visit(house)
-    assert seen.all(".map-card h2").inner_text() == "Where it looked"
+    assert seen.all(".map-card h2").inner_text() == "Attention map"
     assert seen.all("#language").inner_text() == "中文"
     seen.all("#language").click()
     assert seen.all(".map-card h2").inner_text() == "关注了哪里"
     assert seen.all("html").get_attribute("lang") == "zh-CN"
     seen.all("#language").click()
-    assert seen.all(".map-card h2").inner_text() == "Where it looked"
+    assert seen.all(".map-card h2").inner_text() == "Attention map"
     assert visit(house, locale="zh-CN").all(".map-card h2").inner_text() == "关注了哪里"
 
 
@@ -253,7 +253,7 @@ def test_weights_below_zero_are_seen_and_no_per_cents(visit):
     assert seen.all(".heat .cell.below").count() == seen.all(".heat .bar").count() == 1
     seen.all(".queries .token").nth(0).hover()
     told = seen.all(".readout").inner_text().replace("\u2068", "").replace("\u2069", "")
-    assert told == "“x” looks at b −2 · a 0.5"
+    assert told == "“x” attends to b −2 · a 0.5"
     assert seen.all(".keys .token.below").count() == seen.all(".links path.below").count() == 1
     caption = seen.all("figcaption").inner_text()
     assert "do not sum to one" in caption and "Full colour: 4." in caption and "below zero" in caption

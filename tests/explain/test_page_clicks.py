@@ -85,6 +85,6 @@ def test_a_painted_map_is_walked_through_by_keyboard(large):
     large.all('.heat [tabindex="0"]').focus()
     for key in ("ArrowRight", "ArrowDown"):
         large.tab.keyboard.press(key)
-    assert large.all(".heat .cell:focus").get_attribute("aria-label").startswith("“word1” looks at “wort1”")
+    assert large.all(".heat .cell:focus").get_attribute("aria-label").startswith("“word1” attends to “wort1”")
     assert large.all(".heat .cell").count() < 8
     assert large.all(".heat [role=row]").count() == 2

@@ -51,7 +51,7 @@ def test_a_step_opens_to_what_else_was_held(visit, searched):
     seen.all(f"{branches} summary").first.press("Enter")
     inner = f"{branches} > details > .steps > li"
     seen.all(inner).first.wait_for()
-    assert lines(seen, inner) == ["old 41% · −2.10", "man 15% · −4.00 1 other", "went no further 1 other"]
+    assert lines(seen, inner) == ["old 41% · −2.10", "man 15% · −4.00 1 other", "not extended 1 other"]
 
 
 def test_a_page_without_steps_has_no_card(visit, house):

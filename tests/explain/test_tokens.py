@@ -186,9 +186,9 @@ def test_json_has_the_words_as_given_and_the_tokens_as_read():
 def test_pictures_star_unknown_words_and_say_why():
     labels = re.findall(r"<text[^>]*>([^<]*)</text>", svg_of(FOUND, source=pair().source))
     assert [*map(html.unescape, labels)] == [
-        "no looks at second (* unknown to the model)",
+        "no attends to second (* unknown to the model)",
         *("The", "plot*", "</s>"),
-        "second looks at first (* unknown to the model)",
+        "second attends to first (* unknown to the model)",
         *("👀*", "Rutgers*", "isn't"),
         *("The", "plot*"),
     ]
@@ -217,7 +217,7 @@ def test_weights_of_the_answer_name_the_words_as_given():
     assert [word["text"] for word in told["explanation"]["source_words"]] == ["The", "plot", "</s>"]
 
 
-@pytest.mark.parametrize(("locale", "tip"), [("en", "unknown to the model"), ("zh-CN", "模型不认识此词")])
+@pytest.mark.parametrize(("locale", "tip"), [("en", "unknown word"), ("zh-CN", "未登录词（OOV）")])
 def test_the_viewer_shows_given_words_and_underlines_unknown_ones(visit, locale, tip):
     seen = visit(pair(), locale=locale)
     for unit in (0, 1):  # words, pieces

@@ -28,7 +28,7 @@ def test_the_map_as_svg(page):
     root = ElementTree.fromstring(page.saved("Map (SVG)"))
     tips = [each.text for each in root.iter(f"{SVG}title")]
     assert tips[0] == "the old house is small"
-    assert "“house” looks at “Haus”: 80%" in tips
+    assert "“house” attends to “Haus”: 80%" in tips
     assert len(tips) == 1 + 25
     opacities = {float(each.get("fill-opacity")) for each in root.iter(f"{SVG}rect") if each.get("fill-opacity")}
     assert opacities == {PEAK, 0.04}

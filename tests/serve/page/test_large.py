@@ -48,9 +48,9 @@ def test_a_large_map_by_keyboard(large):
     large.tab.locator(".canvas-map").focus()
     for key in ("ArrowDown", "ArrowRight", "ArrowRight"):
         large.tab.keyboard.press(key)
-    expect(large.tab.locator(".readout")).to_have_text("“\u2068w1\u2069” looks at “\u2068w2\u2069”: 0%")
+    expect(large.tab.locator(".readout")).to_have_text("“\u2068w1\u2069” attends to “\u2068w2\u2069”: 0%")
     large.tab.keyboard.press("Control+End")
-    expect(large.tab.locator(".readout")).to_have_text("“\u2068w511\u2069” looks at “\u2068w511\u2069”: 80%")
+    expect(large.tab.locator(".readout")).to_have_text("“\u2068w511\u2069” attends to “\u2068w511\u2069”: 80%")
 
 
 def test_a_large_map_has_a_table_and_a_picture(large):

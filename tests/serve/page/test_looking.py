@@ -24,7 +24,7 @@ def test_a_word_shows_what_it_came_from_and_went_to(visit):
     expect(page.output.locator(".word.active")).to_have_text("house")
     page.word("Source", "alte").focus()
     assert weights(page, ".queries .token")[1] == 100 * PEAK
-    expect(page.tab.locator(".readout").first).to_contain_text("is looked at by")
+    expect(page.tab.locator(".readout").first).to_contain_text("is attended to by")
     expect(page.tab.locator("#mirror mark.active")).to_have_text("alte")
 
 
@@ -85,11 +85,11 @@ def test_a_head_in_and_out_and_alone(visit, how):
     tile.click() if how == "mouse" else tile.press("Enter")
     expect(tile).to_have_attribute("aria-pressed", "true")
     expect(page.view.locator(".tile[aria-pressed=true]")).to_have_count(1)
-    cell = page.view.get_by_role("gridcell", name="“old” looks at “Haus”: 80%")
+    cell = page.view.get_by_role("gridcell", name="“old” attends to “Haus”: 80%")
     expect(cell).to_be_visible()  # the second head looks one word further on
     other = page.button("Layer 1, head 1")
     other.click() if how == "mouse" else other.press("Enter")
-    expect(page.view.get_by_role("gridcell", name="“old” looks at “Haus”: 42%")).to_be_visible()  # of 80 % and 4 %
+    expect(page.view.get_by_role("gridcell", name="“old” attends to “Haus”: 42%")).to_be_visible()  # of 80 % and 4 %
     page.view.get_by_role("combobox", name="Joined by").select_option("strongest")
     expect(cell).to_be_visible()
     page.tab.wait_for_timeout(600)  # so that the next click is no second one
@@ -172,8 +172,8 @@ def test_only_the_strongest_of_each_row(visit):
     for _ in range(10):
         page.tab.keyboard.press("ArrowLeft")
     expect(page.view.get_by_text("50%", exact=True)).to_be_visible()
-    expect(page.view.get_by_role("gridcell", name="“the” looks at “das”: 80%")).to_be_attached()
-    expect(page.view.get_by_role("gridcell", name="“the” looks at “alte”: 0%")).to_be_attached()
+    expect(page.view.get_by_role("gridcell", name="“the” attends to “das”: 80%")).to_be_attached()
+    expect(page.view.get_by_role("gridcell", name="“the” attends to “alte”: 0%")).to_be_attached()
 
 
 def test_the_end_symbol_and_pieces(visit):
@@ -223,10 +223,10 @@ def test_sentences_are_looked_at_one_by_one(visit):
 def test_cells_are_walked_through(visit):
     page = visit()
     page.write()
-    page.view.get_by_role("gridcell", name="“the” looks at “das”: 80%").focus()
+    page.view.get_by_role("gridcell", name="“the” attends to “das”: 80%").focus()
     for key in ("ArrowDown", "ArrowRight"):
         page.tab.keyboard.press(key)
-    expect(page.view.get_by_role("gridcell", name="“old” looks at “alte”: 80%")).to_be_focused()
+    expect(page.view.get_by_role("gridcell", name="“old” attends to “alte”: 80%")).to_be_focused()
     page.tab.keyboard.press("Enter")
     page.tab.locator("h1").hover()
     expect(page.word("Translation", "old")).to_have_attribute("aria-pressed", "true")
@@ -268,7 +268,7 @@ def test_how_sure_the_model_is_in_plain_words(visit):
     """Of five words, as `confidence` in JSON: (3 · 0.95 + 2 · 0.3) / 5."""
     page = visit()
     page.write()
-    expect(page.view.get_by_text("69% sure", exact=True)).to_be_visible()
+    expect(page.view.get_by_text("confidence 69%", exact=True)).to_be_visible()
     expect(page.view.get_by_text("the model’s own estimate")).to_be_visible()
 
 

@@ -63,7 +63,7 @@ def test_a_model_that_looks_at_no_words_says_so(alone):
     page = alone("reviews")
     page.tab.route("**/v1/predict", blind)
     field(page, "Text").fill("fine weather")
-    expect(page.tab.locator(".reply .blind")).to_contain_text("looks at no single words")
+    expect(page.tab.locator(".reply .blind")).to_contain_text("does not read single words")
     expect(page.tab.locator("#model-view")).to_be_hidden()
 
 

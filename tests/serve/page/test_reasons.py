@@ -171,7 +171,7 @@ def test_steps_of_the_search_are_asked_for_by_a_button(visit, server):
     page.write("das Haus")
     card = page.view.locator(".search-card")
     assert not any("steps" in body for _, body in server.asked)
-    card.get_by_role("button", name="Show what the beam held").click()
+    card.get_by_role("button", name="Show the beam").click()
     card.locator(".steps > li").first.wait_for()
     texts = [" ".join(text.split()) for text in card.locator(".steps > li").all_inner_texts()]
     assert texts == ["the 95% · −0.10 1 other", "house 30% · −0.20 1 other", "</s> 95% · = −0.20"]
@@ -185,7 +185,7 @@ def test_a_search_without_steps_says_so(visit, server):
     page.write("das Haus")
     card = page.view.locator(".search-card")
     server.mute = True
-    card.get_by_role("button", name="Show what the beam held").click()
+    card.get_by_role("button", name="Show the beam").click()
     expect(card).to_contain_text("has no steps to show")
 
 

@@ -14,7 +14,7 @@ def test_the_page_begins_with_the_translation_alone(visit, server):
     page = visit(closed=True)
     page.write()
     expect(page.view.get_by_role("heading", name="Choose a translation")).to_be_visible()
-    for name in ("Where it looked", "Every layer and head", "Steps of the search"):
+    for name in ("Attention map", "Every layer and head", "Search steps"):
         expect(page.view.get_by_text(name, exact=True)).to_be_hidden()
     expect(disclosure(page)).to_be_visible()
     page.word("Translation", "house").click()
