@@ -96,16 +96,24 @@ def _place(column: str) -> str:
 
 
 def _experiment(runs: Mapping[Path, Run], changes: Sequence[str]) -> Experiment:
-    """The settings of the first run, else the usual ones. Raises ConfigError for runs of several tasks."""
+    """Return the settings of the first run, else the defaults. Raises ConfigError for tasks with other answers."""
     if not runs:
         return read_settings(Experiment, parse_changes(changes))
     (path, first), *others = runs.items()
-    task = first.experiment.task.name
     for other, run in others:
-        if run.experiment.task.name != task:
-            problem = f"'{other}' is for the task '{run.experiment.task.name}', and '{path}' for '{task}'"
+        if not _judged_alike(run.experiment.task_class, first.experiment):
+            names = (run.experiment.task.name, first.experiment.task.name)
+            problem = f"'{other}' is for the task '{names[0]}', and '{path}' for '{names[1]}'"
             raise ConfigError("SYSTEM", problem, "evaluate each task alone")
     return first.experiment
+
+
+def _judged_alike(task: type[Task], experiment: Experiment) -> bool:
+    """Return whether a task has the columns, answers and measures of an experiment, as phrases have of translation."""
+    other, metrics = experiment.task_class, experiment.evaluation.metrics
+    if [*task.columns] != [*other.columns] or type(task.answer) is not type(other.answer):
+        return False
+    return [one.key for one in task.measures(metrics)] == [one.key for one in other.measures(metrics)]
 
 
 def _examples(runs: Mapping[Path, Run], experiment: Experiment, files: dict[str, Path]) -> Examples:

@@ -106,3 +106,12 @@ def test_numerals_are_kept_unless_lines_are_raw(runs):
     assert all(one in line for line in lines for one in wanted[int(line[0])])
     code, _, said = predicted(runs / "a", "--raw", given=given)
     assert (code, "stdin:1: " in said, "'-5 °C' of the source is lost" in said) == (0, True, True)
+
+
+def test_phrases_and_a_network_are_compared_on_the_same_texts(runs):
+    texts = write_texts(runs)
+    assert regard("train", *texts, "--run", runs / "phrases", "task=phrases", "task.rounds=0", "--quiet").code == 0
+    done = CliRunner().invoke(app, ["evaluate", *map(str, (runs / "phrases", runs / "a", *texts, "--json"))])
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert len(found["systems"]) == 2 and found["comparisons"]
