@@ -1,7 +1,9 @@
-"""Regard: give it two text files, get a translator of your own that shows what it looks at.
+"""Regard: train a translator from two text files, inspect its attention, evaluate, compare and serve it.
 
 >>> import regard
->>> predictor = regard.load("runs/en-de")
+>>> run = regard.train(source="train.en", target="train.de", run="runs/en-de")
+>>> regard.evaluate(run, source="test.en", target="test.de")
+>>> predictor = regard.load(run)
 >>> predictor.predict(["Good morning!"])
 
 Importing this costs nothing: torch is loaded when one of the names below is first used.
@@ -12,13 +14,27 @@ from typing import TYPE_CHECKING
 from regard.lazy import at_first_use
 
 if TYPE_CHECKING:
+    from regard.errors import CheckpointError, ConfigError, DataError, RegardError, TooLongError, TrainingError
     from regard.predictor import Predictor, load
+    from regard.reports import Evaluation, evaluate
+    from regard.reports.compare.compare import ComparisonReport, compare
     from regard.results import Explanation, Prediction
-    from regard.runs import train
+    from regard.runs import TrainedRun, train
 else:
-    __getattr__ = at_first_use(__name__, results="Explanation, Prediction", predictor="Predictor, load", runs="train")
+    homes = {  # module → its names
+        "errors": "CheckpointError, ConfigError, DataError, RegardError, TooLongError, TrainingError",
+        "predictor": "Predictor, load",
+        "reports": "Evaluation, evaluate",
+        "reports.compare.compare": "ComparisonReport, compare",
+        "results": "Explanation, Prediction",
+        "runs": "TrainedRun, train",
+    }
+    __getattr__ = at_first_use(__name__, **homes)
 
-__all__ = ["Explanation", "Prediction", "Predictor", "load", "train"]
+__all__ = [
+    "CheckpointError", "ComparisonReport", "ConfigError", "DataError", "Evaluation", "Explanation", "Prediction",
+    "Predictor", "RegardError", "TooLongError", "TrainedRun", "TrainingError", "compare", "evaluate", "load", "train",
+]  # fmt: skip
 __version__ = "0.1.0"
 
 

@@ -16,10 +16,10 @@ from regard.evaluation.sentence_bleu import SentenceBleu
 from regard.evaluation.significance import (
     Interval,
     SignificanceTest,
-    compare,
     compare_statistics,
     confidence_interval,
     interval_of,
+    paired_bootstrap,
 )
 from regard.evaluation.span_f1 import SpanF1
 from regard.evaluation.tag_accuracy import TagAccuracy
@@ -66,10 +66,10 @@ __all__ = [
     "Score",
     "SignificanceTest",
     "alignment_error_rate",
-    "compare",
     "compare_statistics",
     "confidence_interval",
     "interval_of",
     "link_rates",
+    "paired_bootstrap",
     "read_gold",
 ]

@@ -36,7 +36,7 @@ class SignificanceTest(NamedTuple):
         return f"{self.a.name}: {figures} (95 %: {low:+.2f} to {high:+.2f}), p = {self.p_value:.3g}"
 
 
-def compare(
+def paired_bootstrap(
     metric: Metric,
     hypotheses_a: Sequence[str],
     hypotheses_b: Sequence[str],
@@ -67,7 +67,7 @@ def compare_statistics(
     resamples: int = RESAMPLES,
     seed: int = RESAMPLING_SEED,
 ) -> SignificanceTest:
-    """`compare` for two systems whose statistics (sentence, statistic) are known."""
+    """`paired_bootstrap` for two systems whose statistics (sentence, statistic) are known."""
     statistics = np.stack([statistics_a, statistics_b])
     a, b = (
         Score(measure.name, measure.value(sums), signature, measure.higher_is_better) for sums in statistics.sum(axis=1)
@@ -107,7 +107,7 @@ def resampled(metric: Measure, statistics: Statistics, *, resamples: int, seed: 
 
 
 def two_sided(differences: NDArray[np.float64]) -> float:
-    """The p-value of `compare`, with the draw that was observed counted on both sides."""
+    """The p-value of `paired_bootstrap`, with the draw that was observed counted on both sides."""
     ends = (np.sum(differences <= 0), np.sum(differences >= 0))
     return min(1.0, 2 * (int(min(ends)) + 1) / (len(differences) + 1))
 

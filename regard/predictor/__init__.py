@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from os import PathLike
 from pathlib import Path
 from typing import cast
 
@@ -24,18 +25,28 @@ __all__ = ["Predictor", "check_open", "load", "load_routes", "predictor_of"]
 ENSEMBLE = "decoding.ensemble"
 
 
-def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
-    """The model of a run folder, ready to answer; `changes` such as ["decoding.search=greedy"] as on the command line.
+def load(run: PathLike[str] | str, changes: Iterable[str] | None = None) -> Predictor:
+    """Open a run for prediction.
 
-    Its `run` has the settings, vocabularies and measurements. Raises CheckpointError where the folder is missing,
-    damaged or foreign, ConfigError for a change of what the model was trained with, TypeError for a change that stands
-    in no list.
+    >>> predictor = regard.load("runs/en-de", ["decoding.search=greedy"])
+
+    Args:
+        run: The folder of a run, or the `TrainedRun` of `regard.train`.
+        changes: Settings of decoding, evaluation and device, as on the command line.
+
+    Returns:
+        A predictor; its `run` has the settings, vocabularies and measurements.
+
+    Raises:
+        CheckpointError: The folder is missing, damaged or not from Regard.
+        ConfigError: A change is of a setting that training fixed, or is not a setting.
+        TypeError: `changes` is one text, not a list.
     """
     if isinstance(changes, str):
         raise TypeError(f"changes are a list of texts; one change: load(run, [{changes!r:.80}])")
     wanted = list(changes or [])
     check_open(wanted)
-    return predictor_of(Run.open(run, wanted))
+    return predictor_of(Run.open(Path(run), wanted))
 
 
 def load_routes(run: Path | str, changes: Iterable[str]) -> dict[str, Predictor]:

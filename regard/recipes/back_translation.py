@@ -22,7 +22,7 @@ from regard.data.readers.lines import read_lines
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.evaluation import METRICS
 from regard.evaluation.metric import corpus_of
-from regard.evaluation.significance import compare, confidence_interval
+from regard.evaluation.significance import confidence_interval, paired_bootstrap
 from regard.experiment import SETTINGS_FILE, Experiment, read_experiment
 from regard.predictor import Predictor, load
 from regard.recipes.one_language import (
@@ -298,7 +298,7 @@ class _Rounds:
         line = f"BLEU {value:.2f} [{low:.2f}, {high:.2f}]"
         if not number:
             return line
-        told = compare(metric, self._drafts(number - 1), found, wanted)
+        told = paired_bootstrap(metric, self._drafts(number - 1), found, wanted)
         return f"{line}, {told.difference:+.2f} to round {number - 1} (p = {told.p_value:.3f})"
 
     def _best(self) -> str:

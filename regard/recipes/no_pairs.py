@@ -110,7 +110,7 @@ def train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool = Fal
     note_texts(request)
     if resume:
         run = Run.open(request.run, [*request.changes, *spent.limit()])
-        return train_run(run.experiment, resume=True, opened=run, quiet=quiet)
+        return train_run(run.experiment, resume=True, opened=run, quiet=quiet) is not None
     for side in sides:
         with spent.counting():
             if not vectors_learnt(side, say, quiet=quiet, changes=spent.limit(_VECTOR_SHARE)):
@@ -120,7 +120,7 @@ def train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool = Fal
             _translate_word_by_word(sides, known, say)
     write_yaml(config, network_settings([(side.code, side.text, side.given) for side in sides]))
     changes = [f"run={json.dumps(str(request.run))}", *request.changes, *spent.limit()]
-    return train_run(read_experiment(config, changes, say=say), quiet=quiet)
+    return train_run(read_experiment(config, changes, say=say), quiet=quiet) is not None
 
 
 class _Spent:
@@ -217,7 +217,7 @@ def vectors_learnt(side: TextSide, say: Say, *, quiet: bool, changes: Sequence[s
         *_VECTORS,
         *changes,
     ]
-    return train_run(read_experiment(None, settings), resume=folder.exists, quiet=quiet)
+    return train_run(read_experiment(None, settings), resume=folder.exists, quiet=quiet) is not None
 
 
 def _translate_word_by_word(sides: Sequence[TextSide], known: Sequence[WordPair], say: Say) -> None:
@@ -285,7 +285,7 @@ def train_phrases_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bo
     files = {"source": _file(request, sides, PHRASE_ROUNDS), "target": sides[1].text}
     named = [f"data.train.{name}={json.dumps(str(file))}" for name, file in files.items()]
     words = ["task.name=phrases", *named, *_KEPT, f"run={json.dumps(str(request.run))}"]
-    return train_run(read_experiment(None, [*words, *request.changes], say=say), quiet=quiet)
+    return train_run(read_experiment(None, [*words, *request.changes], say=say), quiet=quiet) is not None
 
 
 def word_log_probs(source: torch.Tensor, target: torch.Tensor) -> WordLogProbs:

@@ -1,6 +1,7 @@
 """Figures of runs and of files of answers on the same examples; several systems are compared with the first."""
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,34 +28,73 @@ from regard.runs.embeddings import read_embeddings
 from regard.runs.texts import check_languages, test_examples, warn_of_unknown
 from regard.tasks import Examples, Measure, Outcome, Task
 from regard.tasks.examples import as_rows, count_of
-from regard.text.perturbations import PERTURBATIONS, changeable_words
+from regard.text.perturbations import PERTURBATIONS, changeable_words, perturbation_of
 from regard.text.vector_table import VectorTable
 
 _TEXT = "text"  # the row of COLUMNS whose texts are changed
 _OPTIONS = ("source", "target", "text")  # columns whose files `regard evaluate` names by options
 
 
-def evaluate(
-    systems: Sequence[Path],
-    files: Mapping[str, Path] | None = None,
-    *,
-    changes: Sequence[str] = (),
-    output: Path | None = None,
-    by_length: bool = False,
-    perturbations: Sequence[Choice] = (),
-) -> Evaluation:
-    """Runs (folders) answer examples, files hold answers line by line; all are judged by the measures of their task.
+PathName = PathLike[str] | str
 
-    `files` are the examples, by column; without them it is the test part of the first run, or another one that changes
-    such as data.test.label=FILE name. Runs also answer the texts as each of the `perturbations` changes them. `output`
-    keeps the answers, of one system. A run that answers in 8 bits or from a shortlist is compared with itself without.
-    Raises RegardError for what is missing or of another length.
+
+def evaluate(
+    systems: PathName | Sequence[PathName],
+    files: Mapping[str, PathName] | None = None,
+    *,
+    source: PathName | None = None,
+    target: PathName | None = None,
+    text: PathName | None = None,
+    changes: Sequence[str] = (),
+    output: PathName | None = None,
+    by_length: bool = False,
+    perturbations: Sequence[Choice | str] = (),
+) -> Evaluation:
+    """Evaluate runs, and files of answers, by the metrics of their task, each score with its 95 % interval.
+
+    >>> regard.evaluate(["runs/a", "runs/b"], source="test.en", target="test.de")
+
+    Args:
+        systems: Runs and files of answers, one a line. Several are compared with the first by paired bootstrap.
+        files: Files of the examples by column; without them and the next three, the test set of the first run.
+        source: File of the source texts.
+        target: File of the references, line by line.
+        text: File of texts, for language models.
+        changes: Settings of the runs, as on the command line; data.test.label=FILE names another test set.
+        output: File that keeps the answers of one system.
+        by_length: Score by source length, too.
+        perturbations: Noise in the texts, NAME[:SHARE] ("typo:0.1"), for which runs are evaluated again.
+
+    Returns:
+        Scores, intervals and seconds of each system, and p-values; printed as a table. A run that answers with 8-bit
+        weights or a shortlist is also evaluated without.
+
+    Raises:
+        ConfigError: A file is not given, or a setting is wrong.
+        DataError: Files differ in length, or are empty.
+        CheckpointError: A run is damaged or not from Regard.
     """
+    columns = {"source": source, "target": target, "text": text}
+    named = {**(files or {}), **{column: file for column, file in columns.items() if file is not None}}
+    paths = [Path(one) for one in ([systems] if isinstance(systems, str | PathLike) else systems)]
+    noise = [perturbation_of(one) if isinstance(one, str) else one for one in perturbations]
+    kept = None if output is None else Path(output)
+    return _evaluate(paths, {name: Path(file) for name, file in named.items()}, changes, kept, by_length, noise)
+
+
+def _evaluate(
+    systems: Sequence[Path],
+    files: dict[str, Path],
+    changes: Sequence[str],
+    output: Path | None,
+    by_length: bool,
+    perturbations: Sequence[Choice],
+) -> Evaluation:
     if output is not None and len(systems) > 1:
         raise ConfigError("--output", f"keeps the answers of one system, not of {len(systems)}", "give one")
     runs = {path: Run.open(path, changes) for path in systems if path.is_dir()}
     experiment = _experiment(runs, changes)
-    examples = _examples(runs, experiment, dict(files or {}))
+    examples = _examples(runs, experiment, files)
     task = experiment.task_class
     measures = task.measures(experiment.evaluation.metrics)
     for measure in measures:

@@ -8,7 +8,7 @@ from regard.evaluation.confusion import NO_LABEL, Confusion
 from regard.evaluation.metric import Statistics
 from regard.explain.pictures import svg
 from regard.reports.report import Report
-from regard.reports.table import Cell, Table, number_cell
+from regard.reports.table import DASH, Cell, Table, number_cell
 
 
 class Robustness(NamedTuple):
@@ -85,6 +85,21 @@ class Evaluation(NamedTuple):
             lines.append(f"  {bucket.words:>7}  {bucket.examples:6,} lines  {values}")
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """The scores as a table, for a notebook."""
+        tests = {(name, found.a.name): found for name, found in self.comparisons}
+        rows = [
+            [Cell(system.name), Cell(score.name), number_cell(round(score.value, 2)), Cell(f"{low:.2f} to {high:.2f}"),
+             *_test_cells(tests.get((system.name, score.name)))]
+            for system in self.systems
+            for score, (low, high) in zip(system.scores, system.intervals, strict=True)
+        ]  # fmt: skip
+        columns = ["system", "metric", "score", "95 % interval", "difference", "p"]
+        return Report([Table(columns, rows)], None, f"{self.examples:,} examples").html()
+
     def report(self) -> Report:
         """Return the text, the JSON values, and the confusion matrix of the first system, if its answers are labels."""
         system, *_ = self.systems
@@ -115,6 +130,11 @@ class Evaluation(NamedTuple):
         ]  # fmt: skip
         buckets = [bucket._asdict() for bucket in self.buckets]
         return {"examples": self.examples, "systems": systems, "comparisons": comparisons, "by_length": buckets}
+
+
+def _test_cells(found: SignificanceTest | None) -> list[Cell]:
+    """Return the difference from the first system, and its p-value."""
+    return [Cell(DASH)] * 2 if found is None else [Cell(f"{found.difference:+.2f}"), Cell(f"{found.p_value:.3g}")]
 
 
 _NONE = "(none)"  # how NOTHING is called

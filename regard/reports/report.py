@@ -1,11 +1,13 @@
 """The one value that every report returns: tables, JSON values, lines of text, and a picture."""
 
+import html
 import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.errors import ConfigError, RegardError
+from regard.explain.tokens import visible_line
 from regard.reports.table import Table
 
 _PICTURES = (".svg", ".png", ".pdf")
@@ -25,6 +27,17 @@ class Report(NamedTuple):
         tables = [one.terminal() if terminal else one.markdown() for one in self.rows]
         lines = [f"{one}\n" for one in (self.heading, self.summary) if one]
         return "\n".join([*lines[: bool(self.heading)], *tables, *lines[bool(self.heading) :]])
+
+    def html(self) -> str:
+        """Return heading, tables and summary as escaped HTML without colours of its own, for light and dark pages."""
+        notes = [
+            f"<p>{html.escape(visible_line(one))}</p>" for one in (self.heading, *self.summary.splitlines()) if one
+        ]
+        shown = bool(self.heading)
+        return "\n".join([*notes[:shown], *(one.html() for one in self.rows), *notes[shown:]])
+
+    def _repr_html_(self) -> str:
+        return self.html()
 
 
 def check_plot(path: Path) -> None:

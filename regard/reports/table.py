@@ -13,6 +13,7 @@ from regard.explain.tokens import visible_line
 
 DASH = "–"
 _MARKS = "\\`*[]|"  # what Markdown would read as its own
+_SIGNS = {"better": " ▲", "worse": " ▼"}
 _WIDE = 100_000  # columns of a terminal on which no table is cut
 
 
@@ -48,6 +49,23 @@ class Table(NamedTuple):
         with console.capture() as capture:
             console.print(table)
         return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+
+    def html(self) -> str:
+        """As HTML: every text is escaped; better and worse are signs, which show on light and dark pages alike."""
+        head = "".join(f'<th scope="col">{_text(name)}</th>' for name in self.columns)
+        body = "".join(f"<tr>{''.join(map(self._html_cell, range(len(row)), row))}</tr>" for row in self.rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _html_cell(self, place: int, cell: Cell) -> str:
+        tip = f' title="{_text(cell.tip)}"' if cell.tip else ""
+        if place == 0:
+            return f'<th scope="row"{tip}>{_text(cell.text)}</th>'
+        align = "left" if place >= len(self.columns) - self.texts else "right"
+        return f'<td style="text-align:{align}"{tip}>{_text(cell.text)}{_SIGNS.get(cell.colour, "")}</td>'
+
+
+def _text(text: str) -> str:
+    return html.escape(visible_line(text))
 
 
 def number(value: float | None) -> str:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any, ClassVar, Self
 
 from regard.results.explanation import Explanation
@@ -76,6 +77,12 @@ class Prediction:
         if self.confidences is not None and self.withheld is None:
             told["confidences"] = list(self.confidences)
         return told if self.withheld is None else {**told, "abstained": True, "withheld": self.withheld}
+
+    def _repr_html_(self) -> str:
+        """Source, answer and confidence as escaped HTML without colours, for a notebook; a list shows its maps, too."""
+        sure = "" if self.confidence is None else f"confidence {self.confidence:.2f}"
+        notes = " · ".join(filter(None, (sure, f"score {self.score:.2f}", self.warning)))
+        return f"<p>{escape(self.source)}<br><strong>{escape(str(self))}</strong><br><small>{escape(notes)}</small></p>"
 
     def __repr__(self) -> str:
         more = f", {len(self.alternatives)} alternatives" if self.alternatives else ""

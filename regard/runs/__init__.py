@@ -7,8 +7,8 @@ from regard.runs.folder import RunFolder
 from regard.runs.run import Assembled, Run
 
 if TYPE_CHECKING:
-    from regard.runs.training import train, train_run
+    from regard.runs.training import TrainedRun, train, train_run
 else:  # who only predicts needs no trainer
-    __getattr__ = at_first_use(__name__, training="train, train_run")
+    __getattr__ = at_first_use(__name__, training="TrainedRun, train, train_run")
 
-__all__ = ["Assembled", "Run", "RunFolder", "train", "train_run"]
+__all__ = ["Assembled", "Run", "RunFolder", "TrainedRun", "train", "train_run"]

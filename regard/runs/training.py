@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -31,7 +31,7 @@ from regard.runs.texts import part_reader
 from regard.statistical.language_checks import in_one_language
 from regard.statistical.pair_checks import CLEAR_FAULT, PAIR_CHECKS, PairCorpus, TextPair, check_class
 from regard.tasks.task import usage_of
-from regard.training.checkpoint import step_folder
+from regard.training.checkpoint import step_folder, steps
 from regard.training.interrupt import Interrupted
 from regard.training.progress import Progress
 from regard.training.trainer import Trainer, TrainingReport
@@ -45,6 +45,27 @@ _CHECKED = 20_000  # first pairs that are checked before each training
 _FEW = 0.0005  # share of pairs with a fault from which it is worth a line
 
 
+@dataclass(frozen=True)
+class TrainedRun:
+    """Result of `regard.train`. `regard.load`, `regard.evaluate` and `pathlib.Path` take it for its folder."""
+
+    folder: Path
+    metric: str  # of the dev set, by which the checkpoint was selected
+    score: float | None  # its best value; None without a dev set, and after an interruption
+    updates: int
+    seconds: float  # wall-clock time of training, validation included
+    reason: str  # of the end: "max_minutes reached", "interrupted" …
+
+    def __fspath__(self) -> str:
+        return str(self.folder)
+
+    def __repr__(self) -> str:
+        best = "" if self.score is None else f"best dev {self.metric} {self.score:.2f}, "
+        return (
+            f"TrainedRun({self.folder}: {best}{self.updates:,} updates in {self.seconds / 60:.1f} min, {self.reason})"
+        )
+
+
 def train(
     config: Path | str | None = None,
     changes: Sequence[str] = (),
@@ -55,15 +76,28 @@ def train(
     run: Path | str | None = None,
     start: Path | str | None = None,
     quiet: bool = False,
-) -> Path:
-    """Trains a model; returns its run folder, for `regard.load`.
+) -> TrainedRun:
+    """Train a model, and keep it in the folder of a run.
 
     >>> regard.train(source="train.en", target="train.de", run="runs/en-de")
 
-    A language model learns from a `text`, a classifier from a table or a folder of labels and texts there. With
-    `start`, the model of that run goes on learning. `changes` are settings as on the command line:
-    "training.max_minutes=10".
-    Raises RegardError for what is wrong.
+    Args:
+        config: A config file (.yaml).
+        changes: Settings as on the command line: ["training.max_minutes=10"].
+        source: Training text of a translator, one sentence a line.
+        target: Its translation, line by line.
+        text: Training text of a language model, or a table or folder of labelled texts.
+        run: Folder of the run; by default a new one under runs/.
+        start: Run whose model is trained further.
+        quiet: Print nothing on stderr.
+
+    Returns:
+        The folder, the dev score, updates, seconds, and the reason of the end.
+
+    Raises:
+        ConfigError: A setting is unknown, missing or wrong; every fault has a line.
+        DataError: A file or a line of it cannot be used.
+        TrainingError: Training cannot continue, as after a loss that is not a number.
     """
 
     def path(given: Path | str | None) -> Path | None:
@@ -73,9 +107,13 @@ def train(
     words = [f"{name}={quoted(str(file))}" for name, file in files.items() if file is not None]
     request = TrainingRequest(path(config), [*changes, *words], None if text is None else str(text), path(start))
     say = partial(print, file=sys.stderr, flush=True) if not quiet else lambda line: None
-    experiment = named(request.read(say)[0])
-    train_run(experiment, quiet=quiet)
-    return run_of(experiment).path
+    experiment, begun = named(request.read(say)[0]), time.perf_counter()
+    folder, metric = run_of(experiment).path, experiment.training.metric
+    report = train_run(experiment, quiet=quiet)
+    if report is None:
+        saved = [int(one.name.rpartition("-")[2]) for one in steps(folder)]
+        return TrainedRun(folder, metric, None, max(saved, default=0), time.perf_counter() - begun, "interrupted")
+    return TrainedRun(folder, metric, report.score, report.updates, report.seconds, report.reason)
 
 
 def train_run(
@@ -85,14 +123,14 @@ def train_run(
     opened: Run | None = None,
     quiet: bool = False,
     hints: bool = True,
-) -> bool:
-    """Trains until a limit is reached; False when it was interrupted and has saved. Raises RegardError.
+) -> TrainingReport | None:
+    """Train until a limit is reached, and return the outcome; None after an interruption, which saves.
 
     `hints`: say what is wrong with the data, what else could be trained, and what to do next.
 
     A new run that cannot be prepared leaves no folder behind. To resume a run that had saved nothing yet is to begin;
     `opened` is the run that goes on, where it has been opened before. Under torchrun every process calls it, and all
-    train one model.
+    train one model. Raises RegardError.
     """
     keep_memory()
     if experiment.decoding.route is not None:
@@ -122,11 +160,11 @@ def train_run(
                 command = f"{torchrun}regard train {option}{quote(str(folder))} --resume"
                 if hints:
                     progress.say(f"{interrupted}; go on with: {command}")
-                return False
+                return None
             _tell(report, ready, judged, hints=hints)
             if advice:
                 progress.say(advice)
-            return True
+            return report
 
 
 @contextmanager

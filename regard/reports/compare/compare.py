@@ -6,8 +6,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from regard.config import write_atomically
 from regard.errors import ConfigError, nearest
@@ -25,7 +26,9 @@ from regard.reports.compare.stages import (
     stages_of,
 )
 from regard.reports.compare.summary import Compared, finite, summarise
+from regard.reports.compare.tables import colour_note, sections
 from regard.reports.compare.train import FailedRuns, condition_notes, environment_of, failed_runs, failure, train_all
+from regard.reports.report import Report
 from regard.runs import RunFolder
 from regard.training.interrupt import Interrupted
 
@@ -59,6 +62,82 @@ class ComparisonPlan(NamedTuple):
     baseline: str
     judge: Judge
     origins: TextOrigins
+
+
+class ComparisonReport(NamedTuple):
+    """Result of `regard.compare`."""
+
+    folder: Path  # of the runs, compare.json and report.html
+    found: Compared  # rows of systems: scores, intervals, p-values, time, speed
+    seconds: float  # wall-clock time, training included
+
+    def __str__(self) -> str:
+        tables = [one.table.terminal() for one in sections(self.found)]
+        failed = [f"{name} failed: {why}" for name, why in self.found.failed.items()]
+        time_spent = f"{len(self.found.rows)} systems in {duration(self.seconds)}"
+        return "\n".join([*tables[:1], *failed, f"{time_spent}; report: {self.folder / REPORT_PAGE}"])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """The tables of the report, for a notebook."""
+        failed = [f"{name} failed: {why}" for name, why in self.found.failed.items()]
+        summary = "\n".join([*failed, colour_note(self.found), f"report: {self.folder / REPORT_PAGE}"])
+        return Report([one.table for one in sections(self.found)], None, summary, heading=self.found.title).html()
+
+    def values(self) -> dict[str, Any]:
+        """Return all figures as JSON values, as compare.json has them."""
+        return dict(finite(self.found.values()))
+
+
+def compare(
+    configs: Sequence[PathLike[str] | str],
+    changes: Sequence[str] = (),
+    *,
+    run: PathLike[str] | str | None = None,
+    grids: Sequence[str] = (),
+    seeds: int | None = None,
+    minutes: float | None = None,
+    updates: int | None = None,
+    baseline: str | None = None,
+    any_data: bool = False,
+    jobs: int = 1,
+    quiet: bool = False,
+) -> ComparisonReport:
+    """Train configs with several seeds on the same data, and compare their scores with the baseline's.
+
+    >>> regard.compare(["a.yaml"], grids=["model.attention.score=dot,additive"], minutes=5, seeds=3)
+
+    Args:
+        configs: Config files.
+        changes: Settings of all of them, as on the command line.
+        run: Folder of the runs and the report; by default runs/compare-… The same call resumes there.
+        grids: KEY=A,B: every value of a setting, crossed with the other grids.
+        seeds: Trainings of each config; by default 3, or one for each fold.
+        minutes: Longest training of a run, in minutes.
+        updates: Most updates of a run.
+        baseline: Name of the system that the others are compared with; by default the first.
+        jobs: Trainings at a time.
+        any_data: Allow configs with different training texts.
+        quiet: Print no progress.
+
+    Returns:
+        Scores with 95 % intervals, differences with p-values (paired bootstrap), sizes, speeds and time.
+
+    Raises:
+        ConfigError: A config is wrong, or the systems cannot be compared.
+        DataError: A text cannot be used.
+        RegardError: No run has a result.
+    """
+    begun, paths = time.perf_counter(), [Path(one) for one in configs]
+    if not paths:
+        raise ConfigError("configs", "must be given", 'compare(["a.yaml", "b.yaml"])')
+    folder = Path("runs") / f"compare-{paths[0].stem}" if run is None else Path(run)
+    budget = Budget(minutes, updates)
+    request = Request(paths, changes, grids, folder, seeds, budget, baseline, None, jobs, any_data)
+    found = compare_configs(request, quiet=quiet)
+    return ComparisonReport(folder, found, time.perf_counter() - begun)
 
 
 def compare_configs(request: Request, *, quiet: bool = False) -> Compared:
