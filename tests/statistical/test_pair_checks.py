@@ -182,3 +182,11 @@ def test_a_page_counts_each_fault_once():
 def test_files_that_are_no_pairs_are_refused(tmp_path, names, error):
     with pytest.raises(error):
         read_text_pairs([tmp_path / name for name in names])
+
+
+def test_equal_pairs_are_one_example_of_the_page():
+    pairs = [TextPair(f"a{place} b c", f"x{place} y z") for place in range(40)] + [TextPair("a3 b c", "x3 y z")] * 20
+    shown = data_check_page(check_data(pairs, ["repeated"]), 0.5, [Path("a.tsv")])
+    (kind,) = json.loads(shown.split("const DATA = ")[1].split(";\n")[0])["kinds"]
+    (one,) = kind["examples"]
+    assert one["count"] == 20 and one["lines"] == [41, 42, 43, 44, 45]

@@ -102,7 +102,7 @@ def check_data(
 
 
 def faults_report(check: DataCheck, threshold: float) -> Report:
-    """Report, for each kind of fault, how many pairs have it, how many would go, and the worst example."""
+    """Report, for each kind of fault, how many pairs have it, how many would be dropped, and the worst example."""
     rows, values = list[list[Cell]](), list[dict[str, object]]()
     for name in sorted({one.check for one in check.faults}):
         found = [one for one in check.faults if one.check == name]

@@ -1,4 +1,4 @@
-"""The page of a data check: kinds of faults, examples by severity, and a slider of what would go."""
+"""The page of a data check: kinds of faults, examples by severity, and a slider of what would be dropped."""
 
 import json
 from collections import Counter
@@ -8,12 +8,13 @@ from shlex import quote
 
 from regard.explain.frame import framed, static
 from regard.explain.tokens import visible_line
-from regard.reports.data_check.check_data import DataCheck
+from regard.reports.data_check.check_data import DataCheck, PairFault
 from regard.statistical.language_checks import in_one_language
-from regard.statistical.pair_checks import PairCorpus, check_class
+from regard.statistical.pair_checks import PairCorpus, TextPair, check_class
 
 _PACKAGE = "regard.reports.data_check"
 _EXAMPLES = 60  # of each kind, spread over all severities
+_LINES = 5  # named of equal pairs
 _STEPS = 100  # of severity
 
 
@@ -38,21 +39,30 @@ def data_check_page(check: DataCheck, threshold: float, files: Sequence[Path]) -
 
 
 def _kind(check: DataCheck, name: str) -> dict[str, object]:
-    """The faults of one kind: how many there are of each severity, and examples from the worst to the mildest."""
+    """The faults of one kind: how many there are of each severity, and examples from the worst to the mildest.
+
+    Equal pairs are one example.
+    """
     found = [one for one in check.faults if one.check == name]
     counts = Counter(int(one.severity * _STEPS) for one in found)
-    step = max(1, len(found) // _EXAMPLES)
+    equal = dict[TextPair, list[PairFault]]()
+    for one in found:
+        equal.setdefault(one.pair, []).append(one)
+    different = [*equal.values()]
+    step = max(1, len(different) // _EXAMPLES)
     return {
         "name": check_class(name).about,
         "counts": [counts[level] for level in range(_STEPS + 1)],
         "examples": [
             {
-                "line": one.line,
+                "lines": [one.line for one in same[:_LINES]],
+                "count": len(same),
                 "severity": int(one.severity * _STEPS),
                 "reason": visible_line(one.reason),
                 "source": visible_line(one.pair.source),
                 "target": visible_line(one.pair.target),
             }
-            for one in found[::step][:_EXAMPLES]
+            for same in different[::step][:_EXAMPLES]
+            for one in same[:1]
         ],
     }
