@@ -175,7 +175,8 @@ def _train_without_pairs(
 ) -> None:
     """Train on texts of two languages. Raises ConfigError for more texts, and without a folder."""
     from regard.config.merging import parse_changes
-    from regard.recipes.no_pairs import UnpairedRequest, train_phrases_without_pairs, train_without_pairs
+    from regard.recipes.no_pairs import UnpairedRequest, train_without_pairs
+    from regard.recipes.phrases_without_pairs import train_phrases_without_pairs
 
     if len(texts) > 2:
         raise ConfigError("--text", f"is given {len(texts)} times", "one text, or texts of two languages")

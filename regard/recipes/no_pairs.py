@@ -2,28 +2,23 @@
 
 Word vectors of each text are mapped into one space; the dictionary that this gives translates word by word; a network
 learns from these translations first, and then from its own, in both directions (F23, F24). Every step is a folder or a
-file beside the run, which the same command finds again. With task=phrases a phrase table of words takes the place of
-the network, and phrase tables of back-translations follow it in rounds (F25).
+file beside the run, which the same command finds again.
 """
 
 import json
 import math
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import torch
 
 from regard.config import write_atomically, write_yaml
 from regard.data.readers.lines import digest, read_lines
 from regard.errors import ConfigError, DataError, PartError
 from regard.experiment import SETTINGS_FILE, read_experiment
 from regard.experiment.data import pair_of
-from regard.models.phrase_based import PhraseBased
 from regard.registry import Choice
 from regard.reports.dictionary import (
     Dictionary,
@@ -36,13 +31,9 @@ from regard.reports.dictionary import (
 from regard.runs import Run, RunFolder, train_run
 from regard.runs.embeddings import read_embeddings
 from regard.runs.texts import Say
-from regard.statistical.kneser_ney import kneser_ney
 from regard.statistical.language_checks import PlainText, check_disjoint, check_two_languages
-from regard.statistical.phrase_decoder import MOSES_WEIGHTS, PhraseDecoder, SearchLimits
-from regard.statistical.phrase_table import PhraseEntry, PhraseTable
 from regard.statistical.word_by_word import in_words
 from regard.text.vector_table import VectorTable
-from regard.text.words import cut_words
 
 METHODS = ("identical", "similarity")  # of the dictionary; the one with the higher mean CSLS is taken
 LEAST_LINES = 500  # of a text
@@ -57,12 +48,6 @@ _VECTORS = (  # settings of word vectors: of little text many epochs of small ba
     "data.dev_share=0",
     "data.test_share=0",
 )
-PHRASE_ROUNDS = 5  # of back-translation
-COSINE_FACTOR = 30.0  # of cosines: 1 / temperature
-_OPTIONS = 20  # translations of a word
-_ORDER, _LONGEST, _ITERATIONS = 4, 5, 4
-_PHRASE_LIMITS = SearchLimits(size=30, pops=120, options=_OPTIONS, jump=4)
-_KEPT = "data.dev_share=0", "data.test_share=0"  # no pair of a synthetic source can choose weights
 
 
 @dataclass(frozen=True)
@@ -245,103 +230,3 @@ def best_dictionary(source: VectorTable, target: VectorTable, pairs: Sequence[Wo
     best = max(found, key=lambda one: found[one].mean_csls)
     say(f"dictionary from '{best}', mean CSLS {found[best].mean_csls:.3f}")
     return found[best]
-
-
-# By phrases: https://arxiv.org/abs/1804.07755, section 3.2
-
-
-class WordLogProbs(NamedTuple):
-    """Log-probabilities (source, target) of words, both ways: rows of the first sum to 1, columns of the other."""
-
-    forward: torch.Tensor
-    reverse: torch.Tensor
-
-
-def train_phrases_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool = False) -> bool:
-    """Train a phrase-based translator of the first language; False when interrupted, to go on by the same command.
-
-    Raises RegardError as `train_without_pairs` does.
-    """
-    check_texts(request.texts)
-    RunFolder(request.run).check_free()
-    sides, known_words = sides_of(request), request.known_words()
-    note_texts(request)
-    if not all(vectors_learnt(side, say, quiet=quiet) for side in sides):
-        return False
-    texts = [[cut_words(line) for line in read_lines(side.text)] for side in sides]
-    for number in range(PHRASE_ROUNDS + 1):
-        one, other = number % 2, 1 - number % 2  # text of `one` is written in the language of the other
-        file = _file(request, sides, number)
-        if file.is_file():
-            continue
-        if number == 0:
-            decoder = _first_decoder(sides, texts, known_words, say)
-        else:
-            sources = [cut_words(line) for line in read_lines(_file(request, sides, number - 1))]
-            decoder = _counted(zip(sources, texts[other], strict=True))
-        say(f"round {number}: the text of '{sides[one].code}' is translated, {len(decoder.table):,} phrase pairs")
-        found = ("".join(decoder.translate(line)[0].words).strip() for line in texts[one])
-        write_atomically(file, "".join(f"{line}\n" for line in found))
-    files = {"source": _file(request, sides, PHRASE_ROUNDS), "target": sides[1].text}
-    named = [f"data.train.{name}={json.dumps(str(file))}" for name, file in files.items()]
-    words = ["task.name=phrases", *named, *_KEPT, f"run={json.dumps(str(request.run))}"]
-    return train_run(read_experiment(None, [*words, *request.changes], say=say), quiet=quiet) is not None
-
-
-def word_log_probs(source: torch.Tensor, target: torch.Tensor) -> WordLogProbs:
-    """Return p(t | s) and p(s | t) as softmax of 30 · cos of unit vectors (word, dim)."""
-    logits = COSINE_FACTOR * source @ target.T
-    return WordLogProbs(logits.log_softmax(dim=1), logits.log_softmax(dim=0))
-
-
-def phrases_of_words(
-    dictionary: Dictionary, known: Sequence[WordPair], sources: Iterable[str], targets: Iterable[str]
-) -> PhraseTable:
-    """Return the table of pieces of both texts: known pairs, else the likeliest words by their vectors.
-
-    A word is written as its most frequent piece; signs have no entry, so they are copied.
-    """
-    usual: dict[str, str] = {piece.strip(): piece for piece, _ in reversed(Counter(targets).most_common())}
-    table, rows = (
-        word_log_probs(*(side.vectors for side in dictionary[:2])),
-        dict[str, dict[str, tuple[float, float]]](),
-    )
-    best = table.forward.topk(min(_OPTIONS, len(dictionary.target.words)), dim=1)
-    for row, (word, places) in enumerate(zip(dictionary.source.words, best.indices.tolist(), strict=True)):
-        rows[word] = {
-            dictionary.target.words[place]: (float(table.reverse[row, place]), float(table.forward[row, place]))
-            for place in places
-        }
-    given = dict[str, dict[str, tuple[float, float]]]()
-    for word, other in known:
-        given.setdefault(word, {})[other] = (0.0, 0.0)
-    for word, others in given.items():
-        rows[word] = {other: (0.0, -math.log(len(others))) for other in others}
-    return PhraseTable.of(
-        ((piece,), PhraseEntry((usual[word],), (back, back, there, there), ((0, 0),)))
-        for piece in dict.fromkeys(sources)
-        if piece.strip().isalpha()
-        for word, (back, there) in rows.get(piece.strip(), {}).items()
-        if word in usual
-    )
-
-
-def _first_decoder(
-    sides: Sequence[TextSide], texts: Sequence[list[list[str]]], known: Sequence[WordPair], say: Say
-) -> PhraseDecoder:
-    one, other = (read_embeddings(side.vectors).table for side in sides)
-    pieces = ([piece for line in text for piece in line] for text in texts)
-    table = phrases_of_words(best_dictionary(one, other, known, say=say), known, *pieces)
-    return PhraseDecoder(table, kneser_ney(texts[1], _ORDER), MOSES_WEIGHTS, _PHRASE_LIMITS)
-
-
-def _counted(pairs: Iterable[tuple[list[str], list[str]]]) -> PhraseDecoder:
-    """Return the decoder of sentence pairs, with weights as they are before tuning."""
-    model = PhraseBased([], [], _PHRASE_LIMITS, order=_ORDER, max_phrase=_LONGEST, iterations=_ITERATIONS)
-    model.fit([*pairs])
-    return model.decoder
-
-
-def _file(request: UnpairedRequest, sides: Sequence[TextSide], number: int) -> Path:
-    """Return the file of a round: the text of one language, translated."""
-    return request.parts / f"phrases-{number}.{sides[number % 2].code}"

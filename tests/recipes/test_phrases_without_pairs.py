@@ -9,8 +9,8 @@ from small_runs import regard, unsaid
 
 from regard.config.merging import parse_changes
 from regard.predictor import load
-from regard.recipes import no_pairs
-from regard.recipes.no_pairs import PHRASE_ROUNDS, phrases_of_words, word_log_probs
+from regard.recipes import no_pairs, phrases_without_pairs
+from regard.recipes.phrases_without_pairs import PHRASE_ROUNDS, phrases_of_words, word_log_probs
 from regard.reports.dictionary import Dictionary
 from regard.statistical.dictionaries.method import Space
 from regard.statistical.word_by_word import in_words
@@ -49,7 +49,7 @@ def test_the_first_table_by_hand():
 def test_each_spelling_of_the_task_takes_phrases(change, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(
-        no_pairs, "train_phrases_without_pairs", lambda request, *_, **__: asked.append(request) or True
+        phrases_without_pairs, "train_phrases_without_pairs", lambda request, *_, **__: asked.append(request) or True
     )
     assert regard("train", "--text", "a.en", "--text", "b.de", "--run", tmp_path / "run", change).code == 0
     assert len(asked) == 1
