@@ -112,7 +112,7 @@ def test_minutes_of_best_count_word_vectors_and_a_killed_network_goes_on(texts, 
             return train(experiment, **options)
         (texts / "run").mkdir()
         experiment.save(texts / "run" / "experiment.yaml")  # as a process leaves it that is killed then
-        return False
+        return None
 
     monkeypatch.setattr(module, "train_run", killed)
     assert regard("best", *both, *small).code == 75
