@@ -10,7 +10,7 @@ TORCH := $(shell sed -n '/^torch==/p' constraints.txt)
 PEERS := .venv-bench
 PEERS_PIP = $(PEERS)/bin/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 JOEYNMT_NEEDS := importlib-metadata packaging pandas plotly protobuf sacremoses subword-nmt tensorboard
-SOURCES := regard tests benchmarks
+SOURCES := regard tests benchmarks website
 unexport PYTHONDONTWRITEBYTECODE # where it is set, every process that a test starts compiles all modules anew
 export OMP_NUM_THREADS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
 
@@ -27,7 +27,7 @@ $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV) (once; torch is large) ..."
 	@$(PIP) $(TORCH) -c constraints.txt
-	@$(PIP) --no-build-isolation --editable '.[dev,plot,serve]' -c constraints.txt
+	@$(PIP) --no-build-isolation --editable '.[dev,docs,plot,serve]' -c constraints.txt
 	@touch $@
 
 demo: $(READY) ## trains a small translator in about a minute, translates, and writes a page of what it looked at
@@ -60,8 +60,9 @@ $(PEERS)/.ready: pyproject.toml constraints.txt benchmarks/constraints.txt
 	@$(PEERS_PIP) $(JOEYNMT_NEEDS) -c benchmarks/constraints.txt
 	@touch $@
 
-docs: $(READY) ## docs/catalogue.md with its pictures, and docs/settings.md, out of the code
+docs: $(READY) ## settings and catalogue out of the code, and the site in build/site
 	@$(BIN)/python -m regard.reports.catalogue .
+	@$(BIN)/python website/build.py
 
 reproduce: $(READY) ## trains and scores every file in configs/ (hours; REGARD_DATA names the folder of the data)
 	@set -e; for config in configs/*/*.yaml; do \

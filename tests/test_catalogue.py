@@ -1,4 +1,4 @@
-"""docs/catalogue.md is made of the code, whole and fresh."""
+"""The catalogue in docs/ is made of the code, whole and fresh."""
 
 import math
 import random
@@ -16,7 +16,7 @@ from regard.experiment.tables import SOCKET_KINDS
 from regard.records import Batch, Sequences
 from regard.registry import Choice
 from regard.reports.catalogue.drawings import draw, example
-from regard.reports.catalogue.page import CATALOGUE_PAGE, CONFIG_PLACES, PICTURES, pages, stale, write_catalogue
+from regard.reports.catalogue.page import CATALOGUE_PAGE, CONFIG_PLACES, FOLDER, pages, stale, write_catalogue
 
 ROOT = Path(__file__).parents[1]
 MAX_BYTES = 1_000_000  # of page and pictures
@@ -52,22 +52,22 @@ def test_every_part_tells_formula_paper_and_cost():
 def test_every_part_is_on_the_page_with_its_picture(made):
     for kind, rows in catalogue(MECHANISMS).items():
         for name, row in rows.items():
-            section = made[CATALOGUE_PAGE].partition(f"\n### {kind}: {name}\n")[2].partition("\n### ")[0]
+            section = made[f"{FOLDER}/{kind}.md"].partition(f"\n## {kind}: {name}\n")[2].partition("\n## ")[0]
             assert row["formula"] in section
             assert all(f"`{setting}: " in section for setting in row["settings"])
             assert all(alias in section for alias in row["aliases"])
             assert all(f"\n- **{fact}**: " in section for fact in ("shapes", "mask", "cost")), section
     for kind, name in ROWS:
-        assert f"](catalogue/{kind}-{name}.svg)" in made[CATALOGUE_PAGE]
+        assert f"]({kind}-{name}.svg)" in made[f"{FOLDER}/{kind}.md"]
 
 
 def test_every_part_of_a_network_is_on_the_page(made):
     for kind, rows in catalogue(NETWORKS).items():
         for name, row in rows.items():
-            section = made[CATALOGUE_PAGE].partition(f"\n### {kind}: {name}\n")[2].partition("\n### ")[0]
+            section = made[f"{FOLDER}/{kind}.md"].partition(f"\n## {kind}: {name}\n")[2].partition("\n## ")[0]
             assert all(f"`{setting}: " in section for setting in row["settings"])
             assert f"`{CONFIG_PLACES[kind]}={name}`" in section
-            assert f"[{name}](#{kind}-{name})" in made[CATALOGUE_PAGE]
+            assert f"[{name}](catalogue/{kind}.md#{kind}-{name})" in made[CATALOGUE_PAGE]
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in NETWORKS for name in NETWORKS[kind]])
@@ -81,23 +81,23 @@ def test_where_a_config_names_a_part_of_a_network_is_true(kind, name):
     assert (part.settings[setting] if setting else part).name == name
 
 
-def test_links_on_the_page_lead_somewhere(made):
-    anchors = {
-        line.lstrip("# ").lower().replace(" ", "-")
-        for line in made[CATALOGUE_PAGE].splitlines()
-        if line.startswith("#")
-    }
-    anchors = {re.sub(r"[^\w-]", "", anchor) for anchor in anchors}
-    links = re.findall(r"\]\(([^)]+)\)", made[CATALOGUE_PAGE])
+def _anchors(page: str) -> set[str]:
+    headings = (line.lstrip("# ").lower().replace(" ", "-") for line in page.splitlines() if line.startswith("#"))
+    return {re.sub(r"[^\w-]", "", heading) for heading in headings}
+
+
+def test_links_lead_to_sections_and_files(made):
+    links = re.findall(r"\]\(([^)#]*)#?([^)]*)\)", made[CATALOGUE_PAGE])
     assert len(links) > 2 * len(ROWS)
-    for link in links:
-        assert (
-            link[1:] in anchors if link.startswith("#") else f"docs/{link}" in made or (ROOT / "docs" / link).exists()
-        )
+    for file, anchor in links:
+        name = f"docs/{file}" if file else CATALOGUE_PAGE
+        assert name in made or (ROOT / name).exists()
+        assert not anchor or anchor in _anchors(made[name])
 
 
 def test_rows_of_a_table_have_as_many_cells_as_its_head(made):
-    for table in re.findall(r"(?:^\|.*\n)+", made[CATALOGUE_PAGE], re.MULTILINE):
+    pages = "".join(text for name, text in made.items() if name.endswith(".md"))
+    for table in re.findall(r"(?:^\|.*\n)+", pages, re.MULTILINE):
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1, table
 
 
@@ -177,11 +177,11 @@ def test_pictures_are_the_same_whatever_was_before(row):
 
 
 def test_writing_takes_away_what_is_no_more(tmp_path, made):
-    (tmp_path / PICTURES).mkdir(parents=True)
-    (tmp_path / PICTURES / "score-gone.svg").touch()
+    (tmp_path / FOLDER).mkdir(parents=True)
+    (tmp_path / FOLDER / "score-gone.svg").touch()
     write_catalogue(tmp_path)
     assert stale(tmp_path, made) == []
-    assert sorted(path.name for path in (tmp_path / PICTURES).iterdir()) == sorted(
+    assert sorted(path.name for path in (tmp_path / FOLDER).iterdir()) == sorted(
         Path(name).name for name in made if name != CATALOGUE_PAGE
     )
 

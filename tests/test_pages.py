@@ -43,10 +43,11 @@ def test_the_page_of_python_names_every_field():
     assert [name for name in named if f"`{name}`" not in page] == []
 
 
-def test_every_page_is_in_the_index():
+def test_every_page_is_in_the_map():
     index = (ROOT / "docs/README.md").read_text(encoding="utf-8")
-    pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")} - {"README.md"}
-    assert [page for page in sorted(pages) if f"]({page})" not in index] == []
+    made = ("settings/", "catalogue/", "README.md")  # listed by their own indexes
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert [page for page in sorted(pages) if not page.startswith(made) and f"]({page})" not in index] == []
 
 
 @pytest.mark.parametrize("name", ["README.zh-CN.md", "docs/tutorial.zh-CN.md"])

@@ -1,4 +1,4 @@
-"""docs/catalogue.md and its pictures, made of the tables and docstrings alone: `make docs`."""
+"""docs/catalogue.md, a page for each kind and its pictures, out of the tables and docstrings: `make docs`."""
 
 import warnings
 from collections.abc import Container, Iterator, Mapping
@@ -20,7 +20,7 @@ from regard.reports.table import cells, code, prose
 
 _Row = tuple[str, str]  # kind and name
 
-CATALOGUE_PAGE, PICTURES = "docs/catalogue.md", "docs/catalogue"  # from the root of the project
+CATALOGUE_PAGE, FOLDER = "docs/catalogue.md", "docs/catalogue"  # from the root of the project; pages and pictures
 _SHOWN = {"position": "the features of {}", "penalty": "where {} pulls"}  # by a picture; else what is looked at
 _CONFIGS, _FEW = "configs", 4  # a part that more configs have than a few is a default
 _OTHERWISE = {("tagger", "head"): "tag_head"}  # kinds that a model has under the name of another one
@@ -68,7 +68,7 @@ SHAPED = {
     "penalty": ("of_one",),
     **dict.fromkeys(NETWORKS, ("forward",)),
 }
-AROUND = """**Networks**
+AROUND = """## Networks
 
 Any encoder goes under any decoder; [mixing architectures](how-to/architectures.md) tells what must agree.
 """
@@ -77,7 +77,7 @@ CONTRACTS = {"position": Position.forward}  # whose rows say no more of shapes t
 _INTRO = f"""# Catalogue
 
 Made by `make docs` from the tables and docstrings of the code; a test keeps it fresh: of attention, of which
-`regard list attention` shows the same in a terminal, and of the [networks](#encoders-what-reads-a-source) around it.
+`regard list attention` shows the same in a terminal, and of the [networks](catalogue/encoder.md) around it.
 
 An attention is a *socket* into which a score, a span and a weighting are put, in any combination:
 
@@ -113,19 +113,22 @@ def pages(root: Path) -> dict[str, str]:
     }
     around, configs = catalogue(NETWORKS), _configs_by_part(root / _CONFIGS)
     told = {
-        row: "- **trained by**: " + ", ".join(f"[{file}](../{_CONFIGS}/{file})" for file in files)
+        row: "- **trained by**: " + ", ".join(f"[{file}](../../{_CONFIGS}/{file})" for file in files)
         for row, files in configs.items()
         if len(files) <= _FEW
     }
     text = [_INTRO, *(_overview(kind, rows) for kind, rows in kinds.items()), _networks(around), _layers()]
-    text += ["\n".join(_kind(kind, rows, pictures, told)) for kind, rows in {**kinds, **around}.items()]
-    return {CATALOGUE_PAGE: "\n".join([*text, _names()]).rstrip() + "\n", **pictures}
+    made = {
+        f"{FOLDER}/{kind}.md": "\n".join(_kind(kind, rows, pictures, told)).rstrip() + "\n"
+        for kind, rows in {**kinds, **around}.items()
+    }
+    return {CATALOGUE_PAGE: "\n".join([*text, _names()]).rstrip() + "\n", **made, **pictures}
 
 
 def write_catalogue(root: Path) -> None:
-    """Writes the page and its pictures, and takes away pictures of parts that are no more."""
+    """Write the pages and their pictures, and remove those of parts that are gone."""
     made = pages(root)
-    (root / PICTURES).mkdir(parents=True, exist_ok=True)
+    (root / FOLDER).mkdir(parents=True, exist_ok=True)
     for old in stale(root, made):
         old.unlink()
     for name, text in made.items():
@@ -133,20 +136,26 @@ def write_catalogue(root: Path) -> None:
 
 
 def stale(root: Path, made: Container[str]) -> list[Path]:
-    """Pictures that nothing makes."""
-    return [path for path in sorted((root / PICTURES).glob("*")) if f"{PICTURES}/{path.name}" not in made]
+    """Return the pages and pictures that nothing makes."""
+    return [path for path in sorted((root / FOLDER).glob("*")) if f"{FOLDER}/{path.name}" not in made]
 
 
 def _picture(kind: str, name: str) -> str:
-    return f"{PICTURES}/{kind}-{name}.svg"
+    return f"{FOLDER}/{kind}-{name}.svg"
+
+
+def _heading(kind: str) -> str:
+    return f"## [{KIND_TITLES[kind]}](catalogue/{kind}.md)"
 
 
 def _overview(kind: str, rows: Mapping[str, Any]) -> str:
     uses = USES if kind in SOCKET_KINDS else ()
-    lines = [f"**{KIND_TITLES[kind]}**", "", cells("name", "formula", "cost", *uses), "|---" * (3 + len(uses)) + "|"]
+    lines = [_heading(kind), "", cells("name", "formula", "cost", *uses), "|---" * (3 + len(uses)) + "|"]
     for name, row in rows.items():
         marks = ["●" if use in row["uses"] else "" for use in uses]
-        lines.append(cells(f"[{name}](#{kind}-{name})", code(row["formula"]), row["cost"] or "", *marks))
+        lines.append(
+            cells(f"[{name}](catalogue/{kind}.md#{kind}-{name})", code(row["formula"]), row["cost"] or "", *marks)
+        )
     return "\n".join([*lines, ""])
 
 
@@ -154,8 +163,10 @@ def _networks(parts: Mapping[str, Mapping[str, Any]]) -> str:
     """A table of each kind of part of networks."""
     lines = [AROUND]
     for kind, rows in parts.items():
-        lines += [f"**{KIND_TITLES[kind]}**", "", cells("name", "what it computes"), "|---|---|"]
-        lines += [cells(f"[{name}](#{kind}-{name})", code(row["about"])) for name, row in rows.items()]
+        lines += [_heading(kind), "", cells("name", "what it computes"), "|---|---|"]
+        lines += [
+            cells(f"[{name}](catalogue/{kind}.md#{kind}-{name})", code(row["about"])) for name, row in rows.items()
+        ]
         lines.append("")
     return "\n".join(lines)
 
@@ -163,7 +174,7 @@ def _networks(parts: Mapping[str, Mapping[str, Any]]) -> str:
 def _layers() -> str:
     """What is no row of a table but a class."""
     lines = [
-        "**Layers and functions, for models of your own**",
+        "## Layers and functions, for models of your own",
         "",
         cells("names", "formula", "in Python"),
         "|---|---|---|",
@@ -178,9 +189,10 @@ def _layers() -> str:
 
 def _kind(kind: str, rows: Mapping[str, Any], pictures: Container[str], told: Mapping[_Row, str]) -> Iterator[str]:
     """All parts of one kind, as lines."""
-    yield f"## {KIND_TITLES[kind]}\n"
+    yield f"# {KIND_TITLES[kind]}\n"
+    yield "Made by `make docs`; all kinds: [catalogue](../catalogue.md).\n"
     for name, row in rows.items():
-        yield f"### {kind}: {name}\n"
+        yield f"## {kind}: {name}\n"
         yield from _about(kind, name, row, pictures)
         yield from (f"- **{what}**: {said}" for what, said in _facts(kind, name, row))
         if (kind, name) in told:
@@ -197,7 +209,7 @@ def _about(kind: str, name: str, row: Mapping[str, Any], pictures: Container[str
     yield f"{code(row['formula'])}\n"
     if _picture(kind, name) in pictures:
         shown = _SHOWN.get(kind, "what {} looks at").format(name)
-        yield f"![{shown}]({PurePath(_picture(kind, name)).relative_to('docs')})\n"
+        yield f"![{shown}]({PurePath(_picture(kind, name)).name})\n"
     if more:
         yield prose(more) + "\n"
 

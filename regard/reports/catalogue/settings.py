@@ -1,4 +1,4 @@
-"""docs/settings.md: every setting of a config with its type, default and meaning, made by `make docs`."""
+"""docs/settings.md and a page for each group beside it: type, default and meaning of every setting."""
 
 import json
 from collections.abc import Iterator
@@ -9,9 +9,36 @@ from regard.experiment.settings_help import Described, describe, settings_of
 from regard.registry import Registry
 from regard.reports.table import cells, code, prose
 
-SETTINGS_PAGE = "docs/settings.md"  # from the root of the project
-GROUPS = ("data", "data.recombination", "text", "training", "training.turns", "decoding", "evaluation", "init")
+SETTINGS_PAGE, FOLDER = "docs/settings.md", "docs/settings"  # from the root of the project
 _SOCKET = "model.attention"
+_OTHERS = "methods"  # the page of kinds that no page below names
+PAGES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {  # title, groups of a config, kinds of parts
+    "data": ("Data", ("data", "data.recombination"), ("reader", "transform")),
+    "text": ("Text", ("text",), ("tokenizer",)),
+    "model": (
+        "Model",
+        (),
+        (
+            *("model", "embedder", "position", "encoder", "decoder", "cell", "feedforward", "history", "norm"),
+            *("pooling", "comparison", "fusion", "head", "tag_head"),
+        ),
+    ),
+    "attention": ("Attention", (_SOCKET,), ("score", "span", "weighting")),
+    "training": ("Training", ("training", "training.turns", "init"), ("optimizer", "schedule")),
+    "objectives": ("Objectives", (), ("objective", "penalty", "posterior_feature", "reward")),
+    "decoding": ("Decoding", ("decoding",), ("search", "feature", "adequacy")),
+    "evaluation": ("Evaluation", ("evaluation",), ("metric",)),
+    "task": ("Tasks", (), ("task",)),
+    _OTHERS: ("Methods that commands take", (), ()),
+}
+TITLES = {"training.turns": "training.turns.NAME", _SOCKET: f"{_SOCKET} and model.self_attention"}
+COMMON = (  # the first of every group, and a table of their own
+    *("run", "device", "data.train", "data.dev", "data.test", "data.max_length", "text.tokenizer"),
+    *("model.dim", "model.dropout", "model.encoder.num_layers", "model.decoder.num_layers"),
+    *("training.max_minutes", "training.max_updates", "training.max_epochs", "training.patience"),
+    *("training.validate_every", "training.batch_tokens", "training.learning_rate", "training.schedule"),
+    *("training.seed", "init.run", "decoding.search.size", "evaluation.metrics"),
+)
 _WIDTH = 60  # characters of a default, beyond which it is left out
 
 _INTRO = """# Settings
@@ -24,29 +51,47 @@ stands, its name alone takes its defaults: `model.encoder=recurrent`. `model.enc
 """
 
 
-def settings_page() -> str:
-    """The whole page."""
-    lines = [_INTRO, "## All of a config\n", *_table("")]
-    for place in GROUPS:
-        heading, _ = describe(place)
-        name = f"{place}.NAME" if place == "training.turns" else place
-        lines += [f"## {name}\n", f"{prose(heading)}\n", *_table(place)]
-    lines += [f"## {_SOCKET} and model.self_attention\n", *_table(_SOCKET)]
-    for kind, table in PARTS.items():
-        if kind != "layer":
-            lines += _parts(kind, table)
-    return "\n".join(lines).rstrip() + "\n"
+def settings_pages() -> dict[str, str]:
+    """Every page by its path from the root of the project."""
+    index = [_INTRO, "## Common settings\n", *_common(), "## All of a config\n", *_table(""), "## Pages\n"]
+    pages = {}
+    for name, (title, groups, kinds) in PAGES.items():
+        lines = [f"# {title}\n"]
+        for place in groups:
+            heading, _ = describe(place)
+            lines += [f"## {TITLES.get(place, place)}\n", f"{prose(heading)}\n", *_table(place)]
+        for kind in _others() if name == _OTHERS else kinds:
+            lines += _parts(kind, PARTS[kind])
+        pages[f"{FOLDER}/{name}.md"] = "\n".join(lines).rstrip() + "\n"
+        index.append(f"- [{title}](settings/{name}.md): {', '.join([*groups, *kinds]) or ', '.join(_others())}")
+    return {SETTINGS_PAGE: "\n".join(index) + "\n", **pages}
 
 
-def write_settings_page(root: Path) -> None:
-    """Write the page below the root of the project."""
-    (root / SETTINGS_PAGE).write_text(settings_page(), encoding="utf-8")
+def write_settings_pages(root: Path) -> None:
+    """Write the pages below the root of the project."""
+    (root / FOLDER).mkdir(parents=True, exist_ok=True)
+    for name, text in settings_pages().items():
+        (root / name).write_text(text, encoding="utf-8")
+
+
+def _others() -> list[str]:
+    """The kinds of parts that belong to no group of a config."""
+    named = {kind for _, _, kinds in PAGES.values() for kind in kinds}
+    return [kind for kind in PARTS if kind not in {*named, "layer"}]
+
+
+def _common() -> Iterator[str]:
+    yield from (cells("setting", "meaning", "type", "default"), "|---|---|---|---|")
+    for place in COMMON:
+        one = describe(place)[1][0]
+        yield cells(code(place), prose(one.about), one.type, _default(one))
+    yield ""
 
 
 def _table(place: str) -> Iterator[str]:
     """The settings of a group."""
     yield from (cells("setting", "meaning", "type", "default"), "|---|---|---|---|")
-    for one in describe(place)[1]:
+    for one in sorted(describe(place)[1], key=lambda one: one.place not in COMMON):
         name = one.place.removeprefix(place).removeprefix(".")
         yield cells(code(name), prose(one.about), one.type, _default(one))
     yield ""
