@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from regard.cli.app import app
 
 ROOT = Path(__file__).parents[1]
-READMES = ("README.md", "README.zh-CN.md", "docs/quickstart.md")  # whose commands run
+READMES = ("README.md", "README.zh-CN.md", "docs/quickstart.md", "docs/quickstart.zh-CN.md")  # whose commands run
 GUIDES = ("docs/how-to/attention.md", "docs/how-to/python.md")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PAIRS = [("Good morning!", "Guten Morgen!"), ("The old man reads a book.", "Der alte Mann liest ein Buch.")] * 30

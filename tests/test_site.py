@@ -119,3 +119,12 @@ def test_search_finds_chinese_in_a_page_opened_from_a_folder(site):
 def test_the_config_of_the_site_loads_no_fonts():
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     assert config["theme"]["font"] is False
+
+
+@pytest.mark.parametrize("page", ["docs/quickstart.md", "README.md", "docs/tutorial.md"])
+def test_chinese_has_the_commands_of_the_english_page(page):
+    block = re.compile(r"^```(?:bash|shell|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    english, chinese = (
+        block.findall((ROOT / name).read_text(encoding="utf-8")) for name in (page, page.replace(".md", ".zh-CN.md"))
+    )
+    assert [re.sub(r"\s+#.*", "", text) for text in english] == [re.sub(r"\s+#.*", "", text) for text in chinese]
