@@ -16,7 +16,7 @@ from regard.experiment.tables import SOCKET_KINDS
 from regard.records import Batch, Sequences
 from regard.registry import Choice
 from regard.reports.catalogue.drawings import draw, example
-from regard.reports.catalogue.page import CATALOGUE_PAGE, CONFIG_PLACES, FOLDER, pages, stale, write_catalogue
+from regard.reports.catalogue.page import CATALOGUE_FOLDER, CATALOGUE_PAGE, CONFIG_PLACES, pages, stale, write_catalogue
 
 ROOT = Path(__file__).parents[1]
 MAX_BYTES = 1_000_000  # of page and pictures
@@ -52,19 +52,19 @@ def test_every_part_tells_formula_paper_and_cost():
 def test_every_part_is_on_the_page_with_its_picture(made):
     for kind, rows in catalogue(MECHANISMS).items():
         for name, row in rows.items():
-            section = made[f"{FOLDER}/{kind}.md"].partition(f"\n## {kind}: {name}\n")[2].partition("\n## ")[0]
+            section = made[f"{CATALOGUE_FOLDER}/{kind}.md"].partition(f"\n## {kind}: {name}\n")[2].partition("\n## ")[0]
             assert row["formula"] in section
             assert all(f"`{setting}: " in section for setting in row["settings"])
             assert all(alias in section for alias in row["aliases"])
             assert all(f"\n- **{fact}**: " in section for fact in ("shapes", "mask", "cost")), section
     for kind, name in ROWS:
-        assert f"]({kind}-{name}.svg)" in made[f"{FOLDER}/{kind}.md"]
+        assert f"]({kind}-{name}.svg)" in made[f"{CATALOGUE_FOLDER}/{kind}.md"]
 
 
 def test_every_part_of_a_network_is_on_the_page(made):
     for kind, rows in catalogue(NETWORKS).items():
         for name, row in rows.items():
-            section = made[f"{FOLDER}/{kind}.md"].partition(f"\n## {kind}: {name}\n")[2].partition("\n## ")[0]
+            section = made[f"{CATALOGUE_FOLDER}/{kind}.md"].partition(f"\n## {kind}: {name}\n")[2].partition("\n## ")[0]
             assert all(f"`{setting}: " in section for setting in row["settings"])
             assert f"`{CONFIG_PLACES[kind]}={name}`" in section
             assert f"[{name}](catalogue/{kind}.md#{kind}-{name})" in made[CATALOGUE_PAGE]
@@ -177,11 +177,11 @@ def test_pictures_are_the_same_whatever_was_before(row):
 
 
 def test_writing_takes_away_what_is_no_more(tmp_path, made):
-    (tmp_path / FOLDER).mkdir(parents=True)
-    (tmp_path / FOLDER / "score-gone.svg").touch()
+    (tmp_path / CATALOGUE_FOLDER).mkdir(parents=True)
+    (tmp_path / CATALOGUE_FOLDER / "score-gone.svg").touch()
     write_catalogue(tmp_path)
     assert stale(tmp_path, made) == []
-    assert sorted(path.name for path in (tmp_path / FOLDER).iterdir()) == sorted(
+    assert sorted(path.name for path in (tmp_path / CATALOGUE_FOLDER).iterdir()) == sorted(
         Path(name).name for name in made if name != CATALOGUE_PAGE
     )
 

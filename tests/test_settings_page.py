@@ -5,7 +5,7 @@ from pathlib import Path
 
 from regard.experiment import PARTS
 from regard.experiment.settings_help import places
-from regard.reports.catalogue.settings import COMMON, FOLDER, SETTINGS_PAGE, settings_pages
+from regard.reports.catalogue.settings import COMMON_SETTINGS, SETTINGS_FOLDER, SETTINGS_PAGE, settings_pages
 
 ROOT = Path(__file__).parents[1]
 
@@ -15,7 +15,7 @@ def test_the_pages_of_settings_are_fresh():
     stale = [
         name for name, text in made.items() if not (ROOT / name).exists() or text != (ROOT / name).read_text("utf-8")
     ]
-    left = {f"{FOLDER}/{path.name}" for path in (ROOT / FOLDER).iterdir()} - set(made)
+    left = {f"{SETTINGS_FOLDER}/{path.name}" for path in (ROOT / SETTINGS_FOLDER).iterdir()} - set(made)
     assert (stale, left) == ([], set()), "docs/settings is not what the code says: make docs"
 
 
@@ -26,10 +26,10 @@ def test_every_setting_and_kind_is_on_a_page():
 
 
 def test_common_settings_come_first():
-    rows = re.findall(r"^\| `([\w.]+)`", settings_pages()[f"{FOLDER}/training.md"], re.MULTILINE)
-    common = [place.removeprefix("training.") for place in COMMON if place.startswith("training.")]
+    rows = re.findall(r"^\| `([\w.]+)`", settings_pages()[f"{SETTINGS_FOLDER}/training.md"], re.MULTILINE)
+    common = [place.removeprefix("training.") for place in COMMON_SETTINGS if place.startswith("training.")]
     assert set(rows[: len(common)]) == set(common)
-    assert [place for place in COMMON if f"\n| `{place}` " not in settings_pages()[SETTINGS_PAGE]] == []
+    assert [place for place in COMMON_SETTINGS if f"\n| `{place}` " not in settings_pages()[SETTINGS_PAGE]] == []
 
 
 def test_rows_have_as_many_cells_as_their_head():

@@ -20,7 +20,10 @@ from regard.reports.table import cells, code, prose
 
 _Row = tuple[str, str]  # kind and name
 
-CATALOGUE_PAGE, FOLDER = "docs/catalogue.md", "docs/catalogue"  # from the root of the project; pages and pictures
+CATALOGUE_PAGE, CATALOGUE_FOLDER = (
+    "docs/catalogue.md",
+    "docs/catalogue",
+)  # from the root of the project; pages and pictures
 _SHOWN = {"position": "the features of {}", "penalty": "where {} pulls"}  # by a picture; else what is looked at
 _CONFIGS, _FEW = "configs", 4  # a part that more configs have than a few is a default
 _OTHERWISE = {("tagger", "head"): "tag_head"}  # kinds that a model has under the name of another one
@@ -119,7 +122,7 @@ def pages(root: Path) -> dict[str, str]:
     }
     text = [_INTRO, *(_overview(kind, rows) for kind, rows in kinds.items()), _networks(around), _layers()]
     made = {
-        f"{FOLDER}/{kind}.md": "\n".join(_kind(kind, rows, pictures, told)).rstrip() + "\n"
+        f"{CATALOGUE_FOLDER}/{kind}.md": "\n".join(_kind(kind, rows, pictures, told)).rstrip() + "\n"
         for kind, rows in {**kinds, **around}.items()
     }
     return {CATALOGUE_PAGE: "\n".join([*text, _names()]).rstrip() + "\n", **made, **pictures}
@@ -128,7 +131,7 @@ def pages(root: Path) -> dict[str, str]:
 def write_catalogue(root: Path) -> None:
     """Write the pages and their pictures, and remove those of parts that are gone."""
     made = pages(root)
-    (root / FOLDER).mkdir(parents=True, exist_ok=True)
+    (root / CATALOGUE_FOLDER).mkdir(parents=True, exist_ok=True)
     for old in stale(root, made):
         old.unlink()
     for name, text in made.items():
@@ -137,11 +140,13 @@ def write_catalogue(root: Path) -> None:
 
 def stale(root: Path, made: Container[str]) -> list[Path]:
     """Return the pages and pictures that nothing makes."""
-    return [path for path in sorted((root / FOLDER).glob("*")) if f"{FOLDER}/{path.name}" not in made]
+    return [
+        path for path in sorted((root / CATALOGUE_FOLDER).glob("*")) if f"{CATALOGUE_FOLDER}/{path.name}" not in made
+    ]
 
 
 def _picture(kind: str, name: str) -> str:
-    return f"{FOLDER}/{kind}-{name}.svg"
+    return f"{CATALOGUE_FOLDER}/{kind}-{name}.svg"
 
 
 def _heading(kind: str) -> str:

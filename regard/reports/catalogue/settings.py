@@ -9,7 +9,7 @@ from regard.experiment.settings_help import Described, describe, settings_of
 from regard.registry import Registry
 from regard.reports.table import cells, code, prose
 
-SETTINGS_PAGE, FOLDER = "docs/settings.md", "docs/settings"  # from the root of the project
+SETTINGS_PAGE, SETTINGS_FOLDER = "docs/settings.md", "docs/settings"  # from the root of the project
 _SOCKET = "model.attention"
 _OTHERS = "methods"  # the page of kinds that no page below names
 PAGES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {  # title, groups of a config, kinds of parts
@@ -32,7 +32,7 @@ PAGES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {  # title, gro
     _OTHERS: ("Methods that commands take", (), ()),
 }
 TITLES = {"training.turns": "training.turns.NAME", _SOCKET: f"{_SOCKET} and model.self_attention"}
-COMMON = (  # the first of every group, and a table of their own
+COMMON_SETTINGS = (  # the first of every group, and a table of their own
     *("run", "device", "data.train", "data.dev", "data.test", "data.max_length", "text.tokenizer"),
     *("model.dim", "model.dropout", "model.encoder.num_layers", "model.decoder.num_layers"),
     *("training.max_minutes", "training.max_updates", "training.max_epochs", "training.patience"),
@@ -62,14 +62,14 @@ def settings_pages() -> dict[str, str]:
             lines += [f"## {TITLES.get(place, place)}\n", f"{prose(heading)}\n", *_table(place)]
         for kind in _others() if name == _OTHERS else kinds:
             lines += _parts(kind, PARTS[kind])
-        pages[f"{FOLDER}/{name}.md"] = "\n".join(lines).rstrip() + "\n"
+        pages[f"{SETTINGS_FOLDER}/{name}.md"] = "\n".join(lines).rstrip() + "\n"
         index.append(f"- [{title}](settings/{name}.md): {', '.join([*groups, *kinds]) or ', '.join(_others())}")
     return {SETTINGS_PAGE: "\n".join(index) + "\n", **pages}
 
 
 def write_settings_pages(root: Path) -> None:
     """Write the pages below the root of the project."""
-    (root / FOLDER).mkdir(parents=True, exist_ok=True)
+    (root / SETTINGS_FOLDER).mkdir(parents=True, exist_ok=True)
     for name, text in settings_pages().items():
         (root / name).write_text(text, encoding="utf-8")
 
@@ -82,7 +82,7 @@ def _others() -> list[str]:
 
 def _common() -> Iterator[str]:
     yield from (cells("setting", "meaning", "type", "default"), "|---|---|---|---|")
-    for place in COMMON:
+    for place in COMMON_SETTINGS:
         one = describe(place)[1][0]
         yield cells(code(place), prose(one.about), one.type, _default(one))
     yield ""
@@ -91,7 +91,7 @@ def _common() -> Iterator[str]:
 def _table(place: str) -> Iterator[str]:
     """The settings of a group."""
     yield from (cells("setting", "meaning", "type", "default"), "|---|---|---|---|")
-    for one in sorted(describe(place)[1], key=lambda one: one.place not in COMMON):
+    for one in sorted(describe(place)[1], key=lambda one: one.place not in COMMON_SETTINGS):
         name = one.place.removeprefix(place).removeprefix(".")
         yield cells(code(name), prose(one.about), one.type, _default(one))
     yield ""
