@@ -29,7 +29,8 @@ WORKDIR /models
 EXPOSE 5000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 CMD ["python", "-c", \
-    "import os, urllib.request as r; e = os.environ; path = e.get('LT_URL_PREFIX', '').strip('/') + '/healthz'; \
-     r.urlopen('http://127.0.0.1:' + e['LT_PORT'] + '/' + path.strip('/'), timeout=4)"]
+    "import os, urllib.request as r; of = lambda name: next(filter(None, map(os.environ.get, ('REGARD_' + name, 'LT_' + name))), ''); \
+     path = of('URL_PREFIX').strip('/') + '/healthz'; \
+     r.urlopen('http://127.0.0.1:' + of('PORT') + '/' + path.strip('/'), timeout=4)"]
 ENTRYPOINT ["regard", "serve"]
 CMD ["--help"]

@@ -16,7 +16,7 @@ from regard.serve.settings import Settings
 ROOT = Path(__file__).parents[1]
 UNIT, COMPOSE, IMAGE = (ROOT / name for name in ("deploy/regard.service", "compose.yaml", "Dockerfile"))
 OPTIONS = {option.flag: option for options in Settings.options().values() for option in options}
-NAMES = {f"LT_{option.name.upper()}" for option in OPTIONS.values()}
+NAMES = {name for option in OPTIONS.values() for name in option.variables}
 
 
 def unit():
@@ -33,7 +33,7 @@ def unit():
 def test_every_option_exists(file):
     """Those in comments, too."""
     text = file.read_text("utf-8")
-    assert set(re.findall(r"\bLT_[A-Z_]+", text)) <= NAMES
+    assert set(re.findall(r"\b(?:LT|REGARD)_[A-Z_]+", text)) <= NAMES
     lines = [line for line in text.splitlines() if "regard serve" in line or "--host" in line]
     assert {word for line in lines for word in re.findall(r"--[a-z-]+", line)} <= {*OPTIONS}
 

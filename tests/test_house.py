@@ -164,7 +164,7 @@ def test_help_is_quick():
 
 
 BOUNDS = {  # as measured; lines may grow with abilities alone, all else may only fall
-    "lines": 80_600,
+    "lines": 80_900,
     "lines of tests and benchmarks": 79_600,
     "modules with one importer": 35,
     "public names in several modules": 15,

@@ -4,12 +4,14 @@ import inspect
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
+from itertools import chain
 from typing import Any
 
 import typer
 
 import regard
 from regard.cli.app import app
+from regard.cli.help_page import arguments_shown, text_and_examples
 from regard.reports.table import cells, code, prose
 from regard.serve.api import create_api
 from regard.serve.engine import Engines
@@ -21,7 +23,6 @@ _GENERAL = "Options and arguments"
 _MODULE = re.compile(r"\b(?:regard|collections|pathlib|typing|numpy)(?:[.][a-z_]+)*[.](?=[A-Za-z])")
 _DOCTEST = re.compile(r"^>>> ")
 _FACTORY = re.compile(r"field\(default_factory=(\w+)\)")
-_COMMAND = re.compile(r"^(?:\$ )?((?:\S+=\S+ )*(?:echo|cat|zcat|regard|torchrun) .*?)(?:\s+\((.*)\))?$")
 _FIELD = re.compile(r"^    (\w+): ([^#=]+?)(?: = ([^#]+?))?(?:\s+# (.*))?$", re.MULTILINE)
 
 
@@ -39,9 +40,8 @@ def _command_line() -> Iterator[str]:
     yield "# Command line\n\n`regard COMMAND --help` prints the same.\n"
     for panel, names in _panels(group).items():
         yield f"**{panel}**: {' · '.join(f'[{name}](#regard-{name})' for name in names)}\n"
-    for name, command in group.commands.items():
-        if not command.hidden:
-            yield from _command(f"regard {name}", command)
+    for name in chain(*_panels(group).values()):
+        yield from _command(f"regard {name}", group.commands[name])
     yield prose(group.epilog or "")
 
 
@@ -57,7 +57,7 @@ def _panels(group: Any) -> dict[str, list[str]]:
 
 def _command(path: str, command: Any) -> Iterator[str]:
     inner: Mapping[str, Any] = getattr(command, "commands", {})
-    usage = "COMMAND" if inner else " ".join(_usage(command))
+    usage = "COMMAND" if inner else " ".join([*arguments_shown(command.params), "[OPTIONS]"])
     yield f"{'###' if path.count(' ') > 1 else '##'} {path}\n"
     yield f"```text\n{path} {usage}".rstrip() + "\n```\n"
     yield from _help(command.help or "")
@@ -73,28 +73,12 @@ def _command(path: str, command: Any) -> Iterator[str]:
         yield from _command(f"{path} {name}", one)
 
 
-def _usage(command: Any) -> Iterator[str]:
-    yield "[OPTIONS]"
-    for one in command.params:
-        if one.param_type_name == "argument":
-            word = (one.metavar or one.name.upper()) + ("..." if one.nargs == -1 else "")
-            yield word if one.required else f"[{word}]"
-
-
-def _help(text: str) -> Iterator[str]:
-    """Yield paragraphs; those that are commands stand in one block, to be copied."""
-    commands: list[str] = []
-    for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(text)):
-        line = " ".join(paragraph.split())
-        if found := _COMMAND.match(line):
-            commands.append(f"{found[1]}  # {found[2]}" if found[2] else found[1])
-            continue
-        if commands:
-            yield "\n".join(["```bash", *commands, "```\n"])
-            commands = []
-        yield f"{prose(line)}\n"
-    if commands:
-        yield "\n".join(["```bash", *commands, "```\n"])
+def _help(docstring: str) -> Iterator[str]:
+    """Yield paragraphs, and the examples in one block, to be copied."""
+    text, examples = text_and_examples(docstring)
+    yield from (f"{prose(paragraph)}\n" for paragraph in text)
+    if examples:
+        yield "\n".join(["```bash", *examples, "```\n"])
 
 
 def _parameter(one: Any) -> str:
@@ -105,7 +89,7 @@ def _parameter(one: Any) -> str:
         name, default = ", ".join([*one.opts, *one.secondary_opts]) + word, None
     if default is None:
         default = "" if one.default in (None, False, [], ()) or callable(one.default) else code(str(one.default))
-    about = prose(one.help or "") + (f" Environment: {code(str(one.envvar))}." if one.envvar else "")
+    about = prose(one.help or "") + (f" Environment: {', '.join(map(code, one.envvar))}." if one.envvar else "")
     return cells(code(name), about.replace("\n", " "), default)
 
 

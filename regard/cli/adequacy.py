@@ -11,26 +11,25 @@ from regard.cli.files import check_writable
 from regard.cli.options import TranslatorRun
 
 Ambiguous = Annotated[
-    int, typer.Option("--ambiguous", min=0, metavar="N", help="Show the words of the highest translation entropy.")
+    int, typer.Option("--ambiguous", min=0, metavar="INTEGER", help="Number of ambiguous words to print, by entropy.")
 ]
 Pseudo = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE.tsv",
-        help="Write the training pairs with one word, house4s, for all translations of each ambiguous source word.",
+        metavar="FILE",
+        help="Write training pairs (.tsv) where one pseudo word replaces all translations of an ambiguous source word.",
     ),
 ]
 
 
 def adequacy_command(run: TranslatorRun, *, ambiguous: Ambiguous = 0, pseudo: Pseudo = None) -> None:
-    """Learn which words translate which, so that translations are checked for words that they leave out.
+    """Detect source words that a translation leaves out.
 
-    It links the words of the texts that the run was trained on, in seconds to minutes, and keeps what it counts in the
-    run's folder. With --ambiguous it tells words of ten or more occurrences that are translated in the most ways, with
-    their number and their entropy in nats; --pseudo writes texts without that ambiguity, to train on before the others.
+    Aligns the words of the training data, in seconds to minutes, and keeps the word translation table in the run.
+    --ambiguous prints words of at least ten occurrences by their translation entropy, with their count and the entropy
+    in nats. --pseudo writes training data without that ambiguity, for a first stage of training.
 
     regard adequacy runs/en-de
-
     regard predict runs/en-de decoding.adequacy=lexicon < news.en
     """
     from regard.explain.adequacy.lexicon import TRANSLATIONS_FILE
@@ -43,7 +42,7 @@ def adequacy_command(run: TranslatorRun, *, ambiguous: Ambiguous = 0, pseudo: Ps
         print(f"{word}\t{found.translations.count(word)}\t{found.translations.entropy(word):.2f}")
     print(f"wrote {run / TRANSLATIONS_FILE}: {len(found.translations.counts):,} words of {found.pairs:,} pairs")
     if not math.isnan(found.told):
-        print(f"false alarms: {found.told:.1%} of the words of the dev sources, which people did translate")
+        print(f"false alarm rate: {found.told:.1%} of the words of the dev set, whose references do translate them")
     if pseudo is not None:
-        print(f"wrote {pseudo}: texts to train on before the true ones; they hold no dev part")
+        print(f"wrote {pseudo}: data for a first stage of training, without a dev set")
     print(f"use it: regard predict {run} decoding.adequacy=lexicon")

@@ -8,65 +8,68 @@ import typer
 
 from regard.cli.emit import say_unless
 from regard.cli.files import check_all_writable
+from regard.cli.options import Quiet
 from regard.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from regard.evaluation.alignments import GoldAlignment, Link
 
 SourceText = Annotated[
-    Path, typer.Argument(metavar="SOURCE", help="Text, a sentence a line, words parted by spaces (.gz too).")
+    Path, typer.Argument(metavar="SOURCE", help="Source text, one tokenized sentence a line (.gz too).")
 ]
 TargetText = Annotated[Path, typer.Argument(metavar="TARGET", help="Its translation, line by line.")]
-Also = Annotated[tuple[Path, Path] | None, typer.Option(metavar="SOURCE TARGET", help="Further texts to learn from.")]
+Also = Annotated[
+    tuple[Path, Path] | None,
+    typer.Option(metavar="SOURCE TARGET", help="Further parallel text to estimate the model on."),
+]
 ModelOption = Annotated[
     str,
     typer.Option(
-        metavar="NAME|RUN",
-        help="hmm, diagonal (fast_align), ibm2, ibm1; {name: hmm, null_share: 0.2}; or a trained translator.",
+        metavar="NAME",
+        help="hmm, diagonal (fast_align), ibm2 or ibm1; with settings: {name: hmm, null_share: 0.2}; or a run folder.",
     ),
 ]
-Reverse = Annotated[
-    Path | None, typer.Option(metavar="RUN", help="A translator into the other direction, beside that of --model.")
-]
+Reverse = Annotated[Path | None, typer.Option(metavar="RUN", help="Translator of the other direction, beside --model.")]
 LinksBy = Annotated[
     str | None,
     typer.Option(
-        "--by",
-        metavar="METHOD",
-        help="What links the words of a translator: attention (its best head), saliency, lrp … (default: the best of "
-        "these three on the run's dev part)",
+        "--method",
+        metavar="NAME",
+        help="Alignment method of a translator: attention (its best head), saliency, lrp ... (default: the best of "
+        "these three on the dev set)",
     ),
 ]
 SymmetriseMethod = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="grow-diag-final-and, grow-diag-final, grow-diag, intersection, union, forward, reverse.",
+        help="grow-diag-final-and, grow-diag-final, grow-diag, intersection, union, forward or reverse.",
     ),
 ]
-Iterations = Annotated[int, typer.Option(min=0, metavar="N", help="EM iterations of the model.")]
-WarmUp = Annotated[int, typer.Option(min=0, metavar="N", help="EM iterations of IBM model 1 before them.")]
+Iterations = Annotated[int, typer.Option(min=0, metavar="INTEGER", help="EM iterations of the model.")]
+WarmUp = Annotated[int, typer.Option(min=0, metavar="INTEGER", help="EM iterations of IBM model 1 before.")]
 Alpha = Annotated[
     float,
-    typer.Option(min=0, metavar="X", help="Dirichlet prior of the lexicon, against links of rare words; 0: none."),
+    typer.Option(min=0, metavar="NUMBER", help="Dirichlet prior of the lexicon, against links of rare words; 0: none."),
 ]
-Agree = Annotated[bool, typer.Option("--agree/--separate", help="Have both directions learn from each other, or not.")]
-LowercaseOption = Annotated[bool, typer.Option("--lowercase", help="Words that differ in case alone are one word.")]
+Agree = Annotated[bool, typer.Option("--agree/--separate", help="Train both directions jointly, or separately.")]
+LowercaseOption = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]
 LinksOutput = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where links go. (default: stdout)")
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="File of the links. (default: stdout)")
 ]
 GoldOption = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Links made by hand (3-1 sure, 3p1 possible, from 1): print the error."),
+    typer.Option(
+        metavar="FILE", help="Gold alignments (3-1 sure, 3p1 possible, from 1): print the alignment error rate."
+    ),
 ]
 LexiconFileOption = Annotated[
     Path | None, typer.Option("--lexicon", metavar="FILE", help="Write p(target word | source word).")
 ]
 PhrasesOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write a phrase table as Moses reads it (.gz too).")
+    Path | None, typer.Option(metavar="FILE", help="Write a phrase table in the format of Moses (.gz too).")
 ]
-Reordering = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the reordering table of the phrases.")]
-QuietProgress = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Reordering = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the lexicalized reordering table.")]
 
 
 def align_command(  # noqa: PLR0913  an option each
@@ -76,7 +79,7 @@ def align_command(  # noqa: PLR0913  an option each
     also: Also = None,
     model: ModelOption = "hmm",
     reverse: Reverse = None,
-    by: LinksBy = None,
+    method: LinksBy = None,
     symmetrise: SymmetriseMethod = "grow-diag-final-and",
     iterations: Iterations = 5,
     warm_up: WarmUp = 5,
@@ -88,15 +91,14 @@ def align_command(  # noqa: PLR0913  an option each
     lexicon_file: LexiconFileOption = None,
     phrases: PhrasesOption = None,
     reordering: Reordering = None,
-    quiet: QuietProgress = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Link the words of two texts that translate each other: a line of links each, source-target, from 0.
+    """Align the words of parallel text.
+
+    Prints the links of each sentence pair in a line, source-target, counted from 0.
 
     regard align train.de train.en > links.txt
-
-    regard align test.en test.de --model runs/en-de --reverse runs/de-en > links.txt
-
-    With --gold the alignment error rate is printed in place of the links.
+    regard align test.en test.de --model runs/en-de --reverse runs/de-en --gold gold.txt
     """
     from regard.recipes.translator_alignment import translated_links
     from regard.recipes.word_alignment import Learning, aligned_links, aligner_of, read_gold_of, read_pairs
@@ -106,12 +108,12 @@ def align_command(  # noqa: PLR0913  an option each
     run = "/" in model or Path(model).is_dir()  # the folder of a run, rather than a name
     tables = {"--lexicon": lexicon_file, "--phrases": phrases, "--reordering": reordering}
     _check(symmetrise, {"--output": output_file, **tables})
-    _check_run(run, {"--reverse": reverse, "--by": by}, {"--lexicon": lexicon_file, "--also": also})
+    _check_run(run, {"--reverse": reverse, "--method": method}, {"--lexicon": lexicon_file, "--also": also})
     aligner = None if run else aligner_of(model)
     pairs = read_pairs((source, target), also, lowercase=lowercase)
     known = read_gold_of(gold, pairs.written) if gold else None
     if aligner is None:
-        links = translated_links([Path(model), reverse], pairs.written, by, symmetrise, say_unless(quiet))
+        links = translated_links([Path(model), reverse], pairs.written, method, symmetrise, say_unless(quiet))
     else:
         settings = Learning(iterations, warm_up, alpha, agree, symmetrise)
         links = aligned_links(aligner, pairs, settings, lexicon_file, quiet=quiet)
@@ -148,4 +150,4 @@ def _check(symmetrise: str, files: Mapping[str, Path | None]) -> None:
         raise ConfigError("--symmetrise", f"there is no '{symmetrise}'", nearest(symmetrise, SYMMETRISATIONS))
     check_all_writable(files)
     if files["--reordering"] and not files["--phrases"]:
-        raise ConfigError("--reordering", "is that of a phrase table", "give a file with --phrases, too")
+        raise ConfigError("--reordering", "needs a phrase table", "add --phrases FILE")

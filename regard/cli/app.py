@@ -4,8 +4,9 @@ import atexit
 import gc
 import os
 import sys
+from collections.abc import Callable
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,9 +25,10 @@ from regard.cli.embeddings import embeddings_app
 from regard.cli.evaluate import evaluate_command
 from regard.cli.explain import explain_command
 from regard.cli.forecast import forecast_command
-from regard.cli.group import EXIT_CODES, Group
+from regard.cli.group import EPILOG, Group
 from regard.cli.heads import heads_command
 from regard.cli.help import help_command
+from regard.cli.help_page import Command
 from regard.cli.predict import predict_command
 from regard.cli.pretrain_finetune import pretrain_finetune_command
 from regard.cli.schema import schema_command
@@ -39,41 +41,60 @@ from regard.cli.words import words_command
 SPINS = "2000"  # about as long as waking a thread takes
 COLLECT_AFTER = 10_000  # new objects; Python's own 700 has it look for cycles 500 times while torch is loaded
 
+COMMANDS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {  # by the group that --help shows
+    "Start": {
+        "demo": demo_command,
+        "data": data_app,
+        "train": train_command,
+        "predict": predict_command,
+        "evaluate": evaluate_command,
+        "serve": serve_command,
+    },
+    "Improve a run": {
+        "best": best_command,
+        "tune": tune_command,
+        "calibrate": calibrate_command,
+        "shortlist": shortlist_command,
+        "adequacy": adequacy_command,
+    },
+    "Understand": {"explain": explain_command, "heads": heads_command, "words": words_command},
+    "Research": {
+        "compare": compare_command,
+        "forecast": forecast_command,
+        "pretrain-finetune": pretrain_finetune_command,
+        "align": align_command,
+        "dictionary": dictionary_command,
+        "embeddings": embeddings_app,
+        "attention": attention_app,
+    },
+    "Look up": {"help": help_command, "list": list_command, "schema": schema_command, "doctor": doctor_command},
+}
+
+
+class Commands(Group):
+    """All commands, in the order of `COMMANDS`."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [name for group in COMMANDS.values() for name in group]
+
+
 app = typer.Typer(
-    cls=Group,
+    cls=Commands,
     name="regard",
-    help="Give it your texts, get a translator, a classifier, a tagger of your own that shows what it looks at.",
-    epilog=EXIT_CODES,
+    help="Train your own translator, classifier or tagger from text files, see why it answers, and serve it.",
+    epilog=EPILOG,
+    rich_markup_mode=None,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("train")(train_command)
-app.command("best")(best_command)
-app.command("forecast")(forecast_command)
-app.command("predict")(predict_command)
-app.command("translate", hidden=True)(predict_command)
-app.command("evaluate")(evaluate_command)
-app.command("compare")(compare_command)
-app.command("explain")(explain_command)
-app.command("heads")(heads_command)
-app.command("words")(words_command)
-app.command("serve")(serve_command)
-app.command("align")(align_command)
-app.add_typer(attention_app, name="attention")
-app.add_typer(data_app, name="data")
-app.add_typer(embeddings_app, name="embeddings")
-app.command("dictionary")(dictionary_command)
-app.command("shortlist")(shortlist_command)
-app.command("tune")(tune_command)
-app.command("adequacy")(adequacy_command)
-app.command("calibrate")(calibrate_command)
-app.command("list")(list_command)
-app.command("help")(help_command)
-app.command("schema")(schema_command)
-app.command("demo")(demo_command)
-app.command("pretrain-finetune")(pretrain_finetune_command)
-app.command("doctor")(doctor_command)
+for panel, commands in COMMANDS.items():
+    for name, command in commands.items():
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, rich_help_panel=panel)
+        else:
+            app.command(name, cls=Command, rich_help_panel=panel)(command)
+app.command("translate", cls=Command, hidden=True)(predict_command)  # the name of `predict` in older versions
 
 
 def _version(wanted: bool) -> None:

@@ -6,37 +6,44 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import check_plot_file, emit, say
+from regard.cli.help_page import Command, PageGroup
 from regard.cli.options import Json, Plot
 from regard.errors import ConfigError
 
-attention_app = typer.Typer(help="What attention costs.", no_args_is_help=True)
+attention_app = typer.Typer(cls=PageGroup, rich_markup_mode=None, no_args_is_help=True)
 
 Mechanisms = Annotated[
     list[str] | None,
-    typer.Argument(metavar="MECHANISM...", help="luong, multihead ..., or score=dot,span=window,span.radius=8"),
+    typer.Argument(metavar="MECHANISM...", help="luong, multihead ..., or score=dot,span=window,span.radius=8."),
 ]
-LengthsOption = Annotated[str, typer.Option(metavar="N,N,...", help="How many keys there are.")]
-Queries = Annotated[int | None, typer.Option(min=1, metavar="N", help="How many queries. (default: as many as keys)")]
-DimOption = Annotated[int, typer.Option(min=1, metavar="N", help="Width of queries and keys.")]
-HeadsOption = Annotated[int | None, typer.Option(min=1, metavar="N", help="(default: as the mechanism says)")]
-SizeOption = Annotated[int, typer.Option("--batch", min=1, metavar="N", help="Sentences at once.")]
-Backward = Annotated[bool, typer.Option("--backward/--forward", help="With the gradients, or without.")]
-ThreadsOption = Annotated[int | None, typer.Option(min=1, metavar="N", help="(default: as torch chooses)")]
-BenchRounds = Annotated[int, typer.Option(min=1, metavar="N", help="Turns of each; the median is told.")]
-Plain = Annotated[bool, typer.Option("--plain", help="Each also with its fast paths off.")]
+LengthsOption = Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of keys.")]
+Queries = Annotated[
+    int | None, typer.Option(min=1, metavar="INTEGER", help="Number of queries. (default: as many as keys)")
+]
+DimOption = Annotated[int, typer.Option(min=1, metavar="INTEGER", help="Dimension of queries and keys.")]
+HeadsOption = Annotated[
+    int | None, typer.Option(min=1, metavar="INTEGER", help="Number of heads. (default: the mechanism's)")
+]
+SizeOption = Annotated[int, typer.Option("--batch", min=1, metavar="INTEGER", help="Batch size.")]
+Backward = Annotated[bool, typer.Option("--backward/--forward", help="Time forward and backward, or forward alone.")]
+ThreadsOption = Annotated[
+    int | None, typer.Option(min=1, metavar="INTEGER", help="Number of threads. (default: torch's)")
+]
+BenchRounds = Annotated[int, typer.Option(min=1, metavar="INTEGER", help="Timing rounds; the median is reported.")]
+Plain = Annotated[bool, typer.Option("--plain", help="Time each also without its optimized kernels.")]
 MemoryOption = Annotated[
     float | None,
-    typer.Option(min=1, metavar="MB", help="Leave out what would take more. (default: half of what is free)"),
+    typer.Option(min=1, metavar="MB", help="Skip cases that need more memory. (default: half of the free memory)"),
 ]
 Device = Annotated[str, typer.Option(metavar="NAME", help="cpu, cuda ...")]
 
 
 @attention_app.callback()
 def attention() -> None:
-    """What attention costs."""
+    """Measure time and memory of attention mechanisms."""
 
 
-@attention_app.command("bench")
+@attention_app.command("bench", cls=Command)
 def bench_command(  # noqa: PLR0913  an option each
     mechanisms: Mechanisms = None,
     *,
@@ -54,7 +61,9 @@ def bench_command(  # noqa: PLR0913  an option each
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
-    """Time mechanisms over lengths: median milliseconds, peak memory, and how both grow (the log-log slope).
+    """Time attention mechanisms by sequence length.
+
+    Reports the median in milliseconds, the peak memory, and how both grow (the log-log slope).
 
     regard attention bench additive multihead score=scaled_dot,span=local_predictive --lengths 256,512,1024,2048
     """

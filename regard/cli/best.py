@@ -17,19 +17,34 @@ if TYPE_CHECKING:
 
 PairsAndSettings = Annotated[
     list[str] | None,
-    typer.Argument(metavar="FILE KEY=VALUE", help="A table of pairs (.tsv .csv .jsonl); and settings of networks."),
+    typer.Argument(
+        metavar="[FILE] [KEY=VALUE...]",
+        help="A table of pairs (.tsv .csv .jsonl), and setting overrides of the networks.",
+    ),
 ]
-PairsSource = Annotated[Path | None, typer.Option(metavar="FILE", help="Text to learn from, one sentence a line.")]
-PairsTarget = Annotated[Path | None, typer.Option(metavar="FILE", help="Its translation, line by line.")]
-JudgedSource = Annotated[Path | None, typer.Option(metavar="FILE", help="Text to judge steps by.")]
+PairsSource = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", rich_help_panel="Data", help="Source text to train on, one sentence a line."),
+]
+PairsTarget = Annotated[
+    Path | None, typer.Option(metavar="FILE", rich_help_panel="Data", help="Its translation, line by line.")
+]
+JudgedSource = Annotated[
+    Path | None, typer.Option(metavar="FILE", rich_help_panel="Data", help="Source text of the dev set.")
+]
 JudgedTarget = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Its translation (default: a tenth is held out).")
+    Path | None,
+    typer.Option(metavar="FILE", rich_help_panel="Data", help="Its translation. (default: a tenth is held out)"),
 ]
-MoreSource = Annotated[Path | None, typer.Option("--text-source", metavar="FILE", help="More text to translate from.")]
-MoreTarget = Annotated[Path | None, typer.Option("--text-target", metavar="FILE", help="More text to translate into.")]
-Parent = Annotated[Path | None, typer.Option("--from", metavar="RUN", help="A run that networks begin with.")]
-Minutes = Annotated[float, typer.Option(min=0.01, metavar="N", help="Time for all, on the wall, over all calls.")]
-ResultFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the translator goes.")]
+MoreSource = Annotated[
+    Path | None, typer.Option("--text-source", metavar="FILE", rich_help_panel="Data", help="Monolingual source text.")
+]
+MoreTarget = Annotated[
+    Path | None, typer.Option("--text-target", metavar="FILE", rich_help_panel="Data", help="Monolingual target text.")
+]
+Parent = Annotated[Path | None, typer.Option("--from", metavar="RUN", help="Run to initialize the networks from.")]
+Minutes = Annotated[float, typer.Option(min=0.01, metavar="NUMBER", help="Time limit, wall clock, over all calls.")]
+ResultFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="Folder of the run.")]
 
 
 def best_command(
@@ -47,16 +62,14 @@ def best_command(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make the best translator that texts and minutes allow: phrases, networks, more text, and what joins them.
+    """Train the best translator that a time limit allows.
 
-    regard best --source train.en --target train.de --minutes 60
+    Tries phrase tables, networks, back-translation and ensembles; a step is kept if it gains on the dev set.
+    report.html in the folder lists all steps. The folder is a run: regard predict FOLDER. Interrupted, the same
+    command continues. Without --source the translator learns from monolingual text alone.
 
-    regard best --source train.en --target train.de --text-source more.en --text-target more.de --run runs/en-de
-
-    regard best --text-source news.en --text-target news.de   (without pairs)
-
-    Each step is kept only if it gains on the dev text; report.html in the folder shows all. Killed at any time, the
-    same command goes on. The folder is a run: regard predict FOLDER.
+    regard best --source train.en --target train.de --text-target more.de --minutes 60 --run runs/en-de
+    regard best --text-source news.en --text-target news.de
     """
     from regard.recipes.best import BestRequest, best_translator
     from regard.runs.request import config_and_changes

@@ -6,59 +6,56 @@ import typer
 
 from regard.cli.emit import check_plot_file, emit, say
 from regard.cli.group import warn
-from regard.cli.options import Json, Plot, RunArgument
+from regard.cli.options import DevLines, Json, Plot, RunArgument
 
 CalibrateChanges = Annotated[
-    list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Changes; with any nothing is kept.")
+    list[str] | None,
+    typer.Argument(metavar="[KEY=VALUE...]", help="Setting overrides; the calibration is not saved when any is given."),
 ]
 CalibrationName = Annotated[
     str | None,
-    typer.Option("--by", metavar="NAME", help="temperature, or platt: also how often each choice is right."),
+    typer.Option("--method", metavar="NAME", help="temperature, or platt (scale and bias)."),
 ]
-CalibrateLines = Annotated[
-    int, typer.Option("--lines", min=2, metavar="N", help="Examples of the dev and test parts, at most.")
+Quality = Annotated[bool, typer.Option("--quality", help="Fit a quality estimate of translations, too.")]
+Passes = Annotated[
+    int, typer.Option("--passes", min=0, max=1000, metavar="INTEGER", help="Monte Carlo dropout passes of --quality.")
 ]
-Quality = Annotated[
-    bool, typer.Option("--quality", help="Also which numbers of a translator tell how good its sentences are.")
-]
-Passes = Annotated[int, typer.Option("--passes", min=0, max=1000, metavar="N", help="Passes with dropout for that.")]
 
 
 def calibrate_command(
     run: RunArgument,
     changes: CalibrateChanges = None,
     *,
-    by: CalibrationName = None,
-    lines: CalibrateLines = 1000,
+    method: CalibrationName = None,
+    lines: DevLines = 1000,
     quality: Quality = False,
     passes: Passes = 10,
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
-    """Make a model's confidence mean something: of answers with 0.8, eight of ten are right.
+    """Calibrate a run's confidence on the dev set.
 
-    Fitted on the dev part, judged on the test part, kept in the run's folder: from then on predict and serve tell
-    calibrated probabilities. Right is a label or tag that equals the given one, and a word of a translation that the
-    given one has in its place. A second table tells what is won when the least sure answers are withheld. Where
-    probabilities stay more than 10 points off, or of fewer than 50 examples, nothing is kept.
+    Of answers with calibrated confidence 0.8, eight in ten are correct. The calibration is fitted on the dev set,
+    evaluated on the test set and saved in the run; predict and serve use it. A label or tag is correct if it equals
+    the reference, a word of a translation if the reference has it in its place. A second table reports the gain of
+    withholding the least confident answers. Nothing is saved if the calibration error stays above 10 points, or with
+    fewer than 50 examples.
+
+    --quality estimates the chrF of each sentence without its reference: from probabilities, attention, lengths and
+    Monte Carlo dropout. It is fitted on the dev set and correlated on the test set.
 
     regard calibrate runs/en-de
-
     regard predict runs/en-de --abstain 0.7
-
-    --quality estimates the chrF of each sentence without its reference: by probabilities, attention, lengths, and by
-    how much the score changes with dropout. Fitted on the dev part, correlated on the test part.
-
     regard calibrate runs/en-de --quality --passes 30
     """
     from regard.reports import calibrate_run, confidence_report, uncalibrated
 
     check_plot_file(plot)
     found = calibrate_run(
-        uncalibrated(run, changes or []), by=by, lines=lines, passes=passes if quality else None, say=say
+        uncalibrated(run, changes or []), by=method, lines=lines, passes=passes if quality else None, say=say
     )
     emit(confidence_report(found, f"Confidence of {run.name}"), as_json=as_json, plot=plot)
     if found.path is None:
-        warn(f"nothing is kept: {found.unkept}")
+        warn(f"the calibration is not saved: {found.unkept}")
     else:
         say(f"wrote {found.path}: predict and serve use it")

@@ -5,21 +5,24 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import emit
-from regard.cli.options import JsonLines
+from regard.cli.options import Json
 
-What = Annotated[str | None, typer.Argument(help="A kind of part: score, encoder, search …; attention; or any name.")]
+What = Annotated[
+    str | None, typer.Argument(metavar="NAME", help="A kind of part (score, encoder, search ...), or attention.")
+]
 
 
-def list_command(what: What = None, as_json: JsonLines = False) -> None:
-    """List the parts a config can name, with their settings and defaults.
+def list_command(what: What = None, as_json: Json = False) -> None:
+    """List the parts that a config can name.
 
-    For example: regard list score
+    Without NAME an index of all kinds of parts. A kind lists its parts with settings and defaults; attention lists all
+    mechanisms with their other names, formula, cost, use and paper; a name of the literature lists the parts that it
+    stands for. --json has all of them.
 
-    All mechanisms of attention, with other names, formula, cost, use and paper: regard list attention
-
-    What a name of the literature stands for: regard list bahdanau
-
-    --json tells the same to programs, part by part.
+    regard list
+    regard list score
+    regard list attention
+    regard list bahdanau
     """
     from regard.reports.catalogue import ATTENTION_SHEET, parts_report, show_attention
 

@@ -10,49 +10,68 @@ import typer
 
 from regard.cli.emit import emit, resumable, say
 from regard.cli.files import check_writable, paths_and_changes
-from regard.cli.options import Quiet
+from regard.cli.options import Json, Quiet
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
     from regard.reports import Request
 
 ConfigsAndChanges = Annotated[
-    list[str], typer.Argument(metavar="CONFIG... [KEY=VALUE]", help="Config files, and changes to all of them.")
+    list[str], typer.Argument(metavar="CONFIG... [KEY=VALUE...]", help="Config files, and setting overrides of all.")
 ]
 CompareSeeds = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Train each with the seeds 1 to N (default: 3, or one for every fold)."),
+    typer.Option(min=1, metavar="INTEGER", help="Number of seeds. (default: 3, or one per fold)"),
 ]
 CompareFolder = Annotated[
     Path | None,
-    typer.Option(metavar="FOLDER", help="Where runs, results and the report go (default: runs/compare-...)."),
+    typer.Option(metavar="FOLDER", help="Folder of runs, results and report. (default: runs/compare-...)"),
 ]
 Grid = Annotated[
-    list[str] | None, typer.Option(metavar="KEY=A,B", help="Every value of a setting, crossed with other grids.")
+    list[str] | None, typer.Option(metavar="KEY=A,B", help="Values of a setting; several grids are crossed.")
 ]
-BaselineOption = Annotated[str | None, typer.Option(metavar="NAME", help="Compare with this one. (default: the first)")]
-RunMinutes = Annotated[float | None, typer.Option(min=0.01, metavar="M", help="Train each run so long at most.")]
+BaselineOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Baseline of the comparison. (default: the first)")
+]
+RunMinutes = Annotated[
+    float | None,
+    typer.Option(min=0.01, metavar="NUMBER", rich_help_panel="Budget of each run", help="Time limit, wall clock."),
+]
 CoreMinutes = Annotated[
     float | None,
-    typer.Option(min=0.01, metavar="M", help="The same in processor time, all threads: fair on a shared machine."),
+    typer.Option(
+        min=0.01,
+        metavar="NUMBER",
+        rich_help_panel="Budget of each run",
+        help="CPU time limit, all threads: fair on a shared machine.",
+    ),
 ]
-Updates = Annotated[int | None, typer.Option(min=1, metavar="N", help="Train each run with so many updates at most.")]
+Updates = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="INTEGER", rich_help_panel="Budget of each run", help="Maximum number of updates."),
+]
 Jobs = Annotated[
     int,
     typer.Option(
-        "--jobs", "-j", min=1, metavar="K", help="Trainings at once, each with one K-th of the threads to its end."
+        "--jobs",
+        "-j",
+        min=1,
+        metavar="INTEGER",
+        rich_help_panel="Budget of each run",
+        help="Runs in parallel; they share the threads.",
     ),
 ]
 GoldFiles = Annotated[
     tuple[Path, Path, Path] | None,
     typer.Option(
-        "--gold", metavar="LINKS SOURCE TARGET", help="Links of words (3-1, 3p1), and their texts, for the AER."
+        "--gold",
+        metavar="LINKS SOURCE TARGET",
+        help="Gold alignments (3-1, 3p1) and their texts, for the alignment error rate.",
     ),
 ]
-GoldTurned = Annotated[bool, typer.Option("--gold-turned", help="The links say target before source.")]
-AnyData = Annotated[bool, typer.Option("--any-data", help="They may learn from different texts.")]
-Markdown = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the report as Markdown.")]
-JsonTable = Annotated[bool, typer.Option("--json", help="One JSON object instead of the table.")]
+GoldTurned = Annotated[bool, typer.Option("--gold-turned", help="The gold alignments have the target first.")]
+AnyData = Annotated[bool, typer.Option("--any-data", help="Allow different training data.")]
+Markdown = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as Markdown.")]
 
 
 def compare_command(  # noqa: PLR0913  an option each
@@ -70,15 +89,15 @@ def compare_command(  # noqa: PLR0913  an option each
     gold_turned: GoldTurned = False,
     any_data: AnyData = False,
     markdown: Markdown = None,
-    as_json: JsonTable = False,
+    as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train configs with several seeds on the same data; one table of quality, p-values, sizes and speeds.
+    """Train several configs and compare them, with p-values.
 
-    Killed at any time, the same command goes on. Runs, compare.json and report.html are in the folder.
+    All train on the same data with several seeds; a table reports metrics, p-values, sizes and speeds. Runs,
+    compare.json and report.html are in the folder. Interrupted, the same command continues.
 
     regard compare a.yaml b.yaml --seeds 3 --minutes 10
-
     regard compare a.yaml --grid model.attention.score=dot,bilinear --grid model.dim=128,256 data.folds=10
     """
     from regard.reports import Budget, Request, gold_links

@@ -7,29 +7,32 @@ import typer
 
 from regard.cli.emit import emit, say, say_unless, write_file
 from regard.cli.files import check_all_writable, check_apart
+from regard.cli.help_page import Command, PageGroup
 from regard.cli.options import Json, Quiet
 
-data_app = typer.Typer(help="Get texts to train on, and check them.", no_args_is_help=True)
+data_app = typer.Typer(
+    cls=PageGroup, rich_markup_mode=None, help="Get sentence pairs to train on, and check them.", no_args_is_help=True
+)
 
 CorpusArgument = Annotated[
     str, typer.Argument(metavar="CORPUS", help="tatoeba, ted, news-commentary or opensubtitles.")
 ]
 PairArgument = Annotated[str, typer.Argument(metavar="PAIR", help="Two languages: en-es.")]
-DataFolder = Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Where the folder CORPUS_PAIR goes.")]
+DataFolder = Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Parent of the folder CORPUS_PAIR.")]
 Archive = Annotated[
-    Path | None, typer.Option(metavar="FILE.zip", help="An archive that was fetched before: no network is needed.")
+    Path | None, typer.Option(metavar="FILE", help="Downloaded archive (.zip), for a machine without network.")
 ]
 
 
-@data_app.command("get")
+@data_app.command("get", cls=Command)
 def get_command(
     corpus: CorpusArgument, pair: PairArgument, *, to: DataFolder = Path("data"), archive: Archive = None
 ) -> None:
-    """Fetch published pairs of sentences from OPUS, and split them into train, dev and test.
+    """Download sentence pairs from OPUS, and split them into train, dev and test sets.
+
+    Licences differ: read them at https://opus.nlpl.eu first.
 
     regard data get tatoeba en-es
-
-    Their licences differ: read them at https://opus.nlpl.eu first.
     """
     from regard.recipes.download import get
 
@@ -40,18 +43,19 @@ CheckedFiles = Annotated[
     list[Path], typer.Argument(metavar="FILES", help="Two text files, or one table of pairs (.tsv, .csv, .jsonl).")
 ]
 Threshold = Annotated[
-    float, typer.Option(min=0.0, max=1.0, metavar="X", help="Severity from which a pair is left out of the clean copy.")
+    float,
+    typer.Option(min=0.0, max=1.0, metavar="NUMBER", help="Minimum severity at which a pair is dropped (0 to 1)."),
 ]
 CleanFiles = Annotated[
-    tuple[Path, Path] | None, typer.Option("--clean", metavar="SOURCE TARGET", help="Write the pairs that stay.")
+    tuple[Path, Path] | None, typer.Option("--clean", metavar="SOURCE TARGET", help="Write the pairs that are kept.")
 ]
 DroppedFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write the pairs that go, with reasons, as JSON lines.")
+    Path | None, typer.Option(metavar="FILE", help="Write the dropped pairs, with reasons, as JSON lines.")
 ]
 HtmlFile = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with examples.")]
 
 
-@data_app.command("check")
+@data_app.command("check", cls=Command)
 def check_command(
     files: CheckedFiles,
     *,
@@ -62,13 +66,12 @@ def check_command(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find faults of parallel text: wrong lines, languages, encodings, numbers, copies, repetitions and others.
+    """Check parallel text: misalignment, language, encoding, numbers, copies, repetitions.
+
+    Files change only with --clean. Short pairs have their own thresholds.
 
     regard data check train.en train.de --html check.html
-
     regard data check train.en train.de --clean clean.en clean.de --dropped dropped.jsonl
-
-    Nothing is changed unless --clean names files. Short pairs have thresholds of their own.
     """
     named = {"--clean": clean and clean[0], "--dropped": dropped, "--html": html}
     named["--clean TARGET"] = clean and clean[1]
@@ -87,18 +90,18 @@ def check_command(
 
 CorrectionList = Annotated[
     Path,
-    typer.Option("--list", metavar="FILE", help="Corrections, as a page of explanations or --dropped writes them."),
+    typer.Option("--list", metavar="FILE", help="Corrections, from --dropped or from a page of explanations."),
 ]
-MendedFiles = Annotated[tuple[Path, Path], typer.Option("--to", metavar="SOURCE TARGET", help="Where the copy goes.")]
+MendedFiles = Annotated[tuple[Path, Path], typer.Option("--to", metavar="SOURCE TARGET", help="Files of the copy.")]
 
 
-@data_app.command("mend")
+@data_app.command("mend", cls=Command)
 def mend_command(files: CheckedFiles, *, corrections: CorrectionList, to: MendedFiles) -> None:
-    """Write a copy of parallel text without the pairs of a list, or with these mended.
+    """Apply a list of corrections to a copy of parallel text.
+
+    The list comes from the page that regard explain --taught WORD --html FILE writes. Your files do not change.
 
     regard data mend train.en train.de --list corrections.jsonl --to clean.en clean.de
-
-    Your files are not changed. The list comes from the page of regard explain RUN TEXT --taught WORD --html FILE.
     """
     copies = {"--to SOURCE": to[0], "--to TARGET": to[1]}
     check_all_writable(copies)

@@ -7,20 +7,23 @@ import typer
 
 from regard.cli.group import INTERRUPTED
 
-DemoFolder = Annotated[
-    Path, typer.Option("--run", metavar="FOLDER", help="Where the texts, the model and the page go.")
-]
-LanguageOption = Annotated[
-    str, typer.Option("--language", metavar="CODE", help="Translate English into this: de or zh.")
-]
-Serve = Annotated[bool, typer.Option("--serve", help="Serve the model then; one that is there is not trained again.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Where to serve it. 0: any that is free.")]
+DemoFolder = Annotated[Path, typer.Option("--run", metavar="FOLDER", help="Folder of the run.")]
+LanguageOption = Annotated[str, typer.Option("--language", metavar="CODE", help="Target language: de or zh.")]
+Serve = Annotated[bool, typer.Option("--serve", help="Serve the model after training; reuse a model of the folder.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, metavar="INTEGER", help="Port of --serve; 0: any free one.")]
 
 
 def demo_command(
     run: DemoFolder = Path("runs/demo"), language: LanguageOption = "de", serve: Serve = False, port: Port = 5000
 ) -> None:
-    """Train a small translator on the embedded grammar in about a minute, translate, and write an attention page."""
+    """Train a small translator in about two minutes.
+
+    It translates sentences of a generated grammar, reports its accuracy on new sentences, and writes a page with its
+    attention.
+
+    regard demo
+    regard demo --language zh --run runs/demo-zh --serve
+    """
     from regard.recipes.demo import MODEL, demo, made_before
 
     if not serve:

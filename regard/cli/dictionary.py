@@ -7,34 +7,33 @@ import typer
 
 from regard.cli.emit import emit, say_unless
 from regard.cli.files import check_writable
-from regard.cli.options import JsonLines, Quiet
+from regard.cli.options import Json, Quiet
 
 SourceVectors = Annotated[
-    Path, typer.Argument(metavar="SOURCE", help="Word vectors of the first language: a run, or a file of vectors.")
+    Path, typer.Argument(metavar="SOURCE", help="Word vectors of the source language: a run, or a file of vectors.")
 ]
-TargetVectors = Annotated[Path, typer.Argument(metavar="TARGET", help="Word vectors of the second language.")]
+TargetVectors = Annotated[Path, typer.Argument(metavar="TARGET", help="Word vectors of the target language.")]
 MethodName = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="identical (words spelt alike), similarity (no seed: self-learning), adversarial (fails on vectors of "
-        "small texts; check the mean CSLS); settings in braces: "
-        "'{name: similarity, words: 10000}'.",
+        help="identical (seed: words of equal spelling), similarity (unsupervised self-learning) or adversarial (fails "
+        "on vectors of small texts; check the mean CSLS); with settings: '{name: similarity, words: 10000}'.",
     ),
 ]
-SeedPairs = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Known pairs to start from, WORD<TAB>TRANSLATION a line.")
-]
+SeedPairs = Annotated[Path | None, typer.Option(metavar="FILE", help="Seed dictionary, WORD<TAB>TRANSLATION a line.")]
 GoldPairs = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Known pairs to evaluate with: print precision at 1, 5 and 10.")
+    Path | None, typer.Option(metavar="FILE", help="Gold dictionary: print precision at 1, 5 and 10.")
 ]
-WordCount = Annotated[int, typer.Option(min=2, metavar="N", help="Most frequent words of each language.")]
-TranslationCount = Annotated[int, typer.Option("--count", "-k", min=1, metavar="N", help="Translations of each word.")]
+WordCount = Annotated[int, typer.Option(min=2, metavar="INTEGER", help="Most frequent words of each language.")]
+TranslationCount = Annotated[
+    int, typer.Option("--count", "-k", min=1, metavar="INTEGER", help="Translations of each word.")
+]
 MappedVectors = Annotated[
     tuple[Path, Path] | None,
-    typer.Option(metavar="SOURCE TARGET", help="Write the vectors of both languages in their common space."),
+    typer.Option(metavar="SOURCE TARGET", help="Write the vectors of both languages in the shared space."),
 ]
-DictionarySeed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of random draws.")]
+DictionarySeed = Annotated[int, typer.Option(min=0, metavar="INTEGER", help="Random seed.")]
 
 
 def dictionary_command(
@@ -48,13 +47,14 @@ def dictionary_command(
     count: TranslationCount = 1,
     mapped: MappedVectors = None,
     seed: DictionarySeed = 1,
-    as_json: JsonLines = False,
+    as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn a bilingual dictionary from word vectors of two languages, without parallel text.
+    """Learn a bilingual dictionary without parallel text.
+
+    Maps word vectors of two languages into a shared space, and translates each word by its nearest neighbour.
 
     regard dictionary runs/words-en runs/words-de > en-de.tsv
-
     regard dictionary en.vec de.vec --method similarity --gold known.tsv
     """
     for file in mapped or ():

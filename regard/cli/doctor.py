@@ -5,17 +5,19 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import emit
-from regard.cli.options import JsonLines
+from regard.cli.options import Json
 
-MeasureOption = Annotated[bool, typer.Option("--measure", help="Measure anew, as after a change of the machine.")]
+MeasureOption = Annotated[bool, typer.Option("--measure", help="Measure again, after a change of the machine.")]
 
 
-def doctor_command(as_json: JsonLines = False, measure: MeasureOption = False) -> None:
-    """Tell what this machine does fast, and what Regard chooses for it.
+def doctor_command(as_json: Json = False, measure: MeasureOption = False) -> None:
+    """Show this machine's fastest backend and thread count.
 
-    The first call measures for a moment; what it finds is kept and decides from then on. To choose otherwise, set
-    training.products and training.threads in a config, or REGARD_PRODUCTS (auto, torch or onednn) and OMP_NUM_THREADS
-    in the environment.
+    The first call measures for a moment; its result is cached and decides the defaults. Override it with
+    training.products and training.threads, or with REGARD_PRODUCTS (auto, torch or onednn) and OMP_NUM_THREADS in the
+    environment.
+
+    regard doctor --measure
     """
     from regard.reports import doctor_report
 

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from regard.cli.emit import check_plot_file, emit, say, write_file
 from regard.cli.files import check_writable
-from regard.cli.options import JsonLines
+from regard.cli.help_page import Command, PageGroup
+from regard.cli.options import Json, Plot
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -16,63 +16,65 @@ if TYPE_CHECKING:
     from regard.text.vector_table import VectorTable
 
 
-class ColumnAnywhere(TyperGroup):
+class ColumnAnywhere(PageGroup):
     """Reads --column wherever it stands, also behind RUN and the words of a command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, _column_first(args))
 
 
-embeddings_app = typer.Typer(
-    cls=ColumnAnywhere, help="Words that are near, analogies, and files of vectors.", no_args_is_help=True
-)
+embeddings_app = typer.Typer(cls=ColumnAnywhere, rich_markup_mode=None, no_args_is_help=True)
 
-VectorsRun = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model, or a file of vectors.")]
+VectorsRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, or a file of vectors.")]
 ColumnOption = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="source, document ... (default: the first text); it may stand anywhere."),
+    typer.Option(metavar="NAME", help="source, document ... (default: the first text column)"),
 ]
-WordArgument = Annotated[str, typer.Argument(metavar="WORD")]
-CountOption = Annotated[int, typer.Option("--count", "-k", min=1, metavar="N", help="How many words.")]
-NeighboursPlot = Annotated[Path | None, typer.Option(metavar="FILE", help="A picture of them: .svg, .png or .pdf")]
+WordArgument = Annotated[str, typer.Argument(metavar="WORD", help="A word.")]
+CountOption = Annotated[int, typer.Option("--count", "-k", min=1, metavar="INTEGER", help="Number of words.")]
 VectorsFile = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Where they go: .bin, .tsv, or a text; compressed if .gz ends it.")
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="word2vec's binary format for .bin, projector tables for .tsv, else its text format; .gz compresses.",
+    ),
 ]
-Binary = Annotated[bool, typer.Option("--binary", help="word2vec's binary format, as .bin has it.")]
-Tsv = Annotated[
-    bool, typer.Option("--tsv", help="Numbers alone, and the words in FILE.words.tsv: for projector tools.")
-]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
+Binary = Annotated[bool, typer.Option("--binary", help="Write word2vec's binary format.")]
+Tsv = Annotated[bool, typer.Option("--tsv", help="Write vectors, and words in FILE.words.tsv, for projector tools.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 _BINARY, _TABLE = ".bin", ".tsv"  # endings
 COLUMN = "--column"
 
 
 @embeddings_app.callback()
 def embeddings(context: typer.Context, run: VectorsRun, *, column: ColumnOption = None) -> None:
-    """Words that are near, analogies, and files of vectors.
+    """Query and export word vectors.
 
     regard embeddings runs/brown-skip-gram nearest house
     """
     context.obj = run, column
 
 
-@embeddings_app.command("nearest")
+@embeddings_app.command("nearest", cls=Command)
 def nearest_command(
     context: typer.Context,
     word: WordArgument,
     *,
     count: CountOption = 10,
-    plot: NeighboursPlot = None,
-    as_json: JsonLines = False,
+    plot: Plot = None,
+    as_json: Json = False,
 ) -> None:
-    """The nearest words, by the cosine."""
+    """List the nearest words, by cosine similarity.
+
+    regard embeddings runs/brown-skip-gram nearest house
+    """
     check_plot_file(plot)
     from regard.reports import nearest_report
 
     emit(nearest_report(_read(context).spelled(word), word, count), as_json=as_json, plot=plot)
 
 
-@embeddings_app.command("analogy")
+@embeddings_app.command("analogy", cls=Command)
 def analogy_command(
     context: typer.Context,
     a: WordArgument,
@@ -80,29 +82,35 @@ def analogy_command(
     c: WordArgument,
     *,
     count: CountOption = 10,
-    as_json: JsonLines = False,
+    as_json: Json = False,
 ) -> None:
-    """A is to B as C is to what: the words nearest to B - A + C."""
+    """Solve an analogy, A to B as C to ?: the words nearest to B - A + C.
+
+    regard embeddings runs/brown-skip-gram analogy man king woman
+    """
     from regard.reports import neighbours_report
 
     emit(neighbours_report(_read(context).table.analogy(a, b, c, count)), as_json=as_json)
 
 
-@embeddings_app.command("similarity")
+@embeddings_app.command("similarity", cls=Command)
 def similarity_command(context: typer.Context, a: WordArgument, b: WordArgument) -> None:
-    """The cosine of two words."""
+    """Print the cosine similarity of two words.
+
+    regard embeddings runs/brown-skip-gram similarity house home
+    """
     found = _read(context)
     one, other = found.spelled(a).direction(a), found.spelled(b).direction(b)
     print(f"{float(one @ other):.4f}")
 
 
-@embeddings_app.command("export")
+@embeddings_app.command("export", cls=Command)
 def export_command(
     context: typer.Context, file: VectorsFile, *, binary: Binary = False, tsv: Tsv = False, force: Force = False
 ) -> None:
-    """Write all vectors in word2vec's format, which other tools read.
+    """Write all vectors in word2vec's format.
 
-    FILE's ending tells the format: .bin is the binary one, .tsv the two files of projectors, anything else the text.
+    regard embeddings runs/brown-skip-gram export vectors.bin
     """
     from regard.text.vector_files import write_word2vec
 
@@ -112,7 +120,7 @@ def export_command(
     tsv = tsv or (ending == _TABLE and not binary)
     for one in (file, _words_of(file)) if tsv else (file,):
         if one.is_file() and not force:
-            raise ConfigError(str(one), "is there already", "choose another name, or overwrite it: --force")
+            raise ConfigError(str(one), "exists", "choose another name, or overwrite it: --force")
         check_writable(one, "FILE")
     table = _read(context).table
     if tsv:

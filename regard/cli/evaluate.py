@@ -7,6 +7,7 @@ import typer
 
 from regard.cli.emit import emit, say
 from regard.cli.files import check_writable, paths_and_changes
+from regard.cli.options import Json
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -14,31 +15,33 @@ if TYPE_CHECKING:
 
 SystemsAndChanges = Annotated[
     list[str],
-    typer.Argument(metavar="SYSTEM... [KEY=VALUE]", help="Runs or files of translations; changes to the runs."),
+    typer.Argument(
+        metavar="SYSTEM... [KEY=VALUE...]", help="Runs, or files of translations; setting overrides of the runs."
+    ),
 ]
-SourceFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Source text. (default: the run's test part)")]
+SourceFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Source text. (default: the run's test set)")]
 ReferenceFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Reference translation, line by line.")]
 TextFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Text for language models. (default: the run's test part)")
+    Path | None, typer.Option(metavar="FILE", help="Text, for language models. (default: the run's test set)")
 ]
 EvaluateOutput = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Keep the translations of one run.")
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the translations of one run.")
 ]
-ByLength = Annotated[bool, typer.Option("--by-length", help="The first metric by length of the source, too.")]
+ByLength = Annotated[bool, typer.Option("--by-length", help="Report the first metric by source length, too.")]
 MatrixOption = Annotated[
-    Path | None, typer.Option("--confusion", metavar="FILE.svg", help="Draw which labels are taken for which.")
+    Path | None,
+    typer.Option("--plot", metavar="FILE", help="Write the confusion matrix of a classifier or tagger: .svg."),
 ]
 Perturb = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME[:SHARE]",
-        help="The same with words of the texts changed (typo, keyboard, case, swap, drop, synonym); may come again.",
+        metavar="NAME[:RATE]",
+        help="Evaluate on perturbed texts, too: typo, keyboard, case, swap, drop or synonym; may be repeated.",
     ),
 ]
 Diagnose = Annotated[
-    bool, typer.Option("--diagnose", help="What may be wrong with translations, word by word, worst sentences first.")
+    bool, typer.Option("--diagnose", help="List suspected errors of translations, word by word, worst sentences first.")
 ]
-JsonObject = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 
 def evaluate_command(
@@ -49,24 +52,21 @@ def evaluate_command(
     text: TextFile = None,
     output_file: EvaluateOutput = None,
     by_length: ByLength = False,
-    confusion: MatrixOption = None,
+    plot: MatrixOption = None,
     perturb: Perturb = None,
     diagnose: Diagnose = False,
-    as_json: JsonObject = False,
+    as_json: Json = False,
 ) -> None:
-    """Score answers (BLEU, accuracy, F1 ... with intervals); several are compared with the first, with p-values.
+    """Score runs: BLEU, accuracy, F1 ..., with intervals.
 
-    Language models are scored by perplexity and bits per character, of their test part or --text; classifiers also by
-    the precision, recall and F1 of each class, and a confusion matrix.
+    Several systems are compared with the first, with p-values. Language models are scored by perplexity and bits per
+    character on their test set or --text; classifiers also by precision, recall and F1 of each class, and a confusion
+    matrix.
 
     regard evaluate runs/en-de --source test.en --target test.de
-
     regard evaluate runs/reviews data.test=new-reviews.tsv
-
     regard evaluate runs/a runs/b
-
     regard evaluate runs/en-de --perturb typo:0.1 --perturb drop
-
     regard evaluate runs/en-de --diagnose
     """
     from regard.reports import diagnosis_report, evaluate
@@ -79,22 +79,29 @@ def evaluate_command(
         return
     given = {"source": source, "target": target, "text": text}
     files = {column: path for column, path in given.items() if path is not None}
-    check_writable(confusion, "--confusion")
+    _check_plot(plot)
     noise = [perturbation_of(one) for one in perturb or ()]
     found = evaluate(systems, files, changes=changes, output=output_file, by_length=by_length, perturbations=noise)
     report = found.report()
-    if confusion is not None:
+    if plot is not None:
         if report.figure is None:
-            raise ConfigError("--confusion", f"the answers of '{found.systems[0].name}' are no labels", "leave it out")
-        confusion.write_bytes(report.figure(confusion.suffix))
+            raise ConfigError("--plot", f"'{found.systems[0].name}' predicts no labels, and has no confusion matrix")
+        plot.write_bytes(report.figure(plot.suffix))
     emit(report, as_json=as_json, indent=2)
+
+
+def _check_plot(plot: Path | None) -> None:
+    """Raise ConfigError for a file that is not an SVG."""
+    if plot is not None and plot.suffix.lower() != ".svg":
+        raise ConfigError("--plot", f"a confusion matrix is written as .svg, not '{plot.suffix}'", "--plot FILE.svg")
+    check_writable(plot, "--plot")
 
 
 def _check_systems(systems: list[Path]) -> None:
     """Raise ConfigError for the first system that is not there."""
     missing = [str(path) for path in systems if not path.exists()]
     if missing:
-        raise ConfigError("SYSTEM", f"there is no '{missing[0]}'", "the folder of a run, or a file of translations")
+        raise ConfigError("SYSTEM", f"there is no '{missing[0]}'", "a run folder, or a file of translations")
 
 
 def _one_run(systems: list[Path], changes: list[str]) -> "Predictor":

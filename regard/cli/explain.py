@@ -1,5 +1,8 @@
 """regard explain"""
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,116 +10,133 @@ import typer
 
 from regard.cli.emit import emit, say
 from regard.cli.files import check_all_writable
-from regard.cli.options import RunArgument
+from regard.cli.group import warn
+from regard.cli.options import DevLines, Json, RunArgument
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
     from regard.registry import Choice
 
-TextsAndChanges = Annotated[
+ExplainedTexts = Annotated[
     list[str] | None,
-    typer.Argument(metavar="TEXT... [KEY=VALUE]", help="What to answer and explain; changes to the run."),
+    typer.Argument(
+        metavar="[TEXT...] [KEY=VALUE...]", help="Texts to explain; setting overrides, method.SETTING=VALUE too."
+    ),
 ]
-Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="A page that works from disk.")]
-Svg = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="A picture of the first text.")]
-Png = Annotated[Path | None, typer.Option("--png", metavar="FILE", help="A picture of the first text.")]
-JsonWeights = Annotated[bool, typer.Option("--json", help="One JSON object with all weights.")]
-GradeOption = Annotated[
-    bool, typer.Option("--grade", help="Tell how far methods can be trusted, on the run's dev part.")
+Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write an offline page.")]
+Figures = Annotated[
+    list[Path] | None,
+    typer.Option("--plot", metavar="FILE", help="Write a figure of the first text: .svg or .png; may be repeated."),
 ]
-GradeLines = Annotated[int, typer.Option("--lines", min=2, help="Dev examples to grade with.")]
+GradeOption = Annotated[bool, typer.Option("--grade", help="Measure the faithfulness of methods on the dev set.")]
 RelevanceNames = Annotated[
     list[str] | None,
     typer.Option(
-        "--by",
-        metavar="METHOD",
-        help="lrp, integrated_gradients …: regard list relevance. (default: attention) Further ones stand beside it "
-        "in --html and --json.",
+        "--method",
+        metavar="NAME",
+        help="lrp, integrated_gradients ...: regard list relevance. May be repeated, for --html and --json. "
+        "(default: attention)",
     ),
 ]
-StepsOption = Annotated[bool, typer.Option("--steps", help="Tell what the search held and dropped at each step.")]
+StepsOption = Annotated[bool, typer.Option("--steps", help="Show kept and pruned hypotheses of each search step.")]
 Beside = Annotated[
     Path | None,
     typer.Option(
         "--beside",
-        "--twin",
         metavar="RUN",
-        help="Tell what another run would rest the same answer on; with --grade, one of another seed: do they agree?",
+        help="Explain the same answer by another run; with --grade, compare with a run of another seed.",
     ),
 ]
 TaughtOption = Annotated[
     str | None,
     typer.Option(
         metavar="WORD",
-        help="Show the training pairs that taught a word of the translation ('*': every word); --html and --json have "
-        "those of every word.",
+        help="List the training pairs with evidence for a word of the translation ('*': all words).",
     ),
 ]
 LayerOption = Annotated[
     str | None,
-    typer.Option(
-        "--of", metavar="LAYER", help="Explain hidden states: encoder, decoder, or a module's name. With --by."
-    ),
+    typer.Option("--of", metavar="LAYER", help="Explain hidden states: encoder, decoder, or the name of a module."),
 ]
 
 
-def explain_command(  # noqa: PLR0913  an option each
+def explain_command(
     run: RunArgument,
-    words: TextsAndChanges = None,
+    words: ExplainedTexts = None,
     *,
-    by: RelevanceNames = None,
+    method: RelevanceNames = None,
     layer: LayerOption = None,
     steps: StepsOption = False,
     beside: Beside = None,
     taught: TaughtOption = None,
     html_file: Html = None,
-    svg_file: Svg = None,
-    png_file: Png = None,
-    as_json: JsonWeights = False,
+    plot: Figures = None,
+    as_json: Json = False,
     grade: GradeOption = False,
-    lines: GradeLines = 100,
+    lines: DevLines = 100,
 ) -> None:
-    """Show what an answer looked at: each word of a translation, a label, tags, an answer to a question.
+    """Explain an answer by attention or attribution.
 
-    --by METHOD shows which words speak for the answer, and which against it; by.SETTING=VALUE changes the method.
-    With several of them a page sets their reasons side by side.
+    Answers are the words of a translation, a label, tags or the answer to a question. --method attributes the answer
+    to the input words, for and against it. --of explains hidden states, --steps shows the beam, --beside compares two
+    runs, --taught lists training pairs, and --grade measures faithfulness by deletion and insertion on the dev set.
 
     regard explain runs/en-de "The old man reads a book." --html page.html
-
-    regard explain runs/en-de "The old man reads a book." --by integrated_gradients by.steps=64
-
-    regard explain runs/en-de "The old man reads a book." --by lrp --of encoder explains hidden states, not the answer.
-
-    regard explain runs/en-de "The old man reads a book." --steps --html page.html shows what the beam held and dropped.
-
-    regard explain runs/en-de "The old man reads a book." --by lrp --beside runs/other sets two models side by side.
-
-    regard explain runs/en-de "The old man reads a book." --taught Buch lists the training pairs that taught it.
-
-    regard explain runs/reviews "a gripping and funny film" --svg words.svg
-
-    regard explain runs/en-de --grade covers the words of dev examples in the order of their relevance: what tells best?
+    regard explain runs/en-de "The old man reads a book." --method integrated_gradients method.steps=64
+    regard explain runs/en-de "The old man reads a book." --steps --html page.html
+    regard explain runs/en-de "The old man reads a book." --method lrp --beside runs/other
+    regard explain runs/en-de "The old man reads a book." --taught Buch
+    regard explain runs/reviews "a gripping and funny film" --plot words.svg
+    regard explain runs/en-de --grade
     """
     from regard.predictor import load
     from regard.reports import check_layer, explained_report, methods_of, sorted_words
 
-    texts, changes, settings = sorted_words(words or [])
-    methods = methods_of(by or [], settings)
+    texts, changes, settings = sorted_words(list(map(_renamed, words or [])))
+    with _options_named():
+        methods = methods_of(method or [], settings)
     if grade:
         _grade(run, texts, changes, methods, lines, beside)
         return
     check_layer(layer, methods, steps=steps, taught=taught)
-    _check_given(texts, run, words or [], files := {".html": html_file, ".svg": svg_file, ".png": png_file})
+    _check_given(texts, run, words or [], files := _files(html_file, plot or []))
     opened, other = load(run, changes), None if beside is None else load(beside, [])
     report = explained_report(opened, texts, methods, layer=layer, steps=steps, beside=other, taught=taught, say=say)
     emit(report, as_json=as_json, files=files)
+
+
+def _renamed(word: str) -> str:
+    """Return method.SETTING=VALUE for by.SETTING=VALUE, its older name."""
+    if not re.match(r"by\.\w+=", word):
+        return word
+    warn("by.SETTING is now method.SETTING")
+    return f"method{word.removeprefix('by')}"
+
+
+@contextmanager
+def _options_named() -> Iterator[None]:
+    """Name the option where a fault names the setting of other programs: by, as the HTTP API says."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError.of(f._replace(place=re.sub(r"^by\b", "method", f.place)) for f in error.faults) from error
+
+
+def _files(page: Path | None, plots: list[Path]) -> dict[str, Path | None]:
+    """Return the files to write, by their endings. Raises ConfigError for another kind of figure."""
+    for plot in plots:
+        if plot.suffix.lower() not in (".svg", ".png"):
+            raise ConfigError(
+                "--plot", f"there is no kind of figure '{plot.suffix}'", "a name that ends with .svg, .png"
+            )
+    return {".html": page, **{plot.suffix.lower(): plot for plot in plots}}
 
 
 def _check_given(texts: list[str], run: Path, words: list[str], files: dict[str, Path | None]) -> None:
     if not texts:
         again = " ".join([f'regard explain {run} "a text"', *words])
         raise ConfigError("TEXT", "there is nothing to explain", again)
-    check_all_writable({f"--{ending.removeprefix('.')}": path for ending, path in files.items()})
+    check_all_writable({"--html" if ending == ".html" else "--plot": path for ending, path in files.items()})
 
 
 def _grade(
@@ -128,6 +148,6 @@ def _grade(
 
     if texts:
         raise ConfigError(
-            "--grade", "is measured on the run's dev part, not on a text", f"regard explain {run} --grade"
+            "--grade", "is measured on the dev set of the run, not on a text", f"regard explain {run} --grade"
         )
     emit(grades_report(load(run, changes), methods, lines, say, twin), as_json=False)

@@ -12,9 +12,11 @@ from regard.errors import ConfigError
 
 PairFiles = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="FILES", help="Two text files, or one table of pairs (.tsv, .csv, .jsonl)."),
+    typer.Argument(metavar="[FILES]", help="Two text files, or one table of pairs (.tsv, .csv, .jsonl)."),
 ]
-ForecastMinutes = Annotated[float, typer.Option(min=0.01, metavar="N", help="Time that training may take.")]
+ForecastMinutes = Annotated[
+    float, typer.Option(min=0.01, metavar="NUMBER", help="Time limit of the training to forecast.")
+]
 
 
 def forecast_command(
@@ -31,15 +33,14 @@ def forecast_command(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Forecast BLEU and chrF of phrases, a network and both, before anything long is trained.
+    """Forecast BLEU and chrF before training.
+
+    Takes about half a minute: phrases are counted on subsets of the pairs, and a network is timed. Reports a phrase
+    table, a network and both together.
 
     regard forecast train.en train.de --minutes 10
-
     regard forecast --source train.en --target train.de --dev-source dev.en --dev-target dev.de --minutes 60
-
     regard forecast --text-source one.en --text-target other.de
-
-    It takes about half a minute: phrases are counted on shares of the pairs, and a network is timed.
     """
     check_plot_file(plot)
     pairs = _both("source", source, target)

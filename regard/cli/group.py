@@ -1,7 +1,6 @@
 """The one place where errors become lines and exit codes."""
 
 import errno
-import inspect
 import os
 import re
 import sys
@@ -11,8 +10,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 import typer
-from typer.core import TyperGroup
 
+from regard.cli.help_page import PageGroup
 from regard.compat import usage_error
 from regard.errors import RegardError
 
@@ -20,7 +19,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # told of a write, without th
 _LONGEST = 800  # characters of a line that is told
 _FAULT, INTERRUPTED, STOPPED, CLOSED_PIPE = 2, 75, 130, 141  # exit codes; 0 is success
 
-_VALUE = re.compile(r"^Invalid value for '([^']+)'(?: / '[^']+')*(?: \(env var: '\w+'\))?: ")
+_VALUE = re.compile(r"^Invalid value for '([^']+)'(?: / '[^']+')*(?: \(env var: '[^)]*'\))?: ")
 _WORDS = (  # of those who check numbers → ours
     ("Input should be greater than or equal to", "must be at least"),
     ("Input should be less than or equal to", "must be at most"),
@@ -28,20 +27,19 @@ _WORDS = (  # of those who check numbers → ours
     ("Input should be a valid number, unable to parse string as a number", "must be a number"),
 )
 
-EXIT_CODES = f"""Exit codes: 0 done · 1 failed · {_FAULT} a setting, a file or the command line is wrong ·
-{INTERRUPTED} interrupted, can be resumed · {STOPPED} stopped by Ctrl-C."""
+EPILOG = f"""Options of a command: regard COMMAND --help. A setting, a part or a name: regard help NAME.
+Documentation: docs/README.md in the repository.
+
+Exit codes: 0 done, 1 failed, {_FAULT} wrong setting, file or command line, {INTERRUPTED} interrupted (can be
+resumed), {STOPPED} stopped by Ctrl-C."""
 
 
 _UsageError = cast("type[typer.BadParameter]", usage_error())
 _HELP = "NoArgsIsHelpError"  # who says nothing asks for help
 
 
-class Group(TyperGroup):
+class Group(PageGroup):
     """Runs a command; what a user can get wrong is told in lines on stderr, without a traceback."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        _join_lines(self)
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         with _one_line():
@@ -79,14 +77,6 @@ class Group(TyperGroup):
         except KeyboardInterrupt as error:
             print("stopped", file=sys.stderr)
             raise typer.Exit(STOPPED) from error
-
-
-def _join_lines(group: TyperGroup) -> None:
-    """Make each paragraph of the help of all commands one line: a terminal breaks lines where it ends."""
-    for command in group.commands.values():
-        command.help = "\n\n".join(" ".join(one.split()) for one in inspect.cleandoc(command.help or "").split("\n\n"))
-        if isinstance(command, TyperGroup):
-            _join_lines(command)
 
 
 @contextmanager

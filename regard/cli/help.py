@@ -1,24 +1,107 @@
 """regard help"""
 
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Annotated, Any
 
 import typer
 
-SettingArgument = Annotated[str, typer.Argument(metavar="SETTING", help="A setting, or a group of settings.")]
+from regard.errors import ConfigError, nearest
+from regard.synonyms import hint_at, meant
+
+NameArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME]", help="A command, a setting, a part, or another name of one."),
+]
+_SHOWN = 3  # other places of a setting
 
 
-def help_command(setting: SettingArgument = "") -> None:
-    """Explain a setting: what it means, its type, its bounds, its default.
+def help_command(context: typer.Context, words: NameArgument = None) -> None:
+    """Explain a command, a setting, a part or a name.
 
+    Names are those of commands, of settings and groups of settings, of parts (beam, transformer), of the literature
+    (bahdanau), and of settings in other toolkits (lr, d_model).
+
+    regard help train
     regard help training.patience
-
-    regard help training
-
-    regard help model.encoder.kernel
-
     regard help back_translation
+    regard help lr
     """
+    name = " ".join(words or [])
+    if page := _page_of(context, words or []):
+        typer.echo(page)  # in bold on a terminal alone
+    if not name:
+        print("\n".join(_lines(name)))
+        return
+    found = list(filter(None, (ask(name) for ask in (_setting, _synonym, _part))))
+    if found:
+        print(("\n" if page else "") + "\n\n".join(found))
+    elif not page:
+        commands: Any = getattr(context.find_root().command, "commands", ())
+        close = nearest(name, {*commands, *_names()})
+        hint = close if close.startswith("did") else "regard --help, regard help and regard list have all names"
+        raise ConfigError(name, "is not a command, a setting or a part", hint)
+
+
+def _page_of(context: typer.Context, words: list[str]) -> str:
+    """Return the page of a command, or ""."""
+    around: Any = context.find_root()
+    command = around.command
+    for word in words:
+        command = getattr(command, "commands", {}).get(word)
+        if command is None:
+            return ""
+        around = type(around)(command, info_name=word, parent=around)
+    return str(command.get_help(around)) if words else ""
+
+
+def _setting(name: str) -> str:
+    """Return what a place of a config means, or the first place of a setting of that name; "" for neither."""
+    from regard.experiment.settings_help import places_named
+
+    with suppress(ConfigError):
+        return "\n".join(_lines(name))
+    found = [] if meant(name) else places_named(name)
+    if not found:
+        return ""
+    further = f"\nalso: {', '.join(found[1 : _SHOWN + 1])}" if len(found) > 1 else ""
+    return "\n".join(_lines(found[0])) + further
+
+
+def _lines(place: str) -> list[str]:
+    """Return what a place of a config means. Raises ConfigError for an unknown one."""
     from regard.experiment.settings_help import help_lines
     from regard.recipes.one_language import BackTranslationSettings
 
-    print("\n".join(help_lines(setting, {"back_translation": BackTranslationSettings})))
+    return help_lines(place, {"back_translation": BackTranslationSettings})
+
+
+def _synonym(name: str) -> str:
+    """Return the setting that Regard has for one of other toolkits, and its meaning."""
+    if not (hint := hint_at(name)):
+        return ""
+    lines = [f"{name}: {hint}"]
+    with suppress(ConfigError):
+        lines += _lines(meant(name).partition("=")[0])
+    return "\n".join(lines)
+
+
+def _part(name: str) -> str:
+    """Return the parts of that name, or of that kind."""
+    from regard.reports.catalogue import parts_report
+
+    with suppress(ConfigError):
+        return parts_report(name).summary
+    return ""
+
+
+def _names() -> Iterator[str]:
+    """Every name of a part, and the names of settings by their places."""
+    from regard.experiment.names import NAMES
+    from regard.experiment.settings_help import places
+    from regard.recipes.one_language import BackTranslationSettings
+
+    yield from (name for name, _ in NAMES)
+    for one in places():
+        yield from (one.place, one.place.rpartition(".")[2])
+    yield from (f"back_translation.{one.place}" for one in places(BackTranslationSettings))

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model.")]
-TranslatorRun = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained translator.")]
-Changes = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Changes to the run.")]
-Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="A picture: .svg, .png or .pdf")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")]
-JsonLines = Annotated[bool, typer.Option("--json", help="One JSON object instead of lines.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only what is wrong.")]
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")]
+TranslatorRun = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder of a translator.")]
+Changes = Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE...]", help="Setting overrides.")]
+Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Write a figure: .svg, .png or .pdf.")]
+DevLines = Annotated[int, typer.Option("--lines", min=2, metavar="INTEGER", help="Number of dev examples, at most.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress, only errors.")]

@@ -1,8 +1,10 @@
 """regard predict"""
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,8 +20,11 @@ if TYPE_CHECKING:
     from regard.predictor import Predictor
 
 N_BEST = "decoding.search.n_best"
-PredictChanges = Annotated[
-    list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Changes: decoding.search.size=8")
+_CHANGE = re.compile(r"[A-Za-z_][\w.-]*=")  # of a setting; anything else is a text
+_LONGEST_NAME = 256  # characters of a file
+TextsAndChanges = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[TEXT...] [KEY=VALUE...]", help="Texts; setting overrides: decoding.search.size=8."),
 ]
 Input = Annotated[
     Path | None,
@@ -27,41 +32,91 @@ Input = Annotated[
         "--input",
         "-i",
         metavar="FILE",
-        help="Text, line by line (.gz too); .html, .srt and .docx are translated as a whole. (default: stdin)",
+        rich_help_panel="Input and output",
+        help="Text, line by line (.gz too), or a document: .html, .srt, .docx. (default: stdin)",
     ),
 ]
 PredictOutput = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where predictions go. (default: stdout)")
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        rich_help_panel="Input and output",
+        help="File of the predictions. (default: stdout)",
+    ),
 ]
 SearchOption = Annotated[
-    str | None, typer.Option(metavar="NAME", help="greedy, beam or sampling. (default: as trained)")
+    str | None,
+    typer.Option(metavar="NAME", rich_help_panel="Decoding", help="greedy, beam or sampling. (default: as trained)"),
 ]
-NBest = Annotated[int, typer.Option("--n-best", min=1, help="So many a sentence: number ||| text ||| score.")]
-ScoresOption = Annotated[bool, typer.Option("--scores", help="The score (nats) and a tab before each text.")]
-Alignment = Annotated[bool, typer.Option("--alignment", help="A tab and word links after each (best) text: 0-0 1-2.")]
+NBest = Annotated[
+    int,
+    typer.Option(
+        "--n-best",
+        min=1,
+        metavar="INTEGER",
+        rich_help_panel="Decoding",
+        help="Print the N best translations of each sentence, as number ||| text ||| score.",
+    ),
+]
+ScoresOption = Annotated[
+    bool,
+    typer.Option(
+        "--scores",
+        rich_help_panel="Input and output",
+        help="Print the log-probability (nats) and a tab before each text.",
+    ),
+]
+Alignment = Annotated[
+    bool,
+    typer.Option(
+        "--alignment",
+        rich_help_panel="Input and output",
+        help="Print a tab and the word alignment after each text: 0-0 1-2.",
+    ),
+]
 Raw = Annotated[
     bool,
     typer.Option(
-        "--raw", help="Read each line as one sentence, with nothing kept or split; lost numbers are warned of."
+        "--raw",
+        rich_help_panel="Input and output",
+        help="Translate each line as one sentence: no splitting, no protected numbers and addresses.",
     ),
 ]
-JsonRows = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
+JsonRows = Annotated[
+    bool, typer.Option("--json", rich_help_panel="Input and output", help="Print one JSON object a line.")
+]
 Terms = Annotated[
     Path | None,
-    typer.Option("--glossary", metavar="FILE.tsv", help="Terms to keep: source, tab, target or target|other target."),
+    typer.Option(
+        "--glossary",
+        metavar="FILE",
+        rich_help_panel="Decoding",
+        help="Terms to use: SOURCE<TAB>TARGET a line, or TARGET|TARGET.",
+    ),
 ]
 Abstain = Annotated[
     float | None,
-    typer.Option(min=0, max=1, metavar="SHARE", help="Withhold answers of less confidence: 0.9. See regard calibrate."),
+    typer.Option(
+        min=0,
+        max=1,
+        metavar="NUMBER",
+        rich_help_panel="Decoding",
+        help="Withhold answers of lower confidence (0 to 1).",
+    ),
 ]
 Prefixes = Annotated[
-    Path | None, typer.Option("--prefix", metavar="FILE", help="What the answer to each line begins with, or nothing.")
+    Path | None,
+    typer.Option(
+        "--prefix", metavar="FILE", rich_help_panel="Decoding", help="Target prefix of each line; it may be empty."
+    ),
 ]
 
 
 def predict_command(  # noqa: PLR0913  an option each
     run: RunArgument,
-    changes: PredictChanges = None,
+    words: TextsAndChanges = None,
     *,
     input_file: Input = None,
     output_file: PredictOutput = None,
@@ -75,28 +130,27 @@ def predict_command(  # noqa: PLR0913  an option each
     prefix: Prefixes = None,
     abstain: Abstain = None,
 ) -> None:
-    """Translate, label, tag, answer or go on with: one line out for each line in, as soon as it is read.
+    """Translate, classify, tag or answer, line by line.
 
-    A line may hold several sentences; addresses, emoji and numbers with sign and unit in it are kept. With --raw or
-    --alignment a line is one sentence, nothing is kept, and a warning says which numbers are lost. Web pages, subtitles
-    and Word files keep their markup and layout. Terms of a --glossary are translated as it says; those that are missing
-    or fit badly are told, and --json tells of each. decoding.ensemble=[RUN2,RUN3] lets several runs write together.
+    A line may hold several sentences; numbers, units, addresses and emoji are copied. With --raw or --alignment a line
+    is one sentence, and a warning lists lost numbers. Web pages, subtitles and Word files keep their markup and layout.
+    Missing or badly fitting terms of a --glossary are reported; --json has an entry for each.
+    decoding.ensemble=[RUN2,RUN3] averages several runs.
 
-    A language model goes on with each line; after an empty one it begins a text. Two texts, or a passage and its
-    question, are one line with a tab between them; --json tells probabilities and places. A line that is too long
-    for the model is told, and its answer is empty. With --abstain 0.9 a line whose answer has less confidence
-    (of several sentences the least) is answered by "no answer: confidence 0.41", in brackets.
+    A language model continues each line, or starts a text after an empty line. A pair of texts, or a passage and its
+    question, is one line with a tab between; --json has probabilities and positions. A line that is too long for the
+    model gets a warning and an empty answer. With --abstain 0.9 a line of lower confidence (the lowest of its
+    sentences) is answered "[no answer: confidence 0.41]"; see regard calibrate.
 
-    `regard translate` is the same command.
-
+    regard predict runs/en-de "Good morning!"
     echo "Good morning!" | regard predict runs/en-de
-
     regard predict runs/en-de -i report.docx -o bericht.docx
     """
     from regard.predictor.kept_terms import KeptTerms
     from regard.predictor.line_answers import Abstention, LineFormat, answer_blocks, document_path
 
-    changed, kept = _changes(changes or [], search, n_best), KeptTerms(glossary, prefix, warn)
+    texts, changes = _texts_and_changes(words or [], input_file)
+    changed, kept = _changes(changes, search, n_best), KeptTerms(glossary, prefix, warn)
     _check_output(input_file, output_file)
     shown = LineFormat(n_best, scores, alignment, as_json, abstain)
     details, terminal = shown != LineFormat(), sys.stdout.isatty()
@@ -104,7 +158,8 @@ def predict_command(  # noqa: PLR0913  an option each
     predictor = _loaded(run, changed, n_best)
     _check_options(predictor, search, n_best, alignment=alignment)
     kept.check(predictor)
-    source, sure = input_file or sys.stdin.buffer, Abstention(abstain, predictor, run, warn)
+    given = BytesIO("\n".join(texts).encode()) if texts else sys.stdin.buffer
+    source, sure = input_file or given, Abstention(abstain, predictor, run, warn)
     _write(answer_blocks(predictor, document, source, kept, sure, shown, raw=raw), output_file)
 
 
@@ -115,12 +170,19 @@ def _check_output(source: Path | None, output: Path | None) -> None:
     check_writable(output, "--output")
 
 
+def _texts_and_changes(words: list[str], source: Path | None) -> tuple[list[str], list[str]]:
+    """Return texts and setting overrides. Raises ConfigError for a file that --input does not name, and for both."""
+    texts = [word for word in words if not _CHANGE.match(word)]
+    for text in texts:
+        if len(text) < _LONGEST_NAME and Path(text).exists():
+            raise ConfigError(text, "is a file", f"to translate it: --input {text}")
+        if source is not None:
+            raise ConfigError("--input", "does not go with a text on the command line", "leave one out")
+    return texts, [word for word in words if _CHANGE.match(word)]
+
+
 def _changes(changes: list[str], search: str | None, n_best: int) -> list[str]:
-    """The search comes first: what changes say of it is meant for the one that is named."""
-    for word in changes:
-        if "=" not in word:
-            hint = f"a file to translate: --input {word}; a change: decoding.search.size=8"
-            raise ConfigError(word, "is no change of a setting", hint)
+    """The search comes first: overrides of it are of the search that is named."""
     named = [f"decoding.search={search}"] if search else []
     return [*named, *changes, *([f"{N_BEST}={n_best}"] if n_best > 1 else [])]
 

@@ -9,26 +9,26 @@ import typer
 
 from regard.cli.emit import resumable
 from regard.cli.group import INTERRUPTED
+from regard.cli.options import Quiet
 
-Labelled = Annotated[
-    Path, typer.Argument(metavar="LABELLED", help="A table of labels and texts: .tsv, .csv or .jsonl.")
-]
+Labelled = Annotated[Path, typer.Argument(metavar="LABELLED", help="Table of labels and texts: .tsv, .csv or .jsonl.")]
 BothChanges = Annotated[
-    list[str] | None, typer.Argument(metavar="[KEY=VALUE]", help="Settings of both ways of training.")
+    list[str] | None, typer.Argument(metavar="[KEY=VALUE...]", help="Setting overrides of both ways of training.")
 ]
-RawText = Annotated[Path | None, typer.Option(metavar="FILE", help="The text to learn from first, a sentence a line.")]
+RawText = Annotated[Path | None, typer.Option(metavar="FILE", help="Text to pre-train on, a sentence a line.")]
 PretrainedRun = Annotated[
-    Path | None, typer.Option("--from", metavar="RUN", help="A language model that was trained before, in its place.")
+    Path | None, typer.Option("--from", metavar="RUN", help="Pre-trained language model, in place of --text.")
 ]
 Pretraining = Annotated[
     str,
-    typer.Option(metavar="TASK", help="What is learnt from it: language_model, masked_language_model, next_sentence."),
+    typer.Option(metavar="TASK", help="Pre-training task: language_model, masked_language_model or next_sentence."),
 ]
-Labels = Annotated[str | None, typer.Option(metavar="N,N", help="Numbers of labels. (default: 100,500,2000,all)")]
-WaySeeds = Annotated[int, typer.Option(min=1, metavar="N", help="Trainings of each way with each number of labels.")]
-ReportFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="Where runs and the report go.")]
-Quick = Annotated[bool, typer.Option("--quick", help="A try: small networks, 100 and 500 labels, 2 seeds.")]
-QuietTable = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the table.")]
+Labels = Annotated[
+    str | None, typer.Option(metavar="N,N", help="Numbers of labelled examples. (default: 100,500,2000,all)")
+]
+WaySeeds = Annotated[int, typer.Option(min=1, metavar="INTEGER", help="Number of seeds.")]
+ReportFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="Folder of runs and report.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Quick try: small networks, 100 and 500 labels, 2 seeds.")]
 
 
 def pretrain_finetune_command(
@@ -42,14 +42,14 @@ def pretrain_finetune_command(
     seeds: WaySeeds = 3,
     run: ReportFolder = Path("runs/pretrain-finetune"),
     quick: Quick = False,
-    quiet: QuietTable = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Learn from raw text, then from labels: what that gives against training from scratch, by the number of labels.
+    """Compare fine-tuning with training from scratch.
+
+    Pre-trains on raw text, fine-tunes on labels, and reports both ways by the number of labels. report.md in the folder
+    has the table. Interrupted, the same command continues.
 
     regard pretrain-finetune reviews.tsv --text corpus.txt
-
-    Killed at any time, the same command goes on. The table is in report.md of the folder, each comparison in a folder
-    of its own.
     """
     from regard.recipes.pretrain_finetune import LABELS, QUICK_LABELS, PretrainingRequest, pretrain_finetune
 

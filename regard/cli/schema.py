@@ -4,9 +4,9 @@ from regard.cli.emit import print_json
 
 
 def schema_command() -> None:
-    """Print the JSON schema of a config file, for editors and checkers.
+    """Print the JSON schema of configs, for editors.
 
-    For example: regard schema > regard.schema.json
+    regard schema > regard.schema.json
     """
     from regard.experiment import schema
 

@@ -11,6 +11,7 @@ import typer
 
 from regard.cli.files import paths_and_changes
 from regard.cli.group import warn
+from regard.config import settings_folder
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.serve.settings import Settings
 
@@ -20,14 +21,17 @@ RunsAndChanges = Annotated[
     list[str],
     typer.Argument(
         metavar="RUN... [KEY=VALUE...]",
-        help="Folders of trained models, which share the cores; changes for all of them: decoding.precision=int8.",
+        help="Run folders, which share the cores; setting overrides of all runs.",
     ),
 ]
 
 
 def serve_command(words: RunsAndChanges, **typed: Any) -> None:
-    """Put trained models behind an HTTP API that LibreTranslate's clients speak, and behind a page.
+    """Serve runs: a web page and a LibreTranslate-compatible API.
 
+    Each option is also read from the environment: REGARD_PORT (or LT_PORT, as in LibreTranslate) is --port.
+
+    regard serve runs/en-de
     regard serve runs/en-de runs/de-en decoding.precision=int8
     """
     check_installed()
@@ -38,6 +42,7 @@ def serve_command(words: RunsAndChanges, **typed: Any) -> None:
     runs, changes = paths_and_changes(words)
     if not runs:
         raise ConfigError("serve", "no run is named", "regard serve RUN")
+    runs = list(map(settings_folder, runs))
     for run in runs:
         _check_run(run)
     settings = replace(Settings.read(typed), changes=tuple(changes))
@@ -56,7 +61,8 @@ def _options() -> Iterator[Parameter]:
                 option.form.write(getattr(defaults, setting)),
                 option.flag,
                 metavar=option.metavar,
-                envvar=f"LT_{option.name.upper()}",
+                envvar=option.variables,
+                rich_help_panel=option.group,
                 min=option.least,
                 max=option.most,
                 help=option.help,
@@ -70,13 +76,13 @@ serve_command.__signature__ = Signature([_WORDS, *_options()])  # type: ignore[a
 
 
 def _check_open(settings: Settings) -> None:
-    """Whoever lets other machines ask has said so, and is told of it."""
+    """Raise ConfigError for other machines without a key, unless that is allowed; then warn."""
     if settings.loopback or settings.keys:
         return
     if not settings.insecure:
-        hint = "--api-key KEY, or --insecure to let them"
-        raise ConfigError("--host", f"at {settings.host} other machines can ask, too", hint)
-    warn(f"every machine that reaches {settings.host} can ask: there is no --api-key")
+        hint = "--api-key KEY, or --insecure"
+        raise ConfigError("--host", f"{settings.host} is open to other machines", hint)
+    warn(f"no --api-key: every machine that reaches {settings.host} can use the API")
 
 
 def check_installed() -> None:
@@ -94,5 +100,4 @@ def _check_run(run: Path) -> None:
             run, "there is no such folder", "the folder of a trained model: regard train --run FOLDER"
         )
     if not (run / SETTINGS_FILE).is_file():
-        inside = (run / "model" / SETTINGS_FILE).is_file()
-        raise CheckpointError(run, "is no trained model", f"did you mean '{run / 'model'}'?" if inside else "")
+        raise CheckpointError(run, "is not a run folder", "the folder of a trained model: regard train --run FOLDER")

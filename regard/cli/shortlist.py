@@ -9,19 +9,20 @@ from regard.cli.emit import say
 from regard.cli.options import TranslatorRun
 
 BestPieces = Annotated[
-    int, typer.Option("--best", min=1, max=1000, metavar="N", help="Target pieces for each source piece.")
+    int, typer.Option("--best", min=1, max=1000, metavar="INTEGER", help="Target tokens for each source token.")
 ]
-Common = Annotated[int, typer.Option("--common", min=1, metavar="N", help="Target pieces for every source.")]
+Common = Annotated[
+    int, typer.Option("--common", min=1, metavar="INTEGER", help="Most frequent target tokens, always included.")
+]
 
 
 def shortlist_command(run: TranslatorRun, *, best: BestPieces = 50, common: Common = 100) -> None:
-    """Learn which words may translate which, so that a translator chooses among hundreds, not thousands.
+    """Learn a lexical shortlist, for faster decoding.
 
-    It learns from the texts that the run was trained on, in seconds, and keeps a file in the run's folder. A short
-    list is quicker and may cost a little quality: regard evaluate tells how much.
+    The softmax is then computed over hundreds of target tokens, not thousands. It is learnt from the training data in
+    seconds, and saved in the run. It may cost a little quality: regard evaluate reports how much.
 
     regard shortlist runs/en-de
-
     regard evaluate runs/en-de decoding.shortlist=true
     """
     from regard.decoding.shortlist import SHORTLIST_FILE
@@ -32,7 +33,7 @@ def shortlist_command(run: TranslatorRun, *, best: BestPieces = 50, common: Comm
     print(f"wrote {run / SHORTLIST_FILE}")
     if not math.isnan(found.covered):
         print(
-            f"of {found.vocabulary:,} pieces {found.mean_length:,.0f} may be written of a sentence; "
-            f"{found.covered:.2%} of the pieces of the dev translations are among them"
+            f"mean shortlist: {found.mean_length:,.0f} of {found.vocabulary:,} tokens; "
+            f"coverage of the dev translations: {found.covered:.2%}"
         )
     print(f"use it: regard predict {run} decoding.shortlist=true")

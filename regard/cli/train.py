@@ -24,44 +24,72 @@ _OPTIONS = {  # by the setting that each gives
 
 ConfigAndChanges = Annotated[
     list[str] | None,
-    typer.Argument(metavar="FILE KEY=VALUE", help="A config, or a file of pairs (.tsv .csv .jsonl .tmx); and changes."),
+    typer.Argument(
+        metavar="[FILE] [KEY=VALUE...]",
+        help="A config (.yaml) or a table of pairs (.tsv .csv .jsonl .tmx), and setting overrides.",
+    ),
 ]
 TrainSource = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Text to learn from, one sentence a line (.gz too).")
+    str | None,
+    typer.Option(
+        metavar="FILE", rich_help_panel="Data", help="Source text to train on, one sentence a line (.gz too)."
+    ),
 ]
-TrainTarget = Annotated[str | None, typer.Option(metavar="FILE", help="Its translation, line by line.")]
-DevSource = Annotated[str | None, typer.Option(metavar="FILE", help="Text to choose the best model by.")]
-DevTarget = Annotated[str | None, typer.Option(metavar="FILE", help="Its translation (default: a share held out).")]
+TrainTarget = Annotated[
+    str | None, typer.Option(metavar="FILE", rich_help_panel="Data", help="Its translation, line by line.")
+]
+DevSource = Annotated[
+    str | None, typer.Option(metavar="FILE", rich_help_panel="Data", help="Source text of the dev set.")
+]
+DevTarget = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE", rich_help_panel="Data", help="Its translation. (default: part of the training data is held out)"
+    ),
+]
 TrainText = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FILE",
-        help="A plain text for a language model, or for the task that is named; a table (.tsv .csv .jsonl) or a folder"
-        " of folders for a classifier of texts or of pairs; words with tags (.conll .conllu) for a tagger. Given twice:"
-        " texts of two languages, no translations of each other, for a translator without pairs.",
+        rich_help_panel="Data",
+        help="Plain text for a language model; a table (.tsv .csv .jsonl) or a folder of folders for a classifier;"
+        " .conll or .conllu for a tagger. Given twice: monolingual texts of two languages, for unsupervised"
+        " translation.",
     ),
 ]
 RoundsSource = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="More text of the source language, without translations.")
+    Path | None, typer.Option(metavar="FILE", rich_help_panel="Data", help="Monolingual source text.")
 ]
 RoundsTarget = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="More text of the target language: learnt by back-translation, in rounds."),
+    typer.Option(metavar="FILE", rich_help_panel="Data", help="Monolingual target text, for back-translation."),
 ]
-RoundCount = Annotated[int | None, typer.Option(min=1, metavar="N", help="Rounds of back-translation. (default: 2)")]
+RoundCount = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="INTEGER", rich_help_panel="Data", help="Rounds of back-translation. (default: 2)"),
+]
 RunFolderOption = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", help="Where the model goes (default: runs/...).")
+    Path | None, typer.Option(metavar="FOLDER", rich_help_panel="Run", help="Folder of the run. (default: runs/...)")
 ]
 StartRun = Annotated[
     Path | None,
-    typer.Option("--from", metavar="RUN", help="A run whose model goes on learning, from other texts or labels."),
+    typer.Option("--from", metavar="RUN", rich_help_panel="Run", help="Run to fine-tune, on other texts or labels."),
 ]
 WordPairsFile = Annotated[
     Path | None,
-    typer.Option("--seed-pairs", metavar="FILE", help="With two texts: known words, WORD<TAB>TRANSLATION a line."),
+    typer.Option(
+        "--seed-pairs",
+        metavar="FILE",
+        rich_help_panel="Data",
+        help="Seed dictionary of two --text, WORD<TAB>TRANSLATION a line.",
+    ),
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")]
-PlanOption = Annotated[bool, typer.Option("--plan", help="Only tell how much memory and time it would take.")]
+TrainMinutes = Annotated[
+    float | None,
+    typer.Option(min=0.01, metavar="NUMBER", rich_help_panel="Run", help="Time limit: training.max_minutes."),
+]
+Resume = Annotated[bool, typer.Option("--resume", rich_help_panel="Run", help="Continue an interrupted run.")]
+PlanOption = Annotated[bool, typer.Option("--plan", rich_help_panel="Run", help="Only estimate memory and time.")]
 
 
 def train_command(  # noqa: PLR0913  an option each
@@ -78,29 +106,29 @@ def train_command(  # noqa: PLR0913  an option each
     run: RunFolderOption = None,
     start: StartRun = None,
     seed_pairs: WordPairsFile = None,
+    minutes: TrainMinutes = None,
     resume: Resume = False,
     plan: PlanOption = False,
     quiet: Quiet = False,
 ) -> None:
     """Train a model.
 
-    regard train --source train.en --target train.de   (or a table: regard train pairs.tsv)
+    Its task follows from the data: sentence pairs, a table of labels and texts (.tsv), words with tags (.conll), or
+    plain text. Settings are KEY=VALUE; regard help training explains them.
 
-    regard train --text news.en --text news.de --run runs/en-de   (a translator without pairs; task=phrases: by phrases)
-
-    regard train --text reviews.tsv   (label and text, or two texts and a label; .conll: words and tags)
-
+    regard train --source train.en --target train.de --run runs/en-de --minutes 10
+    regard train --text reviews.tsv
+    regard train --text news.en --text news.de --run runs/en-de
     regard train --source train.en --target train.de --text-target news.de --run runs/en-de
-
     regard train config.yaml training.max_updates=1000 run=runs/first
-
     regard train --from runs/first --source new.en --target new.de
-
     regard train runs/first --resume
     """
     from regard.runs.request import TrainingRequest
 
     texts, changes = text or [], words or []
+    if minutes is not None:
+        changes = [*changes, f"training.max_minutes={minutes:g}"]
     files = {"--source": source, "--target": target, "--dev-source": dev_source, "--dev-target": dev_target}
     one_language = {"--text-source": text_source, "--text-target": text_target}
     if len(texts) > 1:

@@ -6,28 +6,28 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import check_plot_file, emit, say
-from regard.cli.options import Changes, Plot
+from regard.cli.options import Changes, Json, Plot
 
-ClassifierRun = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained classifier.")]
-WordsLines = Annotated[int, typer.Option("--lines", min=1, help="Texts of the test part to look at.")]
-Top = Annotated[int, typer.Option("--top", min=1, metavar="N", help="Words that are told.")]
-AtLeast = Annotated[int, typer.Option("--at-least", min=1, metavar="N", help="How often a word must have been read.")]
-JsonWords = Annotated[bool, typer.Option("--json", help="One JSON object, with all words.")]
+ClassifierRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a classifier.")]
+TestLines = Annotated[int, typer.Option("--lines", min=1, metavar="INTEGER", help="Number of test texts, at most.")]
+Top = Annotated[int, typer.Option("--top", min=1, metavar="INTEGER", help="Number of words to print.")]
+MinCount = Annotated[int, typer.Option("--min-count", min=1, metavar="INTEGER", help="Minimum count of a word.")]
 
 
 def words_command(
     run: ClassifierRun,
     changes: Changes = None,
     *,
-    lines: WordsLines = 2000,
+    lines: TestLines = 2000,
     top: Top = 50,
-    at_least: AtLeast = 50,
+    min_count: MinCount = 50,
     plot: Plot = None,
-    as_json: JsonWords = False,
+    as_json: Json = False,
 ) -> None:
-    """Tell which words a classifier's attention looks at most, and for which label each speaks in the training texts.
+    """List the words with the most attention of a classifier.
 
-    A word is polar where the odds of a label are at least twice as high in texts that have it, and not by chance.
+    Reports the label that each word is associated with in the training data. A word is polar if it at least doubles
+    the odds of a label, significantly.
 
     regard words runs/reviews --plot words.svg
     """
@@ -35,4 +35,4 @@ def words_command(
     from regard.reports import attended_words_report
 
     check_plot_file(plot)
-    emit(attended_words_report(load(run, changes), lines, at_least, top, say), as_json=as_json, plot=plot)
+    emit(attended_words_report(load(run, changes), lines, min_count, top, say), as_json=as_json, plot=plot)

@@ -125,6 +125,8 @@ class PartOf(Marker):
             raise ConfigError("", problem, nearest("", self.table))
         if name not in self.table:
             hint = self.table.advice(name) if self.table.advice else ""
+            if ":" in name:  # of {name: beam, size: 8}, of which bash makes words
+                hint = "in a shell quote settings in braces: 'SETTING={name: NAME, ...}'"
             raise ConfigError("", f"there is no '{name}'", hint or nearest(name, self.table))
         given = {key: item for key, item in group.items() if key != "name"}
         try:

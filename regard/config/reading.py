@@ -62,6 +62,12 @@ for _tag in _NUMBERS:
     Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", Loader.construct_number)
 
 
+def settings_folder(folder: Path) -> Path:
+    """Return a run folder, or the run folder `model` inside of a folder that is none, as a demo leaves it."""
+    inside = folder / "model"
+    return inside if not (folder / SETTINGS_FILE).exists() and (inside / SETTINGS_FILE).is_file() else folder
+
+
 def read_yaml(path: Path) -> dict[str, Any]:
     """The settings in a file. Faults name the file and the line."""
     if not path.is_file():

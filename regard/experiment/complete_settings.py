@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
 from itertools import chain, islice
@@ -26,7 +27,7 @@ from regard.config import (
 from regard.data.columns import small_columns
 from regard.data.examples import Example
 from regard.data.readers import READERS
-from regard.errors import ConfigError, RegardError
+from regard.errors import ConfigError, Fault, RegardError
 from regard.experiment.checks import check_model, impossible_settings, ineffective_settings, unused_metrics
 from regard.experiment.corrections import as_changes, correction_defaults, names_corrections, with_corrections
 from regard.experiment.data import by_ending, is_learnt_from
@@ -45,6 +46,7 @@ from regard.experiment.sizes import FEW_PAIRS, LARGE_DATA, defaults_for, held_ou
 from regard.experiment.time_plan import may_be_paced, may_be_planned, paced_defaults, planned_defaults
 from regard.experiment.upgrade import check_files, upgraded
 from regard.models import MODELS, Model
+from regard.synonyms import hint_at
 from regard.tasks import TASKS, task_class
 from regard.text.vocabulary import FIRST_PIECE
 
@@ -66,7 +68,7 @@ def read_experiment(
     With `say`, a time limit alone plans network and schedule by the speed of this machine, and says so.
     Raises a ConfigError of all faults, a DataError of its training files, or a CheckpointError of a run to start from.
     """
-    with deferred_warnings():
+    with deferred_warnings(), _synonyms_named():
         table = path is not None and by_ending(str(path)) is not None
         file = {} if path is None or table else read_yaml(path)
         changes = [*changes]
@@ -93,7 +95,7 @@ def saved_experiment(
     saved: Mapping[str, Any], changes: Iterable[str] = (), tuned: Callable[[], list[str]] = list
 ) -> Experiment:
     """Return the experiment of saved settings with changes; `tuned` are those that `decoding.tuned` stands for."""
-    with deferred_warnings():
+    with deferred_warnings(), _synonyms_named():
         saved, changed = upgraded(saved), [*changes]
         settings = _read(saved, changed)
         decoding = settings.get("decoding")
@@ -106,6 +108,21 @@ def saved_experiment(
         for line in unused_metrics(experiment, said):
             warnings.warn(line, stacklevel=2)
         return experiment
+
+
+@contextmanager
+def _synonyms_named() -> Iterator[None]:
+    """Name the setting of Regard where a setting of another toolkit is given."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError.of(map(_with_synonym, error.faults)) from error
+
+
+def _with_synonym(fault: Fault) -> Fault:
+    unknown = fault.problem == "there is no such setting"
+    hint = hint_at(fault.place.rpartition(".")[2]) if unknown else ""
+    return fault._replace(hint=hint or fault.hint)
 
 
 def _are_corrections(text: str, named: Mapping[str, Any], start: Path | None) -> bool:

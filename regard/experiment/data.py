@@ -285,6 +285,10 @@ def named_files(part: str, columns: Sequence[str]) -> list[str]:
 def _columns(part: str, files: Mapping[str, Any], columns: Sequence[str]) -> Iterator[Fault]:
     """Columns that have no file, and files of no column."""
     given = [column for column in columns if column in files]
+    if not given and len(files) > 1:  # a run of another task
+        named = " and ".join(f"data.{part}.{column}" for column in files)
+        yield Fault(named, "are not columns of this task", _wanted(part, columns))
+        return
     for column in columns:
         if column not in files:
             hint = f"beside data.{part}.{given[0]}" if given else _wanted(part, columns)

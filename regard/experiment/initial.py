@@ -24,7 +24,7 @@ def settings_file(run: Path) -> Path:
     if not run.exists():
         raise CheckpointError(run, "there is no such folder", "regard train makes one")
     if not file.is_file():
-        raise CheckpointError(run, f"is no run folder: it has no {SETTINGS_FILE}", "regard train makes one")
+        raise CheckpointError(run, f"is not a run folder: it has no {SETTINGS_FILE}", "regard train makes one")
     return file
 
 

@@ -61,6 +61,8 @@ def describe(place: str, further: Mapping[str, type] = MappingProxyType({})) -> 
             found = _described(here, word, having)
             heading = found[0].about
             inside = [inner for group in having for inner in groups_in(group.settings[word].annotation)]
+            defaults = {row.default for row in found if isinstance(row.default, str)}
+            inside.sort(key=lambda one: one.part not in defaults)  # model: a translator first
             groups = list({(one.part, *one.settings): one for one in inside}.values())  # each part once
         elif number == 1 or not any(map(_is_many, before)):
             raise ConfigError(place, "there is no such setting", _hint(place, here, groups))
@@ -81,7 +83,7 @@ def help_lines(place: str, further: Mapping[str, type] = MappingProxyType({})) -
     alone = all(one.place == place for one in found)
     lines = [f"{place}: {heading}" if heading else place] if place and not alone else []
     lines += [line for one in found for line in _help_of(one, "" if alone else "  ")]
-    return lines if place else [*lines, "\nMore of one of them: regard help training"]
+    return lines if place else [*lines, "\nSettings of a group: regard help training. Parts: regard list."]
 
 
 def _help_of(one: Described, indent: str) -> list[str]:
@@ -104,6 +106,12 @@ def _help_of(one: Described, indent: str) -> list[str]:
 def places(kind: type = Experiment) -> Iterator[Described]:
     """Every setting of a config, or of another group of settings, each kind of part described once."""
     yield from _walk("", [Owned("", "", FieldsOf(kind).settings())], ())
+
+
+def places_named(name: str) -> list[str]:
+    """Return the places of all settings of a name, the shortest first."""
+    same = {one.place for one in places() if one.place.rpartition(".")[2] == name}
+    return sorted(same, key=lambda place: (place.count("."), place))
 
 
 def settings_of(part: str, settings: _Group) -> list[Described]:
@@ -176,9 +184,7 @@ def _hint(place: str, here: str, groups: Sequence[Owned]) -> str:
     close = nearest(word, names)
     if close.startswith("did"):
         return close.replace("'", f"'{around}.", 1) if around else close
-    last = place.rpartition(".")[2]
-    same = {one.place for one in places() if one.place.rpartition(".")[2] == last}
-    shortest = sorted(same, key=lambda other: (other.count("."), other))[:3]
+    shortest = places_named(place.rpartition(".")[2])[:3]
     return f"did you mean {' or '.join(shortest)}?" if shortest else close
 
 

@@ -1,4 +1,4 @@
-"""The demo: a translator of one's own in about a minute, from a grammar that comes with the package."""
+"""The demo: a small translator in about two minutes, from a grammar that comes with the package."""
 
 import json
 import shutil
@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 from rich.console import Console
@@ -74,7 +75,7 @@ def demo(run: Path, language: str = "de") -> DemoResult | None:
     files = write_texts(run / TEXTS, language)
     console.print(f"2. Training a Transformer on them; the model goes to {model}")
     if resume:
-        console.print(f"   going on where the last demo was interrupted (to begin anew, remove {model})")
+        console.print(f"   continuing the last demo, which was interrupted (to start again, remove {model})")
     start = time.monotonic()
     named = [f"data.{name}={quoted(str(path))}" for name, path in files.items()]
     with _replaced(model, run / DEMO_BEFORE, resume=resume):
@@ -82,14 +83,14 @@ def demo(run: Path, language: str = "de") -> DemoResult | None:
         trained = train_run(new or Run.open(model).experiment, resume=resume)
     seconds = time.monotonic() - start
     if not trained:
-        console.print("The demo was interrupted; the same command goes on with it")
+        console.print("The demo is interrupted; the same command continues it")
         return None
     console.print("3. Translating 500 sentences with combinations of words that were held out of training")
     predictor = load(model)
     exact, bleu = _scores(predictor, files, console)
-    console.print("4. What it looked at, for some of them")
-    _explain(predictor, files, run, console)
-    _next(console, run)
+    console.print("4. Attention of some of them")
+    example = _explain(predictor, files, run, console)
+    _next(console, run, example)
     return DemoResult(exact, bleu, seconds, run / PAGE)
 
 
@@ -158,24 +159,29 @@ def _scores(predictor: Predictor, files: dict[str, Path], console: Console) -> t
     return exact.value, bleu.value
 
 
-def _explain(predictor: Predictor, files: dict[str, Path], run: Path, console: Console) -> None:
+def _explain(predictor: Predictor, files: dict[str, Path], run: Path, console: Console) -> str:
+    """Print translations, write the page and the picture, and return the first sentence."""
     sources = sorted(files["test.source"].read_text("utf-8").splitlines(), key=len)
     chosen = [sources[len(sources) * share // 10] for share in (3, 5, 7, 8)]
     predictions = predictor.predict(chosen, explain=True)
     for prediction in predictions:
         console.print(f"   {prediction.source}\n   → {prediction.text}")
     show(predictions[:1])
-    (run / PAGE).write_text(page(to_json(predictions), title="Regard: what each word looked at"), encoding="utf-8")
+    (run / PAGE).write_text(page(to_json(predictions), title="Regard: attention of each word"), encoding="utf-8")
     found = predictions[1].explanation
     if found is not None:
         (run / PICTURE).write_bytes(png(*by_words(found)))
+    return chosen[0]
 
 
-def _next(console: Console, run: Path) -> None:
+def _next(console: Console, run: Path, example: str) -> None:
     console.print(f"   The page: {(run / PAGE).absolute().as_uri()}")
+    named = quote(str(run))
     console.print(
-        "\nNext, with two text files of your own, line n of one the translation of line n of the other:\n"
-        "   regard train --source FILE --target FILE --run runs/mine\n"
-        "   echo 'a sentence' | regard translate runs/mine\n"
-        "   regard explain runs/mine 'a sentence' --html page.html"
+        f"\nNext: translate sentences of the grammar\n"
+        f'   regard predict {named} "{example}"\n'
+        f'   regard explain {named} "{example}" --html page.html\n'
+        f"   regard serve {named}\n"
+        "or train on two text files of your own, line n of one the translation of line n of the other\n"
+        "   regard train --source FILE --target FILE --run runs/mine"
     )

@@ -210,7 +210,7 @@ def chosen_way(predictor: Predictor, by: str | None, say: Callable[[str], None])
         for name in missing:
             best = rated_ways(predictor, *dev, name)[:1]
             if not best:
-                raise RegardError(f"{name}: this model has no attention to the source, so --by names another method")
+                raise RegardError(f"{name}: this model has no attention to the source, choose another --method")
             say(f"{best[0].way}: {best[0].error_rate:.1%} of the dev links wrong")
             kept["ways"][name] = {**best[0].way.plain(), "error_rate": best[0].error_rate}
         predictor.run.measurements.keep(ALIGNMENT, kept)

@@ -186,8 +186,8 @@ def _weighed(found: Explanation | None, run: str) -> Iterable[tuple[str, float]]
     """The words of a text with their weights. Raises RegardError where no learned question looks at them."""
     views = [] if found is None else [one for one in token_weights(found) if not one.of_units]
     if not views:
-        hint = "of a classifier whose pooling is attention this tells"
-        raise RegardError(f"{run}: no learned question of this model looks at words ({hint})")
+        hint = "regard words needs a classifier with model.pooling=attention"
+        raise RegardError(f"{run}: this run has no attention pooling ({hint})")
     words, weights = views[0].words, views[0].of_words()
     pairs = zip(words, weights, strict=True)
     return [(word.text, weight * len(words)) for word, weight in pairs if word.text not in SPECIALS]

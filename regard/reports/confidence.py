@@ -121,7 +121,7 @@ def calibrate_run(
     row, answers that are not right or wrong and quality that cannot be estimated, DataError without a part it needs.
     """
     run, task, experiment = predictor.run, predictor.task, predictor.run.experiment
-    blank = CALIBRATIONS.build(Choice(by := by or task.answer.calibration), place="--by")
+    blank = CALIBRATIONS.build(Choice(by := by or task.answer.calibration), place="--method")
     examples, held = _parts(experiment, predictor, lines, passes, say)
     measure = task.measures(experiment.evaluation.metrics)[0]
     dev = answers_of(predictor, examples, measure, say)

@@ -93,7 +93,7 @@ def check_layer(layer: str | None, methods: Sequence[Choice], *, steps: bool, ta
     if layer is not None and taught is not None:
         raise ConfigError("--taught", "is for words of a translation, and --of explains none", "leave one out")
     if layer is not None and len(methods) != 1:
-        raise ConfigError("--of", "needs one method", "--by lrp")
+        raise ConfigError("--of", "needs one method", "--method lrp")
     if layer is not None and steps:
         raise ConfigError("--steps", "tells of the search for an answer, and --of explains none", "leave one out")
 
@@ -111,7 +111,7 @@ def _beside(
 
 def sorted_words(words: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
     """Return texts, changes to the run, and settings of a method; whatever is neither of these is a text."""
-    change, setting = re.compile(rf"({'|'.join(OPEN)})(\.\w+)*="), re.compile(r"by\.\w+=")
+    change, setting = re.compile(rf"({'|'.join(OPEN)})(\.\w+)*="), re.compile(r"method\.\w+=")
     changes, settings = ([word for word in words if kind.match(word)] for kind in (change, setting))
     return [word for word in words if word not in (*changes, *settings)], changes, settings
 
@@ -119,6 +119,6 @@ def sorted_words(words: Sequence[str]) -> tuple[list[str], list[str], list[str]]
 def methods_of(names: Sequence[str], settings: Sequence[str]) -> list[Choice]:
     """Return methods by their names; one alone may have settings. Raises ConfigError for what is none."""
     if len(names) != 1 and settings:
-        raise ConfigError(settings[0].partition("=")[0], "is a setting of one method", "--by METHOD names it, once")
-    changed = parse_changes(settings).get("by", {})
+        raise ConfigError(settings[0].partition("=")[0], "is a setting of one method", "--method NAME, once")
+    changed = parse_changes(settings).get("method", {})
     return [Choice(known.name, {**known.settings, **changed}) for known in map(method_of, names)]

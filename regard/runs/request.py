@@ -97,4 +97,4 @@ def _check_config(config: Path, words: Sequence[str], *, resume: bool) -> None:
     if config.is_file() and config.suffix not in CONFIGS and not by_ending(str(config)):
         other = next((word for word in words[1:] if "=" not in word), "FILE")
         hint = f"two texts: regard train --source {config} --target {other}"
-        raise ConfigError(str(config), "is no config (.yaml), nor a table of pairs", hint)
+        raise ConfigError(str(config), "is neither a config (.yaml) nor a table of pairs (.tsv ...)", hint)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from regard.config import parse_json, read_yaml
+from regard.config import parse_json, read_yaml, settings_folder
 from regard.data.columns import Columns, load_columns, of_language
 from regard.data.manifest import has_manifest, verify, verify_file
 from regard.data.sealed import SEAL
@@ -60,7 +60,8 @@ class Run:
         Raises CheckpointError where there are no settings, where a file of the run is not as it was written, and for a
         run whose format is newer than this version.
         """
-        folder, changes = path if isinstance(path, RunFolder) else RunFolder(Path(path)), tuple(changes)
+        folder = path if isinstance(path, RunFolder) else RunFolder(settings_folder(Path(path)))
+        changes = tuple(changes)
         file = settings_file(folder.path)
         folder.check_format()
         verify(folder.path)

@@ -230,7 +230,7 @@ def _trainer(ready: Prepared, made: Built, begun: Started, judged: Validated) ->
 def _tell(report: TrainingReport, ready: Prepared, judged: Validated, *, hints: bool) -> None:
     experiment, folder, progress = ready.experiment, ready.folder, ready.progress
     teaching = isinstance(judged.validation, Teaching)
-    score = "" if report.score is None or teaching else f", best score {report.score:.2f}"
+    score = "" if report.score is None or teaching else f", best dev {experiment.training.metric} {report.score:.2f}"
     progress.say(f"{report.reason}: {report.updates:,} updates in {report.seconds / 60:.1f} min{score}")
     command = f"regard train {quote(str(folder))} --resume"
     others = [name for name in LIMITS if name != "max_minutes" and getattr(experiment.training, name) is not None]
@@ -238,12 +238,12 @@ def _tell(report: TrainingReport, ready: Prepared, judged: Validated, *, hints: 
     if isinstance(judged.validation, Teaching):
         progress.say(judged.validation.summary(folder, report.checkpoint))
     elif judged.continues and report.checkpoint == step_folder(folder.path, 0):
-        progress.say(f"no checkpoint was better than the start ({experiment.training.metric}): its weights are kept")
+        progress.say(f"no checkpoint beats the start ({experiment.training.metric}): its weights are kept")
     elif report.rising and hints:
         minutes = max(2, round(report.seconds / 60 * 3))  # in all, what has passed included
         if "updates" in experiment.training.schedule.settings:
             limits += f" training.schedule.updates={report.updates * 3}"
-        progress.say(f"the last score is the best one; go on with: {command}{limits} training.max_minutes={minutes}")
+        progress.say(f"still improving; continue with: {command}{limits} training.max_minutes={minutes}")
     if hints:
         progress.say(usage_of(experiment.task_class, quote(str(folder))))
 

@@ -12,6 +12,7 @@ from regard.serve.security import Keys, host_name, read_keys
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 NO_LIMIT = -1
+_ACCESS, _LIMITS, _LOAD, _PAGE = "Network and access", "Limits", "Batching and load", "Page, files and logs"  # groups
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:\[[0-9a-f:.]+\]|[^\s/?#@:\[\]]+)(?::\d{1,5})?")
 _LINK = re.compile(r"https?://[^\s/?#\"'<>]+[^\s\"'<>]*", re.IGNORECASE)
@@ -89,7 +90,7 @@ OFF = Form(bool, lambda _, typed: not typed, lambda on: not on)
 
 
 class Option(NamedTuple):
-    """The option that sets a setting: `--name`, or `LT_NAME` in the environment."""
+    """The option that sets a setting: `--name`, or `REGARD_NAME` in the environment."""
 
     metavar: str | None  # None: a flag
     help: str
@@ -97,36 +98,50 @@ class Option(NamedTuple):
     most: float | None = None
     name: str = ""  # where it is not the setting's
     form: Form = SAME
+    group: str = ""  # its heading in --help
 
     @property
     def flag(self) -> str:
         """As it is typed: `--max-body`."""
         return f"--{self.name.replace('_', '-')}"
 
+    @property
+    def variables(self) -> list[str]:
+        """Names in the environment; the second is that of LibreTranslate."""
+        return [f"{prefix}_{self.name.upper()}" for prefix in ("REGARD", "LT")]
+
 
 def repeated(metavar: str, text: str, name: str, read: Callable[[str, str], str]) -> Option:
     """An option that may be given several times."""
     form = Form(list[str], lambda option, typed: tuple(read(option, one) for one in typed), list)
-    return Option(metavar, f"{text}; may be repeated.", name=name, form=form)
+    return Option(metavar, f"{text}; may be repeated.", name=name, form=form, group=_ACCESS)
 
 
 @dataclass(frozen=True)
 class Settings:
     """All settings of a server, in the order of `regard serve --help`. -1 stands for no limit, as in LibreTranslate."""
 
-    host: Annotated[str, Option("ADDRESS", "Where to listen; 0.0.0.0 is everywhere.")] = "127.0.0.1"
-    port: Annotated[int, Option("N", "Port to listen on; 0: any free one.", 0, 65535)] = 5000
+    host: Annotated[str, Option("ADDRESS", "Address to listen on; 0.0.0.0: all interfaces.", group=_ACCESS)] = (
+        "127.0.0.1"
+    )
+    port: Annotated[int, Option("INTEGER", "Port to listen on; 0: any free one.", 0, 65535, group=_ACCESS)] = 5000
     keys: Annotated[
         Keys,
-        Option("KEY", "Require this key; may be repeated.", name="api_key", form=_KEYS),
-        Option("FILE", "Keys, one a line, a name behind each; SIGHUP reads them anew.", name="api_keys", form=KEY_FILE),
+        Option("KEY", "Require this key; may be repeated.", name="api_key", form=_KEYS, group=_ACCESS),
+        Option(
+            "FILE",
+            "File of keys, one a line, with a name; SIGHUP reloads it.",
+            name="api_keys",
+            form=KEY_FILE,
+            group=_ACCESS,
+        ),
     ] = field(default_factory=Keys)
-    insecure: Annotated[bool, Option(None, "Answer other machines without a key.")] = False
+    insecure: Annotated[bool, Option(None, "Allow other machines without a key.", group=_ACCESS)] = False
     allowed_hosts: Annotated[
-        tuple[str, ...], repeated("NAME", "Answer to this name too (* for all)", "allowed_host", read_host)
+        tuple[str, ...], repeated("NAME", "Allow this Host name (*: all)", "allowed_host", read_host)
     ] = ()  # besides addresses, localhost and the machine's own name
     cors_origins: Annotated[
-        tuple[str, ...], repeated("URL", "Allow requests from pages of this origin", "cors_origin", read_origin)
+        tuple[str, ...], repeated("URL", "Allow CORS requests from this origin", "cors_origin", read_origin)
     ] = ()  # as browsers write them: `read_origin`; "*": any
     trusted_proxies: Annotated[
         tuple[str, ...],
@@ -135,51 +150,70 @@ class Settings:
         ),
     ] = ()
 
-    char_limit: Annotated[int, Option("N", "Characters of a text; -1: no limit.", -1)] = 5000
-    batch_limit: Annotated[int, Option("N", "Texts of a request; -1: no limit.", -1)] = 128
-    alternatives_limit: Annotated[int, Option("N", "Other translations of a text; -1: no limit.", -1)] = 10
-    req_limit: Annotated[int, Option("N", "Requests a minute for a key or an address; -1: no limit.", -1)] = NO_LIMIT
-    req_flood_threshold: Annotated[int, Option("N", "Refusals a minute that ban a client; -1: none.", -1)] = NO_LIMIT
-    max_body: Annotated[int, Option("SIZE", "Largest request.", form=SIZE)] = 2 * MIB
-    max_file: Annotated[int, Option("SIZE", "Largest file to translate.", form=SIZE)] = 10 * MIB
-    max_terms: Annotated[int, Option("N", "Terms of a glossary.", 1)] = 50_000
+    char_limit: Annotated[int, Option("INTEGER", "Maximum characters of a text; -1: no limit.", -1, group=_LIMITS)] = (
+        5000
+    )
+    batch_limit: Annotated[int, Option("INTEGER", "Maximum texts of a request; -1: no limit.", -1, group=_LIMITS)] = 128
+    alternatives_limit: Annotated[
+        int, Option("INTEGER", "Maximum alternatives of a text; -1: no limit.", -1, group=_LIMITS)
+    ] = 10
+    req_limit: Annotated[
+        int, Option("INTEGER", "Rate limit, requests a minute per key or address; -1: no limit.", -1, group=_LIMITS)
+    ] = NO_LIMIT
+    req_flood_threshold: Annotated[
+        int, Option("INTEGER", "Refused requests a minute that ban a client; -1: none.", -1, group=_LIMITS)
+    ] = NO_LIMIT
+    max_body: Annotated[int, Option("SIZE", "Maximum size of a request.", form=SIZE, group=_LIMITS)] = 2 * MIB
+    max_file: Annotated[int, Option("SIZE", "Maximum size of a file.", form=SIZE, group=_LIMITS)] = 10 * MIB
+    max_terms: Annotated[int, Option("INTEGER", "Maximum terms of a glossary.", 1, group=_LIMITS)] = 50_000
     max_term_alternatives: int = 50  # translations of one term
-    max_cost: Annotated[int, Option("N", "Pieces that a request may cost, see GET /v1/limits.", 1)] = 1_000_000
+    max_cost: Annotated[
+        int, Option("INTEGER", "Maximum cost of a request in tokens, see GET /v1/limits.", 1, group=_LIMITS)
+    ] = 1_000_000
     max_maps: int = 2 * MIB  # of an answer with all that a model looked at
 
-    max_queue: Annotated[int, Option("N", "Sentences that may wait for a model.", 1)] = 256
-    max_batch_tokens: Annotated[int, Option("N", "Pieces that a model reads at once.", 1)] = 8192
+    max_queue: Annotated[int, Option("INTEGER", "Maximum queue length of a model, in sentences.", 1, group=_LOAD)] = 256
+    max_batch_tokens: Annotated[int, Option("INTEGER", "Maximum tokens of a batch.", 1, group=_LOAD)] = 8192
     changes: tuple[str, ...] = ()  # settings of the models, as of `regard predict`: decoding.precision=int8
     batch_wait: Annotated[
-        float, Option("MS", "How long a batch waits for more texts.", 0, name="batch_wait_ms", form=MILLISECONDS)
+        float,
+        Option("MS", "Wait of a batch for more texts.", 0, name="batch_wait_ms", form=MILLISECONDS, group=_LOAD),
     ] = 0.005  # seconds
-    request_timeout: Annotated[float, Option("SECONDS", "How long a request may wait.", 0.1)] = 30.0  # and send nothing
-    shutdown_grace: Annotated[float, Option("SECONDS", "How long running requests may take after a stop.", 0)] = 20.0
+    request_timeout: Annotated[float, Option("SECONDS", "Timeout of a request.", 0.1, group=_LOAD)] = (
+        30.0  # and send nothing
+    )
+    shutdown_grace: Annotated[float, Option("SECONDS", "Time for running requests at shutdown.", 0, group=_LOAD)] = 20.0
     threads: Annotated[
         int | None,
         Option(
-            "N",
-            "Batches of each model at a time, a core each. (default: its share of all cores, at most 4)",
+            "INTEGER",
+            "Parallel batches of each model, a core each. (default: its share of all cores, at most 4)",
             1,
+            group=_LOAD,
         ),
     ] = None
 
     access_log: Annotated[
-        str | None, Option("FILE", "Append a line of JSON for each request, without its texts; -: stdout.")
+        str | None, Option("FILE", "Log each request as a JSON line, without its texts; -: stdout.", group=_PAGE)
     ] = None
-    metrics: Annotated[bool, Option(None, "Serve Prometheus metrics at /metrics.")] = False
-    metrics_auth_token: Annotated[str, Option("TOKEN", "Token for /metrics.")] = field(default="", repr=False)
-    web_ui: Annotated[bool, Option(None, "Serve the API without the page.", name="disable_web_ui", form=OFF)] = True
-    files_translation: Annotated[
-        bool, Option(None, "Translate no files.", name="disable_files_translation", form=OFF)
+    metrics: Annotated[bool, Option(None, "Serve Prometheus metrics at /metrics.", group=_PAGE)] = False
+    metrics_auth_token: Annotated[str, Option("TOKEN", "Token of /metrics.", group=_ACCESS)] = field(
+        default="", repr=False
+    )
+    web_ui: Annotated[
+        bool, Option(None, "Serve the API without the page.", name="disable_web_ui", form=OFF, group=_PAGE)
     ] = True
-    suggestions: Annotated[Path | None, Option("FILE", "File for better translations that users send.")] = None
-    url_prefix: Annotated[str, Option("PATH", "Prefix of all URLs.", form=Form(str, read_prefix))] = ""
+    files_translation: Annotated[
+        bool, Option(None, "Disable the translation of files.", name="disable_files_translation", form=OFF, group=_PAGE)
+    ] = True
+    suggestions: Annotated[Path | None, Option("FILE", "File of suggested translations.", group=_PAGE)] = None
+    url_prefix: Annotated[str, Option("PATH", "Prefix of all URLs.", form=Form(str, read_prefix), group=_ACCESS)] = ""
     key_link: Annotated[
-        str, Option("URL", "Where to get a key.", name="get_api_key_link", form=Form(str, read_link))
+        str,
+        Option("URL", "Page where users get a key.", name="get_api_key_link", form=Form(str, read_link), group=_ACCESS),
     ] = ""
     load_only: Annotated[
-        tuple[str, ...], Option("CODES", "Load only runs between these languages: en,de.", form=CODES)
+        tuple[str, ...], Option("CODES", "Load only runs of these languages: en,de.", form=CODES, group=_LOAD)
     ] = ()
 
     @classmethod

@@ -95,7 +95,10 @@ class TranslationTask(Task):
         relevance=TranslationRelevance,
         translated="source",
         wording=Wording(
-            "sentences", "words of the source", "decode sentences", use="translate with: regard translate {run} < FILE"
+            "sentences",
+            "words of the source",
+            "decode sentences",
+            use='translate with: regard predict {run} "a sentence"',
         ),
     )
 

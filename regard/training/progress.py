@@ -24,6 +24,7 @@ TOLD = (*PLACE, "loss", "norm", "tokens_per_second", "tokens_per_core_second", "
 FIRST_SECONDS = 5.0  # of training, until there is a first line
 _TERMINAL_SECONDS, _PLAIN_SECONDS = 0.5, 15.0  # between lines: a terminal's is redrawn, others stay
 _BAR = 16  # characters
+_EXPLAINED = -1.0  # in place of the last loss of training
 
 
 class Progress:
@@ -36,6 +37,7 @@ class Progress:
         self._pause = _TERMINAL_SECONDS if self.console.is_terminal else _PLAIN_SECONDS
         self._shown = time.monotonic() + FIRST_SECONDS - self._pause
         self._full = False
+        self._loss = 0.0  # of training, the last one
 
     def position(self) -> int:
         """Bytes of `metrics.jsonl` so far: a resumed run cuts it there, so that no line is told twice."""
@@ -54,6 +56,8 @@ class Progress:
     def update(self, values: Mapping[str, Any], left: str) -> None:
         """After some updates: loss, speed, what is left."""
         self._write({"event": "update", **values})
+        if self._loss != _EXPLAINED:
+            self._loss = values.get("loss", 0.0)
         if self.due or (self.console.is_terminal and not self.quiet):
             self.show(values, left)
 
@@ -62,8 +66,8 @@ class Progress:
         self._shown = time.monotonic()
         parts = "".join(_part(name, value) for name, value in values.items() if name not in TOLD)
         line = (
-            f"update {values['update']:,} · epoch {values['epoch']} · loss {values['loss']:.3f} · {parts}"
-            f"{values['tokens_per_second']:,.0f} tokens/s · rate {values['learning_rate']:.2e}{left}"
+            f"update {values['update']:,} · epoch {values['epoch']} · train loss {values['loss']:.3f} · {parts}"
+            f"{values['tokens_per_second']:,.0f} tokens/s · learning rate {values['learning_rate']:.2e}{left}"
         )
         if self.console.is_terminal:
             self.console.print(line, end="\r", overflow="ellipsis", no_wrap=True)
@@ -73,8 +77,11 @@ class Progress:
     def validation(self, values: Mapping[str, Any], best: bool) -> None:
         """After a validation: the scores."""
         self._write({"event": "validation", **values, "best": best})
-        scores = " · ".join(f"{name} {value:.2f}" for name, value in values.items() if name not in PLACE)
+        scores = " · ".join(f"dev {name} {value:.2f}" for name, value in values.items() if name not in PLACE)
         self.say(f"update {values['update']:,} · {scores}{' · best so far' if best else ''}")
+        if self._loss > values.get("loss", math.inf):
+            self.say("train loss is above dev loss: it includes dropout and label smoothing, dev loss does not")
+            self._loss = _EXPLAINED
 
     def say(self, line: str) -> None:
         """Something a person should know."""

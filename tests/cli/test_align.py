@@ -69,7 +69,7 @@ def test_other_texts_are_learnt_from_and_not_linked(files):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--by", "lrp"], "--by: is for a translator"),
+        (["--method", "lrp"], "--method: is for a translator"),
         (["--reverse", "runs/x"], "--reverse: is for a translator"),
         (["--model", "runs/x", "--lexicon", "l.tsv"], "--lexicon: is for a model that learns from these texts"),
         (["--model", "runs/x"], "runs/x"),
@@ -92,7 +92,7 @@ def test_a_run_that_does_not_translate_has_no_links(files, tmp_path):
 def test_a_translator_of_the_same_direction_is_no_reverse(files, tmp_path):
     _, source, target = files
     run = tiny_run_in(tmp_path)
-    said = told(source, target, "--model", run, "--reverse", run, "--by", "attention", code=2)
+    said = told(source, target, "--model", run, "--reverse", run, "--method", "attention", code=2)
     assert said == "error: --reverse: translates en → de (a run that translates de → en)\n"
 
 
@@ -120,7 +120,7 @@ def test_lexicon_and_phrases_are_written(files):
         (["--model", "{name: hmm, null_share: 1}"], "--model.null_share: must be"),
         (["--model", "{name: hmm, tension: 1}"], "--model.tension: there is no such setting"),
         (["--symmetrise", "grow"], "--symmetrise: there is no 'grow'"),
-        (["--reordering", "FOLDER/r"], "--reordering: is that of a phrase table"),
+        (["--reordering", "FOLDER/r"], "--reordering: needs a phrase table"),
         (["--output", "FOLDER/none/links"], "--output: "),
         (["--gold", "FOLDER/none"], "none: cannot be read"),
         (["--gold", "FOLDER/short"], "short: has 1 lines, and there are 7 sentence pairs"),

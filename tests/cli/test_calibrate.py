@@ -85,7 +85,7 @@ def test_what_was_fitted_is_used_by_predict(classifier):
 
 
 def test_pieces_words_and_sentences_of_a_translator(translator):
-    found = json.loads(run_of("calibrate", translator, "--json", "--by", "platt", "--lines", 8).stdout)
+    found = json.loads(run_of("calibrate", translator, "--json", "--method", "platt", "--lines", 8).stdout)
     names = [one["of"] for one in found["errors"]]
     assert names[0] == "pieces" and names[-1] == "sentences"
     assert found["calibration"]["name"] == "platt"
@@ -190,10 +190,10 @@ def test_what_means_nothing_is_not_kept(classifier, monkeypatch):
     run_of("calibrate", classifier)
     before = (classifier / CALIBRATION).read_text("utf-8")
     monkeypatch.setattr(confidence, "FEWEST", 3)
-    told = run_of("calibrate", classifier, "--lines", 2, "--by", "platt").stderr
+    told = run_of("calibrate", classifier, "--lines", 2, "--method", "platt").stderr
     assert "warning: nothing is kept: 2 dev examples tell too little, 3 are needed" in told
     monkeypatch.setattr(confidence, "MOST_OFF", 0.0)
-    told = run_of("calibrate", classifier, "--by", "platt").stderr
+    told = run_of("calibrate", classifier, "--method", "platt").stderr
     assert "warning: nothing is kept: probabilities of labels are still " in told
     assert (classifier / CALIBRATION).read_text("utf-8") == before
 
@@ -207,5 +207,5 @@ def test_lines_that_need_no_model_are_not_withheld(translator):
 
 
 def test_an_unknown_row_is_told(classifier):
-    assert unsaid(call("calibrate", classifier, "--by", "temprature"), "--by: ", "temperature") == []
-    assert unsaid(call("calibrate", classifier, "--by", "isotonic"), "--by: there is no 'isotonic'") == []
+    assert unsaid(call("calibrate", classifier, "--method", "temprature"), "--method: ", "temperature") == []
+    assert unsaid(call("calibrate", classifier, "--method", "isotonic"), "--method: there is no 'isotonic'") == []

@@ -79,7 +79,9 @@ def test_a_full_disk_behind_the_pipe_is_one_line(command):
 
 def test_output_is_utf_8_whatever_the_terminal_says():
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run([sys.executable, "-m", "regard", "list"], capture_output=True, env=environment, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "regard", "list", "score"], capture_output=True, env=environment, check=True
+    )
     assert "·" in done.stdout.decode("utf-8")
 
 

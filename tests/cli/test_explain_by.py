@@ -1,4 +1,4 @@
-"""regard explain --by: methods by their names, their settings, and what is told of unknown ones."""
+"""regard explain --method: methods by their names, their settings, and what is told of unknown ones."""
 
 import json
 from pathlib import Path
@@ -42,35 +42,38 @@ def by_of(*words):
 
 
 def test_a_method_has_its_settings_beside_it():
-    assert by_of("--by", "integrated_gradients", "by.steps=8") == "integrated_gradients {'steps': 8}"
-    assert by_of("--by", "ig") == "integrated_gradients {}"
+    assert by_of("--method", "integrated_gradients", "method.steps=8") == "integrated_gradients {'steps': 8}"
+    assert by_of("--method", "ig") == "integrated_gradients {}"
 
 
 def test_further_methods_stand_beside_the_first():
-    done = CliRunner().invoke(app, ["explain", "run", "red", "--by", "lrp", "--by", "saliency", "--by", "ig", "--json"])
+    done = CliRunner().invoke(
+        app, ["explain", "run", "red", "--method", "lrp", "--method", "saliency", "--method", "ig", "--json"]
+    )
     found = json.loads(done.stdout)["predictions"][0]["explanation"]
     assert (found["by"], list(found["reasons"])) == ("lrp {}", ["saliency", "integrated_gradients"])
 
 
 def test_settings_are_of_one_method():
-    done = call("explain", "run", "red", "--by", "lrp", "--by", "ig", "by.steps=8")
-    assert unsaid(done, "by.steps: is a setting of one method") == []
+    done = call("explain", "run", "red", "--method", "lrp", "--method", "ig", "method.steps=8")
+    assert unsaid(done, "method.steps: is a setting of one method") == []
 
 
 def test_an_unknown_method_is_told_with_those_there_are():
-    done = call("explain", "run", "red", "--by", "nonsense")
-    assert unsaid(done, "by: there is no method 'nonsense'", "integrated_gradients", "occlusion") == []
-    assert unsaid(call("explain", "run", "red", "--by", "saliencey"), "did you mean 'saliency'") == []
+    done = call("explain", "run", "red", "--method", "nonsense")
+    assert unsaid(done, "method: there is no method 'nonsense'", "integrated_gradients", "occlusion") == []
+    assert unsaid(call("explain", "run", "red", "--method", "saliencey"), "did you mean 'saliency'") == []
 
 
 def test_a_setting_without_a_method_is_told():
-    assert unsaid(call("explain", "run", "red", "by.steps=8"), "by.steps: is a setting of one method", "--by") == []
+    done = call("explain", "run", "red", "method.steps=8")
+    assert unsaid(done, "method.steps: is a setting of one method", "--method") == []
 
 
 def test_steps_are_of_an_answer_and_not_of_a_layer():
-    done = call("explain", "run", "red", "--by", "lrp", "--of", "encoder", "--steps")
+    done = call("explain", "run", "red", "--method", "lrp", "--of", "encoder", "--steps")
     assert unsaid(done, "--steps: tells of the search for an answer, and --of explains none") == []
 
 
 def test_grades_are_of_a_run_and_not_of_a_text():
-    assert unsaid(call("explain", "run", "red", "--grade"), "--grade: is measured on the run's dev part") == []
+    assert unsaid(call("explain", "run", "red", "--grade"), "--grade: is measured on the dev set of the run") == []

@@ -50,7 +50,7 @@ def test_of_phrases_the_word_leads_to_its_pairs(run):
 def test_what_cannot_be_looked_up_is_refused_in_a_line(run):
     for options, problem in (
         (["--taught", "Krokodil"], "--taught: no translation has the word 'Krokodil'"),
-        (["--taught", "Hund", "--by", "lrp", "--of", "encoder"], "--taught: is for words of a translation"),
+        (["--taught", "Hund", "--method", "lrp", "--of", "encoder"], "--taught: is for words of a translation"),
     ):
         done = regard("explain", run, "a dog runs", *options)
         assert done.code == 2 and problem in done.said

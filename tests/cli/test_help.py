@@ -1,12 +1,15 @@
 """regard help: what a setting means, where a config names it."""
 
+import re
+import shlex
 from dataclasses import fields
 
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from regard.cli.app import app
+from regard.cli.app import COMMANDS, app
+from regard.cli.help_page import shell_lines, text_and_examples
 from regard.experiment import schema
 from regard.experiment.settings_help import describe, places
 from regard.recipes.one_language import BackTranslationSettings
@@ -79,25 +82,41 @@ def test_names_of_items_stand_in_a_place(place):
     [
         ("training.patiense", "did you mean 'training.patience'?"),
         ("trainning", "did you mean 'training'?"),
-        ("patience", "did you mean training.patience or"),
         ("model.encoder.kernal", "did you mean 'model.encoder.kernel'?"),
-        ("training.patience.more", "there is no such setting"),
+        ("trian", "did you mean 'train'?"),
+        ("xyzzyx", "regard list have all names"),
     ],
 )
 def test_an_unknown_name_gets_the_nearest(place, hint):
     line = told(place, code=2)
-    assert line.startswith(f"error: {place}: there is no such setting") and hint in line
+    assert line.startswith(f"error: {place}: is not a command, a setting or a part") and hint in line
 
 
-def test_paragraphs_of_commands_are_broken_by_the_terminal_alone():
-    def commands(group):
-        for command in group.commands.values():
-            yield command
-            yield from commands(command) if hasattr(command, "commands") else ()
+def test_help_of_a_command_is_its_page():
+    page = CliRunner().invoke(app, ["data", "get", "--help"]).stdout
+    assert told("data", "get") == page
+    both = told("data")
+    assert both.startswith("Usage: regard data COMMAND") and "\ndata: The texts" in both
 
-    found = list(commands(get_command(app)))
-    assert len(found) > 20
-    assert [one.name for one in found if "\n" in one.help.replace("\n\n", "")] == []
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("patience", ["training.patience\n"]),
+        ("lr", ["lr: in Regard this is training.learning_rate=", "training.learning_rate\n    "]),
+        ("beam", ["decoding.search.size", "search\n  beam "]),
+        ("bahdanau", ["model.attention.score=additive"]),
+        ("transformer", ["encoder\n  transformer ", "decoder\n  transformer "]),
+        ("model.encoder", ['default "transformer"']),
+    ],
+)
+def test_help_finds_a_name_wherever_it_stands(name, parts):
+    assert [one for one in parts if one not in told(name)] == []
+
+
+def test_help_of_a_model_begins_with_the_translator():
+    first = told("model.encoder").splitlines()[0]
+    assert "translator" in first
 
 
 def test_settings_of_back_translation_are_told():
@@ -107,3 +126,65 @@ def test_settings_of_back_translation_are_told():
     assert "back_translation.search.beam" in told("back_translation.search.beam")
     assert "did you mean 'back_translation.rounds'?" in told("back_translation.round", code=2)
     assert "back_translation" in told()
+
+
+def commands():
+    """Every command and group, hidden ones too, by the words that call it."""
+
+    def inside(group, words):
+        for name, command in group.commands.items():
+            yield [*words, name], command
+            if hasattr(command, "commands"):
+                yield from inside(command, [*words, name])
+
+    return list(inside(get_command(app), []))
+
+
+@pytest.mark.parametrize(("words", "command"), commands(), ids=lambda one: " ".join(one) if type(one) is list else "")
+def test_a_page_has_types_and_fits_eighty_columns(words, command):
+    values = [one for one in command.params if one.param_type_name == "option" and not one.is_flag]
+    assert [one.name for one in values if not (one.metavar or "").isupper()] == []
+    before = ["x"] if words[0] == "embeddings" and len(words) > 1 else []
+    done = CliRunner().invoke(app, [*words[:1], *before, *words[1:], "--help"], env={"COLUMNS": "200"})
+    assert done.exit_code == 0
+    assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
+
+
+def test_every_example_names_a_command_and_its_options():
+    for words, command in commands():
+        for example in text_and_examples(command.help)[1]:
+            _, *rest = shlex.split(example[example.index("regard ") :])
+            group = get_command(app)
+            while hasattr(group, "commands"):
+                skipped = next(one for one in rest if one in group.commands)
+                group, rest = group.commands[skipped], rest[rest.index(skipped) + 1 :]
+            end = next((place for place, word in enumerate(rest) if word in "<>|"), len(rest))
+            group.make_context(words[-1], rest[:end])  # ends with an error where it cannot be parsed
+
+
+def test_commands_stand_in_groups():
+    page = CliRunner().invoke(app, ["--help"]).stdout
+    headings = [line for line in page.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert headings == ["Start:", "Improve a run:", "Understand:", "Research:", "Look up:", "Options:"]
+    shown = re.findall(r"^  ([a-z][a-z-]*)  +[A-Z]", page, flags=re.MULTILINE)
+    assert shown == [name for group in COMMANDS.values() for name in group]
+
+
+def test_a_long_example_stays_one_command():
+    command = 'regard explain runs/en-de "The old man reads a book." --method lrp --beside runs/other --html page.html'
+    lines = list(shell_lines(command, 60))
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 60
+    assert shlex.split("\n".join(lines).replace("\\\n", "")) == shlex.split(command)
+
+
+def test_old_names_of_options_are_read_with_a_warning():
+    found = get_command(app).commands["explain"]
+    params = found.make_context("explain", ["runs/a", "a text", "--by=lrp", "--svg", "a.svg", "--png", "a.png"]).params
+    assert (params["method"], [str(one) for one in params["plot"]]) == (["lrp"], ["a.svg", "a.png"])
+
+
+def test_serve_reads_two_names_in_the_environment():
+    serve = get_command(app).commands["serve"]
+    port = next(one for one in serve.params if one.name == "port")
+    assert port.envvar == ["REGARD_PORT", "LT_PORT"]

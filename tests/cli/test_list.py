@@ -1,6 +1,7 @@
 """regard list, and regard list attention: one sheet for people, plain lines for pipes, JSON for programs."""
 
 import json
+import re
 from io import StringIO
 
 import pytest
@@ -132,8 +133,9 @@ def test_everything_lists_poolings_layers_and_memories():
     memories = {"memory_hop", "ntm_head", "differentiable_stack", "key_value"}
     assert memories | {"multi_step_attention", "mutual_attention", "aligned_question"} <= set(found["layer"])
     assert {"multi_head", "self"} <= {*found["names"], *(name for one in found["elsewhere"] for name in one["names"])}
-    text = listed()
-    assert all(f"\n  {name} " in text for name in memories)
+    text = re.sub(r"\s+", " ", listed())
+    assert all(f" {name}," in text for name in memories)
+    assert max(map(len, listed().splitlines())) <= 110
 
 
 @pytest.mark.parametrize(

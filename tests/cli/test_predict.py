@@ -126,11 +126,19 @@ def test_a_search_that_finds_one_text_has_no_n_best(monkeypatch):
     assert N_BEST in predict(f"{N_BEST}=3").stderr  # as it was written
 
 
+def test_texts_on_the_command_line_are_answered(loads, tmp_path):
+    done = predict("good morning", "a = b", "decoding.search.size=3", text=b"not read\n")
+    assert done.stdout.splitlines() == ["GOOD MORNING", "A = B"]
+    assert loads == [("run", ["decoding.search.size=3"])]
+    (tmp_path / "a").write_text("x\n")
+    assert "--input: does not go with a text" in predict("x", "-i", str(tmp_path / "a")).stderr
+
+
 def test_a_file_that_is_given_as_a_change_is_an_input(loads, tmp_path):
     (tmp_path / "te.en").write_text("x\n")
     done = predict(str(tmp_path / "te.en"))
     assert (done.exit_code, loads) == (2, [])
-    assert f"a file to translate: --input {tmp_path / 'te.en'}" in done.stderr
+    assert f"is a file (to translate it: --input {tmp_path / 'te.en'}" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -77,4 +77,4 @@ def test_an_unknown_layer_is_told_with_the_parts(predictor):
 
 def test_states_need_one_method(run):
     done = call("explain", run, "a dog", "device=cpu", "--of", "encoder")
-    assert unsaid(done, "--of: needs one method", "--by lrp") == []
+    assert unsaid(done, "--of: needs one method", "--method lrp") == []

@@ -57,6 +57,7 @@ def test_it_makes_a_model_and_a_page(done):
         [module.DEMO_MARK, module.TEXTS, module.MODEL, module.PAGE, module.PICTURE]
     )
     assert load(done / module.MODEL).predict(["the dog sees the cat"])[0].text is not None
+    assert load(done).run.path == done / module.MODEL
 
 
 def test_a_second_demo_puts_another_model_in_place_of_the_first(run, monkeypatch):

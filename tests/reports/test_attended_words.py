@@ -57,7 +57,7 @@ def run(runs):
 
 
 def told(run, *options):
-    done = CliRunner().invoke(app, ["words", str(run), "device=cpu", "--at-least", "3", *options])
+    done = CliRunner().invoke(app, ["words", str(run), "device=cpu", "--min-count", "3", *options])
     assert done.exit_code == 0, done.output
     return done.stdout
 
@@ -87,4 +87,4 @@ def test_table_and_picture(run, tmp_path):
 
 
 def test_a_model_that_asks_nothing_of_words_is_told(runs):
-    assert unsaid(call("words", runs[1], "device=cpu"), "no learned question of this model looks at words") == []
+    assert unsaid(call("words", runs[1], "device=cpu"), "this run has no attention pooling") == []

@@ -74,7 +74,7 @@ def test_evaluate_tells_and_draws_it(run, tmp_path):
         str(run),
         f"data.test={{name: tsv, file: {run.parent / 'reviews.tsv'}, fields: {{label: 1, text: 2}}}}",
     ]
-    said = CliRunner().invoke(app, [*words, "--confusion", str(tmp_path / "m.svg")]).stdout
+    said = CliRunner().invoke(app, [*words, "--plot", str(tmp_path / "m.svg")]).stdout
     assert "precision" in said
     assert "right, answered:" in said
     assert ElementTree.parse(tmp_path / "m.svg").getroot().tag.endswith("svg")
@@ -89,8 +89,8 @@ def test_evaluate_tells_and_draws_it(run, tmp_path):
 def test_a_matrix_of_no_labels_is_refused(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).write_text("a b\nc\n")
-    done = regard("evaluate", tmp_path / "a", "--target", tmp_path / "b", "--confusion", tmp_path / "m.svg")
-    assert unsaid(done, "--confusion: the answers of", "are no labels") == []
+    done = regard("evaluate", tmp_path / "a", "--target", tmp_path / "b", "--plot", tmp_path / "m.svg")
+    assert unsaid(done, "--plot: '", "predicts no labels") == []
 
 
 def test_names_of_labels_are_cut_and_further_ones_counted():

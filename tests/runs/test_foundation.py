@@ -30,4 +30,4 @@ def test_a_first_pass_that_learns_needs_no_run(tmp_path):
     words = ["task={name: deliberation, window: 2}", f"data.train={reader}", f"data.dev={reader}", *SMALL]
     done = regard("train", *words, "model.joint=0.5", "--run", tmp_path / "run")
     assert done.code == 0, done.said
-    assert "best score" in done.said
+    assert "best dev " in done.said

@@ -120,6 +120,11 @@ def test_a_text_is_asked_for_where_there_is_no_test_part(trained, tmp_path):
     assert unsaid(regard("evaluate", run), "--text", "names no test part") == []
 
 
+def test_a_language_model_takes_no_pairs():
+    done = regard("train", "task=language_model", "--source", "a.en", "--target", "a.de")
+    assert unsaid(done, "data.train.source and data.train.target: are not columns of this task") == []
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [

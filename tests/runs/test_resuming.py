@@ -48,7 +48,7 @@ def test_a_run_that_was_moved_goes_on_where_it_is(run, trained, monkeypatch):
     code, said = regard("train", "--run", moved.name, "--resume", "training.max_updates=4")
     assert code == 0, said
     assert (last(moved), last(trained)) == (4, 2)
-    assert "regard translate 'moved [it]' < FILE" in " ".join(said.split())
+    assert "regard predict 'moved [it]' " in " ".join(said.split())
 
 
 def test_what_was_changed_is_kept_for_the_next_time(run):

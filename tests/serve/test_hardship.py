@@ -37,7 +37,7 @@ def lives(tiny, folder, **place):
     cell = "model.encoder={name: recurrent, cell: sru, hidden_dim: 16}"  # whose kernel is compiled and kept
     command("regard", "train", *write_texts(folder), "--run", folder / "run", "--quiet", *SMALL, cell, **place)
     assert command("regard", "predict", tiny, **place) == command("regard", "predict", tiny)
-    command("regard", "explain", tiny, "a dog runs", "--png", folder / "a.png", **place)
+    command("regard", "explain", tiny, "a dog runs", "--plot", folder / "a.png", **place)
 
 
 @pytest.mark.slow

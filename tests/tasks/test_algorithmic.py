@@ -147,7 +147,7 @@ def test_predict_and_explain_answer_rows(folder, capsys):
     assert found.numbers[0][0] == pytest.approx(0.5, abs=0.1)
     assert len(found.explanation.weights[0]) == 4
     picture = folder / "rows.svg"
-    done = command("explain", folder / "run", "0.5 1; 0.9 0; -0.5 1; 0.2 0", "--svg", picture)
+    done = command("explain", folder / "run", "0.5 1; 0.9 0; -0.5 1; 0.2 0", "--plot", picture)
     assert done.code == 0, done.said
     assert "-0.5,1" in picture.read_text()
 

@@ -122,7 +122,7 @@ def test_what_a_pair_looked_at_is_told_and_drawn(folder, tmp_path):
         assert done.exit_code == 0, done.stderr
         return done.stdout
 
-    lines = explained("--svg", str(tmp_path / "a.svg")).splitlines()
+    lines = explained("--plot", str(tmp_path / "a.svg")).splitlines()
     assert "second looks at first" in lines and "first looks at second" in lines
     assert sum(line.startswith("  car ← ") for line in lines) == 2
     tips = [one.text for one in ET.fromstring((tmp_path / "a.svg").read_text()).iter() if " → " in (one.text or "")]

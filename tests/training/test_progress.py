@@ -74,9 +74,13 @@ def test_without_a_terminal_a_person_sees_a_line_now_and_then(tmp_path, capfd, m
         progress.update(VALUES, " · 3 s left")
     progress.validation({"update": 1200, "epoch": 3, "seconds": 1.0, "bleu": 12.5, "loss": 2.0}, True)
     assert capfd.readouterr().err.splitlines() == [
-        "update 1,200 · epoch 3 · loss 2.500 · 4,321 tokens/s · rate 1.00e-03 · 3 s left",
-        "update 1,200 · bleu 12.50 · loss 2.00 · best so far",
+        "update 1,200 · epoch 3 · train loss 2.500 · 4,321 tokens/s · learning rate 1.00e-03 · 3 s left",
+        "update 1,200 · dev bleu 12.50 · dev loss 2.00 · best so far",
+        "train loss is above dev loss: it includes dropout and label smoothing, dev loss does not",
     ]
+    progress.update(VALUES, "")
+    progress.validation({"update": 1300, "loss": 2.0}, False)
+    assert "dropout" not in capfd.readouterr().err  # it is explained once
 
 
 def test_quiet_is_quiet_but_for_warnings(progress, capfd):

@@ -75,10 +75,10 @@ def first_suspicious(longer: Iterator[str], shorter: Iterator[str], more: int) -
     longs, shorts = _log_lengths(islice(longer, _LOOKED_AT)), _log_lengths(islice(shorter, _LOOKED_AT))
     place = first_growth(longs, shorts, more)
     if place < len(shorts):
-        return f"they seem to part company at line {place + 1:,}"
+        return f"the alignment seems to break at line {place + 1:,}"
     if len(shorts) == _LOOKED_AT:
-        return f"the first {_LOOKED_AT:,} lines fit together"
-    return f"the lines up to {place:,} fit together: the shorter file ends at line {place:,} and the other goes on"
+        return f"the first {_LOOKED_AT:,} lines match"
+    return f"lines 1-{place:,} match: is the shorter file truncated?"
 
 
 def first_growth(longer: Floats, shorter: Floats, more: int, margin: float = MARGIN) -> int:

@@ -4,6 +4,7 @@ The sheet is as wide as the terminal; in a pipe it is plain paragraphs.
 """
 
 import json
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -34,17 +35,27 @@ _WIDE = 110  # columns of a terminal from which on cost, uses and paper have col
 
 
 def parts_report(what: str | None) -> Report:
-    """Report all parts, those of a kind, or what a name stands for. Raises ConfigError for an unknown name."""
+    """Report an index of parts, the parts of a kind, or of a name. Raises ConfigError for an unknown name."""
+    if what is None:
+        return Report([], catalogue() | _names(), "\n".join(_index()))
     if what == ATTENTION_SHEET:
         return Report([], catalogue(SHEET) | _names())
     chosen, said = catalogue(), list[str]()
-    kind = {bare(kind): kind for kind in PARTS}.get(bare(what or ""))  # "Scores" are a kind, too
+    kind = {bare(kind): kind for kind in PARTS}.get(bare(what))  # "Scores" are a kind, too
     if kind is not None:
         chosen = {kind: chosen[kind]}
-    elif what is not None:
+    else:
         chosen, said = _named(what, chosen)
     lines = [*said, *(line for title, rows in chosen.items() for line in [title, *_lines_of(rows)])]
-    return Report([], chosen | _names() if what is None else chosen, "\n".join(lines))
+    return Report([], chosen, "\n".join(lines))
+
+
+def _index() -> Iterator[str]:
+    """Every kind of part, and the names of its parts."""
+    for kind, rows in PARTS.items():
+        yield f"{kind} ({len([*rows])})"
+        yield from textwrap.wrap(", ".join(rows), PIPED, initial_indent=INDENT, subsequent_indent=INDENT)
+    yield "\nSettings of the parts of a kind: regard list KIND. All of attention, with papers: regard list attention."
 
 
 def show_attention(console: Console) -> None:
