@@ -25,6 +25,13 @@ def test_links_lead_to_files(page):
     assert missing == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_fence_has_a_language(page):
+    fences = re.findall(r"^ *```(.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(fences) % 2 == 0
+    assert [number for number, language in enumerate(fences[::2]) if not language.strip()] == []
+
+
 def test_both_readmes_have_the_same_sections_and_points():
     english, chinese = prose("README.md"), prose("README.zh-CN.md")
     for mark in (r"^## ", r"^- \*\*", r"^\| "):
