@@ -108,8 +108,8 @@ def test_pages_fit_and_ask_for_nothing_outside(site, width):
 def test_search_works_in_a_page_opened_from_a_folder(site, word):
     with chromium() as browser:
         visit = Visit(browser, (site / "index.html").as_uri())
-        visit.tab.get_by_text("Search", exact=True).first.click()
-        field = visit.tab.get_by_placeholder("Search").last
+        visit.tab.get_by_role("button", name="Search").first.click()
+        field = visit.tab.get_by_role("combobox", name="Search")
         field.press_sequentially(word)
         visit.tab.get_by_text(re.compile(r"^[1-9]\d* results?$")).wait_for()
         assert field.input_value() == word
