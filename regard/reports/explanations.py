@@ -105,7 +105,9 @@ def _others(predictor: Predictor, twin: Path | None) -> dict[str, Model]:
     other = load(twin, predictor.run.changes)
     known = {name: column.key() for name, column in other.task.vocabularies.items()}
     if known != {name: column.key() for name, column in columns.items()}:
-        raise ConfigError("--twin", f"'{twin}' has another vocabulary", "a run of the same settings with another seed")
+        raise ConfigError(
+            "--beside", f"'{twin}' has another vocabulary", "a run of the same settings with another seed"
+        )
     return {UNTRAINED: drawn, TWIN: other.model}
 
 

@@ -139,7 +139,9 @@ def test_a_run_that_is_an_ensemble_keeps_nothing(translator, tmp_path):
         "train", *write_texts(tmp_path), "--run", both, "--quiet", *SMALL, f"decoding.ensemble=[{translator}]"
     )
     assert trained.code == 0, trained.said
-    assert "warning: nothing is kept: it is of an ensemble" in run_of("calibrate", both, "--lines", 2).stderr
+    assert (
+        "warning: the calibration is not saved: it is of an ensemble" in run_of("calibrate", both, "--lines", 2).stderr
+    )
     assert not (both / CALIBRATION).exists()
 
 
@@ -191,10 +193,10 @@ def test_what_means_nothing_is_not_kept(classifier, monkeypatch):
     before = (classifier / CALIBRATION).read_text("utf-8")
     monkeypatch.setattr(confidence, "FEWEST", 3)
     told = run_of("calibrate", classifier, "--lines", 2, "--method", "platt").stderr
-    assert "warning: nothing is kept: 2 dev examples tell too little, 3 are needed" in told
+    assert "warning: the calibration is not saved: 2 dev examples tell too little, 3 are needed" in told
     monkeypatch.setattr(confidence, "MOST_OFF", 0.0)
     told = run_of("calibrate", classifier, "--method", "platt").stderr
-    assert "warning: nothing is kept: probabilities of labels are still " in told
+    assert "warning: the calibration is not saved: probabilities of labels are still " in told
     assert (classifier / CALIBRATION).read_text("utf-8") == before
 
 

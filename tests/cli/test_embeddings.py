@@ -93,7 +93,7 @@ def test_exports_are_read_back_and_asked(runs, name, options, binary, tmp_path):
 def test_files_are_overwritten_when_told_to(runs, there, tmp_path):
     (tmp_path / there).write_text("mine")
     words = runs / "words", "export", tmp_path / "a.tsv"
-    assert f"{tmp_path / there}: is there already" in told(*words, code=2)
+    assert f"{tmp_path / there}: exists" in told(*words, code=2)
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [(there, "mine")]
     told(*words, "--force")
     assert (tmp_path / there).read_text() != "mine"

@@ -112,7 +112,7 @@ def test_an_interrupted_training_goes_on(run, monkeypatch, capsys):
         assert module.demo(run) is None
     first = files.latest_valid(run / module.MODEL)[0].state["update"]
     assert module.demo(run) is not None
-    assert "going on where the last demo was interrupted" in capsys.readouterr().out
+    assert "continuing the last demo" in capsys.readouterr().out
     assert (first < 2, files.latest_valid(run / module.MODEL)[0].state["update"]) == (True, 2)
 
 

@@ -92,5 +92,5 @@ def test_a_model_agrees_with_itself_and_not_with_one_that_learnt_nothing(tmp_pat
         assert found[name].correlations[TWIN] == pytest.approx(1.0)
         assert found[name].correlations[UNTRAINED] < 0.9
     assert found["random"].correlations == {}
-    with pytest.raises(ConfigError, match=r"--twin: .* has another vocabulary"):
+    with pytest.raises(ConfigError, match=r"--beside: .* has another vocabulary"):
         grade_run(load(run, ["device=cpu"]), methods, 3, print, tiny_classifier_in(tmp_path))

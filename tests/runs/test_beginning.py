@@ -32,7 +32,7 @@ def test_what_a_killed_process_was_writing_is_cleared_away(run, words):
     run.mkdir()
     for name in (LOCK, ".experiment.yaml.123.new", "..experiment.yaml.9.new.9.new"):
         (run / name).touch()
-    assert unsaid(regard("train", run, "--resume"), "is no run folder") == []
+    assert unsaid(regard("train", run, "--resume"), "is not a run folder") == []
     assert regard("train", *words).code == 0
     (run / ".final.json.123.new").touch()
     assert regard("train", run, "--resume", "--quiet").code == 0

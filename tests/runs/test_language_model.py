@@ -8,7 +8,7 @@ import pytest
 import yaml
 from language import task_of
 from safetensors.torch import load_file
-from small_runs import regard, unsaid
+from small_runs import regard, unsaid, write_texts
 from torch.testing import assert_close
 from typer.testing import CliRunner
 
@@ -120,8 +120,8 @@ def test_a_text_is_asked_for_where_there_is_no_test_part(trained, tmp_path):
     assert unsaid(regard("evaluate", run), "--text", "names no test part") == []
 
 
-def test_a_language_model_takes_no_pairs():
-    done = regard("train", "task=language_model", "--source", "a.en", "--target", "a.de")
+def test_a_language_model_takes_no_pairs(tmp_path):
+    done = regard("train", "task=language_model", *write_texts(tmp_path))
     assert unsaid(done, "data.train.source and data.train.target: are not columns of this task") == []
 
 

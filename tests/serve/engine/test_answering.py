@@ -357,7 +357,7 @@ def test_a_folder_that_is_no_run_is_told_in_one_line(tmp_path):
     said = []
     job = Job(number=0, run=str(tmp_path), threads=1, batch_tokens=100)
     assert serve(io.BytesIO(packed(job)), said.append) == 2
-    assert "is no run folder" in said[0].reason
+    assert "is not a run folder" in said[0].reason
     with pytest.raises(CheckpointError):
         Answering.load(tmp_path, batch_tokens=100)
     assert heard(packed(said[0])[HEAD:]) == said[0]

@@ -157,7 +157,7 @@ def test_what_cannot_be_served_is_told_and_nothing_is_left(run, tiny_run, tmp_pa
     engines = open_engines([tiny_run, tmp_path])
 
     async def case():
-        with pytest.raises(RegardError, match="is no run folder"):
+        with pytest.raises(RegardError, match="is not a run folder"):
             await engines.start()
         return [engine.pid for engine in engines.values()]
 
