@@ -170,7 +170,7 @@ def test_all_of_it_is_told_in_chinese(visit, make):
 @pytest.mark.parametrize(
     ("locale", "unread", "empty", "strange"),
     [
-        ("en", "Text: the model knows none of its words", "The text is empty", "do not rely on this answer."),
+        ("en", "Text: all words are unknown to the model", "The text is empty", "do not rely on this answer."),
         ("zh-CN", "文本：模型不认识其中任何词", "文本为空", "请勿依赖此答案。"),
     ],
 )
@@ -200,7 +200,7 @@ def test_a_graded_run_says_which_method_tells_best(visit):
 
     methods = {"attention": grade(0.1), "lrp": grade(0.4), "saliency": grade(0.2), "random": grade(0.5)}
     data = {**to_json([labelled()]), "grades": {"lines": 40, "methods": methods}}
-    told = "Of these 3 methods, LRP predicts best what happens when a word is removed (measured on 40 sentences)."
+    told = "LRP is the most faithful of these 3 methods: it predicts best what removing a word does (40 sentences)."
     assert told in visit(html=page(data)).all("#answer").inner_text()
     assert "在这 3 种方法中，LRP最能预测" in visit(html=page(data), locale="zh-CN").all("#answer").inner_text()
     assert "method" not in visit(labelled()).all("#answer").inner_text()
@@ -225,7 +225,7 @@ def test_methods_stand_side_by_side_for_a_label(visit, settings):
         ["</s>", "10%", "0%", "0%"],
     ]
     assert seen.all(".looks td.below").count() == 1
-    assert "speaks for “<good>”" in seen.all(".looks caption").inner_text()
+    assert "Relevance of each word to “<good>”" in seen.all(".looks caption").inner_text()
     found = Axe().run(seen.tab).response["violations"]
     assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
 

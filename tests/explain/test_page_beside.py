@@ -71,7 +71,7 @@ def test_a_click_sets_two_models_side_by_side(visit, two):
         ["das", "90%", "70%"],
         ["Haus", "10%", "10%"],
         ["From the source", "75%", "–"],
-        ["From the words before", "25%", "–"],
+        ["From the preceding words", "25%", "–"],
         ["Probability", "50%", "25%"],
     ]
     assert seen.all("img").count() == 0

@@ -58,10 +58,10 @@ def test_layers_and_heads_change_the_picture(visit, house):
         ("Head", "3"),
         ("Layer", "2"),
         ("Head", "all"),
-        ("Joined by", "strongest"),
+        ("Merge heads by", "strongest"),
         ("Attention", "encoder"),
     ]
-    for chosen, value in [*choices, ("Joined by", "rollout")]:
+    for chosen, value in [*choices, ("Merge heads by", "rollout")]:
         seen.tab.get_by_role("combobox", name=chosen).select_option(value)
         pictures.append(seen.all(".heat .cell").evaluate_all(OPACITIES))
     seen.all(".tile").nth(5).dblclick()
@@ -102,7 +102,7 @@ def test_a_text_without_a_source_is_called_no_translation(visit, house):
     seen = visit(replace(house, source="the old", explanation=found, log_probs=unsure))
     warnings = [
         "The model is unsure of most of this text: do not rely on it.",
-        "模型对这段文本大多没有把握，请勿依赖。",
+        "这段文本大部分置信度低，请勿依赖。",
     ]
     assert seen.texts(".warnings p") == warnings[:1]
     for told in (("Text", "Inside the text", "Translation"), ("文本", "文本内部", "译文")):
@@ -218,7 +218,7 @@ def test_right_to_left_runs_so(visit, make):
     assert first["x"] > second["x"]
 
 
-@pytest.mark.parametrize("name", ["Map (SVG)", "Words (SVG)"])
+@pytest.mark.parametrize("name", ["Plot (SVG)", "Words (SVG)"])
 def test_the_picture_can_be_saved(visit, house, name):
     text = visit(house).saved(name).decode()
     assert text.startswith("<svg")
@@ -260,20 +260,20 @@ def test_weights_below_zero_are_seen_and_no_per_cents(visit):
     seen.all(".map-card summary").click()
     seen.all(".table table").wait_for()  # drawn when the browser tells of the opening, which is a moment later
     assert "−2.000" in seen.all(".table").inner_text()
-    assert "−2" in seen.saved("Map (SVG)").decode()
+    assert "−2" in seen.saved("Plot (SVG)").decode()
 
 
 def test_the_greatest_of_heads_keeps_its_sign_and_shares_stay_per_cents(visit, house):
     seen = visit(signed())
     seen.tab.get_by_role("combobox", name="Attention").select_option("cross")
-    seen.tab.get_by_role("combobox", name="Joined by").select_option("strongest")
+    seen.tab.get_by_role("combobox", name="Merge heads by").select_option("strongest")
     labels = seen.all(".heat .cell").evaluate_all("cells => cells.map(cell => cell.getAttribute('aria-label'))")
     assert [label.rpartition(" ")[2] for label in labels] == ["0.5", "3", "0.1", "4", "1", "0"]
     plain = visit(house)
     assert "no shares" not in plain.all("figcaption").inner_text()
     plain.tab.get_by_role("combobox", name="Attention").select_option("cross")
     for join in ("average", "strongest"):  # also of a word of two pieces
-        plain.tab.get_by_role("combobox", name="Joined by").select_option(join)
+        plain.tab.get_by_role("combobox", name="Merge heads by").select_option(join)
         labels = plain.all(".heat .cell").evaluate_all("cells => cells.map(cell => cell.getAttribute('aria-label'))")
         assert all(re.search(r": (100|\d?\d)%$", label) for label in labels)
 

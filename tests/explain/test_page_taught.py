@@ -46,7 +46,7 @@ def test_marked_pairs_go_into_a_list(visit, taught):
     seen.tab.get_by_role("button", name="Mend").click()
     seen.all(".taught textarea").fill("der Hund")
     with seen.tab.expect_download() as download:
-        seen.tab.get_by_role("button", name="Download the list (1)").click()
+        seen.tab.get_by_role("button", name="Download the corrections (1)").click()
     listed = json.loads(download.value.path().read_text(encoding="utf-8"))
     assert listed == {
         "files": ["x/a.en", "x/it's a.de"],

@@ -46,7 +46,7 @@ def test_a_step_opens_to_what_else_was_held(visit, searched):
     seen.all(".search summary").first.click()
     branches = ".search > .steps > li > details > .branches > li"
     seen.all(branches).first.wait_for()
-    assert lines(seen, branches) == ["a 30% · −1.20 held old man", f"{HOSTILE} 5% · −3.00 dropped"]
+    assert lines(seen, branches) == ["a 30% · −1.20 kept old man", f"{HOSTILE} 5% · −3.00 pruned"]
     assert seen.all("img").count() == 0
     seen.all(f"{branches} summary").first.press("Enter")
     inner = f"{branches} > details > .steps > li"

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.slow
 TOLD = {  # by what the server says: status, a piece of the page's words in English and in Chinese, whether to try again
     "Invalid request: request (9000) exceeds text limit (5000)": (400, "has 9000 characters", "9000 个字符", False),
     "Invalid request: text 1 has 9000 characters, more than this server takes: 70": (
-        400, "has 9000 characters; this server takes up to 70", "9000 个字符", False),
+        400, "has 9000 characters; the limit of this server is 70", "9000 个字符", False),
     "Invalid request: request (900) exceeds text limit (512)": (400, "it has 900 pieces", "900 个子词", False),
     "English (en) is not available as a target language from Chinese (zh-Hans)": (
         400, "translates from Simplified Chinese into English", "译成英语的模型", False,
@@ -56,7 +56,7 @@ def test_after_a_fault_no_earlier_translation_stands_beside_the_text(visit, serv
     expect(alert(page)).to_contain_text("The server could not process this text.")
     expect(page.output).to_be_empty()
     expect(page.output).to_have_attribute("aria-busy", "false")
-    for name in ("Copy", "Share", "Map (SVG)"):
+    for name in ("Copy", "Share", "Plot (SVG)"):
         expect(page.button(name)).to_be_hidden()
     page.tab.evaluate("navigator.clipboard.writeText('mine')")
     page.tab.keyboard.press("Control+Shift+C")
@@ -72,7 +72,7 @@ def test_when_the_first_request_fails_there_is_nothing_to_look_at(visit, server)
     page = visit(refused=True)
     server.refusals = [(400, {}, "no")]
     page.field.fill("Haus")
-    expect(alert(page)).to_have_text("The server refused this: no")
+    expect(alert(page)).to_have_text("The server rejected the request: no")
     expect(page.tab.locator(".place:visible")).to_have_count(0)
     expect(page.button("Try again")).to_be_hidden()
 
@@ -82,7 +82,7 @@ def test_a_text_that_is_too_long_is_not_sent(visit, server):
     page.write("das Haus")
     asked = len(server.asked)
     page.field.fill("Haus " * 1200)
-    expect(alert(page)).to_have_text("This text has 6000 characters; this server takes up to 5000.")
+    expect(alert(page)).to_have_text("This text has 6000 characters; the limit of this server is 5000.")
     expect(page.button("Try again")).to_be_hidden()
     page.button("中文").click()
     expect(alert(page)).to_have_text("文字有 6000 个字符；此服务器最多接收 5000 个。")
@@ -121,7 +121,7 @@ def test_a_link_to_languages_that_are_not_served_says_so(visit, server, fragment
 def test_the_key_stays_as_long_as_the_tab(visit, server):
     server.key = "secret"
     page = visit("#source=de&target=en&q=Haus", refused=True)
-    expect(alert(page)).to_contain_text("The server does not know this API key.")
+    expect(alert(page)).to_contain_text("This API key is not valid.")
     expect(page.button("Try again")).to_be_hidden()
     page.give_key("secret")
     expect(page.output).to_have_text("house")

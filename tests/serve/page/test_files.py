@@ -25,7 +25,7 @@ def page(visit):
 
 
 def test_the_map_as_svg(page):
-    root = ElementTree.fromstring(page.saved("Map (SVG)"))
+    root = ElementTree.fromstring(page.saved("Plot (SVG)"))
     tips = [each.text for each in root.iter(f"{SVG}title")]
     assert tips[0] == "the old house is small"
     assert "“house” attends to “Haus”: 80%" in tips
@@ -42,7 +42,7 @@ def test_the_words_as_svg(page):
     assert len(list(root.iter(f"{SVG}path"))) == 1  # the curve of the pinned word
 
 
-@pytest.mark.parametrize("name", ["Map (PNG)", "Words (PNG)"])
+@pytest.mark.parametrize("name", ["Plot (PNG)", "Words (PNG)"])
 def test_a_picture_of_pixels(page, name):
     content = page.saved(name)
     assert content.startswith(b"\x89PNG")
@@ -77,7 +77,7 @@ def test_weights_that_are_not_shown_are_no_zeros(page):
 
 def test_no_two_files_have_one_name(page):
     names = []
-    for name in ("Map (SVG)", "Map (PNG)", "Words (SVG)", "Words (PNG)"):
+    for name in ("Plot (SVG)", "Plot (PNG)", "Words (SVG)", "Words (PNG)"):
         page.view.locator(".menu summary").click()
         with page.tab.expect_download() as waited:
             page.button(name).click()
@@ -104,7 +104,7 @@ def test_all_as_json(page):
 def test_a_page_that_works_from_disk(page, browser, tmp_path):
     page.view.get_by_role("combobox", name="Attention").select_option("encoder")
     page.button("Layer 2, head 3").dblclick()
-    (tmp_path / "saved.html").write_bytes(page.saved("Page of its own (HTML)"))
+    (tmp_path / "saved.html").write_bytes(page.saved("Stand-alone page (HTML)"))
     saved = type(page)(browser, (tmp_path / "saved.html").as_uri())
     expect(saved.tab.get_by_role("combobox", name="Attention")).to_have_value("encoder")
     expect(saved.button("Layer 2, head 3")).to_have_attribute("aria-pressed", "true")

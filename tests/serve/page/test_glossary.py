@@ -51,7 +51,7 @@ def test_what_terms_cost_is_told_in_words(visit, server, cost, much):
     server.details = {"terms": USES[:1], "term_cost": cost}
     page = visit()
     page.write("das Haus")
-    expect(page.tab.locator(".report").first).to_contain_text(f"{much} less likely")
+    expect(page.tab.locator(".report").first).to_contain_text(f"{much} less probable")
 
 
 def test_the_shares_of_a_score_are_told(visit, server):

@@ -107,7 +107,7 @@ def test_the_served_page_and_what_it_saves(visit, opened):
         page.view.locator(".queries .token").first.click()
         assert page.output.evaluate("output => output.textContent") == " ".join(words)
         for kind in ("HTML", "SVG"):
-            saved = page.saved("Page of its own (HTML)" if kind == "HTML" else "Map (SVG)")
+            saved = page.saved("Stand-alone page (HTML)" if kind == "HTML" else "Plot (SVG)")
             file = opened(saved, f"saved{start}.{kind.lower()}")
             shown = [
                 text.strip() for text in file.all(".queries .token" if kind == "HTML" else "title").all_text_contents()

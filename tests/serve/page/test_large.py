@@ -54,11 +54,11 @@ def test_a_large_map_by_keyboard(large):
 
 
 def test_a_large_map_has_a_table_and_a_picture(large):
-    large.tab.get_by_text("Table of the numbers").click()
+    large.tab.get_by_text("Table of weights").click()
     rows = large.tab.get_by_role("table").get_by_role("row")
     expect(rows).to_have_count(1 + COUNT)
     expect(rows.nth(8)).to_contain_text("w7w7 80%")
-    assert large.saved("Map (PNG)").startswith(b"\x89PNG")
+    assert large.saved("Plot (PNG)").startswith(b"\x89PNG")
 
 
 def test_memory_is_given_back(visit):

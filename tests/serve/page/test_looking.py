@@ -90,7 +90,7 @@ def test_a_head_in_and_out_and_alone(visit, how):
     other = page.button("Layer 1, head 1")
     other.click() if how == "mouse" else other.press("Enter")
     expect(page.view.get_by_role("gridcell", name="“old” attends to “Haus”: 42%")).to_be_visible()  # of 80 % and 4 %
-    page.view.get_by_role("combobox", name="Joined by").select_option("strongest")
+    page.view.get_by_role("combobox", name="Merge heads by").select_option("strongest")
     expect(cell).to_be_visible()
     page.tab.wait_for_timeout(600)  # so that the next click is no second one
     other.dblclick() if how == "mouse" else other.press("Shift+Enter")
@@ -236,7 +236,7 @@ def test_cells_are_walked_through(visit):
 def test_a_table_stands_beside_the_map(visit):
     page = visit()
     page.write()
-    page.view.get_by_text("Table of the numbers").press("Enter")
+    page.view.get_by_text("Table of weights").press("Enter")
     table = page.tab.get_by_role("table")
     expect(table.get_by_role("row").nth(1)).to_contain_text("the0.8000.0400.0400.0400.040")
     expect(table.get_by_role("columnheader")).to_have_text(["das", "alte", "Haus", "ist", "klein"])
@@ -276,7 +276,7 @@ def test_what_is_true_of_most_words_is_told_once(visit):
     page = visit()
     page.write("Wort Ding Sache das Stein")
     told = page.view.locator(".warnings")
-    expect(told).to_have_text("Most of this was not translated: the model does not know these words.")
+    expect(told).to_have_text("Most of this is not translated: the words are unknown word.")
     expect(page.view.locator(".flags")).to_be_hidden()
     page.write("das Wort ist klein")
     expect(told).to_be_empty()

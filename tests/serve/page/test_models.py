@@ -32,9 +32,7 @@ def test_a_server_without_translators_shows_its_models_alone(alone):
     expect(page.tab.locator("#tabs")).to_be_hidden()
     expect(page.tab.locator("#source")).to_be_hidden()
     expect(page.tab.locator("#fault")).to_be_hidden()
-    told = (
-        "This model chooses a label. It learnt from 1,200 examples. On examples it did not learn from: accuracy 81.5."
-    )
+    told = "This model chooses a label. Trained on 1,200 examples. On held-out examples: accuracy 81.5."
     expect(page.tab.locator("#knows")).to_have_text(told)
 
 
@@ -108,7 +106,7 @@ def test_a_refusal_takes_the_place_of_the_answer(alone, server):
     expect(page.tab.locator(".verdict")).to_have_text("good")
     server.refusals = [(400, {}, "text 1: cannot be read")]
     field(page, "Text").fill("finer")
-    expect(page.tab.locator("#model-fault")).to_have_text("The server refused this: text 1: cannot be read")
+    expect(page.tab.locator("#model-fault")).to_have_text("The server rejected the request: text 1: cannot be read")
     expect(page.tab.locator(".verdict")).to_have_count(0)
 
 

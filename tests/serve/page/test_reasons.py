@@ -45,7 +45,7 @@ def test_a_click_sets_the_methods_side_by_side(visit, weighing):
         ["das", "0%", "10%", "10%"],
         ["Haus", "60%", "80%", "−10%"],
         ["From the source", "60%", "–", "30%"],
-        ["From the words before", "40%", "–", "70%"],
+        ["From the preceding words", "40%", "–", "70%"],
     ]
     page.word("Translation", "the").click()
     assert rows(page)[1] == ["das", "60%", "80%", "10%"]
@@ -65,7 +65,7 @@ def test_a_method_colours_the_words(visit, weighing):
     page.word("Translation", "house").hover()
     readout = page.view.locator(".readout")
     expect(readout).to_contain_text("rests on")
-    expect(readout).to_contain_text("60% from the source, 40% from the words before")
+    expect(readout).to_contain_text("60% from the source, 40% from the preceding words")
     page.view.get_by_role("combobox", name="Explained by").select_option("")
     page.word("Translation", "house").hover()
     expect(readout).to_contain_text("looks at")
@@ -148,7 +148,7 @@ def test_two_models_stand_side_by_side(visit, weighing):
         ["das", "0%", "0%", "10%", "80%", "10%", "10%"],
         ["Haus", "60%", "60%", "80%", "10%", "−10%", "−10%"],
         ["From the source", "60%", "60%", "–", "–", "30%", "30%"],
-        ["From the words before", "40%", "40%", "–", "–", "70%", "70%"],
+        ["From the preceding words", "40%", "40%", "–", "–", "70%", "70%"],
         ["Probability", *["30%"] * 6],
     ]
     asked_of = [body["model"] for path, body in weighing.asked if path == "/v1/explain" and "reasons" in body]

@@ -13,8 +13,7 @@ def test_an_empty_page_tells_what_the_model_knows(visit, server):
     page = visit()
     told = page.tab.locator("#knows")
     expect(told).to_have_text(
-        "This model translates German into English. It learnt from 40,000 sentence pairs. "
-        "BLEU on texts it did not learn from: 35.2."
+        "This model translates German into English. Trained on 40,000 sentence pairs. BLEU on held-out text: 35.2."
     )
     page.button("中文").click()
     expect(told).to_have_text("此模型把德语译成英语。它由 40,000 个句对训练而成。在未参与训练的文本上，BLEU 为 35.2。")

@@ -86,7 +86,7 @@ def test_a_refusal_is_shown_and_nothing_is_lost(visit, kept, monkeypatch):
     page, dialog = opened(visit, refused=True)
     page.tab.get_by_label("Your translation").fill("Servus")
     page.button("Send").click()
-    expect(dialog.get_by_role("alert")).to_have_text("This server does not take suggestions now.")
+    expect(dialog.get_by_role("alert")).to_have_text("This server does not accept suggestions now.")
     expect(page.tab.get_by_label("Your translation")).to_have_value("Servus")
 
 

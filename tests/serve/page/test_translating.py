@@ -92,7 +92,7 @@ def test_what_would_not_help_another_time_is_not_asked_again(visit, server):
     page = visit(refused=True)
     server.refusals = [(413, {}, "text 1 does not fit into memory")]
     page.field.fill("Haus")
-    expect(page.tab.get_by_role("alert")).to_contain_text("The server has too little memory for a text this long.")
+    expect(page.tab.get_by_role("alert")).to_contain_text("The server has too little memory for so long a text.")
     page.tab.wait_for_timeout(1500)
     assert len(server.asked) == 1
 
@@ -101,7 +101,7 @@ def test_a_dead_server_is_told_and_asked_again(visit, server):
     page = visit(refused=True)
     server.stop()
     page.field.fill("Haus")
-    expect(page.tab.get_by_role("alert")).to_contain_text("The server does not answer. Is it still running?")
+    expect(page.tab.get_by_role("alert")).to_contain_text("The server does not respond. Is it still running?")
     expect(page.button("Try again")).to_be_visible()
     again = type(server)(int(server.address.rsplit(":", 1)[1].strip("/")))
     page.button("Try again").click()

@@ -164,7 +164,7 @@ def test_a_file_is_dropped_anywhere_on_the_page(visit):
     [
         ({"name": "letter.pdf"}, "Files of this kind cannot be translated; these can: .txt, .srt, .html, .htm, .docx."),
         ({"buffer": b""}, "This file is empty."),
-        ({"buffer": b"x" * (LIMIT + 1)}, "This file is too large: this server takes up to 2.9 KiB."),
+        ({"buffer": b"x" * (LIMIT + 1)}, "This file is too large: the limit of this server is 2.9 KiB."),
     ],
 )
 def test_what_the_server_would_refuse_is_not_sent(page, server, file, told):
@@ -181,7 +181,7 @@ def test_a_broken_file_is_told(visit):
     page.tab.get_by_role("tab", name="File").click()
     taken(page, name="letter.docx")
     page.button("Translate the file").click()
-    expect(fault(page)).to_have_text("This file is broken or is not what its name says.")
+    expect(fault(page)).to_have_text("This file is damaged, or its format differs from its name.")
     expect(page.button("Translate the file")).to_be_focused()
 
 
@@ -209,7 +209,7 @@ def test_a_file_with_too_much_in_it_is_told_apart_from_a_large_one(visit, server
     taken(page)
     server.engine.fault = TooLate()
     page.button("Translate the file").click()
-    expect(fault(page)).to_have_text("This file holds too much text for this server: split it into parts.")
+    expect(fault(page)).to_have_text("This file has too much text for this server: split it into parts.")
 
 
 def test_a_busy_server_is_waited_for(visit, server):
@@ -228,7 +228,7 @@ def test_an_answer_that_says_nothing_of_a_file(page, told):
     page.tab.route("**/translate_file", lambda route: route.fulfill(json=told))
     taken(page)
     page.button("Translate the file").click()
-    expect(fault(page)).to_have_text("The server answered something this page cannot read.")
+    expect(fault(page)).to_have_text("This page cannot read the response of the server.")
     expect(result(page)).to_be_hidden()
 
 
