@@ -44,7 +44,7 @@ check: $(READY) ## format, lint, types, floors and the house rules
 	@$(BIN)/ruff check --quiet $(SOURCES)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
-	@$(BIN)/python -m pytest --quiet tests/test_house.py
+	@$(BIN)/python -m pytest --quiet tests/test_house.py tests/test_words.py
 
 bench: $(PEERS)/.ready ## speed beside peers: hours; writes docs/results/speed.md. BENCH="--quick", "--only decoding" …
 	$(PEERS)/bin/python benchmarks/all.py $(BENCH)

@@ -5,21 +5,21 @@ from typing import Annotated
 from regard.config.bounds import Count, Fraction, Layers, NotNegative, Size
 from regard.config.descriptions import Doc
 
-DropoutShare = Annotated[Fraction, Doc("Share of the numbers set to zero in training, at random.")]
+DropoutShare = Annotated[Fraction, Doc("Dropout probability.")]
 HiddenDim = Annotated[Size, Doc("Width of the hidden layer or state.")]
-NumLayers = Annotated[Layers, Doc("Number of layers, each above the other.")]
+NumLayers = Annotated[Layers, Doc("Number of stacked layers.")]
 Warmup = Annotated[
     Count,
-    Doc("Updates in which the value rises in a line to its peak; at most a quarter of those that the limits allow."),
+    Doc("Linear warmup, in updates; at most a quarter of the updates that the limits allow."),
 ]
-LabelSmoothing = Annotated[Fraction, Doc("Share of the probability taken from the right piece and spread over all.")]
-MaxRatio = Annotated[NotNegative, Doc("Longest answer: so many times the pieces of the source, and max_extra more.")]
-MaxExtra = Annotated[Size, Doc("Pieces that an answer may have beyond max_ratio times its source.")]
-MinLength = Annotated[Count, Doc("Shortest answer, in pieces.")]
-Lowercase = Annotated[bool, Doc("Compare in lower case.")]
-Momentum = Annotated[NotNegative, Doc("Share of the last step that the next one keeps.")]
-WeightDecay = Annotated[NotNegative, Doc("Share of each weight taken off at an update, times the rate.")]
+LabelSmoothing = Annotated[Fraction, Doc("Label smoothing: probability mass spread over the vocabulary.")]
+MaxRatio = Annotated[NotNegative, Doc("Maximum output length, per source piece; max_extra is added.")]
+MaxExtra = Annotated[Size, Doc("Maximum output length beyond max_ratio times the source, in pieces.")]
+MinLength = Annotated[Count, Doc("Minimum output length, in pieces.")]
+Lowercase = Annotated[bool, Doc("Lowercase before comparing.")]
+Momentum = Annotated[NotNegative, Doc("Momentum: decay rate of the accumulated step.")]
+WeightDecay = Annotated[NotNegative, Doc("Decoupled weight decay, scaled by the learning rate.")]
 AdamBetas = Annotated[
-    tuple[Fraction, Fraction], Doc("Shares that the running means of the gradient and of its square keep.")
+    tuple[Fraction, Fraction], Doc("Adam's betas: decay rates of the running means of the gradient and its square.")
 ]
-AdamEps = Annotated[NotNegative, Doc("Small number that keeps a division from zero.")]
+AdamEps = Annotated[NotNegative, Doc("Epsilon, for numerical stability.")]

@@ -35,8 +35,8 @@ class ByteNetDecoder(CoupledDecoder):
         dilations: Dilations = (1, 2, 4, 8, 16),
         block: BlockKind = "relu",
         norm: Annotated[Normalisation, Doc("Normalisation in each block.")] = Choice("layer"),
-        merge: Annotated[Merge, Doc("Add the source at the same place to the word before, or put it beside.")] = "add",
-        couplings: Annotated[Count | None, Doc("First words of the target that read the source; null: all.")] = None,
+        merge: Annotated[Merge, Doc("Merge of the previous word with the source state at its position.")] = "add",
+        couplings: Annotated[Count | None, Doc("Number of target positions that read the source; null: all.")] = None,
         dropout: DropoutShare = 0.1,
     ) -> None:
         note_dilations(dilations[:num_layers], kernel)

@@ -103,22 +103,22 @@ class RecurrentDecoder(Decoder):
         *,
         order: Annotated[
             Literal["bahdanau", "luong", "gnmt"],
-            Doc("A step: bahdanau looks, then moves on; luong moves on, then looks; gnmt looks with its lowest layer."),
+            Doc("Order of a step: bahdanau attends first, luong afterwards, gnmt with its lowest layer."),
         ] = "bahdanau",
-        input_feeding: Annotated[bool, Doc("With order luong, read the last readout beside the next word.")] = False,
+        input_feeding: Annotated[bool, Doc("Input feeding: read the last readout, too (order luong).")] = False,
         reads: Annotated[
             Literal["states", "final", "summary", "start"],
-            Doc("What of the source: states by attention, its final state or a summary at each step, or a start only."),
+            Doc("Source context: attention, final state or summary at each step, or initialisation only."),
         ] = "states",
         cell: Cell = Choice("gru"),
-        hidden_dim: Annotated[Size, Doc("Width of the state.")] = 256,
+        hidden_dim: Annotated[Size, Doc("Width of the hidden state.")] = 256,
         num_layers: NumLayers = 1,
         residual_from: Annotated[
-            Annotated[int, Ge(2)] | None, Doc("First layer, from 1, that adds what it reads to what it writes.")
+            Annotated[int, Ge(2)] | None, Doc("First layer with a residual connection, counted from 1.")
         ] = None,
-        copy_past: Annotated[bool, Doc("Start from the encoder's own states, layer by layer.")] = False,
-        readout: Annotated[Literal["tanh", "maxout", "linear"], Doc("Layer between the state and the head.")] = "tanh",
-        intra_attention: Annotated[bool, Doc("Look at its own earlier states, too, and read out what it saw.")] = False,
+        copy_past: Annotated[bool, Doc("Initialise each layer from the encoder's same layer.")] = False,
+        readout: Annotated[Literal["tanh", "maxout", "linear"], Doc("Readout layer before the head.")] = "tanh",
+        intra_attention: Annotated[bool, Doc("Self-attention over the decoder's past states.")] = False,
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()

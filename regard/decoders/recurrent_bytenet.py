@@ -27,10 +27,10 @@ class RecurrentByteNetDecoder(CoupledDecoder):
         sockets: Sockets,
         *,
         cell: Cell = Choice("gru"),
-        hidden_dim: Annotated[Size, Doc("Width of the state.")] = 256,
+        hidden_dim: Annotated[Size, Doc("Width of the hidden state.")] = 256,
         num_layers: NumLayers = 1,
-        merge: Annotated[Merge, Doc("Add the source at the same place to the word before, or put it beside.")] = "add",
-        couplings: Annotated[Count | None, Doc("First words of the target that read the source; null: all.")] = None,
+        merge: Annotated[Merge, Doc("Merge of the previous word with the source state at its position.")] = "add",
+        couplings: Annotated[Count | None, Doc("Number of target positions that read the source; null: all.")] = None,
         dropout: DropoutShare = 0.1,
     ) -> None:
         coupling = Coupling(embedder.dim, embedder.dim, source_dim, sockets, merge=merge, couplings=couplings)

@@ -40,7 +40,7 @@ class ThreeAttentionDecoder(Decoder):
         sockets: Sockets,
         *,
         num_layers: NumLayers = 1,
-        residual: Annotated[bool, Doc("Add what a layer reads to what it writes.")] = False,
+        residual: Annotated[bool, Doc("Residual connection around each layer.")] = False,
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()

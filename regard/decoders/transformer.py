@@ -45,15 +45,16 @@ class TransformerDecoder(Decoder):
         sockets: Sockets,
         *,
         num_layers: NumLayers = 6,
-        feedforward_dim: Annotated[Size, Doc("Width of the hidden layer of each feed-forward.")] = 2048,
+        feedforward_dim: Annotated[Size, Doc("Width of the hidden layer of each feed-forward network.")] = 2048,
         feedforward: FeedForwardChoice = Choice("position_wise"),
         history: Annotated[
-            HistoryChoice | None, Doc("What stands in the place of self-attention; null: self-attention.")
+            HistoryChoice | None, Doc("Replacement for self-attention (token mixer); null: self-attention.")
         ] = None,
         norm: Annotated[
-            Literal["pre", "post"], Doc("Normalise before each layer of a block, or behind it as in the paper.")
+            Literal["pre", "post"],
+            Doc("Layer normalisation before each sublayer, or after it (the paper)."),
         ] = "pre",
-        alignment_layer: Annotated[AnyInt, Doc("Layer whose weights count as the alignment; -1 is the last.")] = -1,
+        alignment_layer: Annotated[AnyInt, Doc("Layer whose cross-attention is the alignment; -1: the last.")] = -1,
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()

@@ -36,17 +36,17 @@ class BeamSearch(Search):
     def __init__(
         self,
         *,
-        size: Annotated[int, Ge(1), Le(WIDEST_BEAM), Doc("Unfinished answers kept for each text.")] = 5,
-        n_best: Annotated[int, Ge(1), Le(WIDEST_BEAM), Doc("Answers kept for each text, the best first.")] = 1,
+        size: Annotated[int, Ge(1), Le(WIDEST_BEAM), Doc("Beam size.")] = 5,
+        n_best: Annotated[int, Ge(1), Le(WIDEST_BEAM), Doc("N-best size: translations per text, best first.")] = 1,
         length_penalty: Annotated[
-            _Penalty, Doc("How much length is divided out: 0 prefers short answers, 1 is a mean over the pieces.")
+            _Penalty, Doc("Length penalty exponent: 0 prefers short output, 1 is the mean over pieces.")
         ] = 1.0,
         normalisation: Annotated[
-            Literal["length", "gnmt"], Doc("Formula of the penalty: n^length_penalty, or that of GNMT.")
+            Literal["length", "gnmt"], Doc("Formula of the length penalty: n^length_penalty, or GNMT's.")
         ] = "length",
         stop: Annotated[
             Literal["exact", "full"],
-            Doc("End when nothing can win any more (exact), or, quicker, when `size` answers are finished (full)."),
+            Doc("Stopping rule: when no hypothesis can improve (exact), or once `size` have finished (full, faster)."),
         ] = "exact",
         max_ratio: MaxRatio = 2.0,
         max_extra: MaxExtra = 10,

@@ -33,14 +33,12 @@ class SamplingSearch(Search):
         self,
         *,
         temperature: Annotated[
-            Positive, Doc("How varied the answers are: below 1 likely words more often, above 1 unlikely ones.")
+            Positive, Doc("Sampling temperature: below 1 sharpens the distribution, above 1 flattens it.")
         ] = 1.0,
-        top_k: Annotated[Count, Doc("Draw from the so many likeliest pieces; 0: all.")] = 0,
-        top_p: Annotated[
-            float, Gt(0), Le(1), Doc("Draw from the smallest set of pieces of so much probability together.")
-        ] = 1.0,
-        n_best: Annotated[int, Ge(1), Le(WIDEST_BEAM), Doc("Answers kept for each text, the best first.")] = 1,
-        seed: Annotated[Seed, Doc("Another number draws other answers.")] = 1,
+        top_k: Annotated[Count, Doc("Top-k sampling: number of most probable pieces to sample from; 0: all.")] = 0,
+        top_p: Annotated[float, Gt(0), Le(1), Doc("Nucleus (top-p) sampling: probability mass to sample from.")] = 1.0,
+        n_best: Annotated[int, Ge(1), Le(WIDEST_BEAM), Doc("N-best size: translations per text, best first.")] = 1,
+        seed: Annotated[Seed, Doc("Random seed of the samples.")] = 1,
         max_ratio: MaxRatio = 2.0,
         max_extra: MaxExtra = 10,
         min_length: MinLength = 0,

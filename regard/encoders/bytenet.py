@@ -44,9 +44,9 @@ class ByteNetEncoder(Encoder):
         block: BlockKind = "relu",
         norm: Annotated[Normalisation, Doc("Normalisation in each block.")] = Choice("layer"),
         ratio: Annotated[
-            NotNegative, Doc("Places for the target: so many times the pieces of the source, and `extra` more.")
+            NotNegative, Doc("Length of the unfolded target, as a multiple of the source pieces; `extra` is added.")
         ] = 1.2,
-        extra: Annotated[AnyFloat, Doc("Places for the target beyond `ratio` times its source.")] = 0.0,
+        extra: Annotated[AnyFloat, Doc("Positions added to `ratio` times the source.")] = 0.0,
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()

@@ -36,8 +36,8 @@ class LanguageModelFeaturesEncoder(Encoder):
         *,
         cell: Cell = Choice("lstm"),
         num_layers: NumLayers = 2,
-        frozen: Annotated[bool, Doc("Leave the language model, and the embeddings it reads, as they are.")] = False,
-        above: Annotated[EncoderChoice | None, Doc("What reads the features; null: they are the states.")] = None,
+        frozen: Annotated[bool, Doc("Freeze the language model and its embeddings.")] = False,
+        above: Annotated[EncoderChoice | None, Doc("Encoder over the features; null: none.")] = None,
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()

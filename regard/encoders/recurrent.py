@@ -45,17 +45,17 @@ class RecurrentEncoder(Encoder):
         sockets: Sockets,
         *,
         cell: Cell = Choice("gru"),
-        hidden_dim: Annotated[Size, Doc("Width of the state in each direction.")] = 256,
+        hidden_dim: Annotated[Size, Doc("Width of the hidden state, per direction.")] = 256,
         num_layers: NumLayers = 1,
         bidirectional: Annotated[
-            bool | Literal["lowest"], Doc("Read both ways; lowest: in the first layer only.")
+            bool | Literal["lowest"], Doc("Bidirectional layers: all, none, or the lowest alone.")
         ] = True,
         merge: Annotated[
-            Literal["concatenate", "add"], Doc("Put both directions beside each other, or add them.")
+            Literal["concatenate", "add"], Doc("Merge of both directions: concatenate or add.")
         ] = "concatenate",
-        reverse: Annotated[bool, Doc("Read the source backwards.")] = False,
+        reverse: Annotated[bool, Doc("Reverse the source.")] = False,
         residual_from: Annotated[
-            Annotated[int, Ge(2)] | None, Doc("First layer, from 1, that adds what it reads to what it writes.")
+            Annotated[int, Ge(2)] | None, Doc("First layer with a residual connection, counted from 1.")
         ] = None,
         dropout: DropoutShare = 0.1,
     ) -> None:

@@ -30,7 +30,7 @@ class SelfAttentionEncoder(Encoder):
         sockets: Sockets,
         *,
         num_layers: NumLayers = 1,
-        residual: Annotated[bool, Doc("Add what a layer reads to what it writes.")] = False,
+        residual: Annotated[bool, Doc("Residual connection around each layer.")] = False,
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()

@@ -30,7 +30,7 @@ class SelfMatchingEncoder(Encoder):
         sockets: Sockets,
         *,
         cell: Cell = Choice("gru"),
-        hidden_dim: Annotated[Size, Doc("Width of the state in each direction.")] = 256,
+        hidden_dim: Annotated[Size, Doc("Width of the hidden state, per direction.")] = 256,
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()

@@ -11,4 +11,4 @@ from regard.registry import Choice, Registry
 ENCODERS: Registry[Encoder] = Registry("model.encoder", {}, inherits=("dropout",))
 
 EncoderChoice = Annotated[Choice, PartOf(ENCODERS)]
-EncoderChoices = Annotated[tuple[EncoderChoice, ...], MinLen(1), Doc("The encoders, first to last.")]
+EncoderChoices = Annotated[tuple[EncoderChoice, ...], MinLen(1), Doc("Encoders in order, first to last.")]

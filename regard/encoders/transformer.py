@@ -30,12 +30,13 @@ class TransformerEncoder(Encoder):
         sockets: Sockets,
         *,
         num_layers: NumLayers = 6,
-        feedforward_dim: Annotated[Size, Doc("Width of the hidden layer of each feed-forward.")] = 2048,
+        feedforward_dim: Annotated[Size, Doc("Width of the hidden layer of each feed-forward network.")] = 2048,
         feedforward: FeedForwardChoice = Choice("position_wise"),
         norm: Annotated[
-            Literal["pre", "post"], Doc("Normalise before each layer of a block, or behind it as in the paper.")
+            Literal["pre", "post"],
+            Doc("Layer normalisation before each sublayer, or after it (the paper)."),
         ] = "pre",
-        norm_eps: Annotated[Eps, Doc("Small number that keeps normalisations from dividing by zero.")] = 1e-5,
+        norm_eps: Annotated[Eps, Doc("Epsilon of layer normalisation, for numerical stability.")] = 1e-5,
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()

@@ -25,7 +25,7 @@ class Bleu(SacreMetric):
         self,
         *,
         tokenize: Annotated[
-            Tokenize | None, Doc("How words are told apart; null: by the script of the references.")
+            Tokenize | None, Doc("Tokenizer of sacreBLEU; null: chosen by the script of the references.")
         ] = None,
         lowercase: Lowercase = False,
     ) -> None:

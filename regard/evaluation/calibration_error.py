@@ -20,7 +20,7 @@ class CalibrationError(Metric):
     higher_is_better = False
     judges = "label"
 
-    def __init__(self, *, bins: Annotated[Size, Doc("Parts of equal width from 0 to 1.")] = 15) -> None:
+    def __init__(self, *, bins: Annotated[Size, Doc("Number of bins of equal width from 0 to 1.")] = 15) -> None:
         self.bins = bins
 
     def statistics(self, corpus: Corpus) -> Statistics:

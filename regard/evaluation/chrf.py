@@ -20,8 +20,8 @@ class Chrf(SacreMetric):
     def __init__(
         self,
         *,
-        character_order: Annotated[Size, Doc("Longest n-gram of characters.")] = 6,
-        word_order: Annotated[Count, Doc("Longest n-gram of words; 2 is chrF++.")] = 0,
+        character_order: Annotated[Size, Doc("Maximum character n-gram order.")] = 6,
+        word_order: Annotated[Count, Doc("Maximum word n-gram order; 2 is chrF++.")] = 0,
         lowercase: Lowercase = False,
     ) -> None:
         self.character_order, self.word_order, self.lowercase = character_order, word_order, lowercase

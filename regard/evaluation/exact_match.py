@@ -19,7 +19,7 @@ class ExactMatch(MeanMetric):
     def __init__(
         self,
         *,
-        ignore_spaces: Annotated[bool, Doc("Compare without any spaces.")] = False,
+        ignore_spaces: Annotated[bool, Doc("Remove spaces before comparing.")] = False,
         lowercase: Lowercase = False,
     ) -> None:
         self.ignore_spaces, self.lowercase = ignore_spaces, lowercase

@@ -24,7 +24,7 @@ class F1(Metric):
         *,
         average: Annotated[
             Literal["macro", "micro", "weighted"],
-            Doc("Classes count alike (macro), examples do (micro), or classes by how many examples they have."),
+            Doc("Averaging over classes: macro, micro, or weighted by support."),
         ] = "macro",
     ) -> None:
         self.average = average

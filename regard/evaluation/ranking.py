@@ -22,7 +22,7 @@ class RankingMetric(Metric):
 
     judges = "label"
 
-    def __init__(self, *, relevant: Annotated[str, Doc("The label of pairs that belong together.")] = "1") -> None:
+    def __init__(self, *, relevant: Annotated[str, Doc("Label of matching pairs.")] = "1") -> None:
         self.relevant = relevant
 
     @abstractmethod

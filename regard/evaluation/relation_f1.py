@@ -24,7 +24,7 @@ class RelationF1(Metric):
     name = "relation F1"
     judges = "label"
 
-    def __init__(self, *, none: Annotated[str, Doc("The label that stands for no relation.")] = "Other") -> None:
+    def __init__(self, *, none: Annotated[str, Doc('Label of "no relation".')] = "Other") -> None:
         self.none = none
 
     def statistics(self, corpus: Corpus) -> Statistics:

@@ -21,7 +21,7 @@ class SentenceBleu(MeanMetric):
 
     name = "sentence BLEU"
 
-    def __init__(self, *, order: Annotated[Size, Doc("Longest n-gram.")] = 4, lowercase: Lowercase = False) -> None:
+    def __init__(self, *, order: Annotated[Size, Doc("Maximum order.")] = 4, lowercase: Lowercase = False) -> None:
         self.order, self.lowercase = order, lowercase
 
     def signature(self, corpus: Corpus) -> str:

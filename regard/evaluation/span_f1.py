@@ -37,7 +37,7 @@ class SpanF1(Metric):
         self,
         *,
         average: Annotated[
-            Literal["micro", "macro"], Doc("Spans count alike (micro), or types of spans do (macro).")
+            Literal["micro", "macro"], Doc("Averaging: micro over spans, or macro over span types.")
         ] = "micro",
     ) -> None:
         self.average = average

@@ -24,7 +24,7 @@ class Ter(SacreMetric):
         *,
         characters: Annotated[
             bool | None,
-            Doc("Count characters of Chinese and Japanese in place of words; null: by the script of the references."),
+            Doc("Score Chinese and Japanese by characters; null: chosen by the script of the references."),
         ] = None,
         lowercase: Lowercase = True,
     ) -> None:

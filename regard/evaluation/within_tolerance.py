@@ -20,7 +20,7 @@ class WithinTolerance(MeanMetric):
     judges = "numbers"
 
     def __init__(
-        self, *, tolerance: Annotated[Positive, Doc("Distance at which a number counts as wrong.")] = 0.04
+        self, *, tolerance: Annotated[Positive, Doc("Tolerance: error from which a number is wrong.")] = 0.04
     ) -> None:
         self.tolerance = tolerance
 

@@ -23,7 +23,7 @@ class WordF1(MeanMetric):
     name = "word f1"
     judges = "span"
 
-    def __init__(self, *, articles: Annotated[bool, Doc("Count a, an and the; SQuAD's F1 does not.")] = False) -> None:
+    def __init__(self, *, articles: Annotated[bool, Doc("Count articles; SQuAD's F1 ignores them.")] = False) -> None:
         self.articles = articles
 
     def signature(self, corpus: Corpus) -> str:

@@ -51,12 +51,12 @@ _Pair = tuple[str | None, str | None]  # codes of source and target, where they 
 class RouteSettings:
     """The texts of one more pair of languages, for a model of several."""
 
-    train: Annotated[_Read | None, Doc("Texts to learn from; null: this pair is not trained on.")] = None
-    dev: Annotated[_Read | None, Doc("Texts to choose the best checkpoint by.")] = None
-    test: Annotated[_Read | None, Doc("Texts that are judged where decoding.route names this pair.")] = None
+    train: Annotated[_Read | None, Doc("Training set of this pair; null: this pair is not trained.")] = None
+    dev: Annotated[_Read | None, Doc("Dev set, used to select the best checkpoint.")] = None
+    test: Annotated[_Read | None, Doc("Test set of this pair, used when decoding.route names it.")] = None
     languages: Annotated[
         tuple[str, str] | None,
-        Doc("Codes of source and target; null: as the names of the files end, else as the pair itself is named."),
+        Doc("Language codes of source and target; null: from the file extensions, else from the route's name."),
     ] = None
 
     def pair(self) -> _Pair:
@@ -68,10 +68,10 @@ class RouteSettings:
 class RecombinationSettings:
     """More training pairs, made of those that there are."""
 
-    copies: Annotated[Size, Doc("Pairs made of each training pair, at most.")] = 8
-    share: Annotated[Annotated[float, Gt(0), Lt(1)], Doc("Share of the training batches that these pairs make up.")] = (
-        0.5
-    )
+    copies: Annotated[Size, Doc("Maximum number of synthetic pairs per training pair.")] = 8
+    share: Annotated[
+        Annotated[float, Gt(0), Lt(1)], Doc("Fraction of the training batches made of synthetic pairs.")
+    ] = 0.5
 
 
 @dataclass(frozen=True)
@@ -84,51 +84,49 @@ class DataSettings:
     variable REGARD_DATA names.
     """
 
-    dir: Annotated[Path | None, Doc("Folder in which relative paths are looked for first.")] = None
-    train: Annotated[_Read | None, Doc("Texts to learn from: a file for each column, or a reader.")] = None
-    dev: Annotated[_Read | None, Doc("Texts to choose the best checkpoint by.")] = None
-    test: Annotated[_Read | None, Doc("Texts that `evaluate` and `compare` judge by.")] = None
-    corpora: Annotated[Mapping[str, _Read], Doc("More texts to learn from, by name.")] = field(default_factory=dict)
+    dir: Annotated[Path | None, Doc("Base folder of relative paths.")] = None
+    train: Annotated[_Read | None, Doc("Training set: a file for each column, or a reader.")] = None
+    dev: Annotated[_Read | None, Doc("Dev set, used to select the best checkpoint.")] = None
+    test: Annotated[_Read | None, Doc("Test set, used by `evaluate` and `compare`.")] = None
+    corpora: Annotated[Mapping[str, _Read], Doc("Further training sets, by name.")] = field(default_factory=dict)
     routes: Annotated[
         Mapping[str, Annotated[RouteSettings, FieldsOf(RouteSettings)]],
-        Doc("Texts of more pairs of languages, by a name for each, such as fr or en-fr."),
+        Doc("Further language pairs, by name, such as fr or en-fr."),
     ] = field(default_factory=dict)
     weights: Annotated[
         Mapping[str, Positive],
-        Doc("How often batches come from train, each corpus and each route; empty: by their sizes."),
+        Doc("Sampling weights of train, of each corpus and of each route; empty: by size."),
         Fixed(),
     ] = field(default_factory=dict)
     recombination: Annotated[
         Annotated[RecombinationSettings, FieldsOf(RecombinationSettings)] | None,
-        Doc("Data augmentation: exchange aligned phrases that stand between the same words; null: none."),
+        Doc("Phrase recombination (data augmentation): exchange aligned phrases in the same context; null: off."),
         Fixed(),
     ] = None
     transforms: Annotated[
         tuple[Annotated[Choice, PartOf(TRANSFORMS)], ...],
         OneOrMany(),
-        Doc("What is done to batches of training, in order."),
+        Doc("Transforms of training batches (noise, augmentation), in order."),
         Fixed(),
     ] = ()
     languages: Annotated[
-        tuple[str, str] | None, Doc("Codes of source and target; null: as the names of the files end.")
+        tuple[str, str] | None, Doc("Language codes of source and target; null: from the file extensions.")
     ] = None
-    dev_share: Annotated[Fraction, Doc("Share of train that is held out when there is no dev part.")] = 0.0
-    test_share: Annotated[Fraction, Doc("Share of train that is held out when there is no test part.")] = 0.0
+    dev_share: Annotated[Fraction, Doc("Fraction of train held out as dev set if none is given.")] = 0.0
+    test_share: Annotated[Fraction, Doc("Fraction of train held out as test set if none is given.")] = 0.0
     folds: Annotated[
         Annotated[int, Ge(2)] | None,
         Doc(
-            "Cut train into so many parts, of which one is the test part: cross-validation. Texts are drawn whatever "
-            "their labels are, equal ones together. null: not at all."
+            "Number of cross-validation folds; one is the test set. Sampled regardless of labels, "
+            "duplicates together; null: off."
         ),
         Fixed(),
     ] = None
-    fold: Annotated[
-        Size, Doc("Which of the folds is the test part, from 1 on; compare takes one after another."), Fixed()
-    ] = 1
-    fold_seed: Annotated[Seed, Doc("Number that the folds are drawn from."), Fixed()] = 0
-    cache: Annotated[Path | None, Doc("Folder for corpora cut into pieces; null: in the run's folder.")] = None
+    fold: Annotated[Size, Doc("Index of the test fold, from 1; compare runs each in turn."), Fixed()] = 1
+    fold_seed: Annotated[Seed, Doc("Random seed of the folds."), Fixed()] = 0
+    cache: Annotated[Path | None, Doc("Cache folder of tokenized corpora; null: the run's folder.")] = None
     max_length: Annotated[
-        Size, Doc("Pieces of the longest training example; longer ones are counted and left out."), Fixed()
+        Size, Doc("Maximum length of a training example, in pieces; longer ones are dropped and counted."), Fixed()
     ] = 256
 
     def readers(self) -> dict[str, Choice]:

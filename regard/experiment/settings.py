@@ -40,15 +40,14 @@ _TRAINING = FieldsOf(
 class TextSettings:
     """How text becomes pieces."""
 
-    tokenizer: Annotated[Choice, PartOf(TOKENIZERS), Doc("What cuts texts into pieces.")] = Choice("subwords")
-    shared: Annotated[bool, Doc("Use one vocabulary for source and target.")] = True
+    tokenizer: Annotated[Choice, PartOf(TOKENIZERS), Doc("Tokenizer.")] = Choice("subwords")
+    shared: Annotated[bool, Doc("Share one vocabulary between source and target.")] = True
     own_vocabularies: Annotated[
         tuple[str, ...],
         OneOrMany(),
         Doc(
-            "Target languages with a vocabulary of their own, learnt from their texts alone; the others share one. "
-            "By default, where shared is false, all with a decoder of their own but the first; beside them those "
-            "that are added to a run."
+            "Target languages with their own vocabulary, learned from their text alone. Default with "
+            "shared=false: all with their own decoder but the first; languages added to a run always."
         ),
     ] = ()
 
@@ -63,60 +62,53 @@ class RerankSettings:
     run: Annotated[
         Path,
         Doc(
-            "Folder of a translator of the same languages; its vocabulary may be another. A relative path is "
-            "looked for in the folder of this run first."
+            "Folder of a translator of the same languages; vocabularies may differ; relative to this "
+            "run's folder first."
         ),
     ]
-    weight: Annotated[float, Doc("Weight of its log-probability of the whole translation.")] = 0.1
-    words: Annotated[float, Doc("What each word of the translation adds.")] = 0.0
-    n_best: Annotated[Size, Doc("Translations that are ranked anew; a beam gives no more than its size.")] = 50
+    weight: Annotated[float, Doc("Weight of its log-probability of the translation.")] = 0.1
+    words: Annotated[float, Doc("Word reward: score added per word of the translation.")] = 0.0
+    n_best: Annotated[Size, Doc("Number of n-best candidates to rerank; at most the beam size.")] = 50
 
 
 @dataclass(frozen=True)
 class DecodingSettings:
     """How a trained model is searched."""
 
-    search: Annotated[Choice, PartOf(SEARCHES), Doc("How the best answer is looked for.")] = Choice("beam")
+    search: Annotated[Choice, PartOf(SEARCHES), Doc("Search algorithm.")] = Choice("beam")
     features: Annotated[
-        tuple[Annotated[Choice, PartOf(FEATURES)], ...], OneOrMany(), Doc("Scores that the search adds to the model's.")
+        tuple[Annotated[Choice, PartOf(FEATURES)], ...], OneOrMany(), Doc("Additional log-linear scores in the search.")
     ] = ()
-    batch_tokens: Annotated[Size, Doc("Source pieces that a greedy search works on at once; a beam takes fewer.")] = (
-        8192
-    )
+    batch_tokens: Annotated[Size, Doc("Batch size of greedy search, in source pieces; beam search uses less.")] = 8192
     precision: Annotated[
         Literal["float32", "int8"],
-        Doc("Numbers that weights are multiplied in: int8 is quicker where the processor knows it, and rounds."),
+        Doc("Precision of matrix products: int8 is faster on processors that support it, and rounds."),
     ] = "float32"
-    route: Annotated[
-        str | None, Doc("Which of data.routes a model of several languages takes; null: that of data.train.")
-    ] = None
+    route: Annotated[str | None, Doc("Language pair of data.routes to translate; null: the pair of data.train.")] = None
     shortlist: Annotated[
-        bool, Doc("Choose among the words that may translate those of the source; first: regard shortlist RUN.")
+        bool, Doc("Lexical shortlist: restrict the vocabulary to likely translations; requires regard shortlist RUN.")
     ] = False
     tuned: Annotated[
-        bool, Doc("Search and features as regard tune left them; what is said of either besides counts more.")
+        bool, Doc("Use the search and features tuned by regard tune; explicit settings override them.")
     ] = False
     adequacy: Annotated[
-        Annotated[Choice, PartOf(ADEQUACIES)] | None, Doc("What tells words that may be untranslated; null: nothing.")
+        Annotated[Choice, PartOf(ADEQUACIES)] | None, Doc("Detector of words that may be untranslated; null: off.")
     ] = None
-    max_source: Annotated[Size, Doc("Pieces of the longest text that is accepted.")] = 1024
+    max_source: Annotated[Size, Doc("Maximum input length, in pieces.")] = 1024
     ensemble: Annotated[
         tuple[Path, ...],
         OneOrMany(),
-        Doc(
-            "Folders of other runs of the same vocabularies, to write together with. A relative path is looked for in "
-            "the folder of this run first."
-        ),
+        Doc("Ensemble: folders of other runs with the same vocabularies; relative to this run's folder first."),
     ] = ()
     ensemble_mean: Annotated[
-        Literal["log_probabilities", "probabilities"], Doc("What runs that write together take the mean of.")
+        Literal["log_probabilities", "probabilities"], Doc("Averaging of probabilities or log-probabilities.")
     ] = "log_probabilities"
     rerank: Annotated[
         Annotated[RerankSettings, FieldsOf(RerankSettings)] | None,
-        Doc("Another run by which the n best translations are ranked anew; null: none."),
+        Doc("Reranking of the n-best list by another run; null: off."),
     ] = None
     term_cost: Annotated[
-        Positive, Doc("Nats a word that the terms of a glossary may cost a translation before a warning tells.")
+        Positive, Doc("Cost of a glossary's terms, in nats per word, above which a warning is printed.")
     ] = 1.0
 
     def located(self, folder: Path) -> "DecodingSettings":
@@ -140,7 +132,7 @@ class EvaluationSettings:
     metrics: Annotated[
         tuple[Annotated[Choice, PartOf(METRICS)], ...],
         OneOrMany(),
-        Doc("Scores that are reported, the first one first."),
+        Doc("Reported metrics; the first is the main one."),
     ] = _METRICS
 
 
@@ -148,17 +140,17 @@ class EvaluationSettings:
 class InitialSettings:
     """Another model to start from, a run or one of Hugging Face's: its tokenizers, and weights of parts of it."""
 
-    run: Annotated[Path | None, Doc("Folder of the run whose weights and vocabularies are taken.")] = None
+    run: Annotated[Path | None, Doc("Folder of a run to take weights and vocabularies from.")] = None
     huggingface: Annotated[
-        Path | None, Doc("Or a folder of a BERT or a RoBERTa: config.json, model.safetensors, tokenizer.json.")
+        Path | None, Doc("Folder of a BERT or RoBERTa checkpoint: config.json, model.safetensors, tokenizer.json.")
     ] = None
     parts: Annotated[
-        tuple[str, ...], OneOrMany(), Doc("Parts that are taken: encoder, decoder, embedder, head …; none named: all.")
+        tuple[str, ...], OneOrMany(), Doc("Parts to initialise: encoder, decoder, embedder, head …; empty: all.")
     ] = ()
-    frozen: Annotated[bool, Doc("Keep what is taken as it is: only what is new learns.")] = False
+    frozen: Annotated[bool, Doc("Freeze the initialised parts; only new layers are trained.")] = False
     vocabularies: Annotated[
         Mapping[str, str],
-        Doc("Column of this run → column of the other one whose vocabulary it takes; {}: those of the same name."),
+        Doc("Vocabulary sources: column of this run → column of the other; {}: same names."),
     ] = field(default_factory=dict)
 
     @property
@@ -173,51 +165,47 @@ class InitialSettings:
 class Experiment:
     """The settings of one run. Complete: what a file left out is written down with its default."""
 
-    data: Annotated[
-        DataSettings, FieldsOf(DataSettings), Doc("The texts, a part each to train on, choose by and judge by.")
-    ] = field(default_factory=DataSettings)
-    text: Annotated[TextSettings, FieldsOf(TextSettings), Doc("How text becomes pieces."), Fixed(), Taken()] = field(
-        default_factory=TextSettings
+    data: Annotated[DataSettings, FieldsOf(DataSettings), Doc("Data: training, dev and test sets.")] = field(
+        default_factory=DataSettings
+    )
+    text: Annotated[TextSettings, FieldsOf(TextSettings), Doc("Tokenization and vocabularies."), Fixed(), Taken()] = (
+        field(default_factory=TextSettings)
     )
     model: Annotated[
-        Choice, PartOf(MODELS), Doc("The network; a task other than translation has its own default."), Taken()
+        Choice, PartOf(MODELS), Doc("Network; tasks other than translation have their own default."), Taken()
     ] = Choice("translator")
-    objective: Annotated[Choice, PartOf(OBJECTIVES), Doc("What training minimises.")] = Choice("likelihood")
+    objective: Annotated[Choice, PartOf(OBJECTIVES), Doc("Training objective (loss).")] = Choice("likelihood")
     penalties: Annotated[
         tuple[Annotated[Choice, PartOf(PENALTIES)], ...],
         OneOrMany(),
-        Doc("What is added to the loss for where the model looks."),
+        Doc("Penalties on attention, added to the loss."),
     ] = ()
-    training: Annotated[TrainingSettings, _TRAINING, Doc("How and how long the model is trained.")] = field(
-        default_factory=TrainingSettings
+    training: Annotated[TrainingSettings, _TRAINING, Doc("Training: optimizer, schedule, limits and checkpoints.")] = (
+        field(default_factory=TrainingSettings)
     )
     decoding: Annotated[
         DecodingSettings,
         FieldsOf(DecodingSettings),
-        Doc("How a trained model is searched; free to change later."),
+        Doc("Decoding: search and its features; can change after training."),
         Open(),
     ] = field(default_factory=DecodingSettings)
     evaluation: Annotated[
         EvaluationSettings,
         FieldsOf(EvaluationSettings),
-        Doc("How a trained model is judged; free to change later."),
+        Doc("Evaluation metrics; can change after training."),
         Open(),
     ] = field(default_factory=EvaluationSettings)
-    task: Annotated[Choice, PartOf(TASKS), Doc("What an example is and what is predicted."), Fixed(), Taken()] = Choice(
-        "translation"
-    )
+    task: Annotated[
+        Choice, PartOf(TASKS), Doc("Task: columns of an example and kind of prediction."), Fixed(), Taken()
+    ] = Choice("translation")
     init: Annotated[
         Annotated[InitialSettings, FieldsOf(InitialSettings)] | None,
-        Doc("Another model to start from; null: start from random weights."),
+        Doc("Initialisation from another model; null: random weights."),
         Fixed(),
     ] = None
-    device: Annotated[str, Doc("Where it is computed: auto (a GPU if there is one), cpu, cuda, cuda:1 …"), Open()] = (
-        "auto"
-    )
-    run: Annotated[
-        Path | None, Doc("Folder of the trained model; null: a name of the time and the languages, in runs/.")
-    ] = None
-    format: Annotated[Literal[2], Doc("Version of the settings file.")] = 2
+    device: Annotated[str, Doc("Device: auto (a GPU if available), cpu, cuda, cuda:1 …"), Open()] = "auto"
+    run: Annotated[Path | None, Doc("Output folder; null: runs/ and a name made of time and languages.")] = None
+    format: Annotated[Literal[2], Doc("Version of the settings format.")] = 2
 
     @property
     def columns(self) -> Mapping[str, str]:

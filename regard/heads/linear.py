@@ -22,7 +22,7 @@ from regard.ops.linear import linear, summed
 from regard.ops.plain import is_plain
 from regard.records import PAD, Decoded, Encoded
 
-OutputBias = Annotated[bool, Doc("Add a bias to the scores of the words, 0 at the start.")]
+OutputBias = Annotated[bool, Doc("Add a bias to the output scores, 0 at the start.")]
 
 
 class LinearHead(Head):

@@ -36,7 +36,7 @@ class PointerHead(Head):
         weight: nn.Parameter | None = None,
         *,
         keep: Annotated[
-            float, Gt(0), Lt(1), Doc("Share of the vocabulary, against copying, at the start of training.")
+            float, Gt(0), Lt(1), Doc("Initial probability of generating from the vocabulary rather than copying.")
         ] = 0.9,
         bias: OutputBias = False,
     ) -> None:

@@ -25,7 +25,7 @@ class TransformedHead(Head):
         vocab_size: int,
         weight: nn.Parameter | None = None,
         *,
-        eps: Annotated[Eps, Doc("Small number that keeps a division from zero.")] = 1e-12,
+        eps: Annotated[Eps, Doc("Epsilon, for numerical stability.")] = 1e-12,
     ) -> None:
         super().__init__()
         self.dense, self.norm = Linear(dim, dim), nn.LayerNorm(dim, eps=eps)

@@ -53,17 +53,17 @@ class CellEmbedder(Embedder):
 def captioner(
     columns: Columns,
     *,
-    dim: Annotated[Size, Doc("Width of the vectors of cells and words.")] = 128,
+    dim: Annotated[Size, Doc("Width of the embeddings of cells and words.")] = 128,
     places: Annotated[
-        PositionChoice | None, Doc("How places of cells are told, row by row; null: not at all, a grid is a set.")
+        PositionChoice | None, Doc("Positional encoding of cells, row by row; null: none, a grid is a set.")
     ] = Choice("learned"),
-    encoder: Annotated[EncoderChoice, Doc("What reads the cells.")] = Choice("embeddings"),
+    encoder: Annotated[EncoderChoice, Doc("Encoder of the cells.")] = Choice("embeddings"),
     embedder: EmbedderChoice = Choice("words"),
     position: WordPosition = None,
-    decoder: Annotated[DecoderChoice, Doc("What writes the caption.")] = Choice("recurrent", {"cell": Choice("lstm")}),
-    attention: Annotated[AttentionChoice, Doc("How the decoder looks at the cells.")] = HEADS_OF_FOUR,
+    decoder: Annotated[DecoderChoice, Doc("Decoder of the caption.")] = Choice("recurrent", {"cell": Choice("lstm")}),
+    attention: Annotated[AttentionChoice, Doc("Attention of the decoder over the encoder states.")] = HEADS_OF_FOUR,
     self_attention: Annotated[
-        AttentionChoice, Doc("How cells look at each other, and words, in the parts that do so.")
+        AttentionChoice, Doc("Self-attention of cells and of words, in the parts that use it.")
     ] = PROJECTED_HEADS,
     head: HeadChoice = Choice("linear"),
     dropout: DropoutShare = 0.0,

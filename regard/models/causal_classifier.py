@@ -89,14 +89,14 @@ class CausalClassifier(DecoderOnly, LabelModel):
 class ReadingLeftToRight(LanguageModelSettings):
     """Settings of a language model that reads to answer."""
 
-    decoder: Annotated[DecoderChoice, Doc("What reads the text from left to right.")] = Choice("transformer")
+    decoder: Annotated[DecoderChoice, Doc("Left-to-right encoder of the text.")] = Choice("transformer")
 
 
 def causal_classifier(
     columns: Columns,
     *,
     shared: ReadingLeftToRight,
-    readout: Annotated[PoolingChoice, Doc("How the states of a text become one vector."), Before("dropout")] = Choice(
+    readout: Annotated[PoolingChoice, Doc("Pooling of the states into one vector."), Before("dropout")] = Choice(
         "last"
     ),
 ) -> CausalClassifier:

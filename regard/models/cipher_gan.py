@@ -95,14 +95,12 @@ class CipherGan(Decipherer):
 def cipher_gan(
     columns: Columns,
     *,
-    dim: Annotated[Size, Doc("Width of the embedding of symbols.")] = 100,
+    dim: Annotated[Size, Doc("Width of the symbol embeddings.")] = 100,
     filters: Annotated[
-        Size, Doc("Filters of a generator's first layer; the next two have 2 and 4 times as many.")
+        Size, Doc("Filters of the generator's first layer; the next two have 2 and 4 times as many.")
     ] = 32,
-    num_blocks: Annotated[Count, Doc("Residual blocks of a generator, each of two layers.")] = 5,
-    timing: Annotated[
-        Count, Doc("Width of the sinusoidal timing joined to each vector, which a Vigenère cipher needs; 0: none.")
-    ] = 0,
+    num_blocks: Annotated[Count, Doc("Residual blocks of the generator, two layers each.")] = 5,
+    timing: Annotated[Count, Doc("Width of the concatenated sinusoidal positions, for Vigenère ciphers; 0: none.")] = 0,
 ) -> CipherGan:
     """Generators from cipher to plain text and back, learnt from two banks of texts that do not match."""
     cipher, plain = symbol_columns(columns)

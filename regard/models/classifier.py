@@ -50,7 +50,7 @@ def classifier(
     columns: Columns,
     *,
     shared: ReadingSettings,
-    pooling: Annotated[PoolingChoice, Doc("How the states of a text become one vector."), Before("dropout")] = Choice(
+    pooling: Annotated[PoolingChoice, Doc("Pooling of the states into one vector."), Before("dropout")] = Choice(
         "attention"
     ),
 ) -> Classifier:

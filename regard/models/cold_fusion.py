@@ -83,7 +83,7 @@ def cold_fusion(
     *,
     shared: TranslatorSettings,
     language_model: Annotated[
-        DecoderChoice, Doc("What the language model reads with: `model.decoder` of its run."), Before("attention")
+        DecoderChoice, Doc("Decoder of the language model: `model.decoder` of its run."), Before("attention")
     ] = Choice("transformer"),
 ) -> Translator:
     """p(target | source) by a translator whose states take in those of a language model, as far as a gate lets them.

@@ -146,9 +146,9 @@ class Deliberation(SecondPass):
 class DeliberationSettings(SecondPassSettings):
     """Settings of both passes, the first of which has one decoder."""
 
-    attention: Annotated[AttentionChoice, Doc("How the decoder looks at the source, and blocks at the draft.")] = (
-        HEADS_OF_FOUR
-    )
+    attention: Annotated[
+        AttentionChoice, Doc("Attention over the source in the decoder, and over the draft in its blocks.")
+    ] = HEADS_OF_FOUR
 
 
 @known_as("deliberation_network, discourse_two_pass")
@@ -158,7 +158,7 @@ def deliberation(
     shared: DeliberationSettings,
     joint: Annotated[
         NotNegative,
-        Doc("Weight of the loss of the first pass, which then learns, too; 0: it stays as it is."),
+        Doc("Loss weight of the first pass, which is then trained, too; 0: it is frozen."),
         Before("dropout"),
     ] = 0.0,
 ) -> Deliberation:

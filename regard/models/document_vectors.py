@@ -185,7 +185,7 @@ def pv_dbow(
     columns: Columns,
     *,
     dim: Dim = 100,
-    words: Annotated[bool, Doc("Learn vectors of words beside those of documents, by skip-gram.")] = False,
+    words: Annotated[bool, Doc("Also learn word vectors, by skip-gram.")] = False,
 ) -> DocumentVectors:
     """The vector of a document tells its words from drawn ones."""
     return BagOfWords(len(columns[DOCUMENT_NUMBERS]), len(columns[TEXT]), dim, words=words)
@@ -197,9 +197,9 @@ def pv_dm(
     *,
     dim: Dim = 100,
     merge: Annotated[
-        Literal["mean", "concatenate"], Doc("What of the vectors of the document and of the words around is scored.")
+        Literal["mean", "concatenate"], Doc("Combination of document vector and context vectors.")
     ] = "mean",
-    reach: Annotated[Size, Doc("Words on either side that are concatenated.")] = 5,
+    reach: Annotated[Size, Doc("Context window on each side, in words, when concatenated.")] = 5,
 ) -> DocumentVectors:
     """The vectors of a document and of the words around a word together tell it from drawn ones."""
     return cast(DocumentVectors, MERGES[merge](len(columns[DOCUMENT_NUMBERS]), len(columns[TEXT]), dim, reach=reach))

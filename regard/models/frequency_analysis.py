@@ -55,7 +55,7 @@ class FrequencyAnalysis(Decipherer):
 def frequency_analysis(
     columns: Columns,
     *,
-    period: Annotated[Size, Le(LONGEST_KEY), Doc("Length of the cipher's key: places that are counted apart.")] = 1,
+    period: Annotated[Size, Le(LONGEST_KEY), Doc("Key length of the cipher: positions counted separately.")] = 1,
 ) -> FrequencyAnalysis:
     """Symbols by the ranks of their frequencies; counted, so it needs objective=counted."""
     cipher, plain = symbol_columns(columns)

@@ -140,15 +140,15 @@ def hierarchical(
     *,
     dim: Annotated[Size, Doc("Width of the embeddings.")] = 200,
     embedder: EmbedderChoice = Choice("words"),
-    position: Annotated[PositionChoice | None, Doc("How places within a sentence are told; null: not at all.")] = None,
-    max_sentences: Annotated[Size, Doc("Sentences that are read, from the first on.")] = 15,
-    max_words: Annotated[Size, Doc("Pieces of a sentence; a longer one goes on in the next.")] = 40,
-    encoder: Annotated[EncoderChoice, Doc("What reads the words of a sentence.")] = BIGRU,
-    pooling: Annotated[PoolingChoice, Doc("How the words of a sentence become one vector.")] = LEARNED_QUERY,
-    sentence_encoder: Annotated[EncoderChoice, Doc("What reads the vectors of sentences.")] = BIGRU,
-    sentence_pooling: Annotated[PoolingChoice, Doc("How sentences become the vector of a text.")] = LEARNED_QUERY,
+    position: Annotated[PositionChoice | None, Doc("Positional encoding within a sentence; null: none.")] = None,
+    max_sentences: Annotated[Size, Doc("Maximum number of sentences; the rest is ignored.")] = 15,
+    max_words: Annotated[Size, Doc("Maximum sentence length, in pieces; the rest is a new sentence.")] = 40,
+    encoder: Annotated[EncoderChoice, Doc("Encoder of the words of a sentence.")] = BIGRU,
+    pooling: Annotated[PoolingChoice, Doc("Pooling of words into a sentence vector.")] = LEARNED_QUERY,
+    sentence_encoder: Annotated[EncoderChoice, Doc("Encoder of the sentence vectors.")] = BIGRU,
+    sentence_pooling: Annotated[PoolingChoice, Doc("Pooling of sentences into a text vector.")] = LEARNED_QUERY,
     self_attention: Annotated[
-        AttentionChoice, Doc("How words look at words and sentences at sentences, in the parts that do so.")
+        AttentionChoice, Doc("Self-attention among words and among sentences, in the parts that use it.")
     ] = PROJECTED_HEADS,
     dropout: DropoutShare = 0.1,
 ) -> Hierarchical:

@@ -23,7 +23,7 @@ from regard.records import PAD, TEXT, Batch, Decoded, Sequences
 from regard.registry import Choice
 
 HeadOfHoles = Annotated[HeadChoice, Before("dropout")]
-TiedOutput = Annotated[bool, Doc("Use the table of the embeddings as that of the output, too."), Before("dropout")]
+TiedOutput = Annotated[bool, Doc("Weight tying: share input and output embeddings."), Before("dropout")]
 
 
 class MaskedLanguageModel(TextReader):
@@ -66,7 +66,7 @@ class ReadingOfHoles(ReadingSettings):
 
     embedder: EmbedderChoice = Choice("segments")
     position: WordPosition = Choice("learned")
-    encoder: Annotated[EncoderChoice, Doc("What reads the text.")] = Choice("transformer")
+    encoder: Annotated[EncoderChoice, Doc("Encoder of the text.")] = Choice("transformer")
 
 
 def masked_language_model(

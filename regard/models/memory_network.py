@@ -121,16 +121,16 @@ class MemoryNetwork(LabelModel):
 def memory_network(
     columns: Columns,
     *,
-    dim: Annotated[Size, Doc("Width of the vectors of sentences and of the question.")] = 20,
-    num_hops: Annotated[Layers, Doc("How often the memory is looked at.")] = 3,
-    memory_size: Annotated[Size, Doc("Sentences in memory; of a longer story the latest are kept.")] = 50,
+    dim: Annotated[Size, Doc("Width of the embeddings of sentences and question.")] = 20,
+    num_hops: Annotated[Layers, Doc("Number of hops over the memory.")] = 3,
+    memory_size: Annotated[Size, Doc("Memory size, in sentences; only the latest of a longer story are kept.")] = 50,
     tying: Annotated[
         Literal["adjacent", "layerwise"],
-        Doc("Embeddings that are one: what a hop reads and the next one compares, or those of all hops."),
+        Doc("Weight tying: adjacent (output of a hop = input of the next) or layerwise (the same for all hops)."),
     ] = "adjacent",
-    position_encoding: Annotated[bool, Doc("Weight words by their place; without it a sentence is a bag.")] = True,
-    noise: Annotated[Fraction, Doc("Share of empty sentences that training puts into a story, at random.")] = 0.1,
-    attention: Annotated[AttentionChoice, Doc("How the question looks at the memory, at each hop.")] = DOT,
+    position_encoding: Annotated[bool, Doc("Position encoding within a sentence; without it a bag of words.")] = True,
+    noise: Annotated[Fraction, Doc("Random noise: fraction of empty sentences, in training.")] = 0.1,
+    attention: Annotated[AttentionChoice, Doc("Attention of the question over the memory, at each hop.")] = DOT,
 ) -> MemoryNetwork:
     """p(answer | story, question) by hops over the sentences of the story (MemN2N)."""
     text, answers = cast(TextColumn, columns[PASSAGE]), cast(LabelColumn, columns[ANSWER])

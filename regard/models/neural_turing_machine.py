@@ -167,12 +167,12 @@ def neural_turing_machine(
     dim: Annotated[Size, Doc("Width of the controller's state.")] = 100,
     controller: Annotated[
         Annotated[Choice, PartOf(RECURRENT)] | None,
-        Doc("Recurrent layer that steers the heads; null: one layer of tanh, which remembers nothing by itself."),
+        Doc("Recurrent layer of the controller; null: a feed-forward layer with tanh."),
     ] = Choice("lstm"),
-    num_slots: Annotated[Size, Doc("Slots of the memory.")] = 128,
-    slot_dim: Annotated[Size, Doc("Numbers in a slot.")] = 20,
-    num_heads: Annotated[Size, Doc("Heads that write, and as many that read.")] = 1,
-    radius: Annotated[Count, Doc("Slots that a head may step aside at once.")] = 1,
+    num_slots: Annotated[Size, Doc("Number of memory slots.")] = 128,
+    slot_dim: Annotated[Size, Doc("Width of a memory slot.")] = 20,
+    num_heads: Annotated[Size, Doc("Number of write heads, and of read heads.")] = 1,
+    radius: Annotated[Count, Doc("Maximum shift of a head in one step, in slots.")] = 1,
 ) -> NeuralTuringMachine:
     """p(bits | bits): a controller with a memory of slots, which reads all rows and then writes so many."""
     given, wanted = number_columns(columns)

@@ -94,7 +94,7 @@ class ReadingOfEach(ReadingSettings):
     """Settings of rows that read each of two texts by itself."""
 
     position: WordPosition = None
-    encoder: Annotated[EncoderChoice, Doc("What reads each of the texts.")] = Choice("embeddings")
+    encoder: Annotated[EncoderChoice, Doc("Encoder of each text.")] = Choice("embeddings")
 
 
 def pair_classifier(
@@ -102,10 +102,10 @@ def pair_classifier(
     *,
     shared: ReadingOfEach,
     comparison: Annotated[
-        Choice, PartOf(COMPARISONS), Doc("What two texts have in common, as one vector."), Before("dropout")
+        Choice, PartOf(COMPARISONS), Doc("Comparison of the two texts, as one vector."), Before("dropout")
     ] = Choice("decomposable"),
     overlap: Annotated[
-        bool, Doc("Also read the shares of common pieces, and the difference in length."), Before("dropout")
+        bool, Doc("Overlap features: fraction of common pieces, and length difference."), Before("dropout")
     ] = False,
 ) -> PairClassifier:
     """p(label | first, second): one encoder for both texts and a comparison (`decomposable`: aligned word by word).

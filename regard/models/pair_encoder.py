@@ -24,7 +24,7 @@ from regard.ops.dropout import Dropout
 from regard.records import BOS, FIRST, LABEL, PAD, SECOND, Batch, Encoded, Sequences
 from regard.registry import Choice
 
-PoolingOfPair = Annotated[PoolingChoice, Doc("How the states of both texts become one vector."), Before("dropout")]
+PoolingOfPair = Annotated[PoolingChoice, Doc("Pooling of the states of both texts into one vector."), Before("dropout")]
 
 
 class PairEncoder(TextReader, LabelModel):

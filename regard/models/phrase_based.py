@@ -124,15 +124,15 @@ class PhraseBased(Model):
 def phrase_based(
     columns: Columns,
     *,
-    order: Annotated[int, Ge(1), Le(20), Doc("Words of the longest n-gram of the language model.")] = 5,
-    max_phrase: Annotated[int, Ge(1), Le(20), Doc("Words of the longest phrase.")] = 7,
-    iterations: Annotated[Size, Doc("Rounds of EM by which words are aligned, after as many of IBM model 1.")] = 5,
+    order: Annotated[int, Ge(1), Le(20), Doc("N-gram order of the language model.")] = 5,
+    max_phrase: Annotated[int, Ge(1), Le(20), Doc("Maximum phrase length, in words.")] = 7,
+    iterations: Annotated[Size, Doc("EM iterations of the alignment, after as many of IBM model 1.")] = 5,
     jump: Annotated[
-        int, Ge(0), Le(WIDEST), Doc("Most words between two phrases that follow each other; 0: the source's order.")
+        int, Ge(0), Le(WIDEST), Doc("Distortion limit: maximum jump between phrases, in words; 0: monotone.")
     ] = 6,
-    stack: Annotated[Size, Doc("Hypotheses that are kept for each number of translated words.")] = 100,
-    pops: Annotated[Size, Doc("Hypotheses that are made for each number of translated words.")] = 500,
-    options: Annotated[Size, Doc("Translations of a phrase that are tried.")] = 20,
+    stack: Annotated[Size, Doc("Stack size: hypotheses kept per number of translated words.")] = 100,
+    pops: Annotated[Size, Doc("Hypotheses expanded per number of translated words.")] = 500,
+    options: Annotated[Size, Doc("Translation options per phrase.")] = 20,
 ) -> PhraseBased:
     """Phrases, an n-gram model and jumps, searched with stacks."""
     source, target = (cast(TextColumn, columns[name]) for name in ("source", "target"))

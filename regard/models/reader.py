@@ -113,19 +113,19 @@ def reader(
     dim: Annotated[Size, Doc("Width of the embeddings.")] = 128,
     embedder: EmbedderChoice = Choice("words"),
     position: WordPosition = None,
-    encoder: Annotated[EncoderChoice, Doc("What reads the passage, the question in mind.")] = Choice("recurrent"),
-    question_encoder: Annotated[EncoderChoice, Doc("What reads the question.")] = Choice("recurrent"),
+    encoder: Annotated[EncoderChoice, Doc("Encoder of the passage, given the question.")] = Choice("recurrent"),
+    question_encoder: Annotated[EncoderChoice, Doc("Encoder of the question.")] = Choice("recurrent"),
     pooling: Annotated[
         Choice,
         PartOf(POOLINGS),
-        Doc("How the states of the question become one vector; attention: it looks at itself."),
+        Doc("Pooling of the question into one vector; attention: self-attention."),
     ] = Choice("last"),
-    fusion: Annotated[Choice, PartOf(FUSIONS), Doc("What the words of the passage know of the question.")] = Choice(
+    fusion: Annotated[Choice, PartOf(FUSIONS), Doc("Fusion of the question into the passage's words.")] = Choice(
         "aligned"
     ),
-    attention: Annotated[AttentionChoice, Doc("How a word of the passage looks at the question.")] = RELU_DOT,
+    attention: Annotated[AttentionChoice, Doc("Attention of the passage over the question.")] = RELU_DOT,
     self_attention: SelfAttention = PROJECTED_HEADS,
-    head: Annotated[Choice, PartOf(SPAN_HEADS), Doc("What points at the answer.")] = Choice("pointers"),
+    head: Annotated[Choice, PartOf(SPAN_HEADS), Doc("Output layer that selects the answer span.")] = Choice("pointers"),
     dropout: DropoutShare = 0.1,
 ) -> SpanReader:
     """p(answer | passage, question): an encoder with the question in mind, and a head that points at the answer.

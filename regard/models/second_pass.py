@@ -36,10 +36,10 @@ DraftIds = tuple[int, ...]
 class SecondPassSettings(TranslatorSettings):
     """Settings of a translator, and of the blocks above its decoders."""
 
-    attention: Annotated[AttentionChoice, Doc("How decoders look at the source, and blocks at the draft.")] = (
-        HEADS_OF_FOUR
-    )
-    num_layers: Annotated[Layers, Doc("Blocks of the second pass."), Before("dropout")] = 1
+    attention: Annotated[
+        AttentionChoice, Doc("Attention of the decoders over the source, and of their blocks over the draft.")
+    ] = HEADS_OF_FOUR
+    num_layers: Annotated[Layers, Doc("Number of blocks of the second pass."), Before("dropout")] = 1
 
 
 class Draft(NamedTuple):

@@ -78,14 +78,14 @@ class SequenceRegressor(NumberModel):
 def sequence_regressor(
     columns: Columns,
     *,
-    dim: Annotated[Size, Doc("Width of the state of a row.")] = 100,
+    dim: Annotated[Size, Doc("Width of a row's state.")] = 100,
     encoder: Annotated[
-        EncoderChoice | None, Doc("What reads the states of the rows; null: nothing, each row stays by itself.")
+        EncoderChoice | None, Doc("Encoder over the rows' states; null: none, each row stands alone.")
     ] = None,
     self_attention: Annotated[
-        AttentionChoice, Doc("How rows look at each other, in the encoders that do so.")
+        AttentionChoice, Doc("Self-attention among rows, in the encoders that use it.")
     ] = PROJECTED_HEADS,
-    pooling: Annotated[PoolingChoice, Doc("How the states become one vector.")] = Choice("feedforward"),
+    pooling: Annotated[PoolingChoice, Doc("Pooling of the states into one vector.")] = Choice("feedforward"),
     hidden_dim: HiddenDim = 100,
     dropout: DropoutShare = 0.0,
 ) -> SequenceRegressor:

@@ -23,17 +23,17 @@ from regard.registry import Choice
 class AttentionSettings:
     """One socket and what is put into it."""
 
-    score: Annotated[Choice, Doc("How well a query and a key match.")] = Choice("scaled_dot")
-    span: Annotated[tuple[Choice, ...], Doc("What may be looked at; of several spans what all of them show.")] = (
+    score: Annotated[Choice, Doc("Score function between query and key.")] = Choice("scaled_dot")
+    span: Annotated[tuple[Choice, ...], Doc("Attention span (mask or bias); several spans are intersected.")] = (
         Choice("everywhere"),
     )
-    weighting: Annotated[Choice, Doc("How scores become weights.")] = Choice("softmax")
-    num_heads: Annotated[Size, Doc("Attentions side by side; they divide the width of the query.")] = 1
+    weighting: Annotated[Choice, Doc("Weighting function that turns scores into weights.")] = Choice("softmax")
+    num_heads: Annotated[Size, Doc("Number of attention heads; they split the width of the query.")] = 1
     project: Annotated[bool | None, Doc("Project queries, keys and values; null: only with several heads.")] = None
     bias: Annotated[bool, Doc("Add a bias to the projections.")] = True
-    out_proj: Annotated[bool, Doc("Join several heads by one more projection.")] = True
-    gate: Annotated[bool, Doc("Multiply the context by sigmoid(w · query + b).")] = False
-    dropout: Annotated[Fraction, Doc("Share of the weights set to zero in training, at random.")] = 0.0
+    out_proj: Annotated[bool, Doc("Output projection of the concatenated heads.")] = True
+    gate: Annotated[bool, Doc("Output gate: multiply the context by sigmoid(w · query + b).")] = False
+    dropout: Annotated[Fraction, Doc("Dropout probability of the attention weights.")] = 0.0
 
 
 SOCKET_FIELDS = FieldsOf(
@@ -46,33 +46,33 @@ SOCKET_FIELDS = FieldsOf(
     weighting=Annotated[Choice, PartOf(WEIGHTINGS)],
 )
 AttentionChoice = Annotated[AttentionSettings, SOCKET_FIELDS]
-SelfAttention = Annotated[AttentionChoice, Doc("How a text looks at itself, in the parts that do so."), Taken()]
-EmbedderChoice = Annotated[Choice, PartOf(EMBEDDERS), Doc("How pieces become vectors."), Taken()]
+SelfAttention = Annotated[AttentionChoice, Doc("Self-attention of a text, in the parts that use it."), Taken()]
+EmbedderChoice = Annotated[Choice, PartOf(EMBEDDERS), Doc("Embedding of pieces."), Taken()]
 PositionChoice = Annotated[Choice, PartOf(POSITIONS)]
-ModelDim = Annotated[Size, Doc("Width of the embeddings, and of the states of a transformer."), Taken()]
+ModelDim = Annotated[Size, Doc("Width of the embeddings, and of a transformer's states."), Taken()]
 WordPosition = Annotated[
     PositionChoice | None,
-    Doc("How places of words are told; null: not at all, as recurrent networks want it."),
+    Doc("Positional encoding; null: none, as recurrent networks need."),
     Taken(),
 ]
-HeadChoice = Annotated[Choice, PartOf(HEADS), Doc("What chooses a piece from a state of the decoder.")]
+HeadChoice = Annotated[Choice, PartOf(HEADS), Doc("Output layer over the vocabulary.")]
 Tied = Annotated[
     Literal["all", "target", "none"],
-    Doc("Tables that are one: source, target and output (all), target and output (target), or none."),
+    Doc("Weight tying: share source, target and output embeddings (all), target and output (target), or none."),
 ]
-TiedText = Annotated[Tied, Doc("Tables that are one: all or target (embeddings and output) or none.")]
+TiedText = Annotated[Tied, Doc("Weight tying: share embeddings and output (all or target), or none.")]
 InitUniform = Annotated[
     Positive | None,
-    Doc("Draw all matrices of weights from U(-a, a), a this number; null: each part draws its own."),
+    Doc("Uniform initialisation: sample all weight matrices from U(-a, a); null: each part's own."),
     Fixed(),
 ]
 
 HEADS_OF_FOUR = AttentionSettings(num_heads=4)
 PROJECTED_HEADS = AttentionSettings(num_heads=4, project=True)
 
-EncoderOfSource = Annotated[EncoderChoice, Doc("What reads the source."), Taken()]
-DecoderOfTarget = Annotated[DecoderChoice, Doc("What writes the target."), Taken()]
-SourceAttention = Annotated[AttentionChoice, Doc("How the decoder looks at the source.")]
+EncoderOfSource = Annotated[EncoderChoice, Doc("Encoder of the source."), Taken()]
+DecoderOfTarget = Annotated[DecoderChoice, Doc("Decoder of the target."), Taken()]
+SourceAttention = Annotated[AttentionChoice, Doc("Attention of the decoder over the encoder states.")]
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class ReadingOfPair(ReadingSettings):
 
     embedder: EmbedderChoice = Choice("segments")
     position: WordPosition = Choice("learned")
-    encoder: Annotated[EncoderChoice, Doc("What reads both texts as one.")] = Choice("transformer")
+    encoder: Annotated[EncoderChoice, Doc("Joint encoder of both texts.")] = Choice("transformer")
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class LanguageModelSettings(SharedSettings):
     dim: ModelDim = 256
     embedder: EmbedderChoice = Choice("words")
     position: WordPosition = Choice("sinusoidal")
-    decoder: Annotated[DecoderChoice, Doc("What writes the text.")] = Choice("transformer")
+    decoder: Annotated[DecoderChoice, Doc("Decoder of the text.")] = Choice("transformer")
     self_attention: SelfAttention = PROJECTED_HEADS
     head: HeadChoice = Choice("linear")
     dropout: DropoutShare = 0.1

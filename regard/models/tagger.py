@@ -20,12 +20,10 @@ from regard.records import PAD, TAGS, TEXT, Batch, Sequences
 from regard.registry import Choice
 
 WORD_PIECES = "pieces"  # what an encoder reads that sees pieces of words: no column, but tokens of an explanation
-TagHeadChoice = Annotated[
-    Choice, PartOf(TAG_HEADS), Doc("What chooses tags by the states of words."), Before("dropout")
-]
+TagHeadChoice = Annotated[Choice, PartOf(TAG_HEADS), Doc("Output layer over the tags."), Before("dropout")]
 PoolPieces = Annotated[
     Literal["before", "after"],
-    Doc("Take the mean of a word's pieces before the encoder, which reads words, or after it, which reads pieces."),
+    Doc("Average a word's pieces before the encoder (it reads words) or after it (it reads pieces)."),
     Before("dropout"),
 ]
 

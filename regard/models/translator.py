@@ -24,7 +24,7 @@ from regard.ops.modules import module_dict
 from regard.records import BOS, EOS, Batch, Decoded, Encoded, Sequences, State, Step, select
 from regard.registry import Choice
 
-Languages = Annotated[tuple[str, ...], OneOrMany(), Doc("Codes of the target languages, as data.languages has them.")]
+Languages = Annotated[tuple[str, ...], OneOrMany(), Doc("Codes of the target languages, as in data.languages.")]
 
 
 class Route(NamedTuple):

@@ -38,7 +38,7 @@ from regard.ops.kernels.search import CompiledWriter
 from regard.ops.modules import evaluating, module_dict
 from regard.records import Batch, Decoded, Encoded, Sequences, place
 
-DraftLanguage = Annotated[str, Doc("The one of the languages that is written first, for the others to look at.")]
+DraftLanguage = Annotated[str, Doc("Target language of the first pass, which the others attend to.")]
 
 
 class TwoPass(SecondPass):

@@ -26,9 +26,9 @@ from regard.ops.dropout import Dropout
 from regard.records import TEXT, Batch
 
 Dim = Annotated[Size, Doc("Width of the vectors.")]
-Buckets = Annotated[Count, Doc("Vectors that character n-grams share by their hash; 0: words have no other vector.")]
-_Shortest = Annotated[Size, Doc("Characters of the shortest n-gram, < and > at the ends of a word counted.")]
-Longest = Annotated[Size, Doc("Characters of the longest n-gram.")]
+Buckets = Annotated[Count, Doc("Number of hash buckets of character n-grams; 0: words have their own vector alone.")]
+_Shortest = Annotated[Size, Doc("Minimum character n-gram length; word boundaries < and > count.")]
+Longest = Annotated[Size, Doc("Maximum character n-gram length.")]
 
 _BASIS, _PRIME, _LIMIT = 2166136261, 16777619, 2**32  # of the FNV-1a hash
 

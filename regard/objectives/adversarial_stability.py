@@ -35,12 +35,12 @@ class AdversarialStabilityObjective(Objective):
         self,
         context: Context,
         *,
-        noise: Annotated[Literal["lexical", "feature"], Doc("What changes the source.")] = "lexical",
-        share: Annotated[Share, Doc("Share of the pieces that lexical noise changes.")] = 0.3,
-        nearest: Annotated[Size, Doc("Near pieces that one is drawn from.")] = 5,
-        std: Annotated[NotNegative, Doc("Standard deviation of noise on features.")] = 0.01,
-        noisy: Annotated[NotNegative, Doc("Weight of the loss with noise.")] = 1.0,
-        invariance: Annotated[NotNegative, Doc("Weight of the discriminator, for a sentence.")] = 1.0,
+        noise: Annotated[Literal["lexical", "feature"], Doc("Noise on the source.")] = "lexical",
+        share: Annotated[Share, Doc("Probability that lexical noise replaces a piece.")] = 0.3,
+        nearest: Annotated[Size, Doc("Number of nearest pieces to sample a replacement from.")] = 5,
+        std: Annotated[NotNegative, Doc("Standard deviation of feature noise.")] = 0.01,
+        noisy: Annotated[NotNegative, Doc("Weight of the loss on perturbed input.")] = 1.0,
+        invariance: Annotated[NotNegative, Doc("Weight of the discriminator's loss, per sentence.")] = 1.0,
         label_smoothing: LabelSmoothing = 0.1,
     ) -> None:
         super().__init__(context)

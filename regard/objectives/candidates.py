@@ -18,9 +18,9 @@ from regard.objectives.objective import Context, Objective
 from regard.ops.modules import evaluating
 from regard.records import EOS, TARGET, Batch, Loss, Sequences
 
-Samples = Annotated[Size, Doc("Targets drawn for every sentence.")]
-Sharpness = Annotated[Positive, Doc("Exponent of the probabilities: below 1 unlikely candidates count for more.")]
-LikelihoodWeight = Annotated[NotNegative, Doc("Weight of the loss of the given target, the mean over its pieces.")]
+Samples = Annotated[Size, Doc("Number of targets sampled per sentence.")]
+Sharpness = Annotated[Positive, Doc("Sharpness of the distribution over candidates: below 1 flattens it.")]
+LikelihoodWeight = Annotated[NotNegative, Doc("Weight of the likelihood of the reference, a mean over its pieces.")]
 TargetIds = tuple[int, ...]  # EOS at the end, unless a limit cut it off
 
 

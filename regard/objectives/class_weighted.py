@@ -34,7 +34,7 @@ class ClassWeightedObjective(Objective):
         *,
         class_weights: Annotated[
             Mapping[str, Positive] | None,
-            Doc("Weight by label, 1 for those that are not named; null: balanced, so that rare labels weigh more."),
+            Doc("Class weights by label, 1 if not named; null: balanced (inverse frequency)."),
         ] = None,
         label_smoothing: LabelSmoothing = 0.0,
     ) -> None:

@@ -36,14 +36,14 @@ class CycleGanObjective(Objective):
         self,
         context: Context,
         *,
-        num_layers: Annotated[Layers, Doc("Convolutions of a discriminator.")] = 5,
-        width: Annotated[Size, Doc("Symbols that one of its filters reads.")] = 15,
+        num_layers: Annotated[Layers, Doc("Number of convolution layers of a discriminator.")] = 5,
+        width: Annotated[Size, Doc("Kernel size of a discriminator, in symbols.")] = 15,
         cycle: Annotated[
-            NotNegative, Doc("Weight of the L1 distance between a text and itself, there and back.")
+            NotNegative, Doc("Cycle-consistency weight: L1 distance between a text and its reconstruction.")
         ] = 100.0,
-        penalty: Annotated[NotNegative, Doc("Weight of the gradient penalty of discriminators.")] = 10.0,
-        pool: Annotated[Count, Doc("Generated texts of each side kept for discriminators; 0: the newest alone.")] = 50,
-        filters: Annotated[Size, Doc("Filters of each of its layers but the last.")] = 32,
+        penalty: Annotated[NotNegative, Doc("Gradient penalty weight of the discriminators.")] = 10.0,
+        pool: Annotated[Count, Doc("Replay buffer of generated texts per side; 0: only the newest.")] = 50,
+        filters: Annotated[Size, Doc("Number of filters of each layer but the last.")] = 32,
     ) -> None:
         super().__init__(context)
         model = context.model

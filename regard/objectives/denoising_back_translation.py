@@ -35,8 +35,8 @@ COPIES_FROM = 1_000  # batches of back-translations before copies end training
 _SMOOTHING = 0.1  # of the discriminator's labels
 
 
-_Blank = Annotated[Share, Doc("Share of the words put out of sight by a blank.")]
-_Swap = Annotated[Count, Doc("Most places by which noise moves a word.")]
+_Blank = Annotated[Share, Doc("Blanking: probability that a word is replaced by a blank.")]
+_Swap = Annotated[Count, Doc("Maximum displacement of a word in the local shuffle.")]
 
 
 class DenoisingBackTranslationObjective(Objective):
@@ -56,22 +56,22 @@ class DenoisingBackTranslationObjective(Objective):
         self,
         context: Context,
         *,
-        denoising: Annotated[NotNegative, Doc("Weight of the denoising autoencoder; may follow a schedule.")] = 1.0,
+        denoising: Annotated[NotNegative, Doc("Weight of the denoising loss; a schedule may set it.")] = 1.0,
         label_smoothing: LabelSmoothing = 0.1,
-        back_translation: Annotated[NotNegative, Doc("Weight of the loss of back-translations.")] = 1.0,
-        given: Annotated[Share, Doc("Share of sentences whose own source is read in place of one written.")] = 0.0,
+        back_translation: Annotated[NotNegative, Doc("Weight of the back-translation loss.")] = 1.0,
+        given: Annotated[Share, Doc("Probability of the real source in place of a back-translation.")] = 0.0,
         kept: Annotated[
             float,
             Gt(0),
             Le(1),
-            Doc("Share of a batch's back-translations that is learnt from, the most probable ones."),
+            Doc("Fraction of the back-translations used, the most probable ones."),
         ] = 1.0,
-        adversarial: Annotated[NotNegative, Doc("Weight of the encoder's adversary; 0: there is none.")] = 0.0,
-        drop: Annotated[Share, Doc("Share of the words left out by noise.")] = 0.1,
+        adversarial: Annotated[NotNegative, Doc("Weight of the encoder's adversarial loss; 0: off.")] = 0.0,
+        drop: Annotated[Share, Doc("Word dropout: probability that a word is deleted.")] = 0.1,
         blank: _Blank = 0.1,
         swap: _Swap = 3,
-        temperature: Annotated[NotNegative, Doc("Of sampled back-translations; 0: the likeliest words.")] = 0.0,
-        max_copied: Annotated[Share, Doc("Running share of copied words that ends training; 1: none does.")] = 0.9,
+        temperature: Annotated[NotNegative, Doc("Sampling temperature of back-translations; 0: greedy.")] = 0.0,
+        max_copied: Annotated[Share, Doc("Running fraction of copied words that ends training; 1: never.")] = 0.9,
     ) -> None:
         super().__init__(context)
         writer = need_writer(context, _NAME)

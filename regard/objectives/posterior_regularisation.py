@@ -43,9 +43,9 @@ class PosteriorRegularisationObjective(DrawnObjective):
         features: Annotated[
             tuple[Annotated[Choice, PartOf(POSTERIOR_FEATURES)], ...],
             OneOrMany(),
-            Doc("What a good translation has."),
+            Doc("Features of a good translation."),
         ] = (Choice("length_ratio"),),
-        weight: Annotated[NotNegative, Doc("Weight of the divergence, for a sentence.")] = 0.3,
+        weight: Annotated[NotNegative, Doc("Weight of the KL divergence, per sentence.")] = 0.3,
         samples: Samples = 10,
         sharpness: Sharpness = 0.05,
         likelihood: LikelihoodWeight = 1.0,

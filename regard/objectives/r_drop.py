@@ -23,7 +23,7 @@ class RDropObjective(Objective):
         self,
         context: Context,
         *,
-        weight: Annotated[NotNegative, Doc("Weight of the divergence between both passes.")] = 2.5,
+        weight: Annotated[NotNegative, Doc("Weight of the KL divergence between both passes.")] = 2.5,
         label_smoothing: LabelSmoothing = 0.1,
     ) -> None:
         super().__init__(context)

@@ -33,9 +33,9 @@ class ReinforceObjective(Objective):
         self,
         context: Context,
         *,
-        reward: Annotated[NotNegative, Doc("Weight of the reward for where was looked.")] = 1.0,
-        entropy: Annotated[NotNegative, Doc("Weight of the entropy of what is drawn.")] = 0.01,
-        samples: Annotated[Size, Doc("Draws for every sentence.")] = 1,
+        reward: Annotated[NotNegative, Doc("Weight of the reward for attention decisions (REINFORCE).")] = 1.0,
+        entropy: Annotated[NotNegative, Doc("Weight of the entropy bonus of the sampled attention.")] = 0.01,
+        samples: Annotated[Size, Doc("Number of samples per sentence.")] = 1,
         label_smoothing: LabelSmoothing = 0.0,
     ) -> None:
         context.need_records("'reinforce'")

@@ -17,9 +17,9 @@ from regard.objectives.rewards import REWARDS
 from regard.records import TARGET, Batch
 from regard.registry import Choice
 
-RewardMetric = Annotated[Choice, PartOf(METRICS), Doc("Metric of texts whose figure of a sentence is the reward.")]
+RewardMetric = Annotated[Choice, PartOf(METRICS), Doc("Sentence-level metric used as the reward.")]
 MoreRewards = Annotated[
-    tuple[Annotated[Choice, PartOf(REWARDS)], ...], OneOrMany(), Doc("Rewards that are added to that of the metric.")
+    tuple[Annotated[Choice, PartOf(REWARDS)], ...], OneOrMany(), Doc("Rewards added to the metric.")
 ]
 SENTENCE_BLEU = Choice("sentence_bleu")
 

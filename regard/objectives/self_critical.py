@@ -34,7 +34,7 @@ class SelfCriticalObjective(DrawnObjective):
         reward: RewardMetric = SENTENCE_BLEU,
         rewards: MoreRewards = (),
         baseline: Annotated[
-            Literal["others", "greedy"], Doc("What a draw is compared with: the other draws, or the greedy answer.")
+            Literal["others", "greedy"], Doc("Baseline of a sample: the other samples, or the greedy output.")
         ] = "others",
         samples: Samples = 5,
         likelihood: LikelihoodWeight = 0.1,

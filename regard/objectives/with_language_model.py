@@ -25,7 +25,7 @@ class WithLanguageModelObjective(Objective):
         self,
         context: Context,
         *,
-        weight: Annotated[NotNegative, Doc("Weight of the language model's loss; that of the label has 1.")] = 0.5,
+        weight: Annotated[NotNegative, Doc("Weight of the language model's loss; the label's is 1.")] = 0.5,
         label_smoothing: LabelSmoothing = 0.0,
     ) -> None:
         super().__init__(context)

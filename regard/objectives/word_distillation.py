@@ -12,10 +12,8 @@ from regard.config.common_settings import LabelSmoothing
 from regard.objectives.objective import Context, Objective
 from regard.records import Batch, Loss
 
-TeacherRun = Annotated[Path, Doc("Folder of the run whose model teaches; it has the same vocabularies.")]
-TaughtShare = Annotated[
-    Share, Doc("Share of the loss that is of the teacher's answers; the rest is of the given ones.")
-]
+TeacherRun = Annotated[Path, Doc("Folder of the teacher's run; its vocabularies must be the same.")]
+TaughtShare = Annotated[Share, Doc("Weight of the teacher's distribution; the references have the rest.")]
 
 
 class WordDistillationObjective(Objective):
@@ -34,7 +32,7 @@ class WordDistillationObjective(Objective):
         *,
         teacher: TeacherRun,
         weight: TaughtShare = 0.5,
-        temperature: Annotated[Positive, Doc("τ: above 1 unlikely words tell more.")] = 1.0,
+        temperature: Annotated[Positive, Doc("Distillation temperature: above 1 flattens the teacher.")] = 1.0,
         label_smoothing: LabelSmoothing = 0.1,
     ) -> None:
         super().__init__(context)

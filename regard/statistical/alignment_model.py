@@ -12,7 +12,7 @@ from regard.config import Doc
 
 Shape = tuple[int, int]  # numbers of source and of target words of a sentence pair
 _P = TypeVar("_P")
-NullShare = Annotated[float, Gt(0), Lt(1), Doc("Share of target words without a source word.")]
+NullShare = Annotated[float, Gt(0), Lt(1), Doc("Probability of a null alignment.")]
 NULL_SHARE = 0.08
 
 

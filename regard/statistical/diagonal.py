@@ -22,7 +22,7 @@ class Diagonal(ZeroOrder[float]):
         self,
         *,
         null_share: NullShare = NULL_SHARE,
-        tension: Annotated[Positive, Doc("How much links keep to the diagonal, to begin with.")] = 4.0,
+        tension: Annotated[Positive, Doc("Initial precision around the diagonal (diagonal tension).")] = 4.0,
     ) -> None:
         self.null_share, self.tension = null_share, tension
 

@@ -24,7 +24,7 @@ class Hmm(AlignmentModel[Floats]):
         self,
         *,
         null_share: NullShare = NULL_SHARE,
-        widest: Annotated[Count, Doc("Jumps that are farther, to either side, are as likely as this one.")] = 10,
+        widest: Annotated[Count, Doc("Maximum jump with its own probability; longer jumps share the last one.")] = 10,
     ) -> None:
         self.null_share, self.widest = null_share, widest
 

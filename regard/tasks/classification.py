@@ -60,12 +60,12 @@ class ClassificationTask(LabelTask):
         columns: Columns,
         *,
         max_pieces: Annotated[
-            Size | None, Doc("Pieces of a text that are read; null: all, and none longer than data.max_length.")
+            Size | None, Doc("Maximum number of pieces read; null: all, with the limit data.max_length.")
         ] = 400,
         begins: Annotated[
-            bool, Doc("Read <s> before a text, as masked language models do: the pooling `first` takes its state.")
+            bool, Doc("Prepend <s>, as masked language models do; the pooling `first` uses its state.")
         ] = False,
-        keep: Annotated[Literal["first", "last"], Doc("Which pieces of a longer text are read.")] = "first",
+        keep: Annotated[Literal["first", "last"], Doc("Truncation of longer texts: pieces to keep.")] = "first",
     ) -> None:
         text = cast(TextColumn, columns[TEXT])
         super().__init__({**columns, TEXT: text.cut(max_pieces, from_end=keep == "last", begins=begins)})

@@ -97,11 +97,9 @@ class DocumentVectorsTask(WordVectorsTask):
         negatives: Negatives = 5,
         noise_power: NoisePower = 0.75,
         frequent: Frequent = 1e-3,
-        part: Annotated[
-            Size, Doc("Most words of a document that it learns from at once; no window reaches beyond them.")
-        ] = 50,
-        passes: Annotated[Size, Doc("Readings of a new text that its vector is inferred by.")] = 50,
-        rate: Annotated[Positive, Doc("Largest step of a number of a vector that is inferred; it falls to 0.")] = 0.05,
+        part: Annotated[Size, Doc("Maximum number of words per training step; windows do not cross it.")] = 50,
+        passes: Annotated[Size, Doc("Inference epochs for the vector of a new text.")] = 50,
+        rate: Annotated[Positive, Doc("Initial learning rate of inference; it decays to 0.")] = 0.05,
     ) -> None:
         super().__init__(columns, window=window, negatives=negatives, noise_power=noise_power, frequent=frequent)
         self.documents = cast(DocumentColumn, columns[DOCUMENT_NUMBERS])

@@ -103,9 +103,9 @@ class LanguageModelTask(Task):
         columns: Columns,
         *,
         window: Annotated[
-            Size | None, Doc("Pieces that are read as one text, across lines; null: each line by itself.")
+            Size | None, Doc("Context length, in pieces, across lines; null: each line separately.")
         ] = None,
-        context: Annotated[Count, Doc("First pieces of a window, which are read and not judged.")] = 0,
+        context: Annotated[Count, Doc("Stride context: first pieces of a window, which are read but not scored.")] = 0,
     ) -> None:
         super().__init__(columns)
         if window is None and context:

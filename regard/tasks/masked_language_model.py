@@ -148,14 +148,14 @@ class MaskedLanguageModelTask(Task):
         self,
         columns: Columns,
         *,
-        share: Annotated[Share, Doc("Share of the pieces that are to be filled in, drawn anew in each epoch.")] = 0.15,
-        masked: Annotated[Share, Doc("Share of these that become <mask>.")] = 0.8,
-        random: Annotated[Share, Doc("Share of these that become a random piece; the rest stay as they are.")] = 0.1,
+        share: Annotated[Share, Doc("Masking probability of a piece, sampled again in each epoch.")] = 0.15,
+        masked: Annotated[Share, Doc("Fraction of masked pieces replaced by <mask>.")] = 0.8,
+        random: Annotated[Share, Doc("Fraction of masked pieces replaced by a random piece.")] = 0.1,
         whole_words: Annotated[
-            bool, Doc("Mask all pieces of a word together; where no spaces part words, each piece is one.")
+            bool, Doc("Whole-word masking; in scripts without spaces each piece is a word.")
         ] = False,
         max_pieces: Annotated[
-            Size | None, Doc("Pieces of a line that are read; null: all, and none longer than data.max_length.")
+            Size | None, Doc("Maximum number of pieces of a line; null: all, with the limit data.max_length.")
         ] = None,
     ) -> None:
         """Raises ConfigError for shares of more than all, and for a vocabulary without <mask>."""

@@ -76,7 +76,7 @@ class NextSentenceTask(LabelTask):
         self,
         columns: Columns,
         *,
-        share: Annotated[Share, Doc("Share of the pieces that are to be filled in, drawn anew in each epoch.")] = 0.15,
+        share: Annotated[Share, Doc("Masking probability of a piece, sampled again in each epoch.")] = 0.15,
     ) -> None:
         super().__init__(columns)
         mask = mask_of(cast(TextColumn, columns[FIRST]))

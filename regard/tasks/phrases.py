@@ -96,10 +96,10 @@ class PhrasesTask(TranslationTask):
         columns: Columns,
         *,
         tuning: Annotated[
-            Literal["mert", "random", "none"], Doc("How weights are searched by BLEU on the dev part.")
+            Literal["mert", "random", "none"], Doc("Tuning method: search of the weights by BLEU on the dev set.")
         ] = "mert",
-        rounds: Annotated[Count, Doc("Rounds of decoding the dev part and searching weights, at most.")] = 5,
-        candidates: Annotated[Size, Doc("Translations of each dev sentence that a round collects.")] = 100,
+        rounds: Annotated[Count, Doc("Maximum tuning rounds: decode the dev set, then search the weights.")] = 5,
+        candidates: Annotated[Size, Doc("N-best size per dev sentence and round.")] = 100,
     ) -> None:
         super().__init__(columns)
         self.tuning, self.rounds, self.candidates = tuning, rounds, candidates

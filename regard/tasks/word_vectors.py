@@ -36,10 +36,10 @@ from regard.tasks.task import Task
 from regard.tasks.text_predictions import rows_of
 from regard.text.vector_table import VectorTable
 
-Reach = Annotated[Size, Doc("Most words on either side; each word draws its reach, from 1 on.")]
-Negatives = Annotated[Size, Doc("Drawn words that a word is told from.")]
-NoisePower = Annotated[Share, Doc("Power of the counts that negatives are drawn by.")]
-Frequent = Annotated[Fraction, Doc("Share of the text above which a word is left out at times; 0: none is.")]
+Reach = Annotated[Size, Doc("Maximum context window on either side; sampled from 1 for each word.")]
+Negatives = Annotated[Size, Doc("Number of negative samples per word.")]
+NoisePower = Annotated[Share, Doc("Exponent of the unigram counts in the negative sampling distribution.")]
+Frequent = Annotated[Fraction, Doc("Subsampling threshold of frequent words, as a relative frequency; 0: off.")]
 
 NEIGHBOURS = 10  # words that answer a text
 MOST_NAMED = 5  # words that are told

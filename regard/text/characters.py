@@ -15,7 +15,7 @@ class CharactersRecipe(CountedRecipe):
     def __init__(
         self,
         *,
-        size: Annotated[Pieces, Doc("Most characters of the vocabulary; rarer ones are spelt in bytes.")] = 4000,
+        size: Annotated[Pieces, Doc("Maximum vocabulary size, in characters; rarer ones become bytes.")] = 4000,
         min_count: Fewest = 1,
     ) -> None:
         super().__init__(size, min_count)

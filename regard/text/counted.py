@@ -16,7 +16,7 @@ from regard.text.vocabulary import FIRST_PIECE, Vocabulary
 
 _FILE = "vocabulary.json"
 
-Fewest = Annotated[Count, Doc("Fewest occurrences that give a place in the vocabulary.")]
+Fewest = Annotated[Count, Doc("Minimum frequency of a vocabulary entry.")]
 
 
 class Cut(NamedTuple):

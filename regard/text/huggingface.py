@@ -36,7 +36,7 @@ class HuggingFaceRecipe(Recipe):
     aliases = "wordpiece, tokenizer_json, bert_tokenizer, roberta_tokenizer"
 
     def __init__(
-        self, *, file: Annotated[Path | None, Doc("tokenizer.json of a BERT or a RoBERTa; must be given.")] = None
+        self, *, file: Annotated[Path | None, Doc("Path of the tokenizer.json of a BERT or RoBERTa; required.")] = None
     ) -> None:
         self.file = file
 

@@ -56,16 +56,14 @@ class SubwordsRecipe(Recipe):
     def __init__(
         self,
         *,
-        size: Annotated[
-            Pieces, Doc("Pieces of the vocabulary, fewer where the texts are too small for as many.")
-        ] = 8000,
-        kind: Annotated[Literal["bpe", "unigram"], Doc("How pieces are learnt.")] = "bpe",
+        size: Annotated[Pieces, Doc("Vocabulary size, in pieces; smaller for small corpora.")] = 8000,
+        kind: Annotated[Literal["bpe", "unigram"], Doc("Subword algorithm.")] = "bpe",
         sampling: Annotated[
             NotNegative,
-            Doc("Above 0: cut training text anew each time; share of merges left out, of unigram a temperature."),
+            Doc("Subword regularisation: BPE dropout probability, or the sampling temperature of unigram; 0: off."),
         ] = 0.0,
         reserved: Annotated[
-            tuple[str, ...], OneOrMany(), Doc("Words that are one piece each, such as <bt>, whatever the texts hold.")
+            tuple[str, ...], OneOrMany(), Doc("User-defined pieces, such as <bt>, always in the vocabulary.")
         ] = (),
     ) -> None:
         """Raises PartError for a reserved word that is empty, has spaces or stands there twice."""

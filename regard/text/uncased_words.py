@@ -75,9 +75,9 @@ class UncasedWordsRecipe(Recipe):
     def __init__(
         self,
         *,
-        size: Annotated[Pieces, Doc("Most words of the vocabulary; rarer ones are unknown.")] = 30000,
+        size: Annotated[Pieces, Doc("Maximum vocabulary size, in words; rarer ones are unknown.")] = 30000,
         min_count: Fewest = 1,
-        signs: Annotated[bool, Doc("Keep punctuation and other signs, each by itself.")] = True,
+        signs: Annotated[bool, Doc("Keep punctuation marks as tokens of their own.")] = True,
     ) -> None:
         self.size, self.min_count, self.signs = size, min_count, signs
 

@@ -32,7 +32,7 @@ class WordsRecipe(CountedRecipe):
     def __init__(
         self,
         *,
-        size: Annotated[Pieces, Doc("Most words of the vocabulary; rarer ones are spelt in bytes.")] = 30000,
+        size: Annotated[Pieces, Doc("Maximum vocabulary size, in words; rarer ones become bytes.")] = 30000,
         min_count: Fewest = 1,
     ) -> None:
         super().__init__(size, min_count)

@@ -77,7 +77,7 @@ class NoamSchedule(Schedule):
         self,
         peak: float,
         *,
-        dim: Annotated[Size, Doc("Width of the model in the formula.")] = 512,
+        dim: Annotated[Size, Doc("Model width in the formula.")] = 512,
         warmup: Warmup = 4000,
     ) -> None:
         super().__init__(peak, warmup=max(1, warmup))
@@ -91,7 +91,7 @@ class NoamSchedule(Schedule):
 class DelayedSchedule(Schedule):
     """0 for the first `updates`, then the peak: what joins training later (https://arxiv.org/abs/1503.08895, 4.2)."""
 
-    def __init__(self, peak: float, *, updates: Annotated[Count, Doc("Updates before it begins.")]) -> None:
+    def __init__(self, peak: float, *, updates: Annotated[Count, Doc("Updates before it starts.")]) -> None:
         super().__init__(peak)
         self.updates = updates
 
@@ -106,9 +106,9 @@ class FallingSchedule(Schedule):
         self,
         peak: float,
         *,
-        updates: Annotated[Count, Doc("Update at which the fall ends.")],
+        updates: Annotated[Count, Doc("Update at which the decay ends.")],
         warmup: Warmup = 0,
-        floor: Annotated[NotNegative, Doc("Share of the peak where the fall ends.")] = 0.0,
+        floor: Annotated[NotNegative, Doc("Final value, as a fraction of the peak.")] = 0.0,
     ) -> None:
         super().__init__(peak, warmup=warmup)
         self.updates, self.floor = updates, floor
@@ -144,10 +144,10 @@ class PlateauSchedule(Schedule):
         self,
         peak: float,
         *,
-        factor: Annotated[Positive, Doc("What the value is multiplied by when validation stalls.")] = 0.5,
-        patience: Annotated[Count, Doc("Validations without a better score before that.")] = 2,
+        factor: Annotated[Positive, Doc("Decay factor when validation stalls.")] = 0.5,
+        patience: Annotated[Count, Doc("Patience: validations without improvement before a decay.")] = 2,
         warmup: Warmup = 0,
-        stop: Annotated[NotNegative, Doc("End training once the learning rate is below it.")] = 0.0,
+        stop: Annotated[NotNegative, Doc("Minimum learning rate; training stops below it.")] = 0.0,
     ) -> None:
         super().__init__(peak, warmup=warmup)
         self.factor, self.patience, self.stop = factor, patience, stop
@@ -190,9 +190,9 @@ class StepDecaySchedule(Schedule):
         self,
         peak: float,
         *,
-        every: Annotated[Size, Doc("Updates from one fall to the next.")],
-        after: Annotated[Count, Doc("Updates before the first of these.")] = 0,
-        factor: Annotated[Share, Doc("What a fall multiplies by.")] = 0.5,
+        every: Annotated[Size, Doc("Updates between decays.")],
+        after: Annotated[Count, Doc("Updates before the first decay.")] = 0,
+        factor: Annotated[Share, Doc("Decay factor.")] = 0.5,
         warmup: Warmup = 0,
     ) -> None:
         super().__init__(peak, warmup=warmup)

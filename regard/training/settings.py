@@ -15,10 +15,10 @@ class TurnSettings:
     """What a turn may have of its own; what is not given is that of `training`."""
 
     optimizer: Annotated[Choice | None, Doc("Optimizer of this turn; null: that of training.")] = None
-    learning_rate: Annotated[Positive | None, Doc("Peak of this turn's rate; null: that of training.")] = None
-    schedule: Annotated[Choice | None, Doc("Schedule of this turn's rate; null: that of training.")] = None
-    clip_norm: Annotated[NotNegative | None, Doc("Longest gradient of this turn; null: that of training.")] = None
-    every: Annotated[Size, Doc("Take this turn at every so many-th update.")] = 1
+    learning_rate: Annotated[Positive | None, Doc("Peak learning rate of this turn; null: that of training.")] = None
+    schedule: Annotated[Choice | None, Doc("Schedule of this turn; null: that of training.")] = None
+    clip_norm: Annotated[NotNegative | None, Doc("Maximum gradient norm of this turn; null: that of training.")] = None
+    every: Annotated[Size, Doc("Run this turn every N updates.")] = 1
 
 
 class TurnValues(NamedTuple):
@@ -35,91 +35,87 @@ class TurnValues(NamedTuple):
 class TrainingSettings:
     """Everything the trainer needs beside a model, an objective and batches."""
 
-    max_updates: Annotated[Size | None, Doc("End after so many updates; the first limit that is reached counts.")] = (
-        None
-    )
-    max_epochs: Annotated[Size | None, Doc("End after reading the training texts so many times.")] = None
+    max_updates: Annotated[
+        Size | None, Doc("Maximum number of updates; training stops at the first limit reached.")
+    ] = None
+    max_epochs: Annotated[Size | None, Doc("Maximum number of epochs.")] = None
     max_minutes: Annotated[
-        NotNegative | None, Doc("End after so many minutes, with validation and over all resumptions.")
+        NotNegative | None, Doc("Maximum training time, in minutes, with validation and over all resumptions.")
     ] = None
     max_core_minutes: Annotated[
-        NotNegative | None, Doc("The same in processor time, all threads of the process together.")
+        NotNegative | None, Doc("Maximum processor time, in minutes, over all threads and resumptions.")
     ] = None
     batch_tokens: Annotated[
         Size | None,
-        Doc("Largest batch, in examples times the pieces of the longest; null: see batch_sentences."),
+        Doc("Batch size, in examples times the pieces of the longest; null: see batch_sentences."),
         Fixed(),
     ] = 4096
-    batch_sentences: Annotated[Size | None, Doc("Largest batch in examples, in place of batch_tokens."), Fixed()] = None
-    accumulate: Annotated[Size, Doc("Batches whose gradients are summed for one update."), Fixed()] = 1
-    optimizer: Annotated[Choice, Doc("How gradients change the weights."), Fixed()] = Choice("adam")
-    learning_rate: Annotated[Positive, Doc("Size of a step, at the peak of the schedule.")] = 0.002
-    schedule: Annotated[Choice, Doc("How the learning rate changes during training.")] = Choice("inverse_sqrt")
+    batch_sentences: Annotated[Size | None, Doc("Batch size in examples, instead of batch_tokens."), Fixed()] = None
+    accumulate: Annotated[Size, Doc("Gradient accumulation: batches per update."), Fixed()] = 1
+    optimizer: Annotated[Choice, Doc("Optimizer."), Fixed()] = Choice("adam")
+    learning_rate: Annotated[Positive, Doc("Peak learning rate.")] = 0.002
+    schedule: Annotated[Choice, Doc("Learning rate schedule.")] = Choice("inverse_sqrt")
     schedules: Annotated[
-        Mapping[str, Choice], Doc("Schedules of other numbers, by name, such as objective.label_smoothing.")
+        Mapping[str, Choice], Doc("Schedules of other settings, by name, such as objective.label_smoothing.")
     ] = field(default_factory=dict)
-    clip_norm: Annotated[NotNegative, Doc("Longest gradient; a longer one is cut to it. 0: never.")] = 1.0
+    clip_norm: Annotated[NotNegative, Doc("Maximum gradient norm (gradient clipping); 0 disables it.")] = 1.0
     weight_decay_of: Annotated[
         Literal["all", "matrices"],
-        Doc("What weight decay takes from: all weights, or neither biases nor normalisations."),
+        Doc("Weights that decay: all, or only matrices (no biases, no normalisation)."),
         Fixed(),
     ] = "all"
     layer_decay: Annotated[
         Share,
-        Doc("Learning rate of a layer, as a share of that of the layer above it; 1: all learn equally fast."),
+        Doc("Layer-wise learning rate decay: factor per layer, from the top down; 1: off."),
         Fixed(),
     ] = 1.0
     unfreeze_every: Annotated[
         Count,
-        Doc("Updates after which one layer more, from the top down, begins to learn; 0: all do at once."),
+        Doc("Gradual unfreezing: updates before the next lower layer is trained; 0: all at once."),
         Fixed(),
     ] = 0
-    turns: Annotated[Mapping[str, TurnSettings], Doc("What differs for turns of the objective, by their names.")] = (
-        field(default_factory=dict)
+    turns: Annotated[Mapping[str, TurnSettings], Doc("Overrides for turns of the objective, by name.")] = field(
+        default_factory=dict
     )
-    validate_every: Annotated[Size, Doc("Updates from one validation on the dev part to the next.")] = 500
-    validate_lines: Annotated[Count, Doc("Lines of the dev part that are used, from the first on."), Fixed()] = 2000
-    patience: Annotated[
-        Count | None, Doc("End after so many validations in a row without a better score; null: never.")
-    ] = 10
+    validate_every: Annotated[Size, Doc("Validation interval, in updates.")] = 500
+    validate_lines: Annotated[
+        Count, Doc("Maximum number of dev lines used in validation, from the first."), Fixed()
+    ] = 2000
+    patience: Annotated[Count | None, Doc("Early stopping: validations in a row without improvement; null: off.")] = 10
     metric: Annotated[
-        str, Doc("Score that tells better from worse: bleu, chrf, ter, exact_match, perplexity …"), Fixed()
+        str, Doc("Metric that selects checkpoints: bleu, chrf, ter, exact_match, perplexity …"), Fixed()
     ] = "bleu"
-    keep_best: Annotated[Count, Doc("Checkpoints that are kept, those with the best scores.")] = 5
+    keep_best: Annotated[Count, Doc("Number of best checkpoints to keep.")] = 5
     average: Annotated[
-        Count, Doc("Checkpoints whose weights are averaged at the end, used if that is better; 1: the best one itself.")
+        Count, Doc("Checkpoint averaging: number of checkpoints, used if better than the best one; 1: off.")
     ] = 5
     average_of: Annotated[
         Literal["best", "last"],
-        Doc("Which are averaged: those with the best scores, or those of the last validations."),
+        Doc("Checkpoints to average: the best ones, or the last ones."),
     ] = "best"
-    save_every_minutes: Annotated[NotNegative, Doc("Minutes after which training saves so that it can be resumed.")] = (
-        10.0
-    )
-    seed: Annotated[Seed, Doc("Number that all random draws come from."), Fixed()] = 1
+    save_every_minutes: Annotated[NotNegative, Doc("Interval between saves of the training state, in minutes.")] = 10.0
+    seed: Annotated[Seed, Doc("Random seed."), Fixed()] = 1
     precision: Annotated[
-        Literal["auto", "float32", "bf16"], Doc("Numbers that are computed with; auto: bf16 on a GPU, else float32.")
+        Literal["auto", "float32", "bf16"], Doc("Floating-point precision; auto: bf16 on a GPU, else float32.")
     ] = "auto"
     products: Annotated[
         Products,
-        Doc("What multiplies on a CPU: torch's BLAS, oneDNN, or for each shape what was measured to be faster."),
+        Doc("Matrix-multiplication backend on a CPU: torch's BLAS, oneDNN, or the faster one measured per shape."),
     ] = "auto"
     threads: Annotated[
         Size | Literal["auto"],
-        Doc(
-            "Threads that compute on a CPU; auto: as OMP_NUM_THREADS says, else the fewest that are about the fastest."
-        ),
+        Doc("Number of CPU threads; auto: OMP_NUM_THREADS, else the fewest that are about the fastest."),
     ] = "auto"
     gradient_checkpointing: Annotated[
         bool,
-        Doc("Compute the inside of Transformer blocks again for the gradients, in place of keeping it: saves memory."),
+        Doc("Gradient checkpointing in Transformer blocks: recompute activations to save memory."),
     ] = False
-    compile: Annotated[bool, Doc("Compile the model by torch.compile first.")] = False
+    compile: Annotated[bool, Doc("Compile the model with torch.compile.")] = False
     parallel: Annotated[
-        Literal["ddp", "fsdp"], Doc("With several processes: each holds all weights (ddp), or a shard of them (fsdp).")
+        Literal["ddp", "fsdp"], Doc("Distributed training: replicate the weights (ddp) or shard them (fsdp).")
     ] = "ddp"
-    workers: Annotated[Threads, Doc("Threads that make batches ahead.")] = 1
-    log_every: Annotated[Size, Doc("Updates from one line of metrics.jsonl to the next.")] = 25
+    workers: Annotated[Threads, Doc("Number of data loader threads.")] = 1
+    log_every: Annotated[Size, Doc("Logging interval of metrics.jsonl, in updates.")] = 25
 
     @property
     def batch_size(self) -> str:

@@ -31,8 +31,8 @@ class ConcatScore(Score):
         query_dim: int,
         key_dim: int,
         *,
-        hidden_dim: Annotated[Size, Doc("Width of the hidden layer; without use when the activation is none.")] = 256,
-        activation: Annotated[Literal["tanh", "none"], Doc("Function of the hidden layer.")] = "tanh",
+        hidden_dim: Annotated[Size, Doc("Width of the hidden layer; unused if the activation is none.")] = 256,
+        activation: Annotated[Literal["tanh", "none"], Doc("Activation of the hidden layer.")] = "tanh",
     ) -> None:
         super().__init__()
         width = hidden_dim if activation == "tanh" else 1

@@ -34,8 +34,8 @@ class CosineScore(Score):
         query_dim: int,
         key_dim: int,
         *,
-        beta: Annotated[Positive, Doc("Factor, or its first value when it is learned.")] = 1.0,
-        learned: Annotated[bool, Doc("Learn the factor.")] = True,
+        beta: Annotated[Positive, Doc("Scale factor; its initial value if it is learned.")] = 1.0,
+        learned: Annotated[bool, Doc("Learn the scale factor.")] = True,
     ) -> None:
         super().__init__()
         need_equal(query_dim, key_dim)

@@ -32,7 +32,7 @@ class CoverageScore(Score):
         key_dim: int,
         *,
         hidden_dim: HiddenDim = 256,
-        fertility: Annotated[NotNegative, Doc("Most target words that a source word may take; 0: one for each.")] = 2.0,
+        fertility: Annotated[NotNegative, Doc("Maximum fertility: target words per source word; 0: one each.")] = 2.0,
     ) -> None:
         super().__init__()
         self.from_query = nn.Linear(query_dim, hidden_dim, bias=False)

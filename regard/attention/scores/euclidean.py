@@ -29,7 +29,7 @@ class EuclideanScore(Score):
         query_dim: int,
         key_dim: int,
         *,
-        scale: Annotated[Positive | None, Doc("Number that distances are divided by; null: 2 sqrt(dim).")] = None,
+        scale: Annotated[Positive | None, Doc("Divisor of distances; null: 2 sqrt(dim).")] = None,
     ) -> None:
         super().__init__()
         need_equal(query_dim, key_dim)

@@ -22,7 +22,7 @@ class LocationScore(Score):
     by_place = True
 
     def __init__(
-        self, query_dim: int, key_dim: int, *, max_length: Annotated[Size, Doc("Most words of a source.")] = 1024
+        self, query_dim: int, key_dim: int, *, max_length: Annotated[Size, Doc("Longest source, in words.")] = 1024
     ) -> None:
         super().__init__()
         self.places = nn.Linear(query_dim, max_length, bias=False)

@@ -29,7 +29,7 @@ class MlpScore(Score):
         *,
         hidden_dim: HiddenDim = 256,
         num_layers: Annotated[Layers, Doc("Number of hidden layers.")] = 1,
-        activation: Annotated[Literal["tanh", "relu"], Doc("Function of the hidden layer.")] = "tanh",
+        activation: Annotated[Literal["tanh", "relu"], Doc("Activation of the hidden layer.")] = "tanh",
         bias: Annotated[bool, Doc("Add a bias in each layer.")] = True,
     ) -> None:
         super().__init__()

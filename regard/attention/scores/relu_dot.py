@@ -26,7 +26,7 @@ class ReluDotScore(Score):
         query_dim: int,
         key_dim: int,
         *,
-        hidden_dim: Annotated[Size | None, Doc("Width of the projection; null: that of the query.")] = None,
+        hidden_dim: Annotated[Size | None, Doc("Width of the projection; null: the width of the query.")] = None,
         bias: Annotated[bool, Doc("Add a bias inside relu.")] = False,
     ) -> None:
         super().__init__()

@@ -31,7 +31,7 @@ class RotaryScore(Score):
         query_dim: int,
         key_dim: int,
         *,
-        base: Annotated[Positive, Doc("Wavelengths of the turns grow from 2π to so many times that.")] = 10000.0,
+        base: Annotated[Positive, Doc("Largest wavelength, as a multiple of the smallest, 2π.")] = 10000.0,
     ) -> None:
         super().__init__()
         need_equal(query_dim, key_dim)

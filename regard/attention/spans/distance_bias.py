@@ -27,7 +27,7 @@ class DistanceBiasSpan(CountingSpan):
         query_dim: int,
         key_dim: int,
         *,
-        max_distance: Annotated[Count, Doc("Distance beyond which all share one number.")] = 10,
+        max_distance: Annotated[Count, Doc("Distance beyond which all keys share one bias.")] = 10,
     ) -> None:
         super().__init__()
         self.max_distance = max_distance

@@ -48,14 +48,14 @@ class ForcedForwardSpan(Span):
         *,
         mode: Annotated[
             Literal["soft", "hard"],
-            Doc("Keys that were looked at: soft lowers their scores, hard hides those before the last place."),
+            Doc("Keys attended before: soft lowers their scores, hard masks those before the last position."),
         ] = "soft",
         penalty: Annotated[
             NotNegative | None,
-            Doc("What a weight of one takes from later scores, or its first value when it is learned; null: 5."),
+            Doc("Penalty per unit of past attention weight; its initial value if it is learned; null: 5."),
         ] = None,
         learned: Annotated[bool, Doc("Learn the penalty.")] = False,
-        strict: Annotated[bool, Doc("Hide the last place, too.")] = False,
+        strict: Annotated[bool, Doc("Mask the last position, too.")] = False,
     ) -> None:
         super().__init__()
         if mode == "hard" and (learned or penalty is not None):

@@ -29,9 +29,9 @@ class LocalMonotonicSpan(CountingSpan):
         query_dim: int,
         key_dim: int,
         *,
-        radius: Annotated[Count, Doc("Most places between a key that is seen and the place of the query.")] = 10,
-        gaussian: Annotated[bool, Doc("Multiply the weights by a bell curve around the place.")] = False,
-        renormalise: Annotated[bool, Doc("Let the weights sum to one again behind the bell curve.")] = False,
+        radius: Annotated[Count, Doc("Window radius: maximum distance from the query's position to a key.")] = 10,
+        gaussian: Annotated[bool, Doc("Multiply the weights by a Gaussian around the position.")] = False,
+        renormalise: Annotated[bool, Doc("Renormalise the weights after the Gaussian.")] = False,
     ) -> None:
         super().__init__(query_dim, key_dim)
         need_window(radius, gaussian=gaussian, renormalise=renormalise)

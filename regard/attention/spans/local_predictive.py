@@ -36,12 +36,12 @@ class LocalPredictiveSpan(Span):
         query_dim: int,
         key_dim: int,
         *,
-        radius: Annotated[Size, Doc("Most places between a key that is seen and the predicted place.")] = 10,
-        hidden_dim: Annotated[Size, Doc("Width of the hidden layer that predicts the place.")] = 64,
+        radius: Annotated[Size, Doc("Window radius: maximum distance from the predicted position to a key.")] = 10,
+        hidden_dim: Annotated[Size, Doc("Width of the hidden layer that predicts the position.")] = 64,
         gaussian: Annotated[
-            bool, Doc("Multiply the weights by a bell curve around the place; without it nothing teaches the place.")
+            bool, Doc("Multiply the weights by a Gaussian around the position, which trains the position.")
         ] = True,
-        renormalise: Annotated[bool, Doc("Let the weights sum to one again behind the bell curve.")] = False,
+        renormalise: Annotated[bool, Doc("Renormalise the weights after the Gaussian.")] = False,
     ) -> None:
         super().__init__()
         need_window(radius, gaussian=gaussian, renormalise=renormalise)

@@ -32,10 +32,10 @@ class RelativeSpan(CountingSpan):
         query_dim: int,
         key_dim: int,
         *,
-        max_distance: Annotated[Count, Doc("Distance from which on all count alike.")] = 16,
-        values: Annotated[bool, Doc("Add a learned vector for the distance to what is read.")] = True,
+        max_distance: Annotated[Count, Doc("Clipping distance: all keys farther away share one embedding.")] = 16,
+        values: Annotated[bool, Doc("Add a learned distance embedding to the values.")] = True,
         scale: Annotated[
-            AnyFloat | None, Doc("Factor of the distances' part of the score; null: 1 / sqrt(dim), as of scaled_dot.")
+            AnyFloat | None, Doc("Scale of the distance scores; null: 1 / sqrt(dim), as in scaled_dot.")
         ] = None,
     ) -> None:
         super().__init__(query_dim, key_dim)

@@ -39,8 +39,8 @@ class WindowSpan(CountingSpan):
         query_dim: int,
         key_dim: int,
         *,
-        radius: Annotated[Count, Doc("Most places between a key that is seen and the query.")] = 16,
-        dilation: Annotated[Size, Doc("Step between the keys of a dilated or sparse window.")] = 1,
+        radius: Annotated[Count, Doc("Window radius: maximum distance from the query to a key.")] = 16,
+        dilation: Annotated[Size, Doc("Dilation: step between the keys of a dilated or sparse window.")] = 1,
         pattern: Annotated[
             Literal["band", "dilated", "sparse"],
             Doc("Keys within the radius: all (band), one in `dilation` (dilated), or those and the nearest (sparse)."),

@@ -28,7 +28,7 @@ class AddressingWeighting(Weighting):
     whole = True
 
     def __init__(
-        self, query_dim: int, *, shift: Annotated[Count, Doc("Most places that one step moves the focus.")] = 1
+        self, query_dim: int, *, shift: Annotated[Count, Doc("Maximum shift of the focus in one step.")] = 1
     ) -> None:
         super().__init__()
         self.shift = shift

@@ -25,7 +25,7 @@ class EntmaxWeighting(Weighting):
         query_dim: int,
         *,
         alpha: Annotated[
-            float, Gt(1), Le(2), Doc("How sparse the weights are: 2 is sparsemax, near 1 it is softmax.")
+            float, Gt(1), Le(2), Doc("Sparsity of entmax (alpha): 2 is sparsemax, near 1 it is softmax.")
         ] = 1.5,
     ) -> None:
         super().__init__()

@@ -34,9 +34,9 @@ class GumbelWeighting(Weighting):
         self,
         query_dim: int,
         *,
-        temperature: Annotated[Positive, Doc("How even the weights are: low is near to one key, high is even.")] = 1.0,
+        temperature: Annotated[Positive, Doc("Softmax temperature: low is near one-hot, high is near uniform.")] = 1.0,
         straight_through: Annotated[
-            bool, Doc("Give one key all the weight; gradients pass as through the softmax.")
+            bool, Doc("Straight-through estimator: one-hot weights forward, softmax gradients backward.")
         ] = False,
     ) -> None:
         super().__init__()

@@ -32,9 +32,9 @@ class HardWeighting(Weighting):
         self,
         query_dim: int,
         *,
-        soft_share: Annotated[Share, Doc("Share of the rows that looks at all keys in training.")] = 0.5,
+        soft_share: Annotated[Share, Doc("Probability of soft attention in training, by row.")] = 0.5,
         decides: Annotated[
-            Literal["argmax", "sample"], Doc("In use, take the most probable key or draw one.")
+            Literal["argmax", "sample"], Doc("At inference, take the most probable key (argmax) or sample one.")
         ] = "argmax",
     ) -> None:
         super().__init__()

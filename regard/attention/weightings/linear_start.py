@@ -20,7 +20,7 @@ class LinearStartWeighting(Weighting):
     """
 
     def __init__(
-        self, query_dim: int, *, share: Annotated[Share, Doc("Share of the softmax; a schedule may drive it.")] = 1.0
+        self, query_dim: int, *, share: Annotated[Share, Doc("Weight of the softmax; a schedule may set it.")] = 1.0
     ) -> None:
         super().__init__()
         self.share = share

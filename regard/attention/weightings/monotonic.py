@@ -39,9 +39,9 @@ class MonotonicWeighting(Weighting):
         self,
         query_dim: int,
         *,
-        offset: Annotated[AnyFloat, Doc("First value of what is added to the scores; it is learned.")] = -1.0,
-        noise: Annotated[NotNegative, Doc("Standard deviation of what is added to the scores in training.")] = 1.0,
-        hard: Annotated[bool, Doc("In use, stop at one key.")] = False,
+        offset: Annotated[AnyFloat, Doc("Initial value of the learned bias of the scores.")] = -1.0,
+        noise: Annotated[NotNegative, Doc("Standard deviation of the noise added to the scores in training.")] = 1.0,
+        hard: Annotated[bool, Doc("At inference, attend to one key alone (hard attention).")] = False,
     ) -> None:
         super().__init__()
         self.offset = nn.Parameter(torch.tensor(float(offset)))

@@ -23,7 +23,7 @@ class AddingReader(SyntheticReader):
         self,
         columns: tuple[str, ...],
         *,
-        operation: Annotated[Literal["add", "multiply"], Doc("What is made of both values.")] = "add",
+        operation: Annotated[Literal["add", "multiply"], Doc("Operation on the two marked values.")] = "add",
         length: Length = 100,
         shortest: ShortestLength = None,
         examples: ExampleCount = 10_000,

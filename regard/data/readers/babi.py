@@ -31,8 +31,8 @@ class BabiReader(FileReader, GroupedReader):
         columns: tuple[str, ...],
         *,
         file: Annotated[str, Doc("File of one task, plain or .gz, or the archive of all tasks (.tar.gz).")],
-        task: Annotated[Size | None, Doc("Number of the task, which an archive needs.")] = None,
-        part: Annotated[Literal["train", "test"], Doc("Part of the task in an archive.")] = "train",
+        task: Annotated[Size | None, Doc("Number of the task; required for an archive.")] = None,
+        part: Annotated[Literal["train", "test"], Doc("Split of the task in an archive.")] = "train",
     ) -> None:
         if len(columns) not in (2, 3):
             problem = f"has no {', '.join(columns)}: a task of bAbI has a story, a question and an answer"

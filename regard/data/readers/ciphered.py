@@ -22,7 +22,7 @@ _BRAILLE, _PRIVATE = 0x2801, 0xF0000  # cipher symbols of their own: Braille pat
 _PATTERNS, _OWN = 255, 100_000  # Braille patterns that are not blank; symbols of their own, at most
 _Stretch = tuple[int, list[int]]  # the line that it begins in, and symbols from 0
 StretchCycle = Annotated[
-    int, Ge(3), Doc("Of so many stretches the last is for the test part and the one before for the dev part.")
+    int, Ge(3), Doc("Length of a split cycle, in stretches: the last of each cycle is test, the one before is dev.")
 ]
 
 
@@ -40,15 +40,15 @@ class CipheredReader(FileReader):
         columns: tuple[str, ...],
         *,
         file: FileName,
-        cipher: Annotated[Choice, PartOf(CIPHERS), Doc("What changes the symbols.")] = Choice("shift"),
-        symbols: Annotated[Symbols, Doc("Symbols of a text.")] = "characters",
+        cipher: Annotated[Choice, PartOf(CIPHERS), Doc("Cipher applied to the symbols.")] = Choice("shift"),
+        symbols: Annotated[Symbols, Doc("Unit of text that is one symbol.")] = "characters",
         rare: Annotated[
             Literal["dropped", "joined"],
-            Doc("Leave out rarer symbols, or let one symbol of the alphabet be all of them."),
+            Doc("Rare symbols: leave them out, or map them to one unknown symbol."),
         ] = "dropped",
-        size: Annotated[int, Ge(2), Doc("Symbols of the alphabet, the most frequent ones.")] = 100,
-        length: Annotated[Size, Doc("Symbols of a stretch.")] = 100,
-        disjoint: Annotated[bool, Doc("Write cipher texts in symbols that no plain text has.")] = False,
+        size: Annotated[int, Ge(2), Doc("Alphabet size: the most frequent symbols.")] = 100,
+        length: Annotated[Size, Doc("Length of a stretch, in symbols.")] = 100,
+        disjoint: Annotated[bool, Doc("Write ciphertext in symbols that do not occur in plaintext.")] = False,
         part: DocumentPart = "train",
         every: StretchCycle = 10,
     ) -> None:

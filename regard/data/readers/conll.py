@@ -45,7 +45,7 @@ class ConllReader(FileReader):
         file: FileName,
         fields: FieldNumbers = None,
         delimiter: Annotated[
-            str | None, Doc("What parts fields; null: tabs, and spaces where the first word's line has no tab.")
+            str | None, Doc("Field delimiter; null: tab, or spaces if the first word's line has no tab.")
         ] = None,
     ) -> None:
         check_delimiter(delimiter, "one character, or leave it out")

@@ -17,7 +17,7 @@ class CopyingReader(SyntheticReader):
         self,
         columns: tuple[str, ...],
         *,
-        width: Annotated[Size, Doc("Bits of a row.")] = 8,
+        width: Annotated[Size, Doc("Width of a row, in bits.")] = 8,
         length: Length = 20,
         shortest: ShortestLength = 1,
         examples: ExampleCount = 10_000,

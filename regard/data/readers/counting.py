@@ -16,8 +16,8 @@ class CountingReader(SyntheticReader):
         self,
         columns: tuple[str, ...],
         *,
-        length: Annotated[Size, Doc("Most times that a line says a.")] = 19,
-        shortest: Annotated[Size | None, Doc("Fewest times that a line says a; null: all lines are alike.")] = 1,
+        length: Annotated[Size, Doc("Maximum count of a in a line.")] = 19,
+        shortest: Annotated[Size | None, Doc("Minimum count of a in a line; null: equal to the maximum.")] = 1,
         examples: ExampleCount = 10_000,
         seed: DrawSeed = 1,
     ) -> None:

@@ -33,7 +33,7 @@ class CsvReader(TableReader):
         fields: FieldNumbers = None,
         header: HasHeader = False,
         delimiter: Annotated[
-            str | None, Doc("Character between two fields; null: that of , ; | and tab which cuts most lines alike.")
+            str | None, Doc("Field delimiter; null: detected among comma, semicolon, bar and tab.")
         ] = None,
     ) -> None:
         check_delimiter(delimiter, "one character, such as ; or ,")

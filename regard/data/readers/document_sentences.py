@@ -13,7 +13,7 @@ from regard.data.readers.tables import FieldNumbers, HasHeader
 from regard.data.readers.tsv import TsvReader
 from regard.text.windows import SENTENCE_TAB
 
-WindowSize = Annotated[Size, Doc("Sentences of a document that are read together; 1: each by itself.")]
+WindowSize = Annotated[Size, Doc("Context window, in sentences of a document; 1: single sentences.")]
 
 
 class WindowReader(GroupedReader):

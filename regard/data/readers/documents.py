@@ -16,11 +16,11 @@ from regard.errors import DataError
 
 _FIELDS = 4  # of the index: document, category, first line from 1, number of lines
 Index = Annotated[
-    str, Doc("File with a line for each document, with tabs: name, category, first line from 1, number of lines.")
+    str, Doc("Tab-separated file with a line per document: name, category, first line from 1, number of lines.")
 ]
-DocumentPart = Annotated[Literal["train", "dev", "test"], Doc("Part to read.")]
+DocumentPart = Annotated[Literal["train", "dev", "test"], Doc("Split to read.")]
 Every = Annotated[
-    int, Ge(3), Doc("Of so many documents the last is for the test part and the one before for the dev part.")
+    int, Ge(3), Doc("Length of a split cycle, in documents: the last of each cycle is test, the one before is dev.")
 ]
 
 

@@ -17,8 +17,8 @@ class ExcerptReader(Stretch):
         columns: tuple[str, ...],
         *,
         files: FileOfColumn,
-        start: Annotated[Share, Doc("Share of the text at which to begin.")] = 0.0,
-        end: Annotated[Share, Doc("Share of the text at which to end.")] = 1.0,
+        start: Annotated[Share, Doc("Start of the excerpt, as a fraction of the text.")] = 0.0,
+        end: Annotated[Share, Doc("End of the excerpt, as a fraction of the text.")] = 1.0,
     ) -> None:
         if start >= end:
             raise PartError(

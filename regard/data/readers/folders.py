@@ -24,7 +24,7 @@ class FoldersReader(Reader):
         self,
         columns: tuple[str, ...],
         *,
-        folder: Annotated[str, Doc("Folder that holds a folder for each label.")],
+        folder: Annotated[str, Doc("Folder with one subfolder per label.")],
     ) -> None:
         check_columns(columns, 2, "holds a text and its label", "a table: .tsv, .csv or .jsonl", setting="folder")
         self.columns = tuple(columns)

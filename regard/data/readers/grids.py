@@ -27,8 +27,8 @@ class GridsReader(SyntheticReader):
         self,
         columns: tuple[str, ...],
         *,
-        size: Annotated[Size, Doc("Rows of a grid, and as many columns.")] = 4,
-        marked: Annotated[Size, Doc("Cells that are marked.")] = 3,
+        size: Annotated[Size, Doc("Number of rows and of columns of a grid.")] = 4,
+        marked: Annotated[Size, Doc("Number of marked cells.")] = 3,
         examples: ExampleCount = 10_000,
         seed: DrawSeed = 1,
     ) -> None:

@@ -30,7 +30,7 @@ class JsonlReader(FileReader):
         *,
         file: FileName,
         fields: Annotated[
-            Mapping[str, str] | None, Doc("Name in the JSON object of each column; null: the column's own.")
+            Mapping[str, str] | None, Doc("JSON key of each column; null: the name of the column.")
         ] = None,
     ) -> None:
         fields = {column: column for column in columns} if fields is None else fields

@@ -39,13 +39,13 @@ class NextSentenceReader(Reader):
         file: FileName,
         index: Annotated[
             str | None,
-            Doc("File with a line for each document: name, category, first line from 1, number of lines, with tabs."),
+            Doc("Tab-separated file with a line per document: name, category, first line from 1, number of lines."),
         ] = None,
         part: DocumentPart = "train",
         every: Every = _EVERY,
-        sentences: Annotated[Size, Doc("Sentences of each text: BERT's are spans of several.")] = 1,
-        rounds: Annotated[Size, Doc("Times that all pairs are drawn.")] = 1,
-        seed: Annotated[Seed, Doc("Number that pairs are drawn from.")] = 1,
+        sentences: Annotated[Size, Doc("Sentences per text; BERT's segments have several.")] = 1,
+        rounds: Annotated[Size, Doc("Number of times all pairs are sampled.")] = 1,
+        seed: Annotated[Seed, Doc("Random seed of the sampled pairs.")] = 1,
     ) -> None:
         check_columns(columns, 3, "makes two texts and a label", "task=next_sentence or task=pairs")
         self._path, self.columns = Path(file).expanduser(), columns

@@ -12,10 +12,10 @@ from regard.data.examples import Example
 from regard.data.readers.reader import Reader, check_columns
 from regard.errors import PartError
 
-ExampleCount = Annotated[Size, Doc("How many examples are made.")]
-DrawSeed = Annotated[Count, Doc("Number that all draws come from: another one makes other examples.")]
-Length = Annotated[Size, Doc("Rows of the longest example.")]
-ShortestLength = Annotated[Size | None, Doc("Rows of the shortest example; null: all are of one length.")]
+ExampleCount = Annotated[Size, Doc("Number of generated examples.")]
+DrawSeed = Annotated[Count, Doc("Random seed of the generated examples.")]
+Length = Annotated[Size, Doc("Maximum length of an example, in rows.")]
+ShortestLength = Annotated[Size | None, Doc("Minimum length of an example, in rows; null: equal to the maximum.")]
 
 
 class SyntheticReader(Reader):

@@ -17,9 +17,9 @@ LISTED_LINES = LISTED_LABELS = 5  # that messages list
 
 FieldNumbers = Annotated[
     Mapping[str, Size] | None,
-    Doc("Number of the field, from 1, of each column; null: in the order of the columns."),
+    Doc("Field number of each column, from 1; null: in the order of the columns."),
 ]
-HasHeader = Annotated[bool, Doc("Leave out the first line.")]
+HasHeader = Annotated[bool, Doc("Skip the header line.")]
 Fields = Mapping[str, Any]  # column → number of its field, from 1, or its name in JSON
 NumberedRows = Iterator[tuple[int, list[str]]]  # the number of a row's last line, and its cells
 

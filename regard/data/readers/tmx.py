@@ -30,7 +30,7 @@ class TmxReader(FileReader):
         *,
         file: FileName,
         languages: Annotated[
-            tuple[str, ...] | None, Doc("Codes of the languages of source and target; null: the two of the first unit.")
+            tuple[str, ...] | None, Doc("Language codes of source and target; null: the two of the first unit.")
         ] = None,
     ) -> None:
         if languages is not None and len(languages) != len(columns):

@@ -26,9 +26,9 @@ class Noise(Transform):
     def __init__(
         self,
         *,
-        drop: Annotated[Share, Doc("Share of the pieces left out.")] = 0.1,
-        blank: Annotated[Share, Doc("Share of the pieces put out of sight by a blank.")] = 0.0,
-        swap: Annotated[Count, Doc("Most places by which a piece moves.")] = 3,
+        drop: Annotated[Share, Doc("Word dropout: probability that a piece is deleted.")] = 0.1,
+        blank: Annotated[Share, Doc("Blanking: probability that a piece is replaced by a blank.")] = 0.0,
+        swap: Annotated[Count, Doc("Maximum displacement of a piece in the local shuffle.")] = 3,
     ) -> None:
         self.drop, self.blank, self.swap = drop, blank, swap
 

@@ -37,10 +37,8 @@ class CoverageFeature(Feature):
     def __init__(
         self,
         *,
-        weight: Annotated[
-            AnyFloat, Doc("How much a source that was not looked at costs; about 0.02 beside a mean over the pieces.")
-        ] = 0.2,
-        least: Annotated[float, Gt(0), Le(1), Doc("Least attention that a source piece counts with.")] = 0.01,
+        weight: Annotated[AnyFloat, Doc("Weight of the coverage penalty; about 0.02 with a mean over pieces.")] = 0.2,
+        least: Annotated[float, Gt(0), Le(1), Doc("Floor of the attention summed over a source piece.")] = 0.01,
     ) -> None:
         self.weight = weight
         self.least = least  # what a word that was never looked at counts as: log 0 would forbid it

@@ -26,8 +26,8 @@ class LanguageModelFeature(Feature):
     def __init__(
         self,
         *,
-        run: Annotated[Path | None, Doc("Folder of a language model that has the vocabulary of the target.")] = None,
-        weight: Annotated[AnyFloat, Doc("How much the language model counts beside the translator.")] = 0.1,
+        run: Annotated[Path | None, Doc("Folder of a language model with the target vocabulary.")] = None,
+        weight: Annotated[AnyFloat, Doc("Interpolation weight of the language model.")] = 0.1,
     ) -> None:
         self.run, self.weight = run, weight
         self._model: LanguageModel

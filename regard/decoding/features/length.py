@@ -19,9 +19,7 @@ class LengthFeature(Feature):
     name = "length"
     weight: float
 
-    def __init__(
-        self, *, weight: Annotated[AnyFloat, Doc("Nats for each piece; above 0 longer answers win.")] = 0.5
-    ) -> None:
+    def __init__(self, *, weight: Annotated[AnyFloat, Doc("Word reward, in nats per piece.")] = 0.5) -> None:
         self.weight = weight
 
     @property

@@ -39,12 +39,12 @@ class LexiconFeature(Feature):
     def __init__(
         self,
         *,
-        weight: Annotated[AnyFloat, Doc("How much the lexicon counts beside the translator.")] = 0.1,
+        weight: Annotated[AnyFloat, Doc("Interpolation weight of the lexicon.")] = 0.1,
         file: LexiconFile = None,
         look: Annotated[
-            Literal["attention", "everywhere"], Doc("Weigh source pieces by the model's attention, or all the same.")
+            Literal["attention", "everywhere"], Doc("Weights of source pieces: the model's attention, or uniform.")
         ] = "attention",
-        least: Annotated[float, Gt(0), Le(1), Doc("Least probability that a piece counts with.")] = 1e-3,
+        least: Annotated[float, Gt(0), Le(1), Doc("Floor of the probability of a piece.")] = 1e-3,
     ) -> None:
         self.weight, self.file, self.least = weight, file, least
         self.needs_weights = look == "attention"

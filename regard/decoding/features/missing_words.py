@@ -41,9 +41,9 @@ class MissingWordsFeature(Feature):
     def __init__(
         self,
         *,
-        weight: Annotated[AnyFloat, Doc("Nats for each source piece that nothing translates.")] = 0.02,
+        weight: Annotated[AnyFloat, Doc("Penalty per untranslated source piece, in nats.")] = 0.02,
         file: LexiconFile = None,
-        least: Annotated[float, Gt(0), Le(1), Doc("Least probability of what counts as a translation.")] = 0.03,
+        least: Annotated[float, Gt(0), Le(1), Doc("Minimum probability that counts as a translation.")] = 0.03,
     ) -> None:
         self.weight, self.file, self.least = weight, file, least
         self._likely: PieceTranslations

@@ -44,11 +44,11 @@ class NgramModelFeature(Feature):
     def __init__(
         self,
         *,
-        weight: Annotated[AnyFloat, Doc("How much the language model counts beside the translator.")] = 0.1,
+        weight: Annotated[AnyFloat, Doc("Interpolation weight of the language model.")] = 0.1,
         file: Annotated[
-            Path | None, Doc("ARPA file of the pieces that the run writes; null: the one of regard tune.")
+            Path | None, Doc("ARPA n-gram model over the run's target pieces; null: the model of regard tune.")
         ] = None,
-        least: Annotated[float, Gt(0), Le(1), Doc("Least probability that a piece counts with.")] = 1e-7,
+        least: Annotated[float, Gt(0), Le(1), Doc("Floor of the probability of a piece.")] = 1e-7,
     ) -> None:
         self.weight, self.file, self.lowest = weight, file, float(np.log(least))
         self._ngrams: PieceNgrams

@@ -43,7 +43,7 @@ class NoRepeatFeature(Feature):
 
     name = "no_repeat"
 
-    def __init__(self, *, size: Annotated[Size, Doc("Length of the n-grams that may not stand twice.")] = 3) -> None:
+    def __init__(self, *, size: Annotated[Size, Doc("Length of the n-grams that may not repeat.")] = 3) -> None:
         self.size = size
 
     def start(self, batch: Batch) -> Written:

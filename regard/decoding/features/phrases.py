@@ -50,9 +50,9 @@ class PhrasesFeature(Feature):
     def __init__(
         self,
         *,
-        weight: Annotated[AnyFloat, Doc("How much the phrase table counts beside the translator.")] = 0.1,
-        file: Annotated[Path | None, Doc("Phrase table as Moses writes it; null: the one of regard tune.")] = None,
-        least: Annotated[float, Gt(0), Le(1), Doc("Probability of a piece that ends no phrase.")] = 1e-3,
+        weight: Annotated[AnyFloat, Doc("Interpolation weight of the phrase table.")] = 0.1,
+        file: Annotated[Path | None, Doc("Phrase table in Moses format; null: the table of regard tune.")] = None,
+        least: Annotated[float, Gt(0), Le(1), Doc("Probability of a piece that ends no known phrase.")] = 1e-3,
     ) -> None:
         self.weight, self.file, self.lowest = weight, file, math.log(least)
         self._pairs: dict[_Ids, dict[_Ids, float]]  # source phrase → target phrase → score

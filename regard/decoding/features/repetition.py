@@ -21,8 +21,8 @@ class RepetitionFeature(Feature):
     def __init__(
         self,
         *,
-        weight: Annotated[AnyFloat, Doc("Nats for each n-gram that stood there before.")] = 0.1,
-        size: Annotated[Size, Doc("Length of the n-grams.")] = 2,
+        weight: Annotated[AnyFloat, Doc("Penalty per repeated n-gram, in nats.")] = 0.1,
+        size: Annotated[Size, Doc("N-gram length.")] = 2,
     ) -> None:
         self.weight, self.size = weight, size
 

@@ -19,7 +19,7 @@ from regard.statistical.lexical_table import Lexicon
 
 SPACE = "▁"  # before a piece that begins a word
 LEXICON = "lexicon.tsv.gz"  # in the folder of what was learnt
-LexiconFile = Annotated[Path | None, Doc("Lexicon as regard align --lexicon writes it; null: the one of regard tune.")]
+LexiconFile = Annotated[Path | None, Doc("Lexicon of regard align --lexicon; null: that of regard tune.")]
 
 
 def learnt_file(file: Path | None, run: Surroundings, name: str) -> Path:

@@ -21,7 +21,7 @@ class AttentionAdequacy(Adequacy):
     needs_explanation: ClassVar[bool] = True
 
     def __init__(
-        self, folder: Path, *, below: Annotated[Share, Doc("Sum of weights under which a word is uncovered.")] = 0.2
+        self, folder: Path, *, below: Annotated[Share, Doc("Minimum attention of a covered word, summed.")] = 0.2
     ) -> None:
         self.below = below
 

@@ -30,9 +30,9 @@ class LexiconAdequacy(Adequacy):
         folder: Path,
         *,
         certain: Annotated[
-            Share, Doc("Share of a word's occurrences with a usual translation that has it judged.")
+            Share, Doc("Minimum fraction of a word's occurrences that have a usual translation.")
         ] = USUAL_SHARE,
-        least: Annotated[Count, Doc("Occurrences of a word in training that have it judged.")] = SEEN_LEAST,
+        least: Annotated[Count, Doc("Minimum number of occurrences in training.")] = SEEN_LEAST,
     ) -> None:
         self.translations, self.certain, self.least = kept_translations(folder), certain, least
 

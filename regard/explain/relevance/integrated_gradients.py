@@ -12,9 +12,7 @@ from regard.explain.relevance.gradients import gradients
 from regard.explain.relevance.method import Relevance, Relevances
 from regard.explain.relevance.question import Baseline, Question
 
-BaselineChoice = Annotated[
-    Baseline, Doc("What stands for a word that says nothing: unknown, the vector of <unk> in its place; or zero.")
-]
+BaselineChoice = Annotated[Baseline, Doc("Baseline for a word: unknown (the <unk> vector) or zero.")]
 
 PASS_ROWS = 128  # of one pass: items times steps
 
@@ -30,7 +28,7 @@ class IntegratedGradients(Relevance):
     def __init__(
         self,
         *,
-        steps: Annotated[Size, Doc("Places between the baseline and the text where gradients are taken.")] = 32,
+        steps: Annotated[Size, Doc("Number of integration steps from the baseline to the text.")] = 32,
         baseline: BaselineChoice = "unknown",
     ) -> None:
         self.steps, self.baseline = steps, baseline

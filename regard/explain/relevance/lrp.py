@@ -41,17 +41,17 @@ class LayerwiseRelevance(Relevance):
     def __init__(
         self,
         *,
-        epsilon: Annotated[NotNegative, Doc("Added to the size of each sum that relevance is a share of.")] = 1e-6,
+        epsilon: Annotated[NotNegative, Doc("Epsilon of the stabiliser in the denominator.")] = 1e-6,
         alpha: Annotated[
             Annotated[float, Ge(1)] | None,
-            Doc("Weight of what speaks for a sum, against alpha - 1 of what speaks against it; null: the ε rule."),
+            Doc("Alpha of the αβ-rule (beta = alpha - 1); null: the ε-rule."),
         ] = None,
         products: Annotated[
             Literal["held", "shared"],
-            Doc("Hold attention weights, gates and norms, or give them half of a product's relevance."),
+            Doc("Treat attention weights, gates and norms as constants, or give them half of a product's relevance."),
         ] = "held",
         biases: Annotated[
-            Literal["distributed", "kept"], Doc("Leave the relevance of biases to the words, or to the biases.")
+            Literal["distributed", "kept"], Doc("Distribute the biases' relevance over the words, or keep it apart.")
         ] = "kept",
     ) -> None:
         self.how = Propagation(epsilon, alpha, products, biases)

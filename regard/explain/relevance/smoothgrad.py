@@ -22,9 +22,9 @@ class SmoothGrad(Relevance):
     def __init__(
         self,
         *,
-        samples: Annotated[Size, Doc("Points around the text where gradients are taken.")] = 16,
-        noise: Annotated[Positive, Doc("Width of the noise, as a share of the spread of a word's vector.")] = 0.15,
-        seed: Annotated[Seed, Doc("What the noise is drawn from.")] = 1,
+        samples: Annotated[Size, Doc("Number of noisy samples.")] = 16,
+        noise: Annotated[Positive, Doc("Noise level, as a fraction of the spread of a word's vector.")] = 0.15,
+        seed: Annotated[Seed, Doc("Random seed of the noise.")] = 1,
     ) -> None:
         self.samples, self.noise, self.seed = samples, noise, seed
 

@@ -23,9 +23,7 @@ class AttentionSumHead(SpanHead):
         dim: int,
         vector_dim: int,
         *,
-        score: Annotated[ScoreChoice, Doc("How the question and a state are compared; the paper's: dot.")] = Choice(
-            "bilinear"
-        ),
+        score: Annotated[ScoreChoice, Doc("Score between question and states; the paper's: dot.")] = Choice("bilinear"),
     ) -> None:
         super().__init__()
         self.attention = query_socket(SCORES.build(score, vector_dim, dim, place="score"))

@@ -22,10 +22,10 @@ class PointersHead(SpanHead):
         dim: int,
         vector_dim: int,
         *,
-        score: Annotated[ScoreChoice, Doc("How the question and a state are compared, at each end.")] = Choice(
-            "bilinear"
-        ),
-        max_pieces: Annotated[Size, Doc("Pieces of the longest answer.")] = 15,
+        score: Annotated[
+            ScoreChoice, Doc("Score between question and states, for the start and the end of the answer.")
+        ] = Choice("bilinear"),
+        max_pieces: Annotated[Size, Doc("Maximum answer length, in pieces.")] = 15,
     ) -> None:
         super().__init__()
         self.max_pieces = max_pieces

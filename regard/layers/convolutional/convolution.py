@@ -14,10 +14,8 @@ from regard.layers.layer import Layer
 from regard.ops.functional import latest
 from regard.ops.linear import Linear
 
-Kernel = Annotated[Size, Doc("Neighbouring words that one convolution reads.")]
-Dilations = Annotated[
-    tuple[Size, ...], MinLen(1), Doc("Distance between the words that a convolution reads, for the layers in turn.")
-]
+Kernel = Annotated[Size, Doc("Kernel size, in words.")]
+Dilations = Annotated[tuple[Size, ...], MinLen(1), Doc("Dilation of each layer.")]
 
 
 class Convolution(Layer):

@@ -10,7 +10,7 @@ from torch.nn import functional
 from regard.config import Doc
 from regard.errors import PartError
 
-Gate = Annotated[Literal["glu", "gtu", "relu", "tanh"], Doc("Function that lets a convolution through.")]
+Gate = Annotated[Literal["glu", "gtu", "relu", "tanh"], Doc("Activation that gates a convolution.")]
 
 
 def glu(pair: Tensor) -> Tensor:

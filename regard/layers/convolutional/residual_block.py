@@ -16,7 +16,7 @@ from regard.ops.linear import Linear
 from regard.ops.modules import module_list
 from regard.registry import Choice
 
-BlockKind = Annotated[Literal["relu", "multiplicative"], Doc("Kind of the residual blocks.")]
+BlockKind = Annotated[Literal["relu", "multiplicative"], Doc("Type of the residual blocks.")]
 
 
 class ResidualBlock(Layer):

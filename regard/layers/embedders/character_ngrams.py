@@ -38,8 +38,8 @@ class CharacterNgramEmbedder(Embedder):
         dim: int,
         position: Position | None = None,
         *,
-        order: Annotated[Size, Doc("Length of the longest n-gram.")] = 5,
-        rows: Annotated[Count, Doc("Most frequent n-grams of each length that get a vector of their own.")] = 4000,
+        order: Annotated[Size, Doc("Maximum n-gram length.")] = 5,
+        rows: Annotated[Count, Doc("Number of most frequent n-grams per length with their own vector.")] = 4000,
         scale: Annotated[bool, Doc("Multiply the embeddings by sqrt(dim).")] = True,
         dropout: DropoutShare = 0.1,
     ) -> None:

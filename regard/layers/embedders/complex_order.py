@@ -43,10 +43,10 @@ class ComplexOrderEmbedder(Embedder):
         *,
         frequencies: Annotated[
             Literal["word_and_feature", "word", "feature", "fixed"],
-            Doc("What has a frequency of its own; fixed: as of sinusoids, per feature."),
+            Doc("Parameters with their own frequency; fixed: sinusoidal frequencies per feature."),
         ] = "word_and_feature",
         phases: Annotated[bool, Doc("Learn phases, too.")] = False,
-        places: Annotated[bool, Doc("Turn the features by their place; without it no order is known.")] = True,
+        places: Annotated[bool, Doc("Rotate features by position; without it word order is ignored.")] = True,
         scale: Annotated[bool, Doc("Multiply the embeddings by sqrt(dim).")] = True,
         dropout: DropoutShare = 0.1,
     ) -> None:

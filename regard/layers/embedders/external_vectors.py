@@ -39,12 +39,10 @@ class PretrainedEmbedder(Embedder):
         *,
         vectors: Annotated[
             Path | None,
-            Doc("File of vectors (word2vec text or binary, GloVe, fastText .vec or .bin, or these as .gz), or a run."),
+            Doc("Pre-trained vectors: word2vec text or binary, GloVe, fastText .vec or .bin, these as .gz, or a run."),
         ] = None,
-        width: Annotated[
-            Size | None, Doc("Numbers of a vector in that file; null: as many as the model's dim.")
-        ] = None,
-        frozen: Annotated[bool, Doc("Keep the vectors as they are.")] = False,
+        width: Annotated[Size | None, Doc("Dimension of the vectors in the file; null: the model's dim.")] = None,
+        frozen: Annotated[bool, Doc("Freeze the vectors.")] = False,
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()

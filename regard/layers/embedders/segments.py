@@ -39,10 +39,10 @@ class SegmentEmbedder(Embedder):
         dim: int,
         position: Position | None = None,
         *,
-        num_segments: Annotated[Size, Doc("Texts that are told apart.")] = 2,
+        num_segments: Annotated[Size, Doc("Number of segments.")] = 2,
         scale: Annotated[bool, Doc("Multiply the embeddings by sqrt(dim).")] = False,
-        std: Annotated[NotNegative, Doc("Standard deviation of the numbers at the start.")] = 0.02,
-        eps: Annotated[Eps, Doc("Small number that keeps a division from zero.")] = 1e-12,
+        std: Annotated[NotNegative, Doc("Standard deviation of the initial values.")] = 0.02,
+        eps: Annotated[Eps, Doc("Epsilon, for numerical stability.")] = 1e-12,
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()

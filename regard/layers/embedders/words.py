@@ -34,11 +34,11 @@ class WordEmbedder(Embedder):
         *,
         scale: Annotated[bool, Doc("Multiply the embeddings by sqrt(dim).")] = True,
         std: Annotated[
-            NotNegative | None, Doc("Standard deviation of the numbers at the start; null: 1 / sqrt(dim).")
+            NotNegative | None, Doc("Standard deviation of the initial values; null: 1 / sqrt(dim).")
         ] = None,
         merge: Annotated[
             Literal["add", "concatenate"],
-            Doc("Add the vector of the place, or put it beside the word, which doubles the width."),
+            Doc("Add the position vector to the word vector, or concatenate them, which doubles the width."),
         ] = "add",
         dropout: DropoutShare = 0.1,
     ) -> None:

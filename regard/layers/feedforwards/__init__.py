@@ -21,9 +21,7 @@ FEEDFORWARDS: Registry[FeedForward] = Registry(
     within="model.encoder={{name: transformer, feedforward: {part}}}",
 )
 
-FeedForwardChoice = Annotated[
-    Choice, PartOf(FEEDFORWARDS), Doc("Kind of the layer behind the attention of each block.")
-]
+FeedForwardChoice = Annotated[Choice, PartOf(FEEDFORWARDS), Doc("Feed-forward sublayer of each block.")]
 
 
 __all__ = ["FEEDFORWARDS", "FeedForward", "FeedForwardChoice", "PositionWise"]

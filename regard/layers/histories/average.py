@@ -28,8 +28,8 @@ class AverageAttention(Layer):
         dim: int,
         hidden_dim: int,
         *,
-        feedforward: Annotated[bool, Doc("Put a feed-forward behind the mean.")] = True,
-        gate: Annotated[bool, Doc("Mix word and mean by learned gates.")] = True,
+        feedforward: Annotated[bool, Doc("Apply a feed-forward network after the average.")] = True,
+        gate: Annotated[bool, Doc("Gate the word and the average.")] = True,
     ) -> None:
         super().__init__()
         self.dim = dim

@@ -17,9 +17,7 @@ class CumulativeNorm(Norm):
     The first word, which is its own mean, gives the bias. Sums are kept in float64, since variances are differences.
     """
 
-    def __init__(
-        self, dim: int, *, eps: Annotated[Eps, Doc("Small number that keeps a division from zero.")] = 1e-5
-    ) -> None:
+    def __init__(self, dim: int, *, eps: Annotated[Eps, Doc("Epsilon, for numerical stability.")] = 1e-5) -> None:
         super().__init__()
         self.dim, self.eps = dim, eps
         self.gain, self.bias = nn.Parameter(torch.ones(dim)), nn.Parameter(torch.zeros(dim))

@@ -13,9 +13,7 @@ class PositionNorm(Norm):
 
     aliases = "layer_norm, layer_normalisation, layer_normalization"
 
-    def __init__(
-        self, dim: int, *, eps: Annotated[Eps, Doc("Small number that keeps a division from zero.")] = 1e-5
-    ) -> None:
+    def __init__(self, dim: int, *, eps: Annotated[Eps, Doc("Epsilon, for numerical stability.")] = 1e-5) -> None:
         super().__init__()
         self.dim, self.norm = dim, nn.LayerNorm(dim, eps=eps)
 

@@ -30,9 +30,9 @@ class SubBatchNorm(Norm):
         self,
         dim: int,
         *,
-        eps: Annotated[Eps, Doc("Small number that keeps a division from zero.")] = 1e-5,
-        momentum: Annotated[Share, Doc("Share of each batch in the averages that stand in for it in use.")] = 0.1,
-        learns_statistics: Annotated[bool, Doc("Let gradients pass through the statistics.")] = False,
+        eps: Annotated[Eps, Doc("Epsilon, for numerical stability.")] = 1e-5,
+        momentum: Annotated[Share, Doc("Update rate of the running averages used at inference.")] = 0.1,
+        learns_statistics: Annotated[bool, Doc("Backpropagate through the batch statistics.")] = False,
     ) -> None:
         super().__init__()
         self.dim, self.eps, self.momentum, self.learns = dim, eps, momentum, learns_statistics

@@ -33,9 +33,9 @@ class AttentionPooling(Pooling):
         self,
         dim: int,
         *,
-        hidden_dim: Annotated[Size | None, Doc("Width of the hidden layer; null: that of the states.")] = None,
+        hidden_dim: Annotated[Size | None, Doc("Width of the hidden layer; null: the width of the states.")] = None,
         bias: Annotated[bool, Doc("Add a bias inside tanh.")] = True,
-        score: Annotated[ScoreChoice, Doc("How the learned question and the states are compared.")] = Choice("dot"),
+        score: Annotated[ScoreChoice, Doc("Score between the learned query and the states.")] = Choice("dot"),
     ) -> None:
         """`hidden_dim` is the width of u, None: that of the states."""
         super().__init__()

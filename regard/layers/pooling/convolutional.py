@@ -16,9 +16,9 @@ from regard.ops.dropout import Dropout
 from regard.ops.functional import limit_norm
 from regard.ops.modules import module_list
 
-WindowSizes = Annotated[tuple[Size, ...], MinLen(1), Doc("Numbers of neighbouring words that the convolutions read.")]
-Maps = Annotated[Size, Doc("Convolutions of each window.")]
-MaxNorm = Annotated[Positive | None, Doc("Longest row of weights; null: any.")]
+WindowSizes = Annotated[tuple[Size, ...], MinLen(1), Doc("Kernel sizes, in words.")]
+Maps = Annotated[Size, Doc("Number of filters per kernel size.")]
+MaxNorm = Annotated[Positive | None, Doc("Maximum L2 norm of a filter; null: unlimited.")]
 
 LONG = 100  # windows of a text from which on the best one is found first; measured with 128 dimensions and 100 maps
 

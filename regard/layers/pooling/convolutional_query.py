@@ -40,8 +40,8 @@ class ConvolutionalQueryPooling(ConvolutionalPooling):
         maps: Maps = 100,
         max_norm: MaxNorm = None,
         cell: Cell = Choice("lstm"),
-        hidden_dim: Annotated[Size, Doc("Width of the recurrent state in each direction.")] = 64,
-        score: Annotated[ScoreChoice, Doc("How the question and a window are compared.")] = Choice("bilinear"),
+        hidden_dim: Annotated[Size, Doc("Width of the recurrent state, per direction.")] = 64,
+        score: Annotated[ScoreChoice, Doc("Score between the query and a window.")] = Choice("bilinear"),
         dropout: DropoutShare = 0.5,
     ) -> None:
         super().__init__(dim, windows=windows, maps=maps, max_norm=max_norm, dropout=dropout)

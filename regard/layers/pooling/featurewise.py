@@ -29,7 +29,7 @@ class FeaturewisePooling(Pooling):
     aliases = "featurewise_static, multi_dimensional, source2token"
 
     def __init__(
-        self, dim: int, *, eps: Annotated[NotNegative, Doc("Small number that keeps a division from zero.")] = 1e-7
+        self, dim: int, *, eps: Annotated[NotNegative, Doc("Epsilon, for numerical stability.")] = 1e-7
     ) -> None:
         super().__init__()
         self.out_dim = dim

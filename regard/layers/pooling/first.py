@@ -18,7 +18,7 @@ class FirstPooling(Pooling):
     aliases = "first_state, cls, pooler, bert_pooler"
 
     def __init__(
-        self, dim: int, *, dense: Annotated[bool, Doc("Put the state through a layer and tanh, as BERT does.")] = True
+        self, dim: int, *, dense: Annotated[bool, Doc("Linear layer and tanh, as in BERT's pooler.")] = True
     ) -> None:
         super().__init__()
         self.out_dim = dim

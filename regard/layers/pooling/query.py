@@ -27,9 +27,9 @@ class QueryPooling(Pooling):
         self,
         dim: int,
         *,
-        score: Annotated[ScoreChoice, Doc("How a question and a state are compared.")] = Choice("bilinear"),
+        score: Annotated[ScoreChoice, Doc("Score between the query and the states.")] = Choice("bilinear"),
         default: Annotated[
-            Literal["last", "mean"], Doc("Question when there is no other reader: the last state, or the mean.")
+            Literal["last", "mean"], Doc("Query if no other encoder provides one: the last state, or the mean.")
         ] = "mean",
     ) -> None:
         super().__init__()

@@ -31,9 +31,9 @@ class SlicedPooling(Pooling):
         dim: int,
         *,
         cell: Cell = Choice("gru"),
-        hidden_dim: Annotated[Size | None, Doc("Width of the state; null: that of what is read.")] = None,
-        slices: Annotated[int, Ge(2), Doc("Pieces that a text is cut into at each level.")] = 8,
-        depth: Annotated[Count, Doc("How often it is cut.")] = 2,
+        hidden_dim: Annotated[Size | None, Doc("Width of the state; null: the width of the input.")] = None,
+        slices: Annotated[int, Ge(2), Doc("Number of slices at each level.")] = 8,
+        depth: Annotated[Count, Doc("Number of slicing levels.")] = 2,
     ) -> None:
         super().__init__()
         self.slices, self.depth, self.out_dim = slices, depth, hidden_dim or dim

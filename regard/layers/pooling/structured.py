@@ -30,7 +30,7 @@ class StructuredPooling(Pooling):
         self,
         dim: int,
         *,
-        hops: Annotated[Size, Doc("Questions asked, a vector each.")] = 30,
+        hops: Annotated[Size, Doc("Number of attention hops, each with its own query vector.")] = 30,
         hidden_dim: HiddenDim = 350,
     ) -> None:
         super().__init__()

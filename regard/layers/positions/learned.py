@@ -25,12 +25,12 @@ class LearnedPosition(Position):
         self,
         dim: int,
         *,
-        max_length: Annotated[Size, Doc("Most places that have a vector.")] = 1024,
+        max_length: Annotated[Size, Doc("Maximum number of positions.")] = 1024,
         beyond: Annotated[
-            Literal["error", "clamp"], Doc("Behind the last place: an error, or the last vector again.")
+            Literal["error", "clamp"], Doc("Beyond the last position: an error, or the last vector again.")
         ] = "error",
         std: Annotated[
-            NotNegative | None, Doc("Standard deviation of the numbers at the start; null: 1 / sqrt(dim).")
+            NotNegative | None, Doc("Standard deviation of the initial values; null: 1 / sqrt(dim).")
         ] = None,
     ) -> None:
         super().__init__()

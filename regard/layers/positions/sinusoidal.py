@@ -32,7 +32,7 @@ class SinusoidalPosition(Position):
         dim: int,
         *,
         layout: Annotated[
-            Literal["interleaved", "halves"], Doc("Sines and cosines in turn, or all sines first.")
+            Literal["interleaved", "halves"], Doc("Layout of sines and cosines: interleaved, or all sines first.")
         ] = "interleaved",
     ) -> None:
         super().__init__()

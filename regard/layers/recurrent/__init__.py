@@ -32,7 +32,7 @@ RECURRENT: Registry[Recurrent] = Registry(
     within="model.{side}={{name: recurrent, cell: {part}}}",
 )
 
-Cell = Annotated[Choice, PartOf(RECURRENT), Doc("Kind of recurrent layer.")]
+Cell = Annotated[Choice, PartOf(RECURRENT), Doc("Recurrent cell.")]
 
 __all__ = [
     "RECURRENT", "Bidirectional", "Cell", "Past", "Recurrent", "Stack", "adds", "note_no_residual", "reverse",

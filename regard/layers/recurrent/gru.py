@@ -24,7 +24,7 @@ class GruLayer(Recurrent):
         dim: int,
         *,
         reset_after: Annotated[
-            bool, Doc("Reset behind the product with the state, as torch does, which is quicker.")
+            bool, Doc("Apply the reset gate after the matrix product, as torch does; faster.")
         ] = True,
     ) -> None:
         super().__init__()

@@ -22,7 +22,7 @@ class LstmLayer(Recurrent):
         input_dim: int,
         dim: int,
         *,
-        forget_bias: Annotated[AnyFloat, Doc("First value of the forget gate's bias.")] = 1.0,
+        forget_bias: Annotated[AnyFloat, Doc("Initial bias of the forget gate.")] = 1.0,
     ) -> None:
         super().__init__()
         self.dim = dim

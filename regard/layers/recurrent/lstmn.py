@@ -36,8 +36,8 @@ class LstmnLayer(Recurrent):
         dim: int,
         *,
         hidden_dim: Annotated[Size, Doc("Width of the hidden layer of its attention.")] = 128,
-        tape: Annotated[Size | None, Doc("Last states that are kept; null: all.")] = None,
-        forget_bias: Annotated[AnyFloat, Doc("First value of the forget gate's bias.")] = 1.0,
+        tape: Annotated[Size | None, Doc("Number of past states in the memory tape; null: all.")] = None,
+        forget_bias: Annotated[AnyFloat, Doc("Initial bias of the forget gate.")] = 1.0,
     ) -> None:
         super().__init__()
         self.dim, self.tape = dim, tape

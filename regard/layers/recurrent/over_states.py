@@ -47,10 +47,10 @@ class KeyValueCell(Recurrent):
         *,
         mode: Annotated[
             Literal["plain", "key_value", "key_value_predict"],
-            Doc("Parts of a state: one, a key and a value, or also one that predicts."),
+            Doc("Split of the state: plain; key and value; or key, value and prediction."),
         ] = "key_value_predict",
-        window: Annotated[Size, Doc("Last states that are looked at.")] = 15,
-        cell: Annotated[Inner, Doc("Kind of the recurrent network inside.")] = "lstm",
+        window: Annotated[Size, Doc("Window: number of past states to attend to.")] = 15,
+        cell: Annotated[Inner, Doc("Inner recurrent cell.")] = "lstm",
     ) -> None:
         super().__init__()
         self.dim, self.parts = dim, STATE_PARTS[mode]
@@ -87,8 +87,8 @@ class NgramCell(Recurrent):
         input_dim: int,
         dim: int,
         *,
-        order: Annotated[int, Ge(2), Doc("Words whose states are joined, and one.")] = 4,
-        cell: Annotated[Inner, Doc("Kind of the recurrent network inside.")] = "lstm",
+        order: Annotated[int, Ge(2), Doc("N-gram order: the last order - 1 states are concatenated.")] = 4,
+        cell: Annotated[Inner, Doc("Inner recurrent cell.")] = "lstm",
     ) -> None:
         super().__init__()
         self.dim, self.parts = dim, max(1, order - 1)

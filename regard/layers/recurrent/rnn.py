@@ -18,7 +18,7 @@ class RnnLayer(Recurrent):
         input_dim: int,
         dim: int,
         *,
-        nonlinearity: Annotated[Literal["tanh", "relu"], Doc("Function of a step.")] = "tanh",
+        nonlinearity: Annotated[Literal["tanh", "relu"], Doc("Activation of a step.")] = "tanh",
     ) -> None:
         super().__init__()
         self.dim = dim

@@ -14,13 +14,13 @@ from regard.ops.linear import linear
 
 Version = Annotated[
     Literal[1, 2],
-    Doc("Equations of the paper: 1, its first versions, all steps at once; 2, gates that see the last state."),
+    Doc("Version of the paper's equations: 1 is parallel over steps; 2 has gates that read the last state."),
 ]
 HighwayBias = Annotated[  # beyond these bounds a gate is shut or open for good
     float,
     Ge(-30),
     Le(30),
-    Doc("First value of the bias that lets the input pass: 0 for classification, -3 for translation."),
+    Doc("Initial bias of the highway gate: 0 for classification, -3 for translation."),
 ]
 
 
@@ -40,7 +40,7 @@ class SruLayer(Recurrent):
         dim: int,
         *,
         version: Version = 2,
-        activation: Annotated[Literal["identity", "tanh"], Doc("Function of the state.")] = "identity",
+        activation: Annotated[Literal["identity", "tanh"], Doc("Activation of the state.")] = "identity",
         highway_bias: HighwayBias = 0.0,
     ) -> None:
         super().__init__()

@@ -31,9 +31,9 @@ class StackRnnLayer(Recurrent):
         input_dim: int,
         dim: int,
         *,
-        num_stacks: Annotated[Size, Doc("Stacks of numbers.")] = 10,
-        depth: Annotated[Size, Doc("Numbers that a stack holds; what is pushed beyond falls out at its bottom.")] = 100,
-        recurrent: Annotated[bool, Doc("Also read its own last state.")] = True,
+        num_stacks: Annotated[Size, Doc("Number of stacks.")] = 10,
+        depth: Annotated[Size, Doc("Stack depth; values pushed beyond it are dropped.")] = 100,
+        recurrent: Annotated[bool, Doc("Recurrent connection from the last hidden state.")] = True,
     ) -> None:
         super().__init__()
         self.dim, self.num_stacks, self.depth = dim, num_stacks, depth

@@ -57,24 +57,20 @@ class BcnnComparison(Comparison):
         self,
         dim: int,
         *,
-        hidden_dim: Annotated[Size, Doc("Convolutions of a layer.")] = 50,
-        num_layers: Annotated[Layers, Doc("Convolutions above each other.")] = 1,
+        hidden_dim: Annotated[Size, Doc("Number of filters per layer.")] = 50,
+        num_layers: Annotated[Layers, Doc("Number of stacked convolution layers.")] = 1,
         kernel: Kernel = 3,
         input_attention: Annotated[
-            AttentionChoice | None, Doc("Between the words that a layer reads (ABCNN-1); null: none.")
+            AttentionChoice | None, Doc("Attention before a convolution (ABCNN-1); null: none.")
         ] = None,
         pooling_attention: Annotated[
-            AttentionChoice | None, Doc("Between the columns of a layer's convolutions (ABCNN-2); null: none.")
+            AttentionChoice | None, Doc("Attention before pooling (ABCNN-2); null: none.")
         ] = None,
-        max_length: Annotated[
-            Size, Doc("Places of a text that `input_attention` has vectors for; any further has none.")
-        ] = 128,
+        max_length: Annotated[Size, Doc("Maximum position with an `input_attention` vector.")] = 128,
         scaled: Annotated[
-            bool, Doc("Scale both means to a mean square of 1: sums of `pooling_attention` grow with the texts.")
+            bool, Doc("Normalise both means to a mean square of 1: sums of `pooling_attention` grow with text length.")
         ] = False,
-        differences: Annotated[
-            bool, Doc("Compare the texts by the difference and product of their means too.")
-        ] = False,
+        differences: Annotated[bool, Doc("Also compare difference and product of the means.")] = False,
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()

@@ -36,15 +36,15 @@ class DecomposableComparison(Comparison):
         self,
         dim: int,
         *,
-        hidden_dim: Annotated[Size, Doc("Width of the layers of F, G and H.")] = 200,
-        attention: Annotated[AttentionChoice, Doc("How words of one text look at those of the other.")] = (
+        hidden_dim: Annotated[Size, Doc("Width of the feed-forward networks F, G and H.")] = 200,
+        attention: Annotated[AttentionChoice, Doc("Attention between the words of both texts.")] = (
             AttentionSettings(score=Choice("dot"))
         ),
         intra: Annotated[
-            AttentionChoice | None, Doc("How the words of a text first look at each other; null: not at all.")
+            AttentionChoice | None, Doc("Self-attention of each text before the comparison; null: none.")
         ] = None,
         differences: Annotated[
-            bool, Doc("Compare words by their difference and product too, not just side by side.")
+            bool, Doc("Compare words by difference and product as well as by concatenation.")
         ] = False,
         dropout: DropoutShare = 0.1,
     ) -> None:

@@ -28,11 +28,11 @@ class SiameseComparison(Comparison):
         self,
         dim: int,
         *,
-        pooling: Annotated[Choice, PartOf(POOLINGS), Doc("How the states of a text become one vector.")] = Choice(
+        pooling: Annotated[Choice, PartOf(POOLINGS), Doc("Pooling of the states into one vector.")] = Choice(
             "attention"
         ),
-        symmetric: Annotated[bool, Doc("Compare so that the order of the texts cannot matter.")] = False,
-        hidden_dim: Annotated[Size | None, Doc("Width of a layer above what is compared; null: there is none.")] = 256,
+        symmetric: Annotated[bool, Doc("Symmetric comparison: the order of the texts has no effect.")] = False,
+        hidden_dim: Annotated[Size | None, Doc("Width of a hidden layer on top of the comparison; null: none.")] = 256,
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()

@@ -39,15 +39,13 @@ class GuidedAlignmentPenalty(Penalty):
         attentions: Attentions = None,
         layer: Annotated[
             AnyInt | None,
-            Doc("Of these attentions which, from 0, or from the top with -1; null: the last but one, or the only one."),
+            Doc("Index of the attention layer, from 0, or from the top with -1; null: the last but one."),
         ] = None,
-        head: Annotated[Count, Doc("The head of it that learns to link, from 0.")] = 0,
+        head: Annotated[Count, Doc("Index of the attention head to supervise, from 0.")] = 0,
         ahead: Annotated[
-            bool, Doc("A word is linked a step later, when the model has read it, rather than while it writes it.")
+            bool, Doc("Supervise a word one step later, when it is the decoder's input rather than its output.")
         ] = False,
-        aligner: Annotated[Choice, PartOf(ALIGNERS), Doc("What links the words of the training pairs.")] = Choice(
-            "hmm"
-        ),
+        aligner: Annotated[Choice, PartOf(ALIGNERS), Doc("Alignment model of the training pairs.")] = Choice("hmm"),
     ) -> None:
         super().__init__(weight, attentions)
         self.layer, self.head, self.ahead, self.aligner = layer, head, ahead, aligner

@@ -29,7 +29,7 @@ class OverlapPenalty(Penalty):
         weight: Weight = 1.0,
         attentions: Attentions = None,
         between: Annotated[
-            Literal["heads", "hops"], Doc("What must differ: heads of one attention, or hops of one pooling.")
+            Literal["heads", "hops"], Doc("Pairs to keep apart: heads of one attention, or hops of one pooling.")
         ] = "heads",
     ) -> None:
         super().__init__(weight, attentions)

@@ -19,10 +19,10 @@ from regard.ops.functional import wide
 from regard.records import Batch
 
 PENALTIES_PLACE = "penalties"  # in a config
-Weight = Annotated[NotNegative, Doc("Factor in the loss.")]
+Weight = Annotated[NotNegative, Doc("Weight of the penalty in the loss.")]
 Attentions = Annotated[
     Annotated[tuple[str, ...], OneOrMany()] | None,
-    Doc("Names of the modules that it counts, such as decoders.*.cross; null: all that look at the source."),
+    Doc("Module names it applies to, such as decoders.*.cross; null: all cross-attentions."),
 ]
 TrainedHead = tuple[int, int, bool]  # which of a route's attentions to the source, its head, whether a step ahead
 

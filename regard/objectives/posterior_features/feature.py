@@ -7,7 +7,7 @@ from typing import Annotated
 from regard.config import Doc
 from regard.config.bounds import AnyFloat
 
-StartWeight = Annotated[AnyFloat, Doc("Weight of the feature at the start; it is learnt.")]
+StartWeight = Annotated[AnyFloat, Doc("Initial weight of the feature; it is learned.")]
 
 
 class PosteriorFeature(ABC):

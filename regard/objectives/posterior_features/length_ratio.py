@@ -17,7 +17,7 @@ class LengthRatioFeature(PosteriorFeature):
     def __init__(
         self,
         *,
-        ratio: Annotated[Positive, Doc("Words of a translation for each word of the source, on average.")] = 1.0,
+        ratio: Annotated[Positive, Doc("Mean number of target words per source word.")] = 1.0,
         weight: StartWeight = 10.0,
     ) -> None:
         super().__init__(weight)

@@ -23,8 +23,8 @@ class WordPairsFeature(PosteriorFeature):
     def __init__(
         self,
         *,
-        lexicon: Annotated[Path, Doc("Lexicon as regard align --lexicon writes it.")],
-        least: Annotated[Share, Doc("Least probability of a pair that counts.")] = 0.1,
+        lexicon: Annotated[Path, Doc("Lexicon written by regard align --lexicon.")],
+        least: Annotated[Share, Doc("Minimum probability of a word pair.")] = 0.1,
         weight: StartWeight = 10.0,
     ) -> None:
         super().__init__(weight)

@@ -30,8 +30,8 @@ class CoherenceReward(Reward):
         self,
         context: Context,
         *,
-        teacher: Annotated[Path, Doc("Folder of a run that classifies texts.")],
-        label: Annotated[str, Doc("Label of texts that are coherent.")] = "original",
+        teacher: Annotated[Path, Doc("Folder of a text classification run.")],
+        label: Annotated[str, Doc("Label of coherent texts.")] = "original",
         weight: RewardWeight = 1.0,
     ) -> None:
         super().__init__(context, weight)

@@ -13,7 +13,7 @@ from regard.objectives.objective import OBJECTIVE_PLACE, Context
 from regard.records import Batch
 
 REWARDS_PLACE = f"{OBJECTIVE_PLACE}.rewards"  # in a config
-RewardWeight = Annotated[AnyFloat, Doc("Weight of the reward; that of the metric has 1.")]
+RewardWeight = Annotated[AnyFloat, Doc("Weight of the reward; the metric has weight 1.")]
 
 
 class Reward(ABC):

@@ -24,8 +24,8 @@ class PlattScaling(Calibration):
     def __init__(
         self,
         *,
-        temperature: Annotated[float, Gt(0), Doc("What logarithms of probabilities are divided by.")] = 1.0,
-        bias: Annotated[tuple[AnyFloat, ...], Doc("Added to the logarithm of each choice; none: 0.")] = (),
+        temperature: Annotated[float, Gt(0), Doc("Temperature: divisor of the log-probabilities.")] = 1.0,
+        bias: Annotated[tuple[AnyFloat, ...], Doc("Bias added to the log-probability of each class; none: 0.")] = (),
     ) -> None:
         self.temperature, self.bias = temperature, bias
 

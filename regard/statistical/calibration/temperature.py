@@ -18,7 +18,7 @@ class Temperature(Calibration):
     """p' ∝ p^(1 / temperature): above 1 less sure, below 1 surer. The likeliest choice stays the likeliest."""
 
     def __init__(
-        self, *, temperature: Annotated[float, Gt(0), Doc("What logarithms of probabilities are divided by.")] = 1.0
+        self, *, temperature: Annotated[float, Gt(0), Doc("Temperature: divisor of the log-probabilities.")] = 1.0
     ) -> None:
         self.temperature = temperature
 

@@ -11,7 +11,7 @@ from regard.errors import PartError
 from regard.statistical.dictionaries.method import FREQUENT, DictionaryMethod, Space, SpaceMaps, refined, rotation
 from regard.statistical.dictionaries.spaces import PairRows, procrustes
 
-Rounds = Annotated[Count, Doc("Most rounds of refinement: mutual best matches by CSLS, then Procrustes.")]
+Rounds = Annotated[Count, Doc("Maximum refinement rounds: mutual nearest neighbours by CSLS, then Procrustes.")]
 _LEAST = 2  # pairs that fix more than one direction
 
 

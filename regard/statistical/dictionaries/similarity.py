@@ -24,11 +24,11 @@ class SimilaritySelfLearning(DictionaryMethod):
     def __init__(
         self,
         *,
-        start_words: Annotated[Size, Doc("Most frequent words that the first dictionary is learned from.")] = 4_000,
-        words: Annotated[Size, Doc("Most frequent words that later dictionaries are learned from.")] = 5_000,
-        keep: Annotated[Share, Doc("Probability to keep a similarity in the first dictionaries.")] = 0.1,
-        patience: Annotated[Size, Doc("Rounds without gain before that probability is doubled.")] = 10,
-        reweighting: Annotated[Positive, Doc("Power of the singular values in the last map.")] = 0.5,
+        start_words: Annotated[Size, Doc("Number of most frequent words used for the first dictionary.")] = 4_000,
+        words: Annotated[Size, Doc("Number of most frequent words used for later dictionaries.")] = 5_000,
+        keep: Annotated[Share, Doc("Keep probability of a similarity in the first dictionaries.")] = 0.1,
+        patience: Annotated[Size, Doc("Rounds without improvement before the keep probability doubles.")] = 10,
+        reweighting: Annotated[Positive, Doc("Exponent of the singular values in the final map.")] = 0.5,
     ) -> None:
         self.start_words, self.words, self.keep = start_words, words, keep
         self.patience, self.reweighting = patience, reweighting

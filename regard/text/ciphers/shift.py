@@ -12,7 +12,7 @@ class ShiftCipher(Cipher):
 
     aliases = "caesar"
 
-    def __init__(self, *, by: Annotated[Count, Doc("Places in the alphabet that a symbol moves on.")] = 3) -> None:
+    def __init__(self, *, by: Annotated[Count, Doc("Shift in the alphabet, in positions.")] = 3) -> None:
         self.by = by
 
     def tables(self, size: int) -> list[list[int]]:

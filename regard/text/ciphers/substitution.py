@@ -13,7 +13,7 @@ class SubstitutionCipher(Cipher):
 
     aliases = "monoalphabetic, simple_substitution"
 
-    def __init__(self, *, seed: Annotated[Seed, Doc("Number that the permutation is drawn from.")] = 1) -> None:
+    def __init__(self, *, seed: Annotated[Seed, Doc("Random seed of the permutation.")] = 1) -> None:
         self.seed = seed
 
     def tables(self, size: int) -> list[list[int]]:

@@ -13,7 +13,7 @@ class VigenereCipher(Cipher):
     aliases = "polyalphabetic"
 
     def __init__(
-        self, *, key: Annotated[str, Doc("Shifts of successive places, a digit each; they repeat.")] = "345"
+        self, *, key: Annotated[str, Doc("Key: shifts of successive positions, one digit each; they repeat.")] = "345"
     ) -> None:
         key = str(key)
         if not key or not all("0" <= one <= "9" for one in key):

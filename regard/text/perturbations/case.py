@@ -16,7 +16,7 @@ class CasePerturbation(WordPerturbation):
         vectors: Vectors,
         *,
         share: ChangedShare = 0.1,
-        to: Annotated[Literal["upper", "lower", "title", "swapped"], Doc("The case that words get.")] = "upper",
+        to: Annotated[Literal["upper", "lower", "title", "swapped"], Doc("Case to convert words to.")] = "upper",
         seed: ChangeSeed = 1,
     ) -> None:
         super().__init__(vectors, share=share, seed=seed)

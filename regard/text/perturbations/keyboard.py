@@ -26,9 +26,7 @@ class KeyboardPerturbation(WordPerturbation):
         vectors: Vectors,
         *,
         share: ChangedShare = 0.1,
-        layout: Annotated[
-            Literal["qwerty", "qwertz", "azerty"], Doc("Which letters are beside each other.")
-        ] = "qwerty",
+        layout: Annotated[Literal["qwerty", "qwertz", "azerty"], Doc("Keyboard layout.")] = "qwerty",
         seed: ChangeSeed = 1,
     ) -> None:
         super().__init__(vectors, share=share, seed=seed)

@@ -18,8 +18,8 @@ _WORD = re.compile(rf"([{UNSPACED}]|(?:(?![{UNSPACED}])\w)+(?:['’]\w+)*)")
 
 Vectors = Callable[[], VectorTable]  # of the words that may stand in a text; asked for by who needs them
 
-ChangedShare = Annotated[Share, Doc("Share of the words that are changed, each by chance.")]
-ChangeSeed = Annotated[Count, Doc("Number that the changes are drawn from.")]
+ChangedShare = Annotated[Share, Doc("Perturbation probability of a word.")]
+ChangeSeed = Annotated[Count, Doc("Random seed of the perturbations.")]
 DRAWS = 3  # numbers in [0, 1) for each word: whether, where and how it is changed
 
 

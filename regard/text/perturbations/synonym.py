@@ -21,7 +21,7 @@ class SynonymPerturbation(WordPerturbation):
         vectors: Vectors,
         *,
         share: ChangedShare = 0.1,
-        count: Annotated[Size, Doc("Nearest words that one is drawn from.")] = 3,
+        count: Annotated[Size, Doc("Number of nearest neighbours to sample a synonym from.")] = 3,
         seed: ChangeSeed = 1,
     ) -> None:
         super().__init__(vectors, share=share, seed=seed)

@@ -17,8 +17,8 @@ Parameters = Iterable[nn.Parameter]
 def adadelta(
     parameters: Parameters,
     *,
-    rho: Annotated[Fraction, Doc("Share that the running means of squared gradients and steps keep.")] = 0.95,
-    eps: Annotated[NotNegative, Doc("Number added to both means, which starts the first steps.")] = 1e-6,
+    rho: Annotated[Fraction, Doc("Decay rate of the running means of squared gradients and updates.")] = 0.95,
+    eps: Annotated[NotNegative, Doc("Epsilon added to both means; it sets the first steps.")] = 1e-6,
     weight_decay: WeightDecay = 0.0,
 ) -> optim.Optimizer:
     """Adadelta (https://arxiv.org/abs/1212.5701), whose learning rate is 1.
@@ -56,7 +56,7 @@ def sgd(
     parameters: Parameters,
     *,
     momentum: Momentum = 0.0,
-    nesterov: Annotated[bool, Doc("Use Nesterov's accelerated gradient.")] = False,
+    nesterov: Annotated[bool, Doc("Use Nesterov momentum.")] = False,
 ) -> optim.Optimizer:
     """Stochastic gradient descent; `nesterov` with a momentum is Nesterov's accelerated gradient."""
     made = optim.SGD(parameters, lr=1.0, momentum=momentum, nesterov=nesterov)
@@ -77,10 +77,10 @@ def nesterov(parameters: Parameters, *, momentum: Momentum = 0.99, weight_decay:
 def rmsprop(
     parameters: Parameters,
     *,
-    alpha: Annotated[Fraction, Doc("Share that the running mean of the squared gradient keeps.")] = 0.99,
+    alpha: Annotated[Fraction, Doc("Decay rate of the running mean of squared gradients.")] = 0.99,
     eps: AdamEps = 1e-8,
     momentum: Momentum = 0.0,
-    centered: Annotated[bool, Doc("Divide by the deviation: take the squared mean of the gradient off.")] = False,
+    centered: Annotated[bool, Doc("Centered variant: normalise by the estimated variance of the gradient.")] = False,
     weight_decay: WeightDecay = 0.0,
 ) -> optim.Optimizer:
     """Gradients over the root of the running mean of their squares; `centered` as in https://arxiv.org/abs/1308.0850."""

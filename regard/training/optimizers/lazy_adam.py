@@ -31,7 +31,7 @@ class LazyAdam(optim.Optimizer):
         betas: AdamBetas = (0.9, 0.999),
         eps: AdamEps = 1e-8,
         weight_decay: WeightDecay = 0.0,
-        decay_untouched: Annotated[bool, Doc("Let weight decay shrink rows without a gradient, too.")] = False,
+        decay_untouched: Annotated[bool, Doc("Apply weight decay to rows without a gradient, too.")] = False,
     ) -> None:
         super().__init__(
             parameters,

@@ -1,0 +1,188 @@
+"""The field's words: old words may only become fewer, room by room (docs/glossary.md has the terms).
+
+`python tests/test_words.py [ROOM]` lists every old word with its file, line and rewrite.
+"""
+
+import ast
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+OLD_WORDS = {  # pattern → the field's word
+    r"(re)?t(old|ells?|elling)": "reports, prints, says, distinguishes",
+    r"look(s|ed|ing)? at": "attends to, reads",
+    r"drawn|draws?": "sampled, samples; a figure: plotted",
+    r"(dev|test|training) parts?": "dev set, test set, training set",
+    r"judge[ds]?|judging": "evaluated, scored",
+    r"by heart": "overfitted",
+    r"pictures?": "plots, diagrams, heat maps",
+    r"shares? of (the )?(numbers|draws|steps)": "probability, fraction",
+    r"(?<!there )(is|are|was|were) no(?! (longer|more|less|better|worse))": "is not a …; expected …",
+    r"anew": "again",
+    r"so many(-th)?": "N, number of",
+    r"who(ever|m)?": "name the thing",
+}
+RIDDLE = re.compile(r"(What|Who|Whether|How|Those|As)\b(?! to\b)")
+SAID = re.compile("|".join(rf"(?P<_{i}>\b(?:{old})\b)" for i, old in enumerate(OLD_WORDS)), re.IGNORECASE)
+REWRITES = list(OLD_WORDS.values())
+STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`")  # of JavaScript
+
+
+class Place(NamedTuple):
+    """A text of a file: the line that it begins in, and whether it describes something by itself."""
+
+    line: int
+    text: str
+    describes: bool = False
+
+
+def python_texts(code: str) -> Iterator[Place]:
+    """Return docstrings, `Doc` texts and all other strings with a space."""
+    tree = ast.parse(code)
+    described = {id(found.args[0]) for found in ast.walk(tree) if _is_doc(found)}
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
+            described.add(id(body[0].value))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield Place(node.lineno, node.value, id(node) in described)
+
+
+def _is_doc(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Doc" and bool(node.args)
+
+
+def page_texts(code: str) -> Iterator[Place]:
+    """Return the strings with a space of a script."""
+    for found in STRING.finditer(code):
+        if " " in found.group():
+            yield Place(code.count("\n", 0, found.start()) + 1, found.group())
+
+
+def prose(markdown: str) -> Iterator[Place]:
+    """Return the lines outside code blocks, without code spans and addresses of links."""
+    fenced = False
+    for number, line in enumerate(markdown.splitlines(), 1):
+        fenced ^= line.lstrip().startswith("```")
+        if not fenced:
+            yield Place(number, re.sub(r"`[^`]*`|\]\([^)]*\)", " ", line))
+
+
+READERS = {".py": python_texts, ".js": page_texts, ".md": prose}
+
+
+def old_words(place: Place) -> Iterator[tuple[int, str, str]]:
+    """Return line, old word and rewrite."""
+    if place.describes and (found := RIDDLE.match(place.text)):
+        yield place.line, found.group(), "begin with a verb or the field's noun"
+    for found in SAID.finditer(place.text):
+        line = place.line + place.text.count("\n", 0, found.start())
+        yield line, found.group(), REWRITES[int((found.lastgroup or "_0")[1:])]
+
+
+@cache
+def rooms() -> dict[str, list[str]]:
+    """Return the old words of each room, as lines `file:line: old → rewrite`."""
+    found: dict[str, list[str]] = {}
+    paths = [path for top in ("regard", "docs") for kind in READERS for path in (ROOT / top).rglob(f"*{kind}")]
+    for path in sorted([*paths, *ROOT.glob("*.md")]):
+        name = path.relative_to(ROOT)
+        if "zh-CN" in path.name or path.name in ("glossary.md", "catalogue.md"):  # the latter is made of docstrings
+            continue
+        room = "/".join(name.parts[:2]) if len(name.parts) > 2 else "/".join(name.parts[:-1]) or name.name
+        lines = found.setdefault(room, [])
+        for place in READERS[path.suffix](path.read_text("utf-8")):
+            lines += [f"{name.as_posix()}:{line}: {old} → {new}" for line, old, new in old_words(place)]
+    return found
+
+
+BOUNDS = {  # as counted; they may only fall, and end at 0
+    "CHANGELOG.md": 0,
+    "CONTRIBUTING.md": 4,
+    "README.md": 1,
+    "SECURITY.md": 0,
+    "docs": 16,
+    "docs/how-to": 207,
+    "docs/results": 68,
+    "regard": 11,
+    "regard/answers": 18,
+    "regard/attention": 62,
+    "regard/cli": 67,
+    "regard/config": 20,
+    "regard/data": 100,
+    "regard/decoders": 13,
+    "regard/decoding": 45,
+    "regard/documents": 20,
+    "regard/encoders": 1,
+    "regard/evaluation": 22,
+    "regard/experiment": 79,
+    "regard/explain": 126,
+    "regard/heads": 4,
+    "regard/layers": 66,
+    "regard/models": 90,
+    "regard/objectives": 57,
+    "regard/ops": 48,
+    "regard/predictor": 41,
+    "regard/recipes": 66,
+    "regard/reports": 259,
+    "regard/results": 20,
+    "regard/runs": 81,
+    "regard/serve": 212,
+    "regard/statistical": 48,
+    "regard/tasks": 95,
+    "regard/text": 22,
+    "regard/training": 31,
+}
+
+
+def test_every_room_has_a_bound():
+    assert {room for room, lines in rooms().items() if lines} <= set(BOUNDS)
+
+
+@pytest.mark.parametrize("room", BOUNDS)
+def test_old_words_become_fewer(room):
+    found = rooms().get(room, [])
+    assert len(found) <= BOUNDS[room], "\n".join([f"{room}: {len(found)}, allowed {BOUNDS[room]}", *found])
+
+
+@pytest.mark.parametrize(
+    ("text", "old"),
+    [
+        ("Words that are told.", "told"),
+        ("The decoder looks at the cells.", "looks at"),
+        ("x is no config", "is no"),
+        ("one who reads", "who"),
+    ],
+)
+def test_an_old_word_is_found(text, old):
+    assert [word for _, word, _ in old_words(Place(1, text))] == [old]
+
+
+@pytest.mark.parametrize("text", ["There is no file.", "It is no longer read.", "The total is stored."])
+def test_plain_words_pass(text):
+    assert list(old_words(Place(1, text))) == []
+
+
+def test_a_docstring_begins_with_verb_or_noun():
+    code = '"""What a run is."""\nname = f"What is {1} here"\n'
+    assert [word for place in python_texts(code) for _, word, _ in old_words(place)] == ["What"]
+
+
+def test_code_in_markdown_is_not_prose():
+    assert [place.text.strip() for place in prose("```\ntold\n```\nsay `told` [so](told.md)") if place.text.strip()] == [
+        "```", "say   [so"
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    wanted = sys.argv[1:] or list(rooms())
+    print(*(line for room in wanted for line in rooms()[room]), sep="\n")
+    print(dict(Counter({room: len(lines) for room, lines in rooms().items()}).most_common()))
