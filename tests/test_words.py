@@ -95,7 +95,8 @@ def rooms() -> dict[str, list[str]]:
     paths = [path for top in ("regard", "docs") for kind in READERS for path in (ROOT / top).rglob(f"*{kind}")]
     for path in sorted([*paths, *ROOT.glob("*.md")]):
         name = path.relative_to(ROOT)
-        if "zh-CN" in path.name or path.name in ("glossary.md", "catalogue.md"):  # the latter is made of docstrings
+        generated = name.parts[:2] in (("docs", "catalogue"), ("docs", "settings"))  # of docstrings and `Doc` texts
+        if "zh-CN" in path.name or path.name in ("glossary.md", "catalogue.md") or generated:
             continue
         room = "/".join(name.parts[:2]) if len(name.parts) > 2 else "/".join(name.parts[:-1]) or name.name
         lines = found.setdefault(room, [])
@@ -105,17 +106,15 @@ def rooms() -> dict[str, list[str]]:
 
 
 BOUNDS = {  # as counted; they may only fall, and end at 0
-    "CHANGELOG.md": 0,
     "CONTRIBUTING.md": 4,
     "README.md": 1,
-    "SECURITY.md": 0,
-    "docs": 16,
-    "docs/how-to": 207,
+    "docs": 14,
+    "docs/how-to": 206,
     "docs/results": 68,
-    "regard": 11,
+    "regard": 10,
     "regard/answers": 18,
     "regard/attention": 62,
-    "regard/cli": 67,
+    "regard/cli": 8,
     "regard/config": 20,
     "regard/data": 100,
     "regard/decoders": 13,
@@ -123,19 +122,19 @@ BOUNDS = {  # as counted; they may only fall, and end at 0
     "regard/documents": 20,
     "regard/encoders": 1,
     "regard/evaluation": 22,
-    "regard/experiment": 79,
-    "regard/explain": 126,
+    "regard/experiment": 78,
+    "regard/explain": 107,
     "regard/heads": 4,
     "regard/layers": 66,
     "regard/models": 90,
     "regard/objectives": 57,
     "regard/ops": 48,
     "regard/predictor": 41,
-    "regard/recipes": 66,
-    "regard/reports": 259,
+    "regard/recipes": 64,
+    "regard/reports": 254,
     "regard/results": 20,
-    "regard/runs": 81,
-    "regard/serve": 212,
+    "regard/runs": 80,
+    "regard/serve": 206,
     "regard/statistical": 48,
     "regard/tasks": 95,
     "regard/text": 22,
@@ -177,9 +176,8 @@ def test_a_docstring_begins_with_verb_or_noun():
 
 
 def test_code_in_markdown_is_not_prose():
-    assert [place.text.strip() for place in prose("```\ntold\n```\nsay `told` [so](told.md)") if place.text.strip()] == [
-        "```", "say   [so"
-    ]  # fmt: skip
+    found = " ".join(place.text for place in prose("```\ntold\n```\nsay `told` [so](told.md)"))
+    assert "told" not in found and "say" in found
 
 
 if __name__ == "__main__":
