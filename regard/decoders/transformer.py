@@ -51,8 +51,7 @@ class TransformerDecoder(Decoder):
             HistoryChoice | None, Doc("Replacement for self-attention (token mixer); null: self-attention.")
         ] = None,
         norm: Annotated[
-            Literal["pre", "post"],
-            Doc("Layer normalisation before each sublayer, or after it (the paper)."),
+            Literal["pre", "post"], Doc("Layer normalisation before each sublayer, or after it (the paper).")
         ] = "pre",
         alignment_layer: Annotated[AnyInt, Doc("Layer whose cross-attention is the alignment; -1: the last.")] = -1,
         dropout: DropoutShare = 0.1,
