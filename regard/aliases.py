@@ -49,7 +49,7 @@ def aliases_of(part: Any) -> tuple[Alias, ...]:
 
 
 def bare(name: str) -> str:
-    """Reduce a name to what tells it from others: "Local-M attention model" → "localm"."""
+    """Reduce a name to what distinguishes it: "Local-M attention model" → "localm"."""
     words = [_singular(word) for word in _WORDS.findall(str(name).casefold())]
     while len(words) > 1 and words[-1] in _WHOLE:
         words.pop()

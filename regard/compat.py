@@ -21,7 +21,7 @@ def onednn_linear() -> "Product | None":
 
 
 def functorch_is_active() -> bool:
-    """Whether a transform of `torch.func` is running: inside, no tensor can be written to in place."""
+    """Return whether a transform of `torch.func` is running: inside, no tensor can be written to in place."""
     import torch
 
     return bool(torch._C._are_functorch_transforms_active())

@@ -36,7 +36,7 @@ class Fault(NamedTuple):
 
 
 class ConfigError(RegardError, ValueError):
-    """One or several wrong settings, all told at once, one line each."""
+    """One or several wrong settings, all reported at once, one line each."""
 
     def __init__(self, place: str, problem: str, hint: str = "") -> None:
         self.faults: tuple[Fault, ...] = (Fault(place, problem, hint),)

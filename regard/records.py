@@ -1,4 +1,4 @@
-"""The tensor records that stages hand to each other. `mask` is boolean: True = may be looked at."""
+"""The tensor records that stages hand to each other. `mask` is boolean: True = visible."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
@@ -74,7 +74,7 @@ class Batch(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """What an encoder saw."""
+    """States of an encoder, and their mask."""
 
     states: Tensor  # (batch, source, dim)
     mask: Tensor  # (batch, source)
@@ -85,12 +85,12 @@ class Encoded(NamedTuple):
 
     @property
     def read(self) -> Tensor:
-        """What an attention to it reads: `values` where it has them, its states else."""
+        """Values that an attention over it reads: `values` where given, else its states."""
         return self.states if self.values is None else self.values
 
 
 class Decoded(NamedTuple):
-    """What a decoder wrote."""
+    """Output of a decoder."""
 
     states: Tensor  # (rows, n, dim)
     weights: Tensor | None = None  # (rows, n, source): its own alignment, if asked for
@@ -113,7 +113,7 @@ class Loss(NamedTuple):
 
 
 class State(Protocol):
-    """What a writer remembers between steps. A state passed on is spent."""
+    """State of a decoder between steps. A state passed on is spent."""
 
     def select(self, rows: Tensor) -> "State":
         """Rows (long) of this state, in that order: to reorder, repeat or drop hypotheses."""

@@ -108,7 +108,7 @@ class Registry(Generic[T]):
 
         A setting in `given` goes to a part that has such a setting and no value of its own for it. A part that is
         built inside another says in `place` which setting of the other names it ("cell", "encoders.0"), so that a fault
-        tells its full place; without `place` the fault tells the table's.
+        names its full place; without `place` the fault names the table's.
 
         Raises ConfigError for settings that are unknown, missing, of the wrong type or out of their bounds, and for
         those that the part itself refuses (PartError).

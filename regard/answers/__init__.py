@@ -1,4 +1,4 @@
-"""Kinds of answers: their predictions, how they are judged and calibrated, and how they are shown. One file a row.
+"""Kinds of answers: their predictions, how they are scored, calibrated and shown. One file a row.
 
 >>> answer_of(prediction).lines(prediction)  # what a terminal shows of it
 """

@@ -1,4 +1,4 @@
-"""The contract of answers: what a prediction of one kind is, how it is judged, and how it is shown."""
+"""The contract of answers: the prediction of one kind, its metrics and its display."""
 
 from abc import ABC
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,12 +33,12 @@ class Answer(ABC, Generic[_P]):
     written: ClassVar[bool] = False  # by a search, which may find several
 
     def metrics(self) -> list[str]:
-        """Return the rows of METRICS that judge it."""
+        """Return the rows of METRICS that score it."""
         rows: dict[str, Any] = {name: METRICS[name] for name in METRICS}
         return [name for name, row in rows.items() if row.judges == self.form]
 
     def counted(self, columns: Iterable[str]) -> tuple[str, ...]:
-        """Return the columns whose tokens speeds are told in: the last, which is the answer."""
+        """Return the columns whose tokens count for speeds: the last, which is the answer."""
         return (*columns,)[-1:]
 
     def references(self, text: str) -> list[str]:
@@ -59,7 +59,7 @@ class Answer(ABC, Generic[_P]):
 
     def check_search(self, option: str) -> None:
         """Raise ConfigError for an option of a search where none writes answers."""
-        raise ConfigError(option, "chooses among texts, and this model writes none", "--json tells probabilities")
+        raise ConfigError(option, "chooses among texts, and this model writes none", "--json prints probabilities")
 
     def can_show(self, column: "Column") -> bool:
         """Return whether a column keeps what answers are made of, or shown with."""
@@ -92,7 +92,7 @@ class Answer(ABC, Generic[_P]):
         return [[place] for place in range(len(prediction.item_probabilities()))]
 
     def confusion(self, answers: Sequence[str], references: Sequence[str]) -> Confusion | None:
-        """Return which labels are taken for which; None where answers are no labels."""
+        """Return the confusion matrix of labels; None for other answers."""
         return None
 
     def beside_lines(self, found: "Explanation") -> "Explanation":
@@ -114,7 +114,7 @@ class ReadAnswer(Answer[_P], ABC):
         return (*columns,)[:-1]
 
     def beside_lines(self, found: "Explanation") -> "Explanation":
-        """Return it without learned questions: the lines show the words that were given with what these looked at."""
+        """Return it without learned questions: the lines show the given words with their attention."""
         from regard.explain.token_weights import without_questions
 
         return without_questions(found)

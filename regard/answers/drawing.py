@@ -39,7 +39,7 @@ def written_text(prediction: Prediction) -> Text:
 
 
 def columns_of(prediction: Prediction, column: DrawColumn) -> Iterator[RenderableType]:
-    """Return the given columns, each as `column` draws it, with what was looked at.
+    """Return the given columns, each as `column` renders it, with its attention.
 
     `column` gets the text, its first character among those of all columns, and the weights of its tokens.
     """
@@ -58,7 +58,7 @@ def columns_of(prediction: Prediction, column: DrawColumn) -> Iterator[Renderabl
 
 
 def coloured_words(text: str, start: int, seen: TokenWeights | None) -> RenderableType:
-    """Return a text with each word coloured by how much it was looked at; the strongest has 1."""
+    """Return a text with each word coloured by its attention weight; the strongest has 1."""
     if seen is None:
         return ColouredText(text, [])
     weights = seen.of_words()
@@ -82,7 +82,7 @@ def bars(probabilities: Mapping[str, float]) -> Text:
 
 
 def _named(text: str, seen: TokenWeights) -> str:
-    """Return the words that were looked at most; the end symbol may be one of them."""
+    """Return the words with the highest attention; the end symbol may be one of them."""
     weights, words = seen.of_words(), seen.spelt(text)
     order = sorted(range(len(weights)), key=lambda place: -weights[place])[:NAMED]
     worth = [
@@ -92,7 +92,7 @@ def _named(text: str, seen: TokenWeights) -> str:
 
 
 def _table(seen: TokenWeights) -> Text:
-    """A row for each unit that was looked at, a column for each question."""
+    """A row for each attended unit, a column for each question."""
     most = 1.0 if seen.shares else largest(seen.weights)
     units = [place for place in range(len(seen.tokens)) if not is_end(seen.tokens, place)]
     columns = [

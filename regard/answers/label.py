@@ -72,7 +72,7 @@ class LabelAnswer(ReadAnswer[LabelPrediction]):
         return confusion_of(answers, references) if answers else None
 
     def lines(self, prediction: LabelPrediction) -> "Iterator[RenderableType]":
-        """Return the label, a bar for each of the likeliest, and the texts, what was looked at coloured."""
+        """Return the label, a bar for each of the likeliest, and the texts, coloured by attention."""
         from regard.answers.drawing import bars, coloured_words, columns_of, heading
 
         yield heading(prediction)

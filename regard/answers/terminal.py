@@ -1,4 +1,4 @@
-"""A prediction on a terminal: its text, what each word looked at, a small heat map of shades, the steps of a search."""
+"""A prediction on a terminal: its text, the attention of each word, a small heat map, the search steps."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -141,7 +141,7 @@ def search_lines(tree: SearchTree) -> list[str]:
             others = [place for place in places if tree.nodes[place].fate == fate and place != mine][:NODES]
             told = [_node(tree.nodes[place], _path_end(paths[place])) for place in others]
             lines += [f"      {name:8}{' · '.join(told)}"] if told else []
-    return lines if tree.whole else [*lines, "    further steps are not told: the tree is too large"]
+    return lines if tree.whole else [*lines, "    further steps are not shown: the tree is too large"]
 
 
 def _paths(nodes: Sequence[SearchNode]) -> list[list[str]]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class WrittenAnswer(Answer[TextPrediction], ABC):
-    """The code that all answers of text share, whatever they are judged by."""
+    """Shared code of text answers, whatever their metrics."""
 
     form = "text"
     written = True
@@ -47,13 +47,13 @@ class TextAnswer(WrittenAnswer):
 
 
 class CaptionAnswer(WrittenAnswer):
-    """A text that says what numbers show. It is judged as a whole: none of its pieces is right or wrong by itself."""
+    """A text that describes numbers. It is scored as a whole: none of its pieces is right or wrong by itself."""
 
     name = "caption"
 
 
 class ContinuationAnswer(WrittenAnswer):
-    """A text that goes on with another one. It has no reference, so nothing judges it, nor its pieces."""
+    """A text that continues another one. It has no reference, so no metric scores it."""
 
     name = "continuation"
 

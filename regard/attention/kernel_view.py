@@ -43,7 +43,7 @@ def smallest_eigenvalue(matrix: Tensor) -> Tensor:
 
 
 def is_positive_semidefinite(matrix: Tensor, tolerance: float = 1e-6) -> Tensor:
-    """Whether symmetric matrices (..., n, n) have no eigenvalue below -`tolerance` · their largest diagonal → (...)."""
+    """Return whether symmetric matrices (..., n, n) have no eigenvalue below -`tolerance` · their largest diagonal."""
     largest = matrix.diagonal(dim1=-2, dim2=-1).abs().amax(dim=-1)
     return smallest_eigenvalue(matrix) >= -tolerance * largest
 

@@ -69,7 +69,7 @@ class Role(NamedTuple):
 
     @property
     def crosses(self) -> bool:
-        """Whether it looks from one column at another."""
+        """Return whether it looks from one column at another."""
         return None not in (self.queries, self.keys) and self.queries != self.keys
 
 

@@ -41,7 +41,7 @@ def _width(answer: Attended) -> int:
 
 
 def is_recording() -> bool:
-    """Whether this thread collects what attention sees: others would mix their calls into its order."""
+    """Return whether this thread collects what attention sees: others would mix their calls into its order."""
     return getattr(_local, "depth", 0) > 0
 
 
@@ -75,7 +75,7 @@ def recording(
 
 
 def is_hidden() -> bool:
-    """Whether this thread is inside `unrecorded`."""
+    """Return whether this thread is inside `unrecorded`."""
     return getattr(_local, "hidden", False)
 
 

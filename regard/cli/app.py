@@ -112,7 +112,7 @@ def regard(
         bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """What every command shares."""
+    """Options of every command."""
 
 
 def main() -> None:

@@ -137,7 +137,7 @@ def _read(context: typer.Context) -> "Embeddings":
 
 
 def _column_first(args: list[str]) -> list[str]:
-    """The same words with --column and its value in front; what stands behind -- is no option."""
+    """The same words with --column and its value in front; words behind -- are not options."""
     end = args.index("--") if "--" in args else len(args)
     for place, word in enumerate(args[:end]):
         if word == COLUMN or word.startswith(f"{COLUMN}="):

@@ -40,7 +40,7 @@ def resumable() -> Iterator[None]:
 
 
 def check_plot_file(plot: Path | None) -> None:
-    """Raise RegardError, before anything is measured, where no picture can be made or written."""
+    """Raise RegardError, before anything is measured, where no plot can be made or written."""
     if plot is not None:
         from regard.reports.report import check_plot
 

@@ -7,7 +7,7 @@ from regard.errors import ConfigError
 
 
 def is_change(word: str) -> bool:
-    """Whether a word of a command changes a setting: KEY=VALUE, unless there is a file of that name."""
+    """Return whether a word of a command changes a setting: KEY=VALUE, unless there is a file of that name."""
     try:
         return "=" in word and not Path(word).exists()
     except OSError:  # it is too long for the name of a file

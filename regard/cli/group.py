@@ -39,7 +39,7 @@ _HELP = "NoArgsIsHelpError"  # who says nothing asks for help
 
 
 class Group(PageGroup):
-    """Runs a command; what a user can get wrong is told in lines on stderr, without a traceback."""
+    """Runs a command; a user's errors are printed as lines on stderr, without a traceback."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         with _one_line():
@@ -81,7 +81,7 @@ class Group(PageGroup):
 
 @contextmanager
 def _one_line() -> Iterator[None]:
-    """What is wrong with a command line, and where to read how it should be."""
+    """Return the error of a command line, and the command that prints its usage."""
     try:
         yield
     except _UsageError as error:
@@ -112,7 +112,7 @@ def _too_little(error: Exception) -> str:
 
 
 def _write_no_more() -> None:
-    """What still waits to be written would fail again when Python ends."""
+    """Drop unwritten output, which would fail again when Python ends."""
     with suppress(OSError, ValueError):  # a stdout that is no file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

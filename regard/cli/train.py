@@ -221,7 +221,7 @@ def _train_without_pairs(
 
 @contextmanager
 def _options_named() -> Iterator[None]:
-    """Tell options where settings are missing that have some."""
+    """Name options where settings are missing that have some."""
     try:
         yield
     except ConfigError as error:

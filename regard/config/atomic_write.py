@@ -26,5 +26,5 @@ def staged(path: Path) -> Path:
 
 
 def is_unfinished(path: Path) -> bool:
-    """Whether a file is `staged`: if nobody is writing there, a killed process has left it behind."""
+    """Return whether a file is `staged`: if nobody is writing there, a killed process has left it behind."""
     return _UNFINISHED.fullmatch(path.name) is not None

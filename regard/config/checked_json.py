@@ -1,4 +1,4 @@
-"""Small JSON objects that tell whether they are as they were written: the SHA-256 of all else stands in them."""
+"""Small JSON objects with a checksum of their own: the SHA-256 of all else stands in them."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What a setting means, in one sentence, beside the setting: `patience: Annotated[Count, Doc("…")] = 10`.
+"""Description of a setting, in one sentence, beside the setting: `patience: Annotated[Count, Doc("…")] = 10`.
 
 A part whose docstring explains a setting by its name in backticks needs no `Doc` for it.
 """

@@ -1,4 +1,4 @@
-"""What pydantic found wrong → lines for a person, with the place as it is written on the command line."""
+"""Errors of pydantic → lines for a person, with the place as it is written on the command line."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -33,7 +33,7 @@ def faults_of(error: ValidationError, given: Mapping[str, Any]) -> list[Fault]:
 
 
 def _faults(place: str, details: list[ErrorDetails]) -> Sequence[Fault]:
-    """What is wrong with one setting: the faults of what stands inside of it, or one."""
+    """Faults of one setting: the faults of what stands inside of it, or one."""
     error = details[0].get("ctx", {}).get("error")
     if isinstance(error, ConfigError):
         return [fault.inside(place) for fault in error.faults]

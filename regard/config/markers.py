@@ -1,4 +1,4 @@
-"""What stands in `Annotated[…]` so that plain values are read into groups, parts and lists of parts."""
+"""Markers in `Annotated[…]`, by which plain values are read into groups, parts and lists of parts."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
@@ -28,7 +28,7 @@ class FieldsOf(Marker):
     """`Annotated[ModelSettings, FieldsOf(ModelSettings, encoder=…)]`: a group of settings read into a dataclass.
 
     `types` complete annotations that leave something open. With `aliases`, a text in the group's place or its `name`
-    stands for some of the settings, as `resolve` tells; `advice` says what to write instead of something else.
+    stands for some of the settings, as `resolve` says; `advice` says what to write instead of something else.
     """
 
     def __init__(

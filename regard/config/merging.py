@@ -20,7 +20,7 @@ def merge(base: _Settings, over: _Settings) -> dict[str, Any]:
 
 
 def lay(default: Any, given: Any) -> Any:
-    """What is given, on a default: as `merge`, but an attention of another score is another attention, too.
+    """Return given values, laid on a default: as `merge`, but an attention of another score is another attention, too.
 
     So `{score: additive}` does not inherit the four heads of a default made for products, while
     `model.attention.score=additive` leaves all else that a file says of it.
@@ -29,7 +29,7 @@ def lay(default: Any, given: Any) -> Any:
 
 
 def name_parts(default: Any, given: Any) -> Any:
-    """What is given, its parts without a name named as those of a default are, so that their settings are those."""
+    """Return given values, their parts without a name named as in a default, so that their settings are those."""
     group = {"name": default} if isinstance(default, str) else default
     if not isinstance(given, Mapping) or not isinstance(group, Mapping):
         return given
@@ -56,7 +56,7 @@ def _join(base: Any, over: Any, place: str, kinds: Kinds) -> Any:
 
 
 def _kind(group: _Settings, kinds: Kinds) -> Any:
-    """What a group is, if it says so: the name of a part, or of the part it is named after."""
+    """Return the kind of a group, if it says so: the name of a part, or of the part it is named after."""
     kind = next((group[name] for name in kinds if name in group), None)
     return kind.get("name") if isinstance(kind, Mapping) else kind
 
@@ -112,7 +112,7 @@ def _leaf(names: list[str], value: Any) -> list[str]:
 
 
 def _holds(group: Any, names: list[str]) -> bool:
-    """Whether there is a setting of that path; a part's name counts as its group."""
+    """Return whether there is a setting of that path; a part's name counts as its group."""
     for name in names:
         group = {"name": group} if isinstance(group, str) else group
         if not isinstance(group, Mapping) or name not in group:

@@ -44,7 +44,7 @@ class SharedSettings:
 
 
 class Marker(ABC):
-    """What stands in `Annotated[…]` to read a plain value its own way."""
+    """Marker in `Annotated[…]` with its own way to read a plain value."""
 
     @abstractmethod
     def read(self, value: Any) -> Any:
@@ -52,7 +52,7 @@ class Marker(ABC):
 
     @abstractmethod
     def schema(self) -> dict[str, Any]:
-        """What may stand there, as a JSON schema."""
+        """Return the allowed values, as a JSON schema."""
 
     def spelled(self, value: Any) -> Any:
         """A plain value with every name in it that stands for settings replaced by these; what is wrong is left."""
@@ -70,7 +70,7 @@ class Marker(ABC):
 
 
 class _Values(Marker):
-    """What reads each value of a mapping."""
+    """Reader of each value of a mapping."""
 
     def __init__(self, marker: Marker) -> None:
         self.marker = marker
@@ -117,7 +117,7 @@ class Settings(BaseModel):
 
     @classmethod
     def spell(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What is given, with every name that stands for settings replaced by these."""
+        """Return given values, with every name that stands for settings replaced by these."""
         markers = cls._markers()
         return {name: markers[name].spelled(value) if name in markers else value for name, value in given.items()}
 

@@ -117,7 +117,7 @@ def write_yaml(path: Path, settings: dict[str, Any]) -> None:
 
 
 def quoted(text: str) -> str:
-    """As a YAML text, whatever its signs: files may be called `no` or `1: a`, and hold bytes that are no text."""
+    """Return a value as YAML text, whatever its signs: a file may be called `no` or `1: a`, and hold any bytes."""
     if text.isprintable():
         return "'" + text.replace("'", "''") + "'"
     return '"' + "".join(one if one.isalnum() else f"\\U{ord(one):08x}" for one in text) + '"'

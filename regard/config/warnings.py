@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Note(NamedTuple):
-    """What a part says of a setting that changes nothing."""
+    """Warning of a part about a setting that changes nothing."""
 
     place: str  # of the setting, as seen from where the note is
     problem: str
@@ -23,9 +23,9 @@ _NOTES: ContextVar[list[Note] | None] = ContextVar("notes of the parts that are 
 
 
 def note(setting: str, problem: str, *, beyond: float | None = None, absolute: bool = False) -> None:
-    """Tell, while a part is built, that one of its settings changes nothing; with `beyond` only for shorter texts.
+    """Warn, while a part is built, that one of its settings changes nothing; with `beyond` only for shorter texts.
 
-    Heard where a config is read (`collected_notes`); a part that is built in Python alone tells nobody.
+    Heard where a config is read (`collected_notes`); a part that is built in Python alone warns nobody.
     """
     notes = _NOTES.get()
     if notes is not None:

@@ -19,7 +19,7 @@ from regard.records import Decoded, Encoded
 class ConvolutionalDecoder(Decoder):
     """num_layers blocks h = (x + gate(W * x + b)) · sqrt(1/2) of masked convolutions, each followed by an attention.
 
-    Every block looks at the source for itself (multi-step attention). The encoder's gradient is divided by the number
+    Every block attends to the source separately (multi-step attention). The encoder's gradient is divided by the number
     of these attentions, that of its embeddings is not (section 3.4). Weights are the mean over layers and heads.
     Without a source this is the gated convolutional language model of https://arxiv.org/abs/1612.08083.
     """

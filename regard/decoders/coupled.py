@@ -19,7 +19,7 @@ Merge = Literal["add", "concatenate"]
 
 
 class CoupledPast(NamedTuple):
-    """What the layers remember of the rows being written."""
+    """State of the layers for the rows being written."""
 
     stack: Any = None
     written: int = 0  # how many words
@@ -29,7 +29,7 @@ class Coupling(nn.Module):
     """x_i = y_i + W c_i or W [y_i; c_i], y_i the word before the i-th, c_i what its query y_i sees of the source.
 
     With the span `same_position` c_i is the source's i-th state and zero behind its end: the paper's coupling. Of more
-    than `couplings` words only so many read the source; with one, it is an encoder-decoder. Without a source there is
+    than `couplings` words only that many read the source; with one, it is an encoder-decoder. Without a source there is
     nothing but y_i.
     """
 
@@ -80,9 +80,9 @@ class Coupling(nn.Module):
 class CoupledDecoder(Decoder):
     """states = ReLU(W stack(coupling(words))): a stack of any layers over words that were coupled with the source.
 
-    The base of rows that differ in nothing but this stack, and none itself. `masked`: layers of the stack look at other
-    rows, so in training they are told what of them is padding. Others do without, since they write nothing at a word
-    that a later place could change.
+    The base of rows that differ in nothing but this stack, and none itself. `masked`: layers of the stack attend to
+    other rows, so in training they read which of them are padding. Others do without, since they write nothing at a
+    word that a later place could change.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from regard.records import Decoded, Encoded, Sequences, select
 
 
 class DecoderState(NamedTuple):
-    """What a decoder remembers of the rows being written."""
+    """State of a decoder for the rows being written."""
 
     layers: Any  # nested tuples, as the decoder's own layers want them
     source: SharedSource = SharedSource()
@@ -27,9 +27,9 @@ class DecoderState(NamedTuple):
 
 
 class Decoder(nn.Module, ABC):
-    """Writes a sequence, looking at what encoders saw. Built with (embedder, source_dim, sockets).
+    """Writes a sequence, with attention over encoder states. Built with (embedder, source_dim, sockets).
 
-    It owns the embedder of what it writes. `dim` is the width of its states. With source_dim None it looks at nothing
+    It owns the embedder of what it writes. `dim` is the width of its states. With source_dim None it attends to nothing
     but what it wrote, as a language model does: it then has no part that reads a source, and `start` is given none.
     """
 
@@ -41,7 +41,7 @@ class Decoder(nn.Module, ABC):
     def start(self, *encoded: Encoded, rows: Tensor | None = None) -> DecoderState:
         """A state with one row per source sentence, or with `rows` (long) naming the sentence of each row.
 
-        Rows of one sentence stand together. Without a source `rows` tells by its length how many rows there are. The
+        Rows of one sentence stand together. Without a source the length of `rows` is the number of rows. The
         source's keys are computed here, once per sentence.
         """
         if not encoded:
@@ -83,7 +83,7 @@ class Decoder(nn.Module, ABC):
 
     @abstractmethod
     def begin(self, seen: Encoded | None, rows: int) -> DecoderState:
-        """The state before the first word: a row per source sentence, or so many rows without a source."""
+        """The state before the first word: a row per source sentence, or `rows` rows without a source."""
 
     @abstractmethod
     def advance(

@@ -23,7 +23,7 @@ from regard.registry import Choice
 
 
 class IntraPast(NamedTuple):
-    """What was written so far, as the attention reads it."""
+    """Words written so far, as the attention reads them."""
 
     last: Tensor  # (rows, dim): the latest state, which the next query is the first to see
     memory: Memory | None = None  # the states before it
@@ -59,7 +59,7 @@ class IntraAttention(nn.Module):
 
 
 class RecurrentPast(NamedTuple):
-    """What the layers remember of the rows being written."""
+    """State of the layers for the rows being written."""
 
     stack: tuple[Past, ...]
     fed: Tensor  # (rows, dim): the state written last, for input feeding

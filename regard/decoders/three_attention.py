@@ -17,7 +17,7 @@ from regard.records import Decoded, Encoded
 
 
 class LayerPast(NamedTuple):
-    """What a layer remembers of the rows being written."""
+    """State of a layer for the rows being written."""
 
     own: Memory | None = None  # keys and values of the words so far
     own_past: Any = None

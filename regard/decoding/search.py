@@ -47,7 +47,7 @@ class Hypothesis(NamedTuple):
 
     @property
     def has_end(self) -> bool:
-        """Whether EOS stands behind the ids, chosen or forced."""
+        """Return whether EOS stands behind the ids, chosen or forced."""
         return len(self.log_probs) > len(self.ids)
 
 

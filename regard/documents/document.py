@@ -61,7 +61,7 @@ class Document:
 
     @property
     def explain(self) -> bool:
-        """Whether alignments help to place placeholders and markup."""
+        """Return whether alignments help to place placeholders and markup."""
         return any(passage.explain for passage in self.passages)
 
     @cached_property
@@ -138,7 +138,7 @@ def nth(prediction: Prediction, number: int) -> Prediction:
 
 
 def _tags(found: Placeholder, text: str) -> bool:
-    """Whether only its markup makes it too long for a word."""
+    """Return whether only its markup makes it too long for a word."""
     return found.long and any(sign in text[found.start : found.end] for sign in _MARKUP)
 
 

@@ -59,7 +59,7 @@ class Glossary:
             hint = f"name a file with lines of: {LINE_FORMAT}"
             raise DataError(path, f"this glossary cannot be read: {error.strerror}", hint=hint) from error
         if len(data) > LARGEST:
-            raise DataError(path, f"more than {LARGEST >> 20} MiB are no glossary")
+            raise DataError(path, f"more than {LARGEST >> 20} MiB are not a glossary")
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -89,7 +89,7 @@ class Glossary:
         return cls(entry for _, entry in known.values())
 
     def lines(self) -> list[str]:
-        """What `of_lines` reads."""
+        """Terms that `of_lines` reads."""
         return [f"{entry.source}\t{'|'.join(entry.targets)}" for entry in self.entries]
 
     def found(self, text: str) -> list[Occurrence]:

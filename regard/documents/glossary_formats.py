@@ -39,7 +39,7 @@ def is_tbx(text: str) -> bool:
 def glossary_rows(text: str, name: str, languages: LanguagePair = (None, None)) -> Iterator[TermRow]:
     """Yield the terms of a glossary, whatever its format. Raises DataError with the line that is wrong.
 
-    `languages` choose two of a TBX file, and tell a first line that names them from a term.
+    `languages` choose two of a TBX file, and distinguish a first line that names them from a term.
     """
     if is_tbx(text):
         yield from _tbx_rows(text, name, languages)
@@ -110,7 +110,7 @@ def _csv_rows(lines: Mapping[int, str], delimiter: str, name: str) -> Iterator[t
 
 
 def _names_columns(columns: Sequence[str], languages: LanguagePair) -> bool:
-    """Whether a line says what the columns are: names of them, or the codes of both languages."""
+    """Return whether a line says what the columns are: names of them, or the codes of both languages."""
     codes = tuple(code.casefold() for code in languages if code)
     cells = tuple(column.casefold().replace("_", " ") for column in columns)
     return set(cells) <= HEADERS or (len(codes) == 2 and cells == codes)
@@ -134,7 +134,7 @@ def _check_characters(texts: Sequence[str], name: str, line: int) -> None:
             hint = C1_HINT.format("FILE" if name == "glossary" else name)
             raise DataError(name, f"holds the control character U+{ord(control[0]):04X}", line=line, hint=hint)
         if any(character < " " or character == "\x7f" for character in text):
-            raise DataError(name, "holds signs that cannot be written: this is no text", line=line, hint=LINE_FORMAT)
+            raise DataError(name, "holds signs that cannot be written: this is not a text", line=line, hint=LINE_FORMAT)
 
 
 def _tbx_rows(text: str, name: str, languages: LanguagePair) -> Iterator[TermRow]:
@@ -185,5 +185,5 @@ def _tbx_pair(found: Sequence[str], name: str, languages: LanguagePair) -> tuple
 
 
 def _is_kind(code: str, wanted: str) -> bool:
-    """Whether a code is that of a language or of a kind of it, as en-GB is of en."""
+    """Return whether a code is that of a language or of a kind of it, as en-GB is of en."""
     return code == wanted or code.startswith(f"{wanted}-")

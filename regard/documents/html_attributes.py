@@ -29,7 +29,7 @@ ATTRIBUTE = re.compile(
 
 
 def forbids_translation(tag: str) -> bool:
-    """Whether an opening tag says that nothing of its element is translated."""
+    """Return whether an opening tag says that nothing of its element is translated."""
     if "translate" not in tag.lower():
         return False
     given = _given(tag)

@@ -112,7 +112,7 @@ def _inside(span: TextSpan, marks: Sequence[Mark], pairs: Sequence[int | None], 
     end = bisect_left(marks, span.end + 1, lo=begin, key=_place)
 
     def within(position: int) -> bool:
-        """Whether the partner lies inside the sentence and not at an edge."""
+        """Return whether the partner lies inside the sentence and not at an edge."""
         partner = pairs[position]
         return partner is not None and span.start < marks[partner].place < span.end
 

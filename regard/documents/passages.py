@@ -67,7 +67,7 @@ class Passage:
 
     @property
     def explain(self) -> bool:
-        """Whether an alignment helps to place protected spans and nodes."""
+        """Return whether an alignment helps to place protected spans and nodes."""
         return bool(self.protected or self.nodes)
 
 

@@ -141,7 +141,7 @@ def _restored(passage: Passage, prediction: Prediction) -> RestoredText | None:
 
 
 def _intact(passage: Passage, found: RestoredText) -> bool:
-    """Whether all protected spans can be found beside their new neighbours, and no new machine placeholder."""
+    """Return whether all protected spans can be found beside their new neighbours, and no new machine placeholder."""
     text = found.text
     there = placeholders(text)
     wanted = [(span.body, span.machine) for span in passage.protected if not (span.copied or span.numeral)]

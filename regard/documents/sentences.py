@@ -61,7 +61,7 @@ def _segments(line: str, language: str) -> list[int]:
 
 
 def _goes_on(text: str, place: int) -> bool:
-    """Whether the sentence goes on after quoted speech: “你好。”他说"""
+    """Return whether the sentence goes on after quoted speech: “你好。”他说"""
     return text[place - 1] in _CLOSED and text[place].isalpha()
 
 

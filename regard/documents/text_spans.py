@@ -26,17 +26,17 @@ class TextSpan(NamedTuple):
 
 
 def unspaced(character: str) -> bool:
-    """Whether the character's script puts no spaces between words."""
+    """Return whether the character's script puts no spaces between words."""
     return character >= "\u0e00" and _UNSPACED.match(character) is not None
 
 
 def in_word(character: str) -> bool:
-    """Whether the character is a letter, digit, mark or underscore of a script with spaces between words."""
+    """Return whether the character is a letter, digit, mark or underscore of a script with spaces between words."""
     return (character == "_" or unicodedata.category(character)[0] in "LNM") and not unspaced(character)
 
 
 def has_letters(text: str) -> bool:
-    """Whether the text has anything to translate."""
+    """Return whether the text has anything to translate."""
     return any(character.isalpha() for character in text)
 
 

@@ -1,4 +1,4 @@
-"""Encoders one after the other: convolutions, then a recurrent network, then whatever looks at its states."""
+"""Encoders one after the other: convolutions, then a recurrent network, then an attention over its states."""
 
 from regard.attention import Sockets
 from regard.config.common_settings import DropoutShare

@@ -81,7 +81,7 @@ def _alignment(path: Path | str, number: int, line: str) -> GoldAlignment:
     for item in line.split():
         match = _LINK.fullmatch(item)
         if match is None:
-            raise DataError(path, f"'{item}' is no link", line=number, hint="3-1 or 3p1, both from 1")
+            raise DataError(path, f"'{item}' is not a link", line=number, hint="3-1 or 3p1, both from 1")
         link = (int(match[1]) - 1, int(match[3]) - 1)
         possible.add(link)
         if match[2] == "-":

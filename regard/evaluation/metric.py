@@ -14,7 +14,7 @@ References = Sequence[str] | Sequence[Sequence[str]]
 
 
 class Corpus(NamedTuple):
-    """What a metric looks at, sentence by sentence."""
+    """Input of a metric, sentence by sentence."""
 
     hypotheses: tuple[str, ...]
     references: tuple[tuple[str, ...], ...]  # one or more for each hypothesis

@@ -126,7 +126,7 @@ def _with_synonym(fault: Fault) -> Fault:
 
 
 def _are_corrections(text: str, named: Mapping[str, Any], start: Path | None) -> bool:
-    """Whether a text holds corrections of translations, and the task has two texts."""
+    """Return whether a text holds corrections of translations, and the task has two texts."""
     task = named_task(named, "" if start is None else task_name_of(start)) or "translation"
     return task in TASKS and [*task_class(task).columns.values()] == ["text", "text"] and names_corrections(text)
 

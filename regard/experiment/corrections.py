@@ -96,7 +96,7 @@ def correction_defaults(data: DataSettings) -> dict[str, Any]:
 
 
 def _holds(choice: Choice) -> bool:
-    """Whether a reader is of a file of corrections that says nothing else of its fields."""
+    """Return whether a reader is of a file of corrections that says nothing else of its fields."""
     path = Path(str(choice.settings.get("file", "")))
     return choice.name == "jsonl" and not choice.settings.get("fields") and path.is_file() and holds_suggestions(path)
 

@@ -271,7 +271,7 @@ def pair_of(reader: Choice | None) -> _Pair:
 
 
 def is_learnt_from(part: str) -> bool:
-    """Whether a part of `readers` is trained on."""
+    """Return whether a part of `readers` is trained on."""
     return part == "train" or part.startswith(CORPORA) or (part.startswith(ROUTES) and part.endswith(".train"))
 
 

@@ -53,7 +53,7 @@ _Take = Callable[..., Tensor]  # name, sizes → the tensor of that name, which 
 
 
 def is_huggingface(folder: Path) -> bool:
-    """Whether a folder holds such a model and no run."""
+    """Return whether a folder holds such a model and no run."""
     return (folder / CONFIG).is_file() and not (folder / SETTINGS_FILE).is_file()
 
 

@@ -30,7 +30,7 @@ class Described(NamedTuple):
 
     @property
     def required(self) -> bool:
-        """Whether it must be given."""
+        """Return whether it must be given."""
         return self.default is Parameter.empty
 
 
@@ -168,7 +168,7 @@ def _marks(annotation: Any) -> Iterator[Any]:
 
 
 def _is_many(annotation: Any) -> bool:
-    """Whether a number or a name may stand next: of a list, or of a mapping."""
+    """Return whether a number or a name may stand next: of a list, or of a mapping."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _is_many(get_args(annotation)[0])

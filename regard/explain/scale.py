@@ -15,14 +15,14 @@ ROUNDED = 5e-5  # of each weight: maps keep four digits
 
 
 def are_shares(weights: Weights) -> bool:
-    """Whether no weight is negative and every row sums to one; a row that sees nothing may be all zeros."""
+    """Return whether no weight is negative and every row sums to one; a row that sees nothing may be all zeros."""
     sums = [(sum(row), SLACK + ROUNDED * len(row)) for row in weights]
     positive = all(weight >= 0 for row in weights for weight in row)
     return positive and all(total == 0 or abs(total - 1) <= slack for total, slack in sums)
 
 
 def bounded(weights: Weights) -> bool:
-    """Whether every weight is between 0 and 1, so that a colour can stand for it as it is."""
+    """Return whether every weight is between 0 and 1, so that a colour can stand for it as it is."""
     return all(0 <= weight <= 1 + SLACK for weight in _finite(weights))
 
 

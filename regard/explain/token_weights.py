@@ -24,7 +24,7 @@ class TokenWeights(NamedTuple):
 
     @property
     def of_units(self) -> bool:
-        """Whether a token is more than a word, as a sentence is."""
+        """Return whether a token is more than a word, as a sentence is."""
         return _several_words(self.tokens)
 
     @property

@@ -98,12 +98,12 @@ def told_apart(words: Sequence[str]) -> list[str]:
 
 
 def is_end(tokens: Sequence[str], position: int) -> bool:
-    """Whether this is the end symbol and no text."""
+    """Return whether this is the end symbol and no text."""
     return position == len(tokens) - 1 and tokens[position] == END
 
 
 def right_to_left(tokens: Sequence[str]) -> bool:
-    """Whether most letters are of a script written from right to left."""
+    """Return whether most letters are of a script written from right to left."""
     directions = [unicodedata.bidirectional(character) for token in tokens for character in token]
     right = sum(direction in {"R", "AL"} for direction in directions)
     return right > directions.count("L")

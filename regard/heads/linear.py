@@ -125,7 +125,7 @@ class LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradient was computed for equal weights of all rows, as training has; else W's and b's are done anew."""
+        """The gradient was computed for equal weights of all rows, as training has; else W's and b's are recomputed."""
         (upstream,) = gradients
         states, weight, bias, targets, for_states, for_weight, for_bias = ctx.saved_tensors
         for_states = for_states * upstream.unsqueeze(-1).to(for_states.dtype)

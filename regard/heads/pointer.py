@@ -48,7 +48,7 @@ class PointerHead(Head):
 
     def log_probs(self, decoded: Decoded, encoded: Encoded | None) -> Tensor:
         if decoded.weights is None or encoded is None or encoded.ids is None:
-            raise ConfigError("model.head", "'pointer' needs a decoder that looks at the source", "try 'linear'")
+            raise ConfigError("model.head", "'pointer' needs a decoder that attends to the source", "try 'linear'")
         written = self.words.log_probs(decoded, encoded).exp()
         gate, weights = torch.sigmoid(self.to_gate(decoded.states)), decoded.weights.to(written.dtype)
         total = weights.sum(dim=-1, keepdim=True)

@@ -89,7 +89,7 @@ class BySentence(nn.Module):
         return _grid(place, mask, sentence, offset, int(counts.max()) if batch else 0)
 
     def _begins(self, ids: Tensor, place: Tensor) -> Tensor:
-        """Whether a sentence begins: at the first place, and at a word with an ending since the last word."""
+        """Return whether a sentence begins: at the first place, and at a word with an ending since the last word."""
         words, ends = ~self.closes[ids], self.ends[ids]
         last_word, last_end = (
             functional.pad((place + 1).where(kind, 0).cummax(dim=1).values, (1, 0))[:, :-1] for kind in (words, ends)

@@ -84,7 +84,7 @@ def look(attention: Attention, queries: Tensor, reading: Reading, *, need_weight
 
 
 def has_past(past: Any) -> bool:
-    """Whether an attention remembers anything that may differ between rows of a group; pasts stand in nested tuples."""
+    """Return whether the state of an attention may differ between rows of a group; pasts stand in nested tuples."""
     return any(map(has_past, past)) if isinstance(past, tuple) else past is not None
 
 

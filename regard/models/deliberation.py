@@ -84,7 +84,7 @@ class Deliberation(SecondPass):
 
     @property
     def has_joint_loss(self) -> bool:
-        """Whether the first pass learns, too."""
+        """Return whether the first pass learns, too."""
         return self.joint > 0
 
     def training_losses(self, batch: Batch, *, smoothing: float = 0.0) -> Mapping[str, Tensor]:

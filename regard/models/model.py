@@ -46,7 +46,7 @@ class Model(nn.Module, ABC):
 
     @property
     def has_joint_loss(self) -> bool:
-        """Whether `training_losses` has more than that of the answers."""
+        """Return whether `training_losses` has more than that of the answers."""
         return False
 
     def training_losses(self, batch: Batch, *, smoothing: float = 0.0) -> Mapping[str, Tensor]:

@@ -191,7 +191,7 @@ class DenoisingBackTranslationObjective(Objective):
             raise TrainingError(f"{problem} its source, so no translation is learnt; {hint}")
 
     def _first(self, batch: Batch) -> bool:
-        """Whether the targets of a batch are of the first language, whose label is 1."""
+        """Return whether the targets of a batch are of the first language, whose label is 1."""
         return batch.route == self.languages[0]
 
     def _discriminated(self, batch: Batch) -> Loss:

@@ -94,7 +94,7 @@ _local = threading.local()
 
 
 def are_halved() -> bool:
-    """Whether this thread is inside `half_products`."""
+    """Return whether this thread is inside `half_products`."""
     return getattr(_local, "half", False)
 
 

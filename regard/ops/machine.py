@@ -38,7 +38,7 @@ def kind_of(rows: int, in_dim: int, out_dim: int) -> ProductKind:
 
 
 def prefers_onednn(kind: ProductKind) -> bool:
-    """Whether oneDNN computes products of a kind on the present number of threads."""
+    """Return whether oneDNN computes products of a kind on the present number of threads."""
     return kind in onednn_kinds(torch.get_num_threads())
 
 

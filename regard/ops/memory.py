@@ -92,7 +92,7 @@ def _lines(path: str) -> list[str]:
 
 
 def lacks_memory(error: Exception) -> bool:
-    """Whether it says that there is too little memory, on whatever device."""
+    """Return whether it says that there is too little memory, on whatever device."""
     text = str(error).lower()
     return isinstance(error, MemoryError | OverflowError | torch.OutOfMemoryError) or (  # sizes beyond 64 bits
         isinstance(error, RuntimeError) and any(words in text for words in _TOO_LITTLE)

@@ -32,5 +32,5 @@ def without_compiler() -> AbstractContextManager[object]:
 
 
 def is_plain() -> bool:
-    """Whether the fast paths are off in this thread."""
+    """Return whether the fast paths are off in this thread."""
     return getattr(_local, "plain", False)

@@ -26,7 +26,7 @@ class Processor(NamedTuple):
     flags: frozenset[str]
 
     def has(self, feature: str) -> bool:
-        """Whether it has a feature: avx2, avx512, int8 (VNNI), bfloat16 or amx."""
+        """Return whether it has a feature: avx2, avx512, int8 (VNNI), bfloat16 or amx."""
         return any(group <= self.flags for group in _FEATURES[feature])
 
     @property

@@ -179,7 +179,7 @@ def _sentences(text: str) -> int:
 
 
 def _lacks(prediction: Prediction, found: Sequence[Occurrence]) -> bool:
-    """Whether a translation lacks a term of its source."""
+    """Return whether a translation lacks a term of its source."""
     return any(one.target_place is None for one in uses(found, prediction.text))
 
 

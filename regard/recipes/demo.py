@@ -121,7 +121,7 @@ def _make_room(run: Path) -> None:
 
 
 def _begun(model: Path, language: str) -> bool:
-    """Whether a training to that language was interrupted there, and can go on."""
+    """Return whether a training to that language was interrupted there, and can go on."""
     folder = RunFolder(model)
     if folder.finished or not folder.started:
         return False

@@ -34,7 +34,7 @@ class Polarity(NamedTuple):
 
     @property
     def polar(self) -> bool:
-        """Whether the odds are at least twice as high, and not by chance (p < 0.05)."""
+        """Return whether the odds are at least twice as high, and not by chance (p < 0.05)."""
         return self.log_odds >= TWICE and self.log_odds >= _SURE * self.error
 
 

@@ -1,4 +1,4 @@
-"""What a model answers, as plain values: no torch here, so a server, a notebook and a page can hold them cheaply."""
+"""Answers of a model, as plain values: no torch here, so a server, a notebook and a page can hold them cheaply."""
 
 from regard.results.explanation import (
     AttentionMap,

@@ -1,4 +1,4 @@
-"""What a prediction looked at, and what speaks for each of its tokens, as plain values."""
+"""Attention of a prediction, and the relevance of tokens to each of its tokens, as plain values."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -85,7 +85,7 @@ class Explanation:
         maps: Sequence[AttentionMap] = (),
         **more: Any,
     ) -> Self:
-        """Return what a text that was written looked at in its source; `more` are other fields of an explanation."""
+        """Return the attention of a written text over its source; `more` are other fields of an explanation."""
         columns = {"source": Tokens(source, TokenRole.GIVEN), "target": Tokens(target, TokenRole.WRITTEN)}
         return cls(columns, [ColumnLink("source", "target", pairs, weights)], list(maps), **more)
 
@@ -136,7 +136,7 @@ class Explanation:
 
     @property
     def source_tokens(self) -> list[str]:
-        """The tokens that are looked at in the first link."""
+        """Keys of the first link."""
         return list(self.column(self.link.source).texts)
 
     @property
@@ -165,7 +165,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class WordRelevance:
-    """How much each token that a model read speaks for each token of its answer, by one method."""
+    """Relevance of each input token to each token of the answer, by one method."""
 
     by: str  # a row of RELEVANCES
     items: list[str]  # what is explained: the tokens of an answer, or its label

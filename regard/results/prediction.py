@@ -40,7 +40,7 @@ class Prediction:
 
     @property
     def confidence(self) -> float | None:
-        """From 0 to 1, how sure the answer is: the mean of its items; None: nothing tells."""
+        """Confidence from 0 to 1: the mean of its items; None: unknown."""
         found = self.item_probabilities() if self.confidences is None else self.confidences
         mean = math.fsum(found) / len(found) if found else None
         return mean if self.calibrated_confidence is None else self.calibrated_confidence
@@ -54,7 +54,7 @@ class Prediction:
         return [math.exp(min(one, 0.0)) for one in (self.log_probs[:-1] if self.finished else self.log_probs)]
 
     def label_probabilities(self) -> Mapping[str, float]:
-        """Return the probability of each label that could be the answer; none where answers are no labels."""
+        """Return the probability of each label that could be the answer; none for other answers."""
         return {}
 
     def lexicon_report(self) -> "LexiconReport | None":
@@ -70,7 +70,7 @@ class Prediction:
         return ()
 
     def details(self) -> dict[str, Any]:
-        """Return what JSON tells besides the text and its score."""
+        """Return the fields of JSON besides the text and its score."""
         told: dict[str, Any] = {"warning": self.warning} if self.warning else {}
         if self.confidence is not None:
             told |= {"confidence": self.confidence, "calibrated": self.confidences is not None}
@@ -103,15 +103,15 @@ class TextPrediction(Prediction):
     search: SearchTree | None = field(default=None, kw_only=True)  # None: nobody asked what the search held
 
     def lexicon_report(self) -> LexiconReport | None:
-        """What counts of translations say."""
+        """Report of the lexicon of translation counts."""
         return self.lexicon
 
     def search_tree(self) -> SearchTree | None:
-        """What a search of the source held and dropped."""
+        """Hypotheses that a search of the source kept and pruned."""
         return self.search
 
     def used_terms(self) -> Sequence[Place]:
-        """Those of the report."""
+        """Warnings of the report."""
         return [] if self.terms is None else [use.place for use in self.terms.uses if use.target_place is not None]
 
     def details(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What is told of a translation besides its text: terms of a glossary, what the search held, faults by a lexicon."""
+"""Reports on a translation besides its text: glossary terms, search steps, faults by a lexicon."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -16,14 +16,14 @@ class TermUse(NamedTuple):
 
 
 class TermReport(NamedTuple):
-    """What became of the terms in a text."""
+    """Use of glossary terms in a text."""
 
     uses: list[TermUse]
     cost: float = 0.0  # nats a word by which the translation is less likely than the one without them
     without: str = ""  # that translation, where it is another one
 
     def details(self) -> dict[str, Any]:
-        """Return what JSON tells."""
+        """Return the fields of JSON."""
         told = [{**one._asdict(), "used": one.target_place is not None} for one in self.uses]
         return {"terms": told, "term_cost": self.cost, **({"without_terms": self.without} if self.without else {})}
 
@@ -39,14 +39,14 @@ class SearchNode(NamedTuple):
 
 
 class SearchTree(NamedTuple):
-    """What a search held and dropped, step by step, of each step the best first."""
+    """Hypotheses that a search kept and pruned, step by step, the best of each step first."""
 
     nodes: list[SearchNode]
     answer: int | None  # the node that the answer ends with; None: it stands in no node
     whole: bool = True  # False: further steps are not told
 
     def details(self) -> dict[str, Any]:
-        """Return what JSON tells."""
+        """Return the fields of JSON."""
         return {**self._asdict(), "nodes": [node._asdict() for node in self.nodes]}
 
 
@@ -67,11 +67,11 @@ class TranslationFault(NamedTuple):
 
 
 class LexiconReport(NamedTuple):
-    """What counts of translations say of a text and its translation."""
+    """Faults of a translation by a lexicon of translation counts."""
 
     faults: list[TranslationFault]  # by side and place
     usual: Mapping[str, str]  # of words of the source, in lower case: what each is most often translated by
 
     def details(self) -> dict[str, Any]:
-        """Return what JSON tells."""
+        """Return the fields of JSON."""
         return {"faults": [fault._asdict() for fault in self.faults], "usual": dict(self.usual)}

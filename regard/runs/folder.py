@@ -67,19 +67,19 @@ class RunFolder:
 
     @property
     def exists(self) -> bool:
-        """Whether there is anything at that place, but a lock and what a killed process was writing."""
+        """Return whether there is anything at that place, but a lock and what a killed process was writing."""
         if not self.path.is_dir():
             return self.path.exists()
         return any(path.name != LOCK and not is_unfinished(path) for path in self.path.iterdir())
 
     @property
     def started(self) -> bool:
-        """Whether training has saved anything, whole or not."""
+        """Return whether training has saved anything, whole or not."""
         return bool(files.steps(self.path))
 
     @property
     def finished(self) -> bool:
-        """Whether training has ended by itself."""
+        """Return whether training has ended by itself."""
         return (self.path / files.FINAL).is_file()
 
     @contextmanager
@@ -232,7 +232,7 @@ class RunFolder:
 
 
 def _are_origins(found: Any) -> bool:
-    """Whether values are as `begin` notes them."""
+    """Return whether values are as `begin` notes them."""
     if not isinstance(found, dict) or (found and TRAIN not in found):
         return False
     return all(

@@ -202,7 +202,7 @@ def _spelled_pairs(experiment: Experiment, columns: Columns) -> list[tuple[list[
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether a table is there, as it was written."""
+    """Return whether a table is there, as it was written."""
     try:
         verify_file(path, "")
     except CheckpointError:

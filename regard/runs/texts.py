@@ -111,7 +111,7 @@ def check_languages(experiment: Experiment, choice: Choice) -> None:
 
 
 def _knows_a_part(task: Task, values: Sequence[str]) -> bool:
-    """Whether a model knows one of the labels of a row of labels, such as tags, of examples."""
+    """Return whether a model knows one of the labels of a row of labels, such as tags, of examples."""
     column = task.vocabularies[task.last]
     return isinstance(column, LabelsColumn) and any(one in column.labels for row in values for one in row.split())
 

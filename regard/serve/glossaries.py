@@ -32,7 +32,7 @@ class Glossaries:
         return found
 
     def _too_large(self) -> bool:
-        """Whether more is kept than may be; a text costs its end, too, so that empty ones are few."""
+        """Return whether more is kept than may be; a text costs its end, too, so that empty ones are few."""
         characters = sum(len(text) + 1 for text, _ in self._kept)
         return characters > KEPT_CHARACTERS or sum(map(len, self._kept.values())) > KEPT_TERMS
 

@@ -25,7 +25,7 @@ class ThreadSlots:
 
     @property
     def full(self) -> bool:
-        """Whether the next call would have to wait."""
+        """Return whether the next call would have to wait."""
         return self._free.locked()
 
     async def work(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:

@@ -52,7 +52,7 @@ class Hosts:
         self._names = {"localhost", socket.gethostname().lower(), *(name.lower().rstrip(".") for name in names)}
 
     def allows(self, header: str) -> bool:
-        """Whether a `Host` header names this server."""
+        """Return whether a `Host` header names this server."""
         if _ANY in self._names:
             return True
         name = host_name(header)
@@ -67,7 +67,7 @@ class AllowedOrigins:
         self._origins = set(origins)
 
     def allows(self, origin: str | None, host: str) -> bool:
-        """Whether a request with this `Origin` (None: no browser sent it) may come to this `Host`."""
+        """Return whether a request with this `Origin` (None: no browser sent it) may come to this `Host`."""
         if origin is None or _ANY in self._origins or origin in self._origins:
             return True
         try:
@@ -150,7 +150,7 @@ class Keys:
 
 
 def same_secret(given: str, wanted: str) -> bool:
-    """Whether two secrets are equal, in a time that tells nothing."""
+    """Return whether two secrets are equal, in a time that tells nothing."""
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), wanted.encode("utf-8", "surrogatepass"))
 
 
@@ -189,7 +189,7 @@ class Rates:
         return max(began + MINUTE - now, 0.001)
 
     def banned(self, client: str) -> bool:
-        """Whether a client was refused too often of late."""
+        """Return whether a client was refused too often of late."""
         recent = [when for when in self._refusals.get(client, ()) if self._clock() - when < MINUTE]
         return 0 <= self.flood < len(recent)
 

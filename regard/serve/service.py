@@ -72,7 +72,7 @@ class Service:
 
     @property
     def ready(self) -> bool:
-        """Whether every engine can be asked, and new requests are taken."""
+        """Return whether every engine can be asked, and new requests are taken."""
         known = self._catalogue
         return known is not None and not self.draining and all(model.engine.ready for model in known.models)
 

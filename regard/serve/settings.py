@@ -237,5 +237,5 @@ class Settings:
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach the server."""
+        """Return whether only this machine can reach the server."""
         return self.host in LOOPBACK or self.host.startswith("127.")

@@ -265,7 +265,7 @@ def fixed_text(words: Sequence[str]) -> NgramModel:
 
 
 def _keeps(box: Box, target: Phrase, one: RequiredPhrase) -> bool:
-    """Whether a box around a stretch writes one of its targets."""
+    """Return whether a box around a stretch writes one of its targets."""
     if box.start > one.start or box.end < one.end:
         return False
     return any(target[place : place + len(each)] == each for each in one.targets for place in range(len(target)))

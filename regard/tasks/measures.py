@@ -61,7 +61,7 @@ class Measure(ABC):
         """Return all settings that the figure depends on, as `key:value|key:value`."""
 
     def comparable(self, one: Statistics, other: Statistics) -> bool:
-        """Whether the figures of two systems count the same things: (example, statistic) of each."""
+        """Return whether the figures of two systems count the same things: (example, statistic) of each."""
         return True
 
     def check(self, examples: Examples) -> None:
@@ -128,5 +128,5 @@ class LikelihoodMeasure(Measure):
         return f"per:{self.per}|line ends:counted"
 
     def comparable(self, one: Statistics, other: Statistics) -> bool:
-        """Whether both divide by the same counts: a perplexity of long pieces is high whatever a model knows."""
+        """Return whether both divide by the same counts: a perplexity of long pieces is high whatever a model knows."""
         return bool(np.array_equal(one[:, 1], other[:, 1]))

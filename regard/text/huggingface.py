@@ -137,7 +137,7 @@ def read_tokenizer(file: Path) -> HuggingFaceTokenizer:
     try:
         cutter = Cutter.from_str(source)
     except Exception as error:  # the library raises no narrower one
-        raise CheckpointError(file, f"is no tokenizer of Hugging Face: {error}") from error
+        raise CheckpointError(file, f"is not a tokenizer of Hugging Face: {error}") from error
     cutter.no_truncation()
     cutter.no_padding()
     cutter.encode_special_tokens = True  # as any other text

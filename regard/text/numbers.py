@@ -26,7 +26,7 @@ def read_rows(text: str) -> Floats:
         numbers = np.array([float(word) for word in words])
     except ValueError:
         strange = next(word for word in words if not is_number(word))
-        raise DataError("numbers", f"'{strange:.60}' is no number", hint=ROW_FORM) from None
+        raise DataError("numbers", f"'{strange:.60}' is not a number", hint=ROW_FORM) from None
     if not bool((np.abs(numbers) <= LARGEST_NUMBER).all()):  # nor one that is not a number
         strange = words[int(np.argmin(np.abs(numbers) <= LARGEST_NUMBER))]
         raise DataError(

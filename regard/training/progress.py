@@ -1,4 +1,4 @@
-"""What a person sees of training, the file that keeps it, and what a line of it sums up."""
+"""Progress of training on the terminal and in metrics.jsonl."""
 
 import json
 import math
@@ -40,7 +40,7 @@ class Progress:
         self._loss = 0.0  # of training, the last one
 
     def position(self) -> int:
-        """Bytes of `metrics.jsonl` so far: a resumed run cuts it there, so that no line is told twice."""
+        """Bytes of `metrics.jsonl` so far: a resumed run cuts it there, so that no line is written twice."""
         return self.path.stat().st_size if self.path.exists() else 0
 
     def cut(self, position: int) -> None:
@@ -97,7 +97,7 @@ class Progress:
         self.console.print(f"warning: {line}", soft_wrap=True, style="yellow")
 
     def _clear(self) -> None:
-        """Erase the line that tells how far training is."""
+        """Erase the line of progress."""
         if self.console.is_terminal:
             self.console.control(Control((ControlType.ERASE_IN_LINE, 2)))
 

@@ -29,7 +29,7 @@ class Scheduled:
             setattr(*self._owners[name], schedule.value(update))
 
     def observe(self, score: float, higher_is_better: bool) -> None:
-        """Tell all schedules of a validation."""
+        """Report a validation to all schedules."""
         for schedule in self._schedules.values():
             schedule.observe(score, higher_is_better)
 

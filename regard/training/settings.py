@@ -1,4 +1,4 @@
-"""What a config may say of training."""
+"""Settings of training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from regard.registry import Choice
 
 @dataclass(frozen=True)
 class TurnSettings:
-    """What a turn may have of its own; what is not given is that of `training`."""
+    """Settings of one turn; others are those of `training`."""
 
     optimizer: Annotated[Choice | None, Doc("Optimizer of this turn; null: that of training.")] = None
     learning_rate: Annotated[Positive | None, Doc("Peak learning rate of this turn; null: that of training.")] = None

@@ -90,7 +90,7 @@ class Turns(Mapping[str, Turn]):
     def __init__(self, settings: TrainingSettings, objective: Objective) -> None:
         for name in settings.turns:
             if name not in objective.turns:
-                problem = "is no turn of this objective"
+                problem = "is not a turn of this objective"
                 raise ConfigError(f"training.turns.{name}", problem, nearest(name, objective.turns))
         layers = layers_of(objective.context.model)
         self._turns = {
@@ -130,7 +130,7 @@ class Turns(Mapping[str, Turn]):
             turn.schedule.shorten_rise(most)
 
     def observe(self, score: float, higher_is_better: bool) -> None:
-        """Tell all schedules of a validation."""
+        """Report a validation to all schedules."""
         for turn in self.values():
             turn.schedule.observe(score, higher_is_better)
 

@@ -46,7 +46,7 @@ def test_gold_files_count_from_one(tmp_path, ending):
 def test_a_bad_link_is_told_with_its_line(tmp_path, item):
     path = tmp_path / "gold"
     path.write_text(f"1-1\n2-2 {item}\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"gold:2: .* is no link"):
+    with pytest.raises(DataError, match=r"gold:2: .* is not a link"):
         read_gold(path)
 
 

@@ -68,7 +68,7 @@ def test_steps_as_lines():
         "      dropped a dog −3.00",
         "  3 </s> = −0.33",
     ]
-    assert search_lines(TREE._replace(whole=False))[-1] == "    further steps are not told: the tree is too large"
+    assert search_lines(TREE._replace(whole=False))[-1] == "    further steps are not shown: the tree is too large"
     assert search_lines(SearchTree([], None)) == []
 
 

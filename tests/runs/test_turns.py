@@ -48,4 +48,4 @@ def test_a_turn_that_the_objective_lacks_is_refused(tmp_path):
         "train", *SMALL, *write_texts(tmp_path), "--run", tmp_path / "run", "training.turns={modell: {}}"
     )
     assert (code, (tmp_path / "run").exists()) == (2, False)
-    assert "training.turns.modell: is no turn of this objective (did you mean 'model'?)" in " ".join(said.split())
+    assert "training.turns.modell: is not a turn of this objective (did you mean 'model'?)" in " ".join(said.split())

@@ -166,7 +166,7 @@ def test_a_plan_tells_what_would_be_trained(folder):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("0.3 1; x 0", "'x' is no number"),
+        ("0.3 1; x 0", "'x' is not a number"),
         ("0.3 1; 3", "row 2 has 1 numbers, the first has 2"),
         ("5000 1", "'5000' is out of bounds"),
         ("1 2 3", "rows of 3 numbers, and all rows have 2"),
@@ -199,7 +199,7 @@ def test_a_file_with_what_is_no_number_is_told_by_its_line(files, part):
     change = f"data.{part}.given={files / 'broken'}"
     done = command("train", files / "config.yaml", change, "--run", files / "run", "--quiet")
     assert (done.code, done.said.count("\n")) == (2, 1)
-    assert "broken:3: column numbers: 'two' is no number" in done.said
+    assert "broken:3: column numbers: 'two' is not a number" in done.said
 
 
 def test_examples_of_a_test_part_that_cannot_be_read_are_told(files):
@@ -207,8 +207,8 @@ def test_examples_of_a_test_part_that_cannot_be_read_are_told(files):
     assert done.code == 0, done.said
     done = command("evaluate", files / "run", f"data.test.given={files / 'broken'}")
     assert (done.code, done.said.count("error")) == (2, 1)
-    assert "numbers:3: 'two' is no number" in done.said
-    with pytest.warns(UserWarning, match="cannot answer 1 of 8 examples: 'two' is no number"):
+    assert "numbers:3: 'two' is not a number" in done.said
+    with pytest.warns(UserWarning, match="cannot answer 1 of 8 examples: 'two' is not a number"):
         evaluation = evaluate([files / "run"], changes=[f"data.test.wanted={files / 'odd'}"])
     assert evaluation.examples == 8
 

@@ -99,7 +99,11 @@ def test_grids_of_as_many_cells_as_there_are_places_are_read(folder):
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("0 0 1", "rows of 3 numbers, and all rows have 9"), ("a dog", "'a' is no number"), ("", "there are no numbers")],
+    [
+        ("0 0 1", "rows of 3 numbers, and all rows have 9"),
+        ("a dog", "'a' is not a number"),
+        ("", "there are no numbers"),
+    ],
 )
 def test_what_is_no_grid_is_one_line(folder, text, told):
     done = command("explain", folder / "run", text)

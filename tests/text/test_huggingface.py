@@ -94,7 +94,11 @@ def test_files_that_cannot_be_used_are_told(tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match=r"text\.tokenizer\.file: must be given"):
         train_tokenizer(Choice("huggingface"), [])
     choice = Choice("huggingface", {"file": file})
-    for content, told in ((None, "cannot be read"), ("{}", "is no tokenizer of Hugging Face"), ("\0", "is no tok")):
+    for content, told in (
+        (None, "cannot be read"),
+        ("{}", "is not a tokenizer of Hugging Face"),
+        ("\0", "is not a tok"),
+    ):
         if content is not None:
             file.write_text(content)
         with pytest.raises(CheckpointError, match=f"{file}: {told}"):

@@ -266,7 +266,7 @@ def test_an_optimizer_of_its_own(line):
 
 
 def test_settings_of_a_turn_that_is_not_there_are_a_fault(line):
-    with pytest.raises(ConfigError, match=r"^training\.turns\.critics: is no turn .* \(did you mean 'critic'\?\)$"):
+    with pytest.raises(ConfigError, match=r"^training\.turns\.critics: is not a turn .* \(did you mean 'critic'\?\)$"):
         updater_of(line, Duel(Context(line)), turns={"critics": TurnSettings()})
 
 

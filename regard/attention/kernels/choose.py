@@ -118,7 +118,7 @@ DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 
 
 def may_flex(parts: AttentionParts, queries: Tensor, memory: Memory, window: Window, dropout: float) -> bool:
-    """Whether the kernel can do it: it knows neither dropout nor float64, few queries leave it idle, and there must be
+    """Return whether the kernel fits: it has neither dropout nor float64, few queries leave it idle, and there must be
     heads; on a CPU it has no gradients."""
     if queries.device.type != "cuda" or importlib.util.find_spec("triton") is None:
         return False

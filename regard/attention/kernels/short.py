@@ -41,7 +41,7 @@ _MIRRORS = (_Rows, _Mask, _Sizes)
 def may_be_short(
     score: Score, weighting: Weighting, queries: Tensor, memory: Memory, view: View, dropout: float
 ) -> bool:
-    """Whether compiled code does exactly this: softmax(scale · q kᵀ) v of a few float32 keys, in training."""
+    """Return whether compiled code does exactly this: softmax(scale · q kᵀ) v of a few float32 keys, in training."""
     if is_plain() or not torch.is_grad_enabled() or torch.compiler.is_compiling() or functorch_is_active():
         return False
     if score.dot_scale is None or not weighting.softmax or dropout or queries.dim() != 4:

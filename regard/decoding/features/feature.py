@@ -31,7 +31,7 @@ class Feature(ABC):
 
     @property
     def rewards(self) -> bool:
-        """Whether it may add more than 0, so that a search cannot tell early that nothing better will come."""
+        """Return whether it may add more than 0, so that a search cannot tell early that nothing better will come."""
         return self.weight is not None and self.weight < 0
 
     def weighted(self, weight: float) -> Self:

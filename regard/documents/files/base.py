@@ -1,4 +1,4 @@
-"""What all kinds of files share: FileDocument, FileError, the size budget and the decoding of text."""
+"""Shared parts of all kinds of files: FileDocument, FileError, the size budget and the decoding of text."""
 
 import codecs
 from collections.abc import Callable, Iterator, Sequence

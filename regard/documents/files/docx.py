@@ -66,7 +66,7 @@ def _opened(data: bytes) -> WordDocument:
     try:
         return docx.Document(BytesIO(data))
     except (OpcError, LxmlError, KeyError, AttributeError, TypeError, *_BROKEN) as error:
-        raise FileError("the file is broken or is no Word document") from error
+        raise FileError("the file is broken or is not a Word document") from error
 
 
 def _parts(opened: WordDocument) -> list[XmlPart]:

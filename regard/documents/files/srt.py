@@ -41,7 +41,7 @@ def srt_file(data: bytes, language: str | None) -> FileDocument:
     try:
         subtitles = SSAFile.from_string(plain, format_="srt", keep_html_tags=True)
     except (Pysubs2Error, ValueError) as error:
-        raise FileError("the file is no list of subtitles") from error
+        raise FileError("the file is not a list of subtitles") from error
     if not subtitles:
         raise FileError("the file has no subtitles")
     if max(len(event.text) for event in subtitles) > _CHARACTERS:

@@ -28,7 +28,7 @@ class SpanHead(nn.Module, ABC):
 
 
 def log_weights(attention: Attention, states: Tensor, mask: Tensor, vector: Tensor) -> Tensor:
-    """Return the logs (batch, n) of the weights with which a question looks at the states."""
+    """Return the log attention weights (batch, n) of a question over the states."""
     memory = attention.remember(states, mask=mask)
     weights = attention(vector.unsqueeze(1), memory, need_weights=True).weights
     return weights.flatten(1).clamp(min=TINY).log()

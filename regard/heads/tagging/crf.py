@@ -51,7 +51,7 @@ class CrfHead(TagHead):
         return torch.cat(tags, dim=1)
 
     def _scores(self, states: Tensor) -> Tensor:
-        """What a word says of its tag (batch, word, tag), in float32 at least: sums over a sentence grow long."""
+        """Return emission scores (batch, word, tag), in float32 at least: sums over a sentence grow long."""
         scores: Tensor = self.to_tag(states)
         return scores.to(wide(scores.dtype))
 

@@ -17,7 +17,7 @@ _GIVEN: list[Any] = [*[_LONG] * 4, *[_POINTER] * 4, _INT, _LONG]  # sizes, table
 
 
 def may_fuse_contrast(inputs: Tensor, outputs: Tensor, contexts: Tensor, targets: Tensor) -> bool:
-    """Whether the compiled pass is there for these tensors."""
+    """Return whether the compiled pass is there for these tensors."""
     if any(one.device.type != "cpu" or one.dtype != torch.float32 for one in (inputs, outputs)):
         return False
     kernel = library(_SOURCE)

@@ -53,5 +53,5 @@ def note_no_residual(num_layers: int, residual_from: int | None) -> None:
 
 
 def adds(number: int, residual_from: int | None) -> bool:
-    """Whether layer `number`, counted from 0, is one whose input is added to its output."""
+    """Return whether layer `number`, counted from 0, is one whose input is added to its output."""
     return residual_from is not None and number + 1 >= residual_from

@@ -103,7 +103,7 @@ def _file_of(source: Path, compiler: list[str]) -> Path:
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether a library is there as it was compiled: who loads one that was cut off dies of a bus error.
+    """Return whether a library is there as it was compiled: who loads one that was cut off dies of a bus error.
 
     It has the function of its name, which tells source, compiler and processor: else it was made of something else.
     """

@@ -117,7 +117,7 @@ def _problem(model: nn.Module) -> str | None:
 
 
 def may_compile(parameters: Sequence[Tensor]) -> bool:
-    """Whether compiled code may stand in: float32 on a CPU, no gradient is wanted, and nobody asks for plain code."""
+    """Return whether compiled code may stand in: float32 on a CPU, no gradient, and no plain code asked for."""
     if is_plain() or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
         return False
     if torch.compiler.is_compiling() or functorch_is_active():
@@ -126,6 +126,6 @@ def may_compile(parameters: Sequence[Tensor]) -> bool:
 
 
 def are_readable(parameters: Sequence[Tensor]) -> bool:
-    """Whether compiled code can read them all: float32 in memory, no subclass with a layout of its own."""
+    """Return whether compiled code can read them all: float32 in memory, no subclass with a layout of its own."""
     ordinary = all(type(one) in (nn.Parameter, Tensor) and not one.is_inference() for one in parameters)
     return ordinary and all(one.device.type == "cpu" and one.dtype == torch.float32 for one in parameters)

@@ -143,7 +143,7 @@ class CompiledWriter(NamedTuple):
         return None if kernel is None else self._found(kernel, rules, unwanted, required)
 
     def _fits(self, width: int) -> bool:
-        """Whether a step can look at one word more than a beam is wide."""
+        """Return whether a step can look at one word more than a beam is wide."""
         words = (
             min(map(len, self.shortlists), default=MOST_WORDS) if self.shortlists else self.table.product.struct.outputs
         )

@@ -103,7 +103,7 @@ class Line(NamedTuple):
 
     @property
     def has_band(self) -> bool:
-        """Whether any point has more than one value."""
+        """Return whether any point has more than one value."""
         return any(point.low != point.high for point in self.points)
 
 

@@ -58,7 +58,7 @@ class SystemRow(NamedTuple):
 
     @property
     def by_core(self) -> bool:
-        """Whether processor time tells all speeds: it was counted, and no run was anywhere but on a CPU."""
+        """Return whether processor time tells all speeds: it was counted, and no run was anywhere but on a CPU."""
         return all(
             None not in (run.spent.core_seconds, run.sentences.per_core_second)
             and (run.tokens.per_core_second is not None or run.tokens.per_second is None)
@@ -126,7 +126,7 @@ class Compared(NamedTuple):
 
     @property
     def by_core(self) -> bool:
-        """Whether tables tell times and speeds of the processor, which are the same on a busy machine."""
+        """Return whether tables tell times and speeds of the processor, which are the same on a busy machine."""
         return all(row.by_core for row in self.rows)
 
     @property
@@ -225,7 +225,7 @@ def buckets_of(tables: Tables, judge: Judge, baseline: str) -> list[ComparisonBu
 
 
 def halves_of(tables: Tables, judge: Judge, baseline: str) -> Halves | None:
-    """Whether a lead grows with length; None where there are few sentences, or nobody to compare."""
+    """Return whether a lead grows with length; None where there are few sentences, or nobody to compare."""
     lengths = _lengths(judge)
     edge = min(set(lengths), key=lambda edge: (abs(2 * sum(length > edge for length in lengths) - len(lengths)), edge))
     longer = [place for place, length in enumerate(lengths) if length > edge]

@@ -103,7 +103,7 @@ class LibreAnswer(BaseModel):
 
 
 class SuggestAnswer(BaseModel):
-    """Whether it is kept."""
+    """Return whether it is kept."""
 
     success: bool
 

@@ -82,12 +82,12 @@ async def frontend_settings(service: Service, request: Request) -> dict[str, Any
 
 
 async def health(_: Service, __: Request) -> dict[str, str]:
-    """Whether the process is alive."""
+    """Return whether the process is alive."""
     return {"status": "ok"}
 
 
 async def readiness(service: Service, _: Request) -> JSONResponse:
-    """Whether every model can be asked."""
+    """Return whether every model can be asked."""
     if service.ready:
         return JSONResponse({"status": "ok"})
     raise later(503, "the server is ending" if service.draining else str(NotReady(RESTARTING)), RESTARTING)

@@ -50,7 +50,7 @@ class Engine:
 
     @property
     def ready(self) -> bool:
-        """Whether it takes requests: loaded, warm, and not seen to have ended."""
+        """Return whether it takes requests: loaded, warm, and not seen to have ended."""
         return self._warm and self._pipe is not None and self._pipe.alive
 
     @property

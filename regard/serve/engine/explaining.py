@@ -106,7 +106,7 @@ def _portions(weights: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _has_maps_alone(prediction: Prediction) -> bool:
-    """Whether an explanation would be empty without the maps that are as large as two texts."""
+    """Return whether an explanation would be empty without the maps that are as large as two texts."""
     found = prediction.explanation
     return found is not None and not (
         found.link.weights or found.link.pairs or any(not each.queries for each in found.maps)
@@ -232,7 +232,7 @@ def _next(writer: Generator, batch: Batch, beginning: Sequence[int], search: Sea
 
 
 def _begins(column: TextColumn, beginning: list[int], piece: int) -> bool:
-    """Whether a piece begins a word, and does not go on with the one before."""
+    """Return whether a piece begins a word, and does not go on with the one before."""
     return words_of([*column.pieces([*beginning, piece]), END])[-2].pieces == [len(beginning)]
 
 

@@ -207,7 +207,7 @@ class Lanes:
         return sum(batcher.in_flight for batcher in self.batchers)
 
     def full(self, texts: int) -> bool:
-        """Whether so many more short texts are too many."""
+        """Return whether so many more short texts are too many."""
         return self.batchers[0].queue_size + texts > self.limits.max_queue
 
     def crowded(self, sizes: Iterable[int]) -> int | None:

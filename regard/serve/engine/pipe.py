@@ -118,7 +118,7 @@ class Pipe:
 
     @property
     def alive(self) -> bool:
-        """Whether an answer can still come: false as soon as anything has shown that the process ended."""
+        """Return whether an answer can still come: false as soon as anything has shown that the process ended."""
         return not (self._reading.done() or self._writer.is_closing())
 
     async def warm(self) -> float:

@@ -140,7 +140,7 @@ class Waiting:
 
 
 def alike(one: int, other: int) -> bool:
-    """Whether texts of so many pieces may share a batch: the short of them waits for the long."""
+    """Return whether texts of so many pieces may share a batch: the short of them waits for the long."""
     low, high = sorted((one, other))
     return high <= SHORT_PIECES or high <= ALIKE * low
 

@@ -34,7 +34,7 @@ def perturbation_of(spelled: str) -> Choice:
     try:
         return Choice(found.name, {**found.settings, "share": float(share)})
     except ValueError:
-        problem = f"the share of words in '{spelled}' is no number"
+        problem = f"the share of words in '{spelled}' is not a number"
         raise ConfigError(PERTURBATIONS.place, problem, f"{name}:0.1") from None
 
 

@@ -50,7 +50,7 @@ def test_answers_out_of_bounds_become_the_nearest_bound(column):
     [
         (["1 2", "1 2; 3 4 5"], r"numbers:2: row 2 has 3 numbers"),
         (["1 2", "", "1 2 3"], r"numbers:3: rows of 3 numbers, and all rows have 2"),
-        (["1 2", "one two"], r"numbers:2: 'one' is no number"),
+        (["1 2", "one two"], r"numbers:2: 'one' is not a number"),
         (["", " "], r"there are none to learn from"),
     ],
 )

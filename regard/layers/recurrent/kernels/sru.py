@@ -20,7 +20,7 @@ _SIZES = [_LONG] * 4 + [_INT] * 2
 
 
 def may_fuse(parts: Parts) -> bool:
-    """Whether the compiled pass is there for these numbers."""
+    """Return whether the compiled pass is there for these numbers."""
     tensors = [parts.products, parts.inputs, parts.biases, parts.start]
     same = all(one.device.type == "cpu" and one.dtype == parts.products.dtype for one in tensors)
     return same and parts.products.dtype in TYPES and library(SRU_SOURCE) is not None
