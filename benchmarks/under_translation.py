@@ -23,7 +23,7 @@ import regard
 from regard.config import Choice
 from regard.evaluation.bleu import Bleu
 from regard.evaluation.chrf import Chrf
-from regard.evaluation.significance import compare, compare_statistics, confidence_interval
+from regard.evaluation.significance import compare_statistics, confidence_interval, paired_bootstrap
 from regard.explain.adequacy import ADEQUACIES
 from regard.explain.adequacy.lexicon import TRANSLATIONS_FILE, folded_words
 from regard.results import Prediction, TextPrediction
@@ -217,7 +217,7 @@ def tell_quality(name: str, texts: Sequence[str], given: Sequence[str], ours: Se
     """BLEU and chrF beside those of the first run, and the length."""
     for metric in (Bleu(), Chrf()):
         low, high = confidence_interval(metric, texts, given)
-        print(f"{name}: {metric.name} [{low:.2f}, {high:.2f}];", compare(metric, ours, texts, given))
+        print(f"{name}: {metric.name} [{low:.2f}, {high:.2f}];", paired_bootstrap(metric, ours, texts, given))
     print(f"{name}: {ratio(texts, given):.2f} words for each one of the references")
 
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from regard.cli.app import app
 from regard.errors import ConfigError
-from regard.evaluation import METRICS, Interval, Score, compare
+from regard.evaluation import METRICS, Interval, Score, paired_bootstrap
 from regard.registry import Choice
 from regard.reports.evaluation import Perturbed, perturbed, robustness
 from regard.reports.evaluation_report import System
@@ -41,7 +41,7 @@ def test_figures_are_those_of_the_metrics():
     found = robustness(clean, noisy, EXAMPLES, changed, TranslationTask, measures)
     assert (found.texts, found.answers) == (1 / 3, 2 / 3)
     bleu = METRICS.build(Choice("bleu"))
-    assert found.tests[0] == compare(bleu, CLEAN, NOISY, EXAMPLES["target"])
+    assert found.tests[0] == paired_bootstrap(bleu, CLEAN, NOISY, EXAMPLES["target"])
     assert found.agreement.value == bleu.score(NOISY, CLEAN).value
     assert [test.difference for test in found.tests][1] == pytest.approx(-100 / 3)
     assert "drop:0.5: 33.3% of texts and 66.7% of answers change; BLEU between both answers" in str(found)

@@ -53,8 +53,8 @@ def figures(
 
     Sentences are drawn with replacement, the same ones for every run of every system; of each system as many seeds as
     it has are drawn with replacement, too, and d* is the difference of the means. With one seed each this is
-    `regard.evaluation.compare`, to the last digit, and tells of other sentences alone; with several, a difference that
-    comes and goes with the seed is not called sure. Of n seeds alone, the spread over seeds comes out too small by
+    `regard.evaluation.paired_bootstrap`, to the last digit, over other sentences alone; with several, a difference
+    that comes and goes with the seed is not called sure. Of n seeds alone, the spread over seeds comes out too small by
     sqrt((n - 1) / n).
 
     With `folds` the runs of a system are of one test part each, in the same order for every system: sentences are drawn

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tasks import statistics_of
 
-from regard.evaluation import METRICS, compare, confidence_interval
+from regard.evaluation import METRICS, confidence_interval, paired_bootstrap
 from regard.evaluation.significance import RESAMPLING_SEED
 from regard.registry import Choice
 from regard.reports.compare.statistics import figures, spread
@@ -35,7 +35,7 @@ def constant(value: float, count: int = 20):
 def test_with_one_seed_it_is_the_comparison_of_two_texts():
     a, b = written(0.5, 1), written(0.1, 2)
     found = figures(BLEU, {"a": [table(a)], "b": [table(b)]}, "a")
-    oracle = compare(METRIC, a, b, REFERENCES)
+    oracle = paired_bootstrap(METRIC, a, b, REFERENCES)
     assert found["b"].difference == (oracle.difference, oracle.interval, oracle.p_value)
     assert (found["a"].mean, found["b"].mean) == (oracle.a.value, oracle.b.value)
     for name, lines in (("a", a), ("b", b)):

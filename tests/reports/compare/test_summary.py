@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tasks import statistics_of
 
-from regard.evaluation import METRICS, compare
+from regard.evaluation import METRICS, paired_bootstrap
 from regard.registry import Choice
 from regard.reports.compare.measure import Judge
 from regard.reports.compare.statistics import gains
@@ -42,7 +42,7 @@ def test_each_bucket_is_a_comparison_of_its_own_sentences(exact):
     short, long = buckets_of({"a": [a], "b": [b]}, exact, "a")
     assert [(one.words, one.sentences) for one in (short, long)] == [("1-5", SHORT), ("11-15", LONG)]
     for bucket, lines in ((short, slice(0, SHORT)), (long, slice(SHORT, None))):
-        wanted = compare(METRIC, texts_a[lines], texts_b[lines], exact.test["target"][lines])
+        wanted = paired_bootstrap(METRIC, texts_a[lines], texts_b[lines], exact.test["target"][lines])
         assert bucket.figures[1].difference == (wanted.difference, wanted.interval, wanted.p_value)
         assert bucket.figures[0].difference is None
 
