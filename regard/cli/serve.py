@@ -11,7 +11,6 @@ import typer
 
 from regard.cli.files import paths_and_changes
 from regard.cli.group import warn
-from regard.config import settings_folder
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.serve.settings import Settings
 
@@ -42,6 +41,8 @@ def serve_command(words: RunsAndChanges, **typed: Any) -> None:
     runs, changes = paths_and_changes(words)
     if not runs:
         raise ConfigError("serve", "no run is named", "regard serve RUN")
+    from regard.config import settings_folder
+
     runs = list(map(settings_folder, runs))
     for run in runs:
         _check_run(run)

@@ -121,7 +121,8 @@ def _synonyms_named() -> Iterator[None]:
 
 def _with_synonym(fault: Fault) -> Fault:
     unknown = fault.problem == "there is no such setting"
-    hint = hint_at(fault.place.rpartition(".")[2]) if unknown else ""
+    renamed = fault.hint.startswith("write ")  # a setting of an earlier Regard
+    hint = hint_at(fault.place.rpartition(".")[2]) if unknown and not renamed else ""
     return fault._replace(hint=hint or fault.hint)
 
 

@@ -44,7 +44,7 @@ from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.experiment import SETTINGS_FILE, Experiment
 from regard.ops.machine import onednn_kinds
 from regard.training import checkpoint as files
-from regard.training.progress import METRICS_FILE
+from regard.training.checkpoint import METRICS_FILE
 
 ENVIRONMENT, ORIGINS = "environment.json", "origins.json"
 DEVICES = ("cpu", "cuda", "mps")

@@ -15,7 +15,7 @@ from regard.runs.texts import read_examples, training_readers
 from regard.runs.validation import Validation, Validations
 from regard.tasks import Examples, Task
 from regard.tasks.task import measure_of
-from regard.training.progress import METRICS_FILE
+from regard.training.checkpoint import METRICS_FILE
 
 CHOICE, CORRECTED = "choice", "corrected"  # keys of scores: what steers, and per cent of the corrections
 TOLERATED = 0.01  # of the start's figure on the dev text: a checkpoint that loses more is worse

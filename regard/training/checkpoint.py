@@ -22,6 +22,7 @@ from regard.training.world import ONE_PROCESS, World
 
 CHECKPOINT_FORMAT = 1
 FOLDER = "checkpoints"
+METRICS_FILE = "metrics.jsonl"
 FINAL = "final.json"  # which of them to use, once training has ended
 MODEL_FILE, OBJECTIVE_FILE, OPTIMIZERS_FILE, GENERATORS_FILE, STATE_FILE = (
     "model.safetensors", "objective.safetensors", "optimizers.safetensors", "generators.safetensors", "state.json",

@@ -15,10 +15,10 @@ from rich.control import Control
 from rich.segment import ControlType
 
 from regard.objectives.objective import MAIN
+from regard.training.checkpoint import METRICS_FILE
 from regard.training.clock import ClockTime
 from regard.training.updater import TurnStep, Updated
 
-METRICS_FILE = "metrics.jsonl"
 PLACE = ("update", "epoch", "seconds", "core_seconds")  # where training is
 TOLD = (*PLACE, "loss", "norm", "tokens_per_second", "tokens_per_core_second", "learning_rate")  # in their own words
 FIRST_SECONDS = 5.0  # of training, until there is a first line

@@ -144,8 +144,8 @@ def test_a_run_folder_that_exists_is_left_alone(corpus):
 
 
 def test_a_folder_that_is_no_run(tmp_path):
-    assert unsaid(regard("predict", tmp_path, given="x\n"), str(tmp_path), "no run folder") == []
-    assert unsaid(regard("train", "--run", tmp_path, "--resume"), str(tmp_path), "no run folder") == []
+    assert unsaid(regard("predict", tmp_path, given="x\n"), str(tmp_path), "run folder") == []
+    assert unsaid(regard("train", "--run", tmp_path, "--resume"), str(tmp_path), "run folder") == []
 
 
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "foreign", "missing"])

@@ -75,14 +75,15 @@ def test_a_model_that_looks_at_no_words_has_no_picture(monkeypatch, tmp_path, ki
             return [Prediction(text, "rot", -1.0, [-0.5, -0.5], explanation=found) for text in texts]
 
     monkeypatch.setattr(predictor, "load", lambda run, changes: Blind(), raising=False)
-    done = CliRunner().invoke(app, ["explain", "run", "red", f"--{kind}", str(tmp_path / "picture")])
-    assert (done.exit_code, (tmp_path / "picture").exists()) == (2, False)
+    done = CliRunner().invoke(app, ["explain", "run", "red", "--plot", str(tmp_path / f"plot.{kind}")])
+    assert (done.exit_code, (tmp_path / f"plot.{kind}").exists()) == (2, False)
     assert "does not read single words" in done.stderr
 
 
 def test_files_of_every_kind(tmp_path):
     files = {kind: tmp_path / f"page.{kind}" for kind in ("html", "svg", "png")}
-    options = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
+    names = {"html": "--html", "svg": "--plot", "png": "--plot"}
+    options = [word for kind, path in files.items() for word in (names[kind], str(path))]
     done = CliRunner().invoke(app, ["explain", "run", "red house", *options])
     assert done.exit_code == 0, done.output
     assert done.stderr.splitlines() == [f"wrote {path}" for path in files.values()]
@@ -93,14 +94,14 @@ def test_files_of_every_kind(tmp_path):
     assert files["png"].read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("kind", ["html", "svg", "png"])
-def test_a_file_that_cannot_be_written_is_told_before_anything_is_done(loads, tmp_path, kind):
+@pytest.mark.parametrize(("option", "name"), [("--html", "file"), ("--plot", "file.svg"), ("--plot", "file.png")])
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_done(loads, tmp_path, option, name):
     (tmp_path / "page").write_text("older")
-    options = ["--html", str(tmp_path / "page"), f"--{kind}", str(tmp_path / "none" / "file")]
+    options = ["--html", str(tmp_path / "page"), option, str(tmp_path / "none" / name)]
     done = CliRunner().invoke(app, ["explain", "run", "red house", *options])
     assert (done.exit_code, done.stdout, loads) == (2, "", [])
     folder = tmp_path / "none"
-    told = f"--{kind}: {folder / 'file'}: there is no folder '{folder}' (make it first: mkdir -p {folder})"
+    told = f"{option}: {folder / name}: there is no folder '{folder}' (make it first: mkdir -p {folder})"
     assert done.stderr == f"error: {told}\n"
     assert (tmp_path / "page").read_text() == "older"
 

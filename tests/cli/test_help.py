@@ -94,7 +94,7 @@ def test_help_of_a_command_is_its_page():
     page = CliRunner().invoke(app, ["data", "get", "--help"]).stdout
     assert told("data", "get") == page
     both = told("data")
-    assert both.startswith("Usage: regard data COMMAND") and "\ndata: The texts" in both
+    assert both.startswith("Usage: regard data COMMAND") and "\ndata: Data" in both
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_what_a_pair_looked_at_is_told_and_drawn(folder, tmp_path):
         return done.stdout
 
     lines = explained("--plot", str(tmp_path / "a.svg")).splitlines()
-    assert "second looks at first" in lines and "first looks at second" in lines
+    assert "second attends to first" in lines and "first attends to second" in lines
     assert sum(line.startswith("  car ← ") for line in lines) == 2
     tips = [one.text for one in ET.fromstring((tmp_path / "a.svg").read_text()).iter() if " → " in (one.text or "")]
     assert len(tips) == 2 * 4 * 2  # words of both, both ways

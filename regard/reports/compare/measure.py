@@ -35,8 +35,7 @@ from regard.tasks import Examples, Measure, Outcome, Wording
 from regard.tasks.examples import count_of
 from regard.text.word_groups import SPACES
 from regard.training import checkpoint as files
-from regard.training.checkpoint import FINAL
-from regard.training.progress import METRICS_FILE
+from regard.training.checkpoint import FINAL, METRICS_FILE
 
 _FORMAT = 4
 _FOLDER = "results"  # in the folder of a comparison: one file a run

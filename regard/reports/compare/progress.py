@@ -16,8 +16,7 @@ from rich.segment import ControlType
 from regard.explain.tokens import visible_line
 from regard.reports.compare.plan import PlannedRun
 from regard.reports.timing import TimeSpent
-from regard.training.checkpoint import FINAL
-from regard.training.progress import METRICS_FILE
+from regard.training.checkpoint import FINAL, METRICS_FILE
 
 _TAIL = 2**14  # bytes of a log that tell how fast a training goes
 REDRAW_SECONDS, LINE_SECONDS = 1.0, 60.0  # between lines; on a terminal each is drawn over the one before
