@@ -125,7 +125,7 @@ def test_impossible_shapes(corpus, change, parts):
         (["text.shared=false"], ("model.tied", "one vocabulary")),
         (
             ["model.decoder={name: recurrent, hidden_dim: 16, reads: final}", "model.head=pointer"],
-            ("model.head", "looks at the source"),
+            ("model.head", "attends to the source"),
         ),
         (["model.decoder={name: recurrent, hidden_dim: 16, copy_past: true}"], ("copy_past", "states")),
     ],

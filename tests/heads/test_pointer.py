@@ -129,5 +129,5 @@ def test_a_decoder_that_looks_at_nothing_has_nothing_to_copy():
     )
     model = build_translator(settings, VOCAB, VOCAB)
     rows = Sequences(SOURCE, SOURCE != PAD)
-    with pytest.raises(ConfigError, match="'pointer' needs a decoder that looks at the source"):
+    with pytest.raises(ConfigError, match="'pointer' needs a decoder that attends to the source"):
         model.nll(Batch({"source": rows, "target": rows}, ROUTE, torch.arange(ROWS), 6))

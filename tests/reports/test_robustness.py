@@ -95,7 +95,7 @@ def test_a_run_is_evaluated_under_each_perturbation(run, files):
     ("spelled", "parts"),
     [
         ("tipo", ["there is no 'tipo'", "did you mean 'typo'?"]),
-        ("typo:x", ["no number", "typo:0.1"]),
+        ("typo:x", ["not a number", "typo:0.1"]),
         ("typo:2", ["share", "at most 1, not 2"]),
     ],
 )

@@ -45,9 +45,8 @@ def check_resumed(path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
         patch.setattr(Updater, "update", interrupted)
         ended = train_run(broken, quiet=True)
     torch.manual_seed(0)  # what the process has drawn meanwhile must not matter
-    assert (ended is not None) == (
-        checkpoint(whole).state["update"] == 0
-    )  # what is counted is whole before the first update
+    counted = checkpoint(whole).state["update"] == 0  # a model of counts is whole before the first update
+    assert (ended is not None) == counted
     assert train_run(Run.open(broken.run).experiment, resume=True, quiet=True)
     one, other = checkpoint(whole), checkpoint(broken)
     for group in ("model", "objective", "optimizers", "generators"):
