@@ -13,7 +13,8 @@ _NAMES = {  # KEY=VALUE, or options, of Regard: names elsewhere
     "training.max_minutes=10": "max_minutes max_time time_limit stop_time_hours",
     "training.schedule={name: inverse_sqrt, warmup: 4000}": "warmup warmup_steps warmup_updates num_warmup_steps "
     "warmup_ratio learning_rate_warmup",
-    "training.schedule=cosine": "lr_scheduler lr_scheduler_type scheduler scheduling lr_schedule decay_method",
+    "training.schedule={name: cosine, updates: 10000}": "lr_scheduler lr_scheduler_type scheduler scheduling lr_schedule "
+    "decay_method",
     "training.optimizer=adam": "optim optimizer",
     "training.optimizer.weight_decay=0.01": "weight_decay wd",
     "training.clip_norm=1.0": "max_grad_norm clip_norm clip_grad_norm grad_clip gradient_clip gradient_clip_val "
@@ -69,11 +70,11 @@ _NAMES = {  # KEY=VALUE, or options, of Regard: names elsewhere
 SYNONYMS = MappingProxyType({name: ours for ours, names in _NAMES.items() for name in names.split()})
 
 
-def meant(name: str) -> str:
+def equivalent(name: str) -> str:
     """Return what Regard has for a setting of another toolkit, as KEY=VALUE or as options; "" for an unknown name."""
     return SYNONYMS.get(name.lstrip("-").replace("-", "_").lower(), "")
 
 
 def hint_at(name: str) -> str:
     """Return a hint that names the setting of Regard; "" for an unknown name."""
-    return f"in Regard this is {ours}" if (ours := meant(name)) else ""
+    return f"in Regard this is {ours}" if (ours := equivalent(name)) else ""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from regard.errors import ConfigError, nearest
-from regard.synonyms import hint_at, meant
+from regard.synonyms import equivalent, hint_at
 
 NameArgument = Annotated[
     list[str] | None,
@@ -61,7 +61,7 @@ def _setting(name: str) -> str:
 
     with suppress(ConfigError):
         return "\n".join(_lines(name))
-    found = [] if meant(name) else places_named(name)
+    found = [] if equivalent(name) else places_named(name)
     if not found:
         return ""
     further = f"\nalso: {', '.join(found[1 : _SHOWN + 1])}" if len(found) > 1 else ""
@@ -82,7 +82,7 @@ def _synonym(name: str) -> str:
         return ""
     lines = [f"{name}: {hint}"]
     with suppress(ConfigError):
-        lines += _lines(meant(name).partition("=")[0])
+        lines += _lines(equivalent(name).partition("=")[0])
     return "\n".join(lines)
 
 

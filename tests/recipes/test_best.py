@@ -260,7 +260,7 @@ def test_of_few_pairs_phrases_teach_the_network_sources_that_no_pair_has(texts, 
     assert data.weights["train"] >= 0.39 * sum(data.weights.values())
 
 
-def test_the_tag_of_back_translations_is_one_piece_of_every_network(texts):
+def test_the_tag_of_back_translations_is_one_piece_of_every_network(texts, monkeypatch):
     files = {side: texts / f"train.{code}" for side, code in (("source", "en"), ("target", "de"))}
     dev = {side: texts / f"dev.{code}" for side, code in (("source", "en"), ("target", "de"))}
     work = Workshop(texts / "run", BestTexts(files, dev, {"target": texts / "more.de"}, None), changes=SHORT)
@@ -268,6 +268,23 @@ def test_the_tag_of_back_translations_is_one_piece_of_every_network(texts):
     networks.train_network("network", work, 60.0)
     experiment = Run.open(work.run("network")).experiment
     assert experiment.text.tokenizer.settings["reserved"] == ("<bt>",)
+    work.changes.append('text.tokenizer.reserved=["<x>"]')
+    read = []
+    monkeypatch.setattr("regard.recipes.best.workshop.train_run", lambda experiment, **_: not read.append(experiment))
+    networks.train_network("taught", work, 60.0)
+    assert read[0].text.tokenizer.settings["reserved"] == ("<x>", "<bt>")
+
+
+@pytest.mark.parametrize("change", ["data.recombination=null", "data={recombination: null}"])
+def test_recombination_that_the_user_turns_off_stays_off(texts, monkeypatch, change):
+    monkeypatch.setattr(networks, "FEW_PAIRS", range(50, 200))
+    files = {side: texts / f"train.{code}" for side, code in (("source", "en"), ("target", "de"))}
+    work = Workshop(texts / "run", BestTexts(files, files, {}, None), changes=[*SHORT, change])
+    (texts / "run" / "texts").mkdir(parents=True)
+    read = []
+    monkeypatch.setattr("regard.recipes.best.workshop.train_run", lambda experiment, **_: not read.append(experiment))
+    networks.train_network("network", work, 60.0, {"more": files})
+    assert read[0].data.recombination is None and [*read[0].data.corpora] == ["more"]
 
 
 def test_a_step_that_fails_leaves_the_others_their_place(texts, monkeypatch):

@@ -129,6 +129,12 @@ def test_principal_axes_turn_with_the_vectors():
     assert bool((along.var(dim=0).diff() < 0).all()) and bool((along.pow(3).sum(dim=0) > 0).all())
 
 
+def test_an_adversary_maps_fewer_words_than_dimensions():
+    source, target = (Space([*map(str, range(count))], drawn(count, 12)) for count in (8, 30))
+    found = Adversarial(epochs=1, updates=1, restarts=1).fit(source, target, torch.Generator().manual_seed(1))
+    torch.testing.assert_close(found.source @ found.source.T, torch.eye(12), atol=1e-4, rtol=0)
+
+
 def test_an_adversary_keeps_a_rotation_and_its_seed():
     method = dictionary_method(
         "{name: adversarial, start: identity, restarts: 1, epochs: 1, updates: 40, hidden_dim: 16, rounds: 0}"

@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
+from regard.config import parse_changes
 from regard.data.readers.lines import read_lines
 from regard.experiment.sizes import COPIES, FEW_PAIRS
 from regard.recipes.back_translation import BACK_TAG
@@ -16,7 +17,7 @@ from regard.recipes.best.step import BestStep, Family, NoGainError
 from regard.recipes.best.workshop import Workshop
 from regard.statistical.recombination import recombined_pairs
 
-_ORIGINALS = 0.4  # least share of the batches that are pairs of the user
+_ORIGINALS = 0.4  # least share of pairs of the user among the batches that are not of recombined pairs
 _RECOMBINED = 0.35  # share of the batches that are recombined pairs, beside those of a teacher
 _WRITING = 0.35  # share of a step's time in which a teacher writes
 _TAUGHT, _MOST_SOURCES = 0.2, 30_000  # the same for recombined sources, and how many at most
@@ -35,7 +36,7 @@ def train_network(name: str, work: Workshop, seconds: float, corpora: Corpora | 
         weights = {"train": max(pairs, round(most, 3)), **counts}
         files = {one: {side: str(path) for side, path in sides.items()} for one, sides in more.items()}
         added = [f"data.corpora={json.dumps(files)}", f"data.weights={json.dumps(weights)}"]
-        if pairs in FEW_PAIRS and not any(one.startswith("data.recombination") for one in work.changes):
+        if pairs in FEW_PAIRS and "recombination" not in parse_changes(work.changes).get("data", {}):
             added.append(f"data.recombination={{copies: {COPIES}, share: {_RECOMBINED}}}")
     work.train(name, settings, work.best_run("network") or work.start, added)
 

@@ -144,7 +144,8 @@ class Workshop:
             try:
                 experiment = read_experiment(None, changes, start=start, say=self.say)
                 if start is None and "target" in self.texts.more and experiment.text.tokenizer.name == "subwords":
-                    more = [*more, f"text.tokenizer.reserved={json.dumps([BACK_TAG])}"]  # later networks share pieces
+                    reserved = dict.fromkeys((*experiment.text.tokenizer.settings["reserved"], BACK_TAG))
+                    more = [*more, f"text.tokenizer.reserved={json.dumps([*reserved])}"]  # later networks share pieces
                 if more:
                     complete = self.folder / "texts" / f"{name}.yaml"
                     experiment.save(complete)

@@ -41,12 +41,13 @@ def procrustes(source: Tensor, target: Tensor) -> Tensor:
 
 
 def principal_axes(vectors: Tensor) -> Tensor:
-    """Return the principal axes of vectors (word, dim) as columns, by falling variance: (dim, axis).
+    """Return the principal axes of vectors (word, dim) as columns, by falling variance: (dim, dim).
 
     The third moment along each axis is positive, so that the axes of rotated vectors are the rotated axes.
     """
-    *_, axes = torch.linalg.svd(vectors - vectors.mean(dim=0), full_matrices=False)
-    return axes.T * torch.where((vectors @ axes.T).pow(3).sum(dim=0) < 0, -1.0, 1.0)
+    centred = vectors - vectors.mean(dim=0)
+    axes = torch.linalg.eigh(centred.T @ centred).eigenvectors.flip(1)  # a whole basis, of few words, too
+    return axes * torch.where((vectors @ axes).pow(3).sum(dim=0) < 0, -1.0, 1.0)
 
 
 def csls(source: Tensor, target: Tensor, neighbours: int = DENSITY_NEIGHBOURS) -> Iterator[Tensor]:
