@@ -13,8 +13,8 @@ _NAMES = {  # KEY=VALUE, or options, of Regard: names elsewhere
     "training.max_minutes=10": "max_minutes max_time time_limit stop_time_hours",
     "training.schedule={name: inverse_sqrt, warmup: 4000}": "warmup warmup_steps warmup_updates num_warmup_steps "
     "warmup_ratio learning_rate_warmup",
-    "training.schedule={name: cosine, updates: 10000}": "lr_scheduler lr_scheduler_type scheduler scheduling lr_schedule "
-    "decay_method",
+    "training.schedule={name: cosine, updates: 10000}": "lr_scheduler lr_scheduler_type scheduler scheduling "
+    "lr_schedule decay_method",
     "training.optimizer=adam": "optim optimizer",
     "training.optimizer.weight_decay=0.01": "weight_decay wd",
     "training.clip_norm=1.0": "max_grad_norm clip_norm clip_grad_norm grad_clip gradient_clip gradient_clip_val "
