@@ -76,8 +76,7 @@ def best_command(
 
     table, changes = config_and_changes(words or [])
     pairs = _both("", source, target)
-    if table and pairs:
-        raise ConfigError("--source", f"the pairs are named twice, beside '{table}'", "leave one of them out")
+    _check_table(table, pairs, changes)
     wanted = BestRequest(
         pairs=pairs or ([table] if table else []),
         folder=run,
@@ -107,6 +106,15 @@ def _without_pairs(source: Path, target: Path, wanted: "BestRequest", *, as_json
     request = UnpairedRequest((source, target), wanted.folder, wanted.changes, minutes=wanted.minutes)
     if not train_without_pairs(request, say_unless(quiet), quiet=quiet):
         raise typer.Exit(INTERRUPTED)
+
+
+def _check_table(table: Path | None, pairs: list[Path], changes: list[str]) -> None:
+    """Raise ConfigError for two texts in the place of a table, and for a table beside two texts."""
+    if table and changes and "=" not in changes[0]:
+        hint = f"two texts: regard best --source {table} --target {changes[0]}"
+        raise ConfigError(changes[0], "is neither a setting (KEY=VALUE) nor an option", hint)
+    if table and pairs:
+        raise ConfigError("--source", f"the pairs are named twice, beside '{table}'", "leave one of them out")
 
 
 def _both(prefix: str, source: Path | None, target: Path | None) -> list[Path]:

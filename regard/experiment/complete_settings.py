@@ -46,7 +46,7 @@ from regard.experiment.sizes import FEW_PAIRS, LARGE_DATA, defaults_for, held_ou
 from regard.experiment.time_plan import may_be_paced, may_be_planned, paced_defaults, planned_defaults
 from regard.experiment.upgrade import check_files, upgraded
 from regard.models import MODELS, Model
-from regard.synonyms import hint_at
+from regard.synonyms import equivalent
 from regard.tasks import TASKS, task_class
 from regard.text.vocabulary import FIRST_PIECE
 
@@ -122,8 +122,8 @@ def _synonyms_named() -> Iterator[None]:
 def _with_synonym(fault: Fault) -> Fault:
     unknown = fault.problem == "there is no such setting"
     renamed = fault.hint.startswith("write ")  # a setting of an earlier Regard
-    hint = hint_at(fault.place.rpartition(".")[2]) if unknown and not renamed else ""
-    return fault._replace(hint=hint or fault.hint)
+    ours = equivalent(fault.place.rpartition(".")[2]) if unknown and not renamed else ""
+    return fault._replace(hint=f"in Regard, for example: {ours}" if ours else fault.hint)
 
 
 def _are_corrections(text: str, named: Mapping[str, Any], start: Path | None) -> bool:

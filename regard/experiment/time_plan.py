@@ -121,7 +121,7 @@ def means_cpu(device: str) -> bool:
 def planned_defaults(experiment: Experiment, pairs: int, say: _Say) -> dict[str, Any]:
     """Return settings, as a file would say them, for so many pairs in the time of the experiment."""
     minutes = _minutes(experiment)
-    say(f"measuring how fast this machine trains, to plan {minutes:g} minutes")
+    say(f"measuring how fast this machine trains, to plan {minutes:g} min of training")
     plan = plan_for(pairs, minutes * 60, lambda size: measured_speed(experiment, size))
     if plan.updates < _FEWEST_UPDATES:
         problem = f"{minutes:g} minutes are about {plan.updates:,} updates on this machine: too few to learn anything"

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from small_runs import regard, unsaid
 
 from regard.config import parse_changes, quoted
 from regard.runs.request import config_and_changes
@@ -31,3 +32,7 @@ def test_a_config_may_have_an_equals_sign_in_its_name(tmp_path):
 )
 def test_any_file_name_may_be_given(name):
     assert parse_changes([f"data.train.source={quoted(name)}"]) == {"data": {"train": {"source": name}}}
+
+
+def test_the_hint_at_a_setting_of_another_toolkit_is_an_example(tmp_path):
+    assert unsaid(regard("train", tmp_path / "a.tsv", "lr=0.1"), "lr: ", "for example: training.learning_rate=") == []

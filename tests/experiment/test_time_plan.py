@@ -46,7 +46,7 @@ def test_a_plan_is_told_and_fits_the_time(files, monkeypatch):
     assert (training.max_minutes, training.max_updates, training.max_epochs) == (4, None, None)
     assert training.schedule.settings["warmup"] == updates // 10 and training.validate_every == 50
     assert told == [
-        "measuring how fast this machine trains, to plan 4 minutes",
+        "measuring how fast this machine trains, to plan 4 min of training",
         f"planned: 2 + 2 layers of 128, {DATA_SIZES[0].pieces:,} pieces, about {updates:,} updates or "
         f"{updates * 1024 / 30 / 16:.1f} epochs (1,000 tokens/s)",
     ]

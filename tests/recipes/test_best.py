@@ -177,6 +177,7 @@ def test_what_is_wrong_is_told_in_a_line_before_anything_is_written(texts, monke
     found += unsaid(regard("best", *options(texts)[:2]), "--target: must be given", "beside --source")
     found += unsaid(regard("best"), "--source: must be given")
     found += unsaid(regard("best", texts / "train.en", *options(texts)), "--source: the pairs are named twice")
+    found += unsaid(regard("best", texts / "train.en", texts / "train.de"), f"--target {texts / 'train.de'}")
     shutil.rmtree(texts / "run")
     (texts / "run").mkdir()
     (texts / "run" / "mine").touch()
@@ -214,12 +215,12 @@ def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts
     assert Run.open(texts / "run").experiment.task.name == "phrases"
     monkeypatch.setattr(type(step), "make", made)
     trained = (texts / "run" / "steps" / "phrases" / "final.json").stat().st_mtime_ns
-    done = regard("best", *call)
-    assert done.code == 0, done.said
+    assert (done := regard("best", *call)).code == 0, done.said
     after = json.loads((texts / "run" / "best.json").read_text())
     assert [one["step"] for one in after["results"]][:2] == ["phrases", "network"]
     assert (texts / "run" / "steps" / "phrases" / "final.json").stat().st_mtime_ns == trained
-    assert "there is one network alone" in (texts / "run" / "report.md").read_text()
+    said = (texts / "run" / "report.md").read_text()
+    assert "there is one network alone" in said and f"translate with: regard predict {texts / 'run'} <" in said
     assert unsaid(regard("best", *call, "model.dim=32"), "--run", "other values of: changes") == []
     check_own_files_stay(texts)
     sources = [pair[0] for pair in PARTS["dev"]]

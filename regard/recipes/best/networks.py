@@ -56,7 +56,7 @@ class Network(BestStep):
     (https://aclanthology.org/D16-1139) from a teacher that is better than a network of so few pairs.
     """
 
-    about = "network, trained on the pairs, and on what phrases translate where these are few"
+    about = "trained on the pairs, and on what phrases translate where these are few"
     family: ClassVar[Family] = "network"
     share = 0.6  # one long training: of short ones none has gained on phrases
 

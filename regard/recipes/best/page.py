@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
+from shlex import quote
 
 from regard.explain.frame import framed
 from regard.explain.tokens import visible_line
@@ -13,7 +14,7 @@ from regard.reports.table import DASH, Cell, Table
 from regard.runs import RunFolder
 from regard.runs.teaching import scores_of
 
-_COLUMNS = ("step", "dev BLEU", "difference", "p", "minutes", "to", "outcome")
+_COLUMNS = ("step", "dev BLEU", "difference", "p", "minutes", "against", "outcome")
 _LATE = ("no time was left", "not one line was translated in its time")  # reasons that more minutes change
 _STEEP = 0.3  # BLEU of the last third of a training, from which more time is worth a line
 
@@ -28,7 +29,8 @@ def best_report(
     values = {"best": None if best is None else best._asdict(), "steps": [one._asdict() for one in results]}
     heading = "" if best is None else f"best: {best.step}, {best.bleu:.2f} BLEU on the dev text"
     made = [f"{one.step}: {BEST_STEPS[one.step].about}" + (f" ({one.note})" if one.note else "") for one in results]
-    lines = [*made, *_speed(by_name, best, folder), *_more(folder, results, left_out), *forecast]
+    use = [] if best is None else [f"translate with: regard predict {quote(str(folder))} < FILE"]
+    lines = [*use, *made, *_speed(by_name, best, folder), *_more(folder, results, left_out), *forecast]
     return Report(
         [Table(_COLUMNS, rows, texts=2)],
         {**values, "left_out": dict(left_out), "notes": lines},
@@ -51,11 +53,16 @@ def best_page(report: Report, title: str) -> str:
     return framed(f'<main class="report">{card}</main>', title=title, script="", style=style)
 
 
+def step_outcome(one: StepResult) -> str:
+    """Return whether a step was the best when it was made, was kept or was dropped."""
+    if one.leads or not one.kept:
+        return "the best so far" if one.leads else "dropped: no sure gain"
+    gained = one.difference > 0 and one.p_value < SURE_GAIN
+    return "kept" if gained else "kept, as the first of its kind"
+
+
 def _row(one: StepResult) -> list[Cell]:
     compared = bool(one.rival)
-    gained = one.difference > 0 and one.p_value < SURE_GAIN
-    outcome = "the best" if one.leads else "dropped: no sure gain" if not one.kept else "kept"
-    outcome += ", as the first of its kind" if outcome == "kept" and not gained else ""
     return [
         Cell(one.step),
         Cell(f"{one.bleu:.2f}", one.bleu),
@@ -63,7 +70,7 @@ def _row(one: StepResult) -> list[Cell]:
         Cell(f"{one.p_value:.3f}" if compared else DASH, one.p_value),
         Cell(f"{one.seconds / 60:.1f}", one.seconds),
         Cell(one.rival or DASH),
-        Cell(outcome),
+        Cell(step_outcome(one)),
     ]
 
 

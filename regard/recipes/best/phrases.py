@@ -59,7 +59,7 @@ class PhrasesOfPairs(BestStep):
     """Phrases of the pairs."""
 
     family: ClassVar[Family] = "phrases"
-    about = "phrases, counted and tuned on the dev text"
+    about = "a phrase table, counted on the pairs and tuned on the dev set"
     share = 0.1
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:

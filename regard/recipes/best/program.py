@@ -12,7 +12,7 @@ from regard.config import SETTINGS_FILE, read_checked, write_atomically, write_c
 from regard.data.manifest import MANIFEST, noted_files
 from regard.data.readers.lines import digest
 from regard.errors import CheckpointError, ConfigError, DataError, RegardError, TrainingError
-from regard.recipes.best.page import best_page, best_report
+from regard.recipes.best.page import best_page, best_report, step_outcome
 from regard.recipes.best.pairs import BestTexts, made_texts, make_texts
 from regard.recipes.best.phrases import measured_times
 from regard.recipes.best.step import BestStep, NoGainError, StepResult
@@ -200,7 +200,7 @@ def _try(work: Workshop, state: _State, seconds: float, say: Say) -> None:
             left_out.setdefault(name, _NO_TIME)
             continue
         state.save()  # the time of a process that is killed counts up to here
-        say(f"{name}: {step.about} (about {mine / 60:.1f} of {left / 60:.1f} minutes)")
+        say(f"{name} (about {mine / 60:.1f} of the {left / 60:.1f} minutes left): {step.about}")
         start = time.monotonic()
         try:
             note = step.make(name, work, mine)
@@ -223,9 +223,8 @@ def _has_text(step: BestStep, work: Workshop) -> bool:
 
 def _outcome(one: StepResult) -> str:
     """Return the result of a step, in a line."""
-    compared = f", {one.difference:+.2f} to {one.rival} (p = {one.p_value:.3f})" if one.rival else ""
-    outcome = "the best so far" if one.leads else "kept" if one.kept else "dropped"
-    return f"{one.step}: dev BLEU {one.bleu:.2f}{compared}: {outcome}"
+    compared = f", {one.difference:+.2f} against {one.rival} (p = {one.p_value:.3f})" if one.rival else ""
+    return f"{one.step}: dev BLEU {one.bleu:.2f}{compared}: {step_outcome(one)}"
 
 
 def _publish(work: Workshop, name: str) -> None:
