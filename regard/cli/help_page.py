@@ -77,7 +77,7 @@ def _with_setting(option: str, args: list[str]) -> ConfigError | None:
         return None
     words = " ".join(args).replace("=", " ").split()
     given = dict(pairwise(words)).get(option, "")
-    if _NUMBER.fullmatch(given) and hint.count("=") == 1:
+    if _NUMBER.fullmatch(given) and hint.count("=") == 1 and "{" not in hint:
         hint = hint.partition("=")[0] + f"={given}"
     return ConfigError(option, "there is no such option", hint)
 
