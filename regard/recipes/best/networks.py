@@ -53,7 +53,7 @@ class Network(BestStep):
     """A network of the size that the pairs and the time allow.
 
     Few pairs are joined by sources of recombined pairs, as phrases translate them: sequence-level distillation
-    (https://aclanthology.org/D16-1139) from a teacher that is better than a network of so few pairs.
+    (https://aclanthology.org/D16-1139) from a teacher that is better than a network of these pairs alone.
     """
 
     about = "trained on the pairs, and on what phrases translate where these are few"
@@ -106,7 +106,7 @@ class BackTranslated(BestStep):
 class SelfTaught(BestStep):
     """A network that also learns the training sources as the best network translates them.
 
-    https://arxiv.org/abs/1909.13788. Phrases know the training pairs by heart, so they would teach nothing new here.
+    https://arxiv.org/abs/1909.13788. Phrases have overfitted the training pairs, so they would teach nothing new here.
     """
 
     about = "network that also learnt the training sources as networks translate them"
