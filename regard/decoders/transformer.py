@@ -16,6 +16,7 @@ from regard.layers.compiled_blocks import CompiledBlocks, Steps, modules_in, rea
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
 from regard.layers.histories import HISTORIES, HistoryChoice
+from regard.layers.normalisation.norm import Eps
 from regard.layers.shared_source import shared
 from regard.layers.transformer_block import BlockPast, TransformerBlock
 from regard.ops.kernels.search import CompiledWriter
@@ -53,6 +54,7 @@ class TransformerDecoder(Decoder):
         norm: Annotated[
             Literal["pre", "post"], Doc("Layer normalisation before each sublayer, or after it (the paper).")
         ] = "pre",
+        norm_eps: Annotated[Eps, Doc("Epsilon of layer normalisation, for numerical stability.")] = 1e-5,
         alignment_layer: Annotated[AnyInt, Doc("Layer whose cross-attention is the alignment; -1: the last.")] = -1,
         dropout: DropoutShare = 0.1,
     ) -> None:
@@ -77,16 +79,15 @@ class TransformerDecoder(Decoder):
                     sockets.causal(self.dim) if history is None else None,
                     cross,
                     below,
-                    history=None
-                    if history is None
-                    else HISTORIES.build(history, self.dim, feedforward_dim, place="history"),
+                    history=history and HISTORIES.build(history, self.dim, feedforward_dim, place="history"),
                     context_dim=None if cross is None or source_dim is None else cross.context_dim(source_dim),
                     norm=norm,
+                    norm_eps=norm_eps,
                     dropout=dropout,
                 )
             )
         self.blocks = module_list(blocks)
-        self.norm = nn.LayerNorm(self.dim) if norm == "pre" else nn.Identity()
+        self.norm = nn.LayerNorm(self.dim, eps=norm_eps) if norm == "pre" else nn.Identity()
         self.compiled, self.compilable = CompiledBlocks(), modules_in(self.blocks, self.norm)
 
     def compiled_writer(

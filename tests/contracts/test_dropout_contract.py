@@ -63,7 +63,7 @@ PLACES = {  # how many dropouts a pass over a sequence meets, of two layers wher
         "word_ngrams": 1,
         "words": 1,
     },
-    "feedforward": {"bidirectional_sru": 1, "gelu": 1, "position_wise": 1, "sru": 1},  # the hidden units
+    "feedforward": {"bidirectional_sru": 1, "gelu": 1, "position_wise": 1, "sru": 1, "swish": 1},  # the hidden units
     "pooling": {"convolutional": 1, "convolutional_query": 1},  # the vector
 }
 TABLES: dict[str, Registry[Any]] = {

@@ -34,12 +34,19 @@ SEARCHES = [
 SEARCHES += [pytest.param(GreedySearch(min_length=least), id=f"greedy {least}") for least in (0, 5)]
 
 
-@pytest.fixture(params=["sinusoidal", None, "learned"])
+POSTNORM = {"norm": "post", "norm_eps": 0.02}
+ZERO_START = {"embedder": Choice("words", {"zero_start": True}), "head": Choice("linear", {"bias": True})}
+INCLUSIVE = Choice("sinusoidal", {"layout": "halves", "frequencies": "inclusive"})
+
+
+@pytest.fixture(params=["sinusoidal", None, "learned", "zero start"])
 def model(request):
-    sizes = {"num_layers": 2, "feedforward_dim": 32}
+    zero_start = request.param == "zero start"
+    sizes = {"num_layers": 2, "feedforward_dim": 32, **(POSTNORM if zero_start else {})}
     choices = {"encoder": Choice("transformer", sizes), "decoder": Choice("transformer", sizes)}
     heads = {"attention": AttentionSettings(num_heads=2), "self_attention": AttentionSettings(num_heads=4)}
-    position = None if request.param is None else Choice(request.param)
+    heads |= ZERO_START if zero_start else {}
+    position = INCLUSIVE if zero_start else None if request.param is None else Choice(request.param)
     built = build_translator({"dim": 24, "position": position, **choices, **heads}, VOCAB, VOCAB)
     for parameter in built.parameters():
         parameter.data.normal_(std=0.3)

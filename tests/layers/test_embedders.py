@@ -8,6 +8,7 @@ from regard.layers.embedders import EMBEDDERS
 from regard.layers.embedders.words import WordEmbedder
 from regard.layers.positions import POSITIONS
 from regard.layers.positions.sinusoidal import SinusoidalPosition, sinusoids
+from regard.pieces import BOS
 from regard.registry import Choice
 
 
@@ -22,6 +23,16 @@ def test_a_word_is_its_row_by_the_root_of_dim_and_its_place_added_or_beside(scal
     ids = torch.tensor([[4, 7]])
     assert_agrees("B19", added(ids)[0][0, 1].detach(), word + place)
     assert_agrees("B19", beside(ids)[0][0, 1].detach(), torch.cat([word, place]))
+
+
+def test_zero_start_reads_the_first_symbol_as_its_place_alone():
+    embedder = WordEmbedder(10, 4, SinusoidalPosition(4), zero_start=True, dropout=0.0)
+    vectors, _ = embedder(torch.tensor([[BOS, 7], [5, BOS]]))
+    places = sinusoids(torch.arange(2), 4)
+    assert torch.equal(vectors[0, 0], places[0]) and torch.equal(vectors[1, 1], places[1])
+    assert_close(vectors[0, 1], embedder.table[7] * 2 + places[1])
+    vectors.sum().backward()
+    assert not embedder.table.grad[BOS].any() and embedder.table.grad[7].all()
 
 
 @pytest.mark.parametrize("name", POSITIONS)

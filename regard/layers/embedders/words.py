@@ -15,13 +15,14 @@ from regard.layers.positions.position import Position
 from regard.ops.dropout import Dropout
 from regard.ops.kernels.packing import may_compile
 from regard.ops.kernels.search import WordSum
+from regard.pieces import BOS
 
 
 class WordEmbedder(Embedder):
     """E[id] · sqrt(dim) + PE(place), then dropout (https://arxiv.org/abs/1706.03762, sections 3.4, 3.5 and 5.4).
 
     merge "concatenate" puts the position beside the word: vectors are then 2 · dim wide. The past counts places. E is
-    drawn from N(0, std²), 1/dim for std² if it is null.
+    drawn from N(0, std²), 1/dim for std² if it is null. With `zero_start` E[<s>] is 0 wherever it is read.
     """
 
     aliases = "word_embedding, 词向量"
@@ -40,6 +41,9 @@ class WordEmbedder(Embedder):
             Literal["add", "concatenate"],
             Doc("Add the position vector to the word vector, or concatenate them, which doubles the width."),
         ] = "add",
+        zero_start: Annotated[
+            bool, Doc("Let the decoder start from a zero vector (and its position), as Marian does; false: from <s>.")
+        ] = False,
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
@@ -48,7 +52,7 @@ class WordEmbedder(Embedder):
         self.position, self.merge = position, merge
         self.max_length = None if position is None else position.max_length
         self.scale = math.sqrt(dim) if scale else 1.0
-        self.dropout = Dropout(dropout)
+        self.dropout, self.zero_start = Dropout(dropout), zero_start
         self.dim = dim * 2 if position is not None and merge == "concatenate" else dim
 
     def forward(self, ids: Tensor, past: int | None = None) -> tuple[Tensor, int]:
@@ -56,6 +60,8 @@ class WordEmbedder(Embedder):
         vectors = functional.embedding(ids, self.table)
         if self.scale != 1.0:
             vectors = vectors * self.scale
+        if self.zero_start:
+            vectors = vectors.masked_fill((ids == BOS).unsqueeze(-1), 0.0)
         if self.position is not None:
             places = self.position(start, ids.shape[-1]).to(vectors.dtype)
             if self.merge == "add":
@@ -70,7 +76,9 @@ class WordEmbedder(Embedder):
         if watched or self.merge != "add" or not may_compile([self.table]):
             return None
         places = None if self.position is None else self.position(past or 0, steps)
-        return None if places is not None and places.dtype != torch.float32 else WordSum(self.table, self.scale, places)
+        if places is not None and places.dtype != torch.float32:
+            return None
+        return WordSum(self.table, self.scale, places, self.zero_start)
 
     def output_weight(self) -> nn.Parameter:
         """The table itself (vocab_size, dim): tied embeddings (https://arxiv.org/abs/1608.05859)."""

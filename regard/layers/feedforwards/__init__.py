@@ -7,6 +7,7 @@ from regard.layers.feedforwards.feedforward import FeedForward
 from regard.layers.feedforwards.gelu import GeluFeedForward
 from regard.layers.feedforwards.position_wise import PositionWise
 from regard.layers.feedforwards.sru import BidirectionalSruFeedForward, SruFeedForward
+from regard.layers.feedforwards.swish import SwishFeedForward
 from regard.registry import Choice, Registry
 
 FEEDFORWARDS: Registry[FeedForward] = Registry(
@@ -16,6 +17,7 @@ FEEDFORWARDS: Registry[FeedForward] = Registry(
         "gelu": GeluFeedForward,
         "position_wise": PositionWise,
         "sru": SruFeedForward,
+        "swish": SwishFeedForward,
     },
     inherits=("dropout",),
     within="model.encoder={{name: transformer, feedforward: {part}}}",

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from regard.config import Doc
+from regard.errors import PartError
 from regard.layers.positions.position import Position
 
 TABLE = 512  # places kept ready; later ones are computed when they come
@@ -15,7 +16,8 @@ TABLE = 512  # places kept ready; later ones are computed when they come
 class SinusoidalPosition(Position):
     """PE(p, 2i) = sin(p / 10000^(2i/dim)), PE(p, 2i+1) = cos(the same); an odd dim ends with a sine.
 
-    layout "halves" puts all sines before all cosines: the same features in another order.
+    layout "halves" puts all sines before all cosines: the same features in another order. frequencies "inclusive" takes
+    10000^(-i/(dim/2 - 1)), so that the last one is 1/10000, as Marian and tensor2tensor have it.
 
     Cost: O(n·d)
     """
@@ -34,9 +36,16 @@ class SinusoidalPosition(Position):
         layout: Annotated[
             Literal["interleaved", "halves"], Doc("Layout of sines and cosines: interleaved, or all sines first.")
         ] = "interleaved",
+        frequencies: Annotated[
+            Literal["paper", "inclusive"],
+            Doc("Frequencies 10000^(-i/(dim/2)), or up to 1/10000 inclusive, as in Marian: 10000^(-i/(dim/2 - 1))."),
+        ] = "paper",
     ) -> None:
+        """Raises PartError for inclusive frequencies of fewer than 4 or an odd number of features."""
         super().__init__()
-        self.dim, self.halves = dim, layout == "halves"
+        self.dim, self.halves, self.inclusive = dim, layout == "halves", frequencies == "inclusive"
+        if self.inclusive and (dim < 4 or dim % 2):
+            raise PartError(f"'inclusive' needs an even dim of 4 or more, not {dim}", "paper", setting="frequencies")
         self.register_buffer("table", self._vectors(torch.arange(TABLE)), persistent=False)
 
     def forward(self, start: int, length: int) -> Tensor:
@@ -47,13 +56,17 @@ class SinusoidalPosition(Position):
         return self._vectors(places).to(self.table.dtype)
 
     def _vectors(self, places: Tensor) -> Tensor:
-        vectors = sinusoids(places, self.dim)
+        vectors = sinusoids(places, self.dim, inclusive=self.inclusive)
         return torch.cat([vectors[:, 0::2], vectors[:, 1::2]], dim=-1) if self.halves else vectors
 
 
-def sinusoids(places: Tensor, dim: int) -> Tensor:
-    """places (n,) → (n, dim), in float64 until the end: float32 loses far places."""
-    rates = torch.exp(torch.arange(0, dim, 2, dtype=torch.float64, device=places.device) * (-math.log(1e4) / dim))
+def sinusoids(places: Tensor, dim: int, *, inclusive: bool = False) -> Tensor:
+    """places (n,) → (n, dim), in float64 until the end: float32 loses far places.
+
+    `inclusive`: the last frequency is 1/10000.
+    """
+    slowest = math.log(1e4) / (dim - 2 if inclusive else dim)
+    rates = torch.exp(torch.arange(0, dim, 2, dtype=torch.float64, device=places.device) * -slowest)
     angles = places.double().unsqueeze(-1) * rates
     waves = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[..., :dim]
     return waves.to(torch.get_default_dtype())

@@ -28,9 +28,10 @@ struct Writer {
   const float *table, *places;  // of a word: table[id] · scale + places[step]; places may be null
   double scale;
   int64_t padding, begin, end, unknown;  // ids
+  int64_t zero_begin;                    // 1: the vector of `begin` is places[step] alone
 };
 
-LAYOUT(Writer, stack, head, shortlists, table, places, scale, padding, begin, end, unknown);
+LAYOUT(Writer, stack, head, shortlists, table, places, scale, padding, begin, end, unknown, zero_begin);
 
 // Rows before the first step, one for each text.
 struct Start {
@@ -142,7 +143,7 @@ class DecodedRows {
   // a word's vector in two roundings, as torch has it: no fused multiply and add
   __attribute__((noinline, optimize("fp-contract=off"))) void embed(int64_t id, float* to) const {
     const int64_t dim = writer.stack->dim;
-    const float scale = float(writer.scale);
+    const float scale = writer.zero_begin && id == writer.begin ? 0.0f : float(writer.scale);
     const float *from = writer.table + id * dim, *place = writer.places + (length - 1) * dim;
     for (int64_t one = 0; one < dim; ++one) {
       const float scaled = from[one] * scale;

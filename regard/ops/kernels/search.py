@@ -34,7 +34,7 @@ class _Writer(ctypes.Structure):
         ("table", _POINTER),
         ("places", _POINTER),
         ("scale", ctypes.c_double),
-        *((name, _LONG) for name in ("padding", "begin", "end", "unknown")),
+        *((name, _LONG) for name in ("padding", "begin", "end", "unknown", "zero_begin")),
     )
 
 
@@ -63,11 +63,12 @@ _MIRRORS = (*TRANSFORMER, _Shortlist, _Writer, _Start, _Rules, _Required)
 
 
 class WordSum(NamedTuple):
-    """Vectors that are table[id] · scale + places[step]."""
+    """Vectors that are table[id] · scale + places[step]; places[step] alone of BOS with `zero_begin`."""
 
     table: Tensor  # (vocab, dim)
     scale: float
     places: Tensor | None  # (steps, dim), of the places from the next one on
+    zero_begin: bool = False
 
 
 class Rules(NamedTuple):
@@ -167,6 +168,7 @@ class CompiledWriter(NamedTuple):
             ctypes.pointer(self.stack.struct), ctypes.pointer(self.table.product.struct),
             (_Shortlist * len(lists))(*lists) if lists else None, table.data_ptr(),
             None if places is None else places.data_ptr(), self.words.scale, PAD, BOS, EOS, UNK,
+            self.words.zero_begin,
         )  # fmt: skip
         limits, norms = (np.ascontiguousarray(one) for one in (rules.limits, rules.norms))
         dropped, faults = np.zeros(len(self.ids), np.uint8), list[BaseException]()

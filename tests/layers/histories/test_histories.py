@@ -43,6 +43,51 @@ def test_an_average_by_hand(feedforward, gate, assert_agrees):
     assert_agrees("C11", layer(inputs, None)[0][0], torch.stack(wanted))
 
 
+@pytest.mark.parametrize("activation", ["relu", "gelu", "swish"])
+def test_an_average_with_own_gates_by_hand(activation):
+    layer = AverageAttention(DIM, HIDDEN, gates="own", activation=activation, feedforward_dim=5).double()
+    functions = {"relu": torch.relu, "gelu": torch.nn.functional.gelu, "swish": lambda x: x * torch.sigmoid(x)}
+    inputs, network, gate, wanted = random(1, LENGTH, DIM), layer.feedforward, layer.gate, []
+    for place, x in enumerate(inputs[0]):
+        y = sum(inputs[0, : place + 1]) / (place + 1)
+        y = functions[activation](network.to_hidden.weight @ y + network.to_hidden.bias)
+        y = network.to_out.weight @ y + network.to_out.bias
+        i = torch.sigmoid(gate.word.weight @ x + gate.word.bias)
+        f = torch.sigmoid(gate.average.weight @ y + gate.average.bias)
+        wanted.append(i * x + f * y)
+    assert network.to_hidden.weight.shape == (5, DIM)
+    assert_close(layer(inputs, None)[0][0], torch.stack(wanted))
+
+
+@pytest.mark.parametrize("out_proj", [True, False])
+def test_a_block_with_a_recurrent_history_by_hand(out_proj):
+    """f = x·Wf + bf; c = σ(f)⊙c' + (1 − σ(f))⊙(x·W); h = LN(x + relu(c)), with a projection of relu(c) or without."""
+    block = TransformerBlock(
+        DIM, None, None, PositionWise(DIM, HIDDEN), history=RecurrentHistory(DIM, HIDDEN, out_proj=out_proj),
+        norm="post", norm_eps=1e-6, dropout=0.0,
+    ).double()  # fmt: skip
+    block.feedforward.to_out.weight.data.zero_()  # its second norm then changes nothing that counts
+    inputs, cell, c, wanted = random(1, LENGTH, DIM), block.history.layer, torch.zeros(DIM).double(), []
+    cell.bias.data.normal_()
+    for x in inputs[0]:
+        f = torch.sigmoid(cell.weight[DIM:] @ x + cell.bias)
+        c = f * c + (1 - f) * (cell.weight[:DIM] @ x)
+        h = torch.relu(c)
+        h = x + (block.history.out_proj.weight @ h + block.history.out_proj.bias if out_proj else h)
+        wanted.append(normalised(normalised(h)))
+    assert_close(block(inputs, None)[0][0], torch.stack(wanted))
+    past, steps = None, []
+    for x in inputs.split(1, dim=1):
+        step, past = block(x, None, past)
+        steps.append(step)
+    assert_close(torch.cat(steps, dim=1)[0], torch.stack(wanted))
+
+
+def normalised(x: Tensor) -> Tensor:
+    """(x - mean) / sqrt(variance + 1e-6)."""
+    return (x - x.mean()) / ((x - x.mean()).square().mean() + 1e-6).sqrt()
+
+
 def test_an_average_is_uniform_attention_to_what_was_written(assert_agrees):
     """Self-attention whose scores are all the same, over the words so far."""
     layer, inputs = AverageAttention(DIM, HIDDEN, feedforward=False, gate=False), random(2, LENGTH, DIM)

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from regard.errors import PartError
 from regard.layers.positions.sinusoidal import TABLE, SinusoidalPosition, sinusoids
 
 
@@ -63,3 +64,20 @@ def test_halves_are_the_same_waves_in_another_order(dim):
     for start in (0, TABLE):  # kept, and computed
         mixed = SinusoidalPosition(dim)(start, 5)
         assert torch.equal(SinusoidalPosition(dim, layout="halves")(start, 5), mixed[:, order])
+
+
+@pytest.mark.parametrize("start", [0, 5, TABLE])
+def test_inclusive_frequencies_by_hand(start):
+    """All sines, then all cosines, of place · 10000^(-i/(dim/2 - 1)): Marian's positions."""
+    dim, half = 8, 4
+    vectors = SinusoidalPosition(dim, layout="halves", frequencies="inclusive")(start, 2)
+    for row, place in enumerate((start, start + 1)):
+        angles = [place * 10000 ** (-i / (half - 1)) for i in range(half)]
+        wanted = torch.tensor([*map(math.sin, angles), *map(math.cos, angles)])
+        torch.testing.assert_close(vectors[row], wanted, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("dim", [2, 7])
+def test_inclusive_frequencies_need_an_even_dim_of_four(dim):
+    with pytest.raises(PartError, match="needs an even dim of 4 or more"):
+        SinusoidalPosition(dim, frequencies="inclusive")
