@@ -112,11 +112,12 @@ def export_command(
 
     regard embeddings runs/brown-skip-gram export vectors.bin
     """
+    from regard.packed import unpacked_name
     from regard.text.vector_files import write_word2vec
 
     if binary and tsv:
         raise ConfigError("--tsv", "is a text, which --binary is not", "give one of them")
-    ending = Path(file.name.removesuffix(".gz")).suffix
+    ending = Path(unpacked_name(file)).suffix
     tsv = tsv or (ending == _TABLE and not binary)
     for one in (file, _words_of(file)) if tsv else (file,):
         if one.is_file() and not force:

@@ -7,11 +7,11 @@ from contextlib import ExitStack
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from regard.cli.files import check_writable
+from regard.cli.files import check_writable, paths_and_changes
 from regard.cli.group import warn
 from regard.cli.options import RunArgument
 from regard.errors import ConfigError, Fault
@@ -112,6 +112,29 @@ Prefixes = Annotated[
         "--prefix", metavar="FILE", rich_help_panel="Decoding", help="Target prefix of each line; it may be empty."
     ),
 ]
+Shards = Annotated[
+    int | None,
+    typer.Option(
+        "--shards",
+        min=1,
+        metavar="INTEGER",
+        rich_help_panel="Bulk",
+        help="Cut files into that many shards, answer them in several processes, and join the answers in --output, a "
+        "folder. The same command resumes. Files of lines, .jsonl, .parquet; .gz and .zst too.",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="INTEGER", rich_help_panel="Bulk", help="Processes. (default: one a core)"),
+]
+On = Annotated[
+    str,
+    typer.Option("--on", metavar="NAME", rich_help_panel="Bulk", help="processes, ray (Ray Data) or slurm (a script)."),
+]
+Column = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", rich_help_panel="Bulk", help="Column of the texts. (default: source, else text)"),
+]
 
 
 def predict_command(  # noqa: PLR0913  an option each
@@ -129,6 +152,10 @@ def predict_command(  # noqa: PLR0913  an option each
     glossary: Terms = None,
     prefix: Prefixes = None,
     abstain: Abstain = None,
+    shards: Shards = None,
+    workers: Workers = None,
+    launcher: On = "processes",
+    column: Column = None,
 ) -> None:
     """Translate, classify, tag or answer, line by line.
 
@@ -145,7 +172,24 @@ def predict_command(  # noqa: PLR0913  an option each
     regard predict runs/en-de "Good morning!"
     echo "Good morning!" | regard predict runs/en-de
     regard predict runs/en-de -i report.docx -o bericht.docx
+    regard predict runs/en-de news.en.gz web.jsonl --shards 100 -o answers
     """
+    if shards is not None:
+        outside = {"--input": input_file is not None, "--prefix": prefix is not None, "--n-best": n_best > 1}
+        for option, present in outside.items():
+            if present:
+                raise ConfigError(option, "does not go with --shards", "leave it out")
+        files, changes = paths_and_changes(words or [])
+        options: dict[str, Any] = {
+            "raw": raw,
+            "scores": scores,
+            "alignment": alignment,
+            "as_json": as_json,
+            "abstain": abstain,
+        }
+        options |= {"run": str(run), "changes": _changes(changes, search, 1), "glossary": glossary and str(glossary)}
+        more = {"shards": shards, "workers": workers, "launcher": launcher, "column": column}
+        return _predict_shards(options, files, output_file, more)
     from regard.predictor.kept_terms import KeptTerms
     from regard.predictor.line_answers import Abstention, LineFormat, answer_blocks, document_path
 
@@ -161,6 +205,19 @@ def predict_command(  # noqa: PLR0913  an option each
     given = BytesIO("\n".join(texts).encode()) if texts else sys.stdin.buffer
     source, sure = input_file or given, Abstention(abstain, predictor, run, warn)
     _write(answer_blocks(predictor, document, source, kept, sure, shown, raw=raw), output_file)
+
+
+def _predict_shards(options: dict[str, Any], files: list[Path], folder: Path | None, more: dict[str, Any]) -> None:
+    """Answer files in shards. Raises ConfigError where files or folder are missing."""
+    from regard.cli.emit import say
+    from regard.recipes.shards.plan import Answering
+    from regard.recipes.shards.program import ShardedRequest, predict_shards
+
+    if not files:
+        raise ConfigError("--shards", "needs files", "regard predict RUN FILE... --shards N -o FOLDER")
+    if folder is None or folder.is_file():
+        raise ConfigError("--output", "a folder is needed with --shards", "-o FOLDER")
+    predict_shards(ShardedRequest(Answering(**options), files, folder, **more), say)
 
 
 def _check_output(source: Path | None, output: Path | None) -> None:

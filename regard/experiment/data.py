@@ -13,6 +13,7 @@ from regard.config.bounds import Fraction, Positive, Seed, Size
 from regard.data.readers import READERS
 from regard.data.transforms import TRANSFORMS
 from regard.errors import ConfigError, Fault, nearest
+from regard.packed import unpacked_name
 from regard.registry import Choice
 
 _Part = Literal["train", "dev", "test"]
@@ -30,7 +31,7 @@ def by_ending(text: str) -> Mapping[str, Any] | None:
     """`pairs.tsv.gz` → the reader `tsv` of that file, `folders` of a folder; None when no reader bears the name."""
     if Path(text).is_dir():
         return {"name": FOLDERS, "folder": text}
-    ending = Path(text.removesuffix(".gz")).suffix.removeprefix(".")
+    ending = Path(unpacked_name(text)).suffix.removeprefix(".")
     row = READERS.find(ending)
     return None if row is None else {"name": row.name, **row.settings, "file": text}
 
@@ -302,7 +303,7 @@ def _wanted(part: str, columns: Sequence[str]) -> str:
 
 
 def _ending(path: Any) -> str | None:
-    ending = "" if path is None else Path(str(path).removesuffix(".gz")).suffix.removeprefix(".")
+    ending = "" if path is None else Path(unpacked_name(path)).suffix.removeprefix(".")
     return ending if ending.isalpha() and len(ending) in (2, 3) and ending not in NO_LANGUAGES else None
 
 

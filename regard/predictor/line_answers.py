@@ -1,7 +1,7 @@
 """Lines in, predictions out: what `regard predict` answers to a stream of lines, or to a document."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from itertools import count
@@ -130,9 +130,14 @@ class Abstention:
             self.warn(told)
 
 
-def predicted(answer: LineAnswer, chunks: Iterator[list[str]], name: str, warn: Warn) -> Iterator[list[Prediction]]:
-    """Predictions, chunk by chunk. At a fault those of the lines before it, then the fault, with how many they were."""
-    done = 0
+def predicted(
+    answer: LineAnswer, chunks: Iterable[list[str]], name: str, warn: Warn, *, before: int = 0
+) -> Iterator[list[Prediction]]:
+    """Return predictions chunk by chunk; at a fault those of the lines before it, then the fault with their number.
+
+    `before`: the number of lines of the file before the first chunk.
+    """
+    done = before
     try:
         for texts in chunks:
             found, fault = _answered(answer, texts, done)

@@ -18,7 +18,7 @@ from regard.data.ragged import Ragged
 from regard.data.readers.lines import read_lines
 from regard.errors import DataError
 from regard.evaluation.alignments import Link
-from regard.packed import write_packed
+from regard.packed import PACKED, write_packed
 from regard.statistical.bitext import split_words
 
 Phrase = tuple[str, ...]
@@ -185,7 +185,7 @@ def _fields(path: Path, least: int) -> Iterator[tuple[str, str, int, list[str]]]
         if error.line is not None or not number:
             raise
         raise DataError(path, error.problem, line=number + 1, hint="the file is cut off") from error
-    if path.suffix != ".gz":
+    if path.suffix not in PACKED:
         with path.open("rb") as file:
             file.seek(-1, 2)
             if file.read() != b"\n":

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import DataError
+from regard.packed import PACKED
 from regard.text.vector_table import VectorTable, check_size
 
 MAGIC = struct.pack("<i", 793712314)
@@ -49,7 +50,7 @@ def read_fasttext(path: Path, file: IO[bytes], words: Collection[str] | None) ->
     rows, dim = _unpacked(path, file, "<qq")
     if dim != model.dim or not model.words <= rows <= model.words + BUCKETS:
         raise DataError(path, f"has a matrix of {rows} × {dim} for {model.words} words of {model.dim}", hint=_DAMAGED)
-    if path.suffix != ".gz" and path.stat().st_size - file.tell() < 4 * rows * dim:
+    if path.suffix not in PACKED and path.stat().st_size - file.tell() < 4 * rows * dim:
         raise DataError(path, f"ends within its {rows:,} vectors", hint=_DAMAGED)
     found = {word: [row, *_bucket_rows(model, word)] for word, row in model.rows.items()}
     for word in words or ():

@@ -69,7 +69,7 @@ def reading_faults(path: Path) -> Iterator[None]:
         check(path)
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(path, f"damaged gzip file: {error}") from error
+        raise DataError(path, f"damaged {'zst' if path.suffix == '.zst' else 'gzip'} file: {error}") from error
     except OSError as error:
         raise DataError(path, f"cannot be read: {error.strerror or error}") from error
 
@@ -85,8 +85,8 @@ def encoding_hint(path: Path | str, found: bytes, reason: str, data: bytes) -> s
         return ""
     encoding = "cp1252" if _CP1252.search(decoded) else "latin1"
     command = f"iconv -f {encoding} -t utf-8"
-    packed = str(path).endswith(".gz")
-    return f"save it as UTF-8, for example: {f'gzip -dc {path} | {command}' if packed else f'{command} {path}'}"
+    unpack = {".gz": f"gzip -dc {path} | ", ".zst": f"zstd -dc {path} | "}.get(Path(path).suffix)
+    return f"save it as UTF-8, for example: {f'{unpack}{command}' if unpack else f'{command} {path}'}"
 
 
 def _decode(path: Path, number: int, offset: int, raw: bytes) -> str:

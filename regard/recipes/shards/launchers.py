@@ -1,0 +1,165 @@
+"""Ways to have shards answered: processes of this machine, actors of Ray, tasks of a Slurm array."""
+
+import os
+import subprocess
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from shlex import quote
+from typing import Any
+
+from regard.config import write_atomically
+from regard.errors import ConfigError, RegardError
+from regard.recipes.shards.plan import Plan, ShardFolder
+from regard.recipes.shards.worker import FAULT
+
+Say = Callable[[str], None]
+_MODULE = "regard.recipes.shards.worker"
+_RESTARTS = 3  # of processes that were killed, while no shard was done
+_LOOK_SECONDS, _SAY_SECONDS = 0.2, 10.0
+
+
+class Launcher(ABC):
+    """A way to have shards answered by the same function, `ShardWorker.answer`."""
+
+    @abstractmethod
+    def launch(self, folder: ShardFolder, plan: Plan, workers: int, say: Say) -> None:
+        """Have the shards answered that are not done. Some may be left where others do it later."""
+
+
+class Processes(Launcher):
+    """Processes on this machine, which share its cores. One that was killed is started again."""
+
+    def launch(self, folder: ShardFolder, plan: Plan, workers: int, say: Say) -> None:
+        progress = Progress(folder, plan, say)
+        running = [_started(folder, workers) for _ in range(min(workers, progress.left))]
+        restarts = 0
+        try:
+            while running:
+                time.sleep(_LOOK_SECONDS)
+                if progress.look():
+                    restarts = 0
+                for process in [one for one in running if one.poll() is not None]:
+                    running.remove(process)
+                    if process.returncode == FAULT:
+                        raise RegardError(f"{folder.path}: a process ended; its line above has the reason")
+                    if process.returncode and progress.left:
+                        restarts += 1
+                        if restarts > _RESTARTS:
+                            raise RegardError(_killed(folder, process.returncode))
+                        running.append(_started(folder, workers))
+        finally:
+            for process in running:
+                process.terminate()
+            for process in running:
+                process.wait()
+
+
+class Ray(Launcher):
+    """Actors of Ray Data, each of which loads the run once. All machines must see the folder and the run."""
+
+    def launch(self, folder: ShardFolder, plan: Plan, workers: int, say: Say) -> None:
+        try:
+            import ray
+        except ImportError as error:
+            raise ConfigError("--on", "ray needs a package", "pip install 'ray[data]'") from error
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        progress = Progress(folder, plan, say)
+        left = [number for number in range(len(plan.shards)) if not folder.done(number)]
+        shards = ray.data.from_items([{"shard": number} for number in left], override_num_blocks=len(left))
+        answered = shards.map_batches(
+            RayActor,
+            fn_constructor_kwargs={"folder": str(folder.path.resolve())},
+            batch_size=1,
+            compute=ray.data.ActorPoolStrategy(size=min(workers, len(left))),
+        )
+        for _ in answered.iter_rows():
+            progress.look()
+
+
+class RayActor:
+    """A `ShardWorker` as Ray Data calls it."""
+
+    def __init__(self, folder: str) -> None:
+        from regard.recipes.shards.worker import ShardWorker
+
+        self._worker = ShardWorker(folder)
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """Answer the shards of a batch, {"shard": numbers}, and return it."""
+        for number in batch["shard"]:
+            self._worker.answer(int(number))
+        return batch
+
+
+class Slurm(Launcher):
+    """A script for an array job, one task a shard. The command that is repeated after it joins the answers."""
+
+    def launch(self, folder: ShardFolder, plan: Plan, workers: int, say: Say) -> None:
+        script, path = folder.path / "slurm.sh", quote(str(folder.path.resolve()))
+        left = [str(number) for number in range(len(plan.shards)) if not folder.done(number)]
+        lines = [
+            "#!/bin/bash",
+            "#SBATCH --job-name=regard",
+            f"#SBATCH --array={','.join(_spans(left))}%{workers}",
+            f"#SBATCH --output={path}/slurm-%a.log",
+            f'{quote(sys.executable)} -m {_MODULE} {path} "$SLURM_ARRAY_TASK_ID"',
+        ]
+        write_atomically(script, "\n".join([*lines, ""]))
+        say(f"{len(left)} shards to answer: sbatch {script}; then repeat this command: it joins the answers")
+
+
+LAUNCHERS: dict[str, Launcher] = {"processes": Processes(), "ray": Ray(), "slurm": Slurm()}
+
+
+class Progress:
+    """What is done, said from time to time."""
+
+    def __init__(self, folder: ShardFolder, plan: Plan, say: Say) -> None:
+        self._folder, self._plan, self._say = folder, plan, say
+        self._waiting = {number for number in range(len(plan.shards)) if not folder.done(number)}
+        self._began, self._said, self._rows = time.monotonic(), time.monotonic(), 0
+        if len(self._waiting) < len(plan.shards):
+            say(f"{len(plan.shards) - len(self._waiting):,} of {len(plan.shards):,} shards were done before")
+
+    @property
+    def left(self) -> int:
+        """The number of shards that are not done."""
+        return len(self._waiting)
+
+    def look(self) -> bool:
+        """Return whether a shard was done since the last call."""
+        done = {number for number in self._waiting if self._folder.done(number)}
+        self._waiting -= done
+        self._rows += sum(self._plan.shards[number].rows for number in done)
+        now = time.monotonic()
+        if done and (now - self._said > _SAY_SECONDS or not self._waiting):
+            speed = self._rows / (now - self._began)
+            rest = sum(self._plan.shards[number].rows for number in self._waiting) / speed
+            done_of = f"{len(self._plan.shards) - self.left:,} of {len(self._plan.shards):,} shards"
+            self._say(f"{done_of} · {speed:,.0f} rows/s · {rest / 60:.1f} min left")
+            self._said = now
+        return bool(done)
+
+
+def _started(folder: ShardFolder, workers: int) -> "subprocess.Popen[bytes]":
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    return subprocess.Popen([sys.executable, "-m", _MODULE, str(folder.path)], env=environment)
+
+
+def _killed(folder: ShardFolder, code: int) -> str:
+    reason = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+    return f"{folder.path}: processes end without an answer: {reason} (too little memory? fewer --workers)"
+
+
+def _spans(numbers: list[str]) -> list[str]:
+    """Return numbers that follow each other as spans: 0-3, 7."""
+    spans: list[list[int]] = []
+    for number in map(int, numbers):
+        if spans and spans[-1][1] == number - 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return [str(first) if first == last else f"{first}-{last}" for first, last in spans]
