@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -112,7 +112,7 @@ Prefixes = Annotated[
         "--prefix", metavar="FILE", rich_help_panel="Decoding", help="Target prefix of each line; it may be empty."
     ),
 ]
-Shards = Annotated[
+ShardsOption = Annotated[
     int | None,
     typer.Option(
         "--shards",
@@ -123,15 +123,15 @@ Shards = Annotated[
         "folder. The same command resumes. Files of lines, .jsonl, .parquet; .gz and .zst too.",
     ),
 ]
-Workers = Annotated[
+WorkersOption = Annotated[
     int | None,
     typer.Option(min=1, metavar="INTEGER", rich_help_panel="Bulk", help="Processes. (default: one a core)"),
 ]
-On = Annotated[
+LauncherOption = Annotated[
     str,
     typer.Option("--on", metavar="NAME", rich_help_panel="Bulk", help="processes, ray (Ray Data) or slurm (a script)."),
 ]
-Column = Annotated[
+TextsColumn = Annotated[
     str | None,
     typer.Option(metavar="NAME", rich_help_panel="Bulk", help="Column of the texts. (default: source, else text)"),
 ]
@@ -152,10 +152,10 @@ def predict_command(  # noqa: PLR0913  an option each
     glossary: Terms = None,
     prefix: Prefixes = None,
     abstain: Abstain = None,
-    shards: Shards = None,
-    workers: Workers = None,
-    launcher: On = "processes",
-    column: Column = None,
+    shards: ShardsOption = None,
+    workers: WorkersOption = None,
+    launcher: LauncherOption = "processes",
+    column: TextsColumn = None,
 ) -> None:
     """Translate, classify, tag or answer, line by line.
 
@@ -174,50 +174,65 @@ def predict_command(  # noqa: PLR0913  an option each
     regard predict runs/en-de -i report.docx -o bericht.docx
     regard predict runs/en-de news.en.gz web.jsonl --shards 100 -o answers
     """
-    if shards is not None:
-        outside = {"--input": input_file is not None, "--prefix": prefix is not None, "--n-best": n_best > 1}
-        for option, present in outside.items():
-            if present:
-                raise ConfigError(option, "does not go with --shards", "leave it out")
-        files, changes = paths_and_changes(words or [])
-        options: dict[str, Any] = {
-            "raw": raw,
-            "scores": scores,
-            "alignment": alignment,
-            "as_json": as_json,
-            "abstain": abstain,
-        }
-        options |= {"run": str(run), "changes": _changes(changes, search, 1), "glossary": glossary and str(glossary)}
-        more = {"shards": shards, "workers": workers, "launcher": launcher, "column": column}
-        return _predict_shards(options, files, output_file, more)
+    given = _Given(search, n_best, scores, alignment, raw, as_json, glossary, prefix, abstain)
+    if shards is None:
+        return _predict_lines(run, words or [], input_file, output_file, given)
+    if input_file is not None:
+        raise ConfigError("--input", "does not go with --shards", "name the files behind the run")
+    return _predict_shards(run, words or [], output_file, given, (shards, workers, launcher, column))
+
+
+class _Given(NamedTuple):
+    """Options of one call."""
+
+    search: str | None
+    n_best: int
+    scores: bool
+    alignment: bool
+    raw: bool
+    as_json: bool
+    glossary: Path | None
+    prefix: Path | None
+    abstain: float | None
+
+
+def _predict_lines(run: Path, words: list[str], source: Path | None, output: Path | None, given: _Given) -> None:
+    """Answer texts, lines or a document."""
     from regard.predictor.kept_terms import KeptTerms
     from regard.predictor.line_answers import Abstention, LineFormat, answer_blocks, document_path
 
-    texts, changes = _texts_and_changes(words or [], input_file)
-    changed, kept = _changes(changes, search, n_best), KeptTerms(glossary, prefix, warn)
-    _check_output(input_file, output_file)
-    shown = LineFormat(n_best, scores, alignment, as_json, abstain)
+    texts, changes = _texts_and_changes(words, source)
+    changed, kept = _changes(changes, given.search, given.n_best), KeptTerms(given.glossary, given.prefix, warn)
+    _check_output(source, output)
+    shown = LineFormat(given.n_best, given.scores, given.alignment, given.as_json, given.abstain)
     details, terminal = shown != LineFormat(), sys.stdout.isatty()
-    document = None if raw else document_path(input_file, output_file, details=details, terminal=terminal)
-    predictor = _loaded(run, changed, n_best)
-    _check_options(predictor, search, n_best, alignment=alignment)
+    document = None if given.raw else document_path(source, output, details=details, terminal=terminal)
+    predictor = _loaded(run, changed, given.n_best)
+    _check_options(predictor, given.search, given.n_best, alignment=given.alignment)
     kept.check(predictor)
-    given = BytesIO("\n".join(texts).encode()) if texts else sys.stdin.buffer
-    source, sure = input_file or given, Abstention(abstain, predictor, run, warn)
-    _write(answer_blocks(predictor, document, source, kept, sure, shown, raw=raw), output_file)
+    lines = BytesIO("\n".join(texts).encode()) if texts else sys.stdin.buffer
+    sure = Abstention(given.abstain, predictor, run, warn)
+    _write(answer_blocks(predictor, document, source or lines, kept, sure, shown, raw=given.raw), output)
 
 
-def _predict_shards(options: dict[str, Any], files: list[Path], folder: Path | None, more: dict[str, Any]) -> None:
+def _predict_shards(run: Path, words: list[str], folder: Path | None, given: _Given, bulk: tuple[Any, ...]) -> None:
     """Answer files in shards. Raises ConfigError where files or folder are missing."""
     from regard.cli.emit import say
-    from regard.recipes.shards.plan import Answering
+    from regard.recipes.shards.plan import PredictOptions
     from regard.recipes.shards.program import ShardedRequest, predict_shards
 
+    files, changes = paths_and_changes(words)
+    for option, present in {"--prefix": given.prefix is not None, "--n-best": given.n_best > 1}.items():
+        if present:
+            raise ConfigError(option, "does not go with --shards", "leave it out")
     if not files:
         raise ConfigError("--shards", "needs files", "regard predict RUN FILE... --shards N -o FOLDER")
     if folder is None or folder.is_file():
         raise ConfigError("--output", "a folder is needed with --shards", "-o FOLDER")
-    predict_shards(ShardedRequest(Answering(**options), files, folder, **more), say)
+    glossary = None if given.glossary is None else str(given.glossary)
+    shown = (given.raw, given.scores, given.alignment, given.as_json, given.abstain)
+    options = PredictOptions(str(run), _changes(changes, given.search, 1), glossary, *shown)
+    predict_shards(ShardedRequest(options, files, folder, *bulk), say)
 
 
 def _check_output(source: Path | None, output: Path | None) -> None:

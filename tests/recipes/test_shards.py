@@ -51,7 +51,7 @@ def in_this_process(monkeypatch):
         for number in range(len(plan.shards)):
             worker.answer(number)
 
-    monkeypatch.setattr("regard.recipes.shards.launchers.Processes.launch", launch)
+    monkeypatch.setattr("regard.recipes.shards.program.Processes.launch", launch)
 
 
 def test_answers_of_two_processes_are_those_of_predict(run, lines, answers, tmp_path):
@@ -94,7 +94,7 @@ def test_a_killed_worker_is_started_again(run, lines, answers, tmp_path):
     process = subprocess.Popen([*map(str, command), "-o", str(tmp_path / "out")], stderr=subprocess.PIPE)
     for _ in count():
         found = subprocess.run(
-            ["pgrep", "-P", str(process.pid), "-f", "shards.worker"], capture_output=True, text=True, check=False
+            ["pgrep", "-P", str(process.pid), "-f", "recipes.shards"], capture_output=True, text=True, check=False
         )
         if found.stdout:
             os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
@@ -123,7 +123,7 @@ def test_twenty_kills(run, lines, answers, tmp_path):
 
 def planned(run, lines, out, monkeypatch):
     """A folder whose shards nobody has answered yet."""
-    monkeypatch.setattr("regard.recipes.shards.launchers.Processes.launch", lambda *_: None)
+    monkeypatch.setattr("regard.recipes.shards.program.Processes.launch", lambda *_: None)
     regard("predict", run, lines, "--shards", 4, "-o", out)
     monkeypatch.undo()
     return ShardFolder(out)

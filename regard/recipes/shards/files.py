@@ -12,12 +12,12 @@ from regard.errors import ConfigError, DataError
 from regard.packed import open_packed, unpacked_name
 from regard.text.clean import without_surrogates
 
-ANSWER = "prediction"  # the column that a table gains
+PREDICTION = "prediction"  # the column that a table gains
 _USUAL = ("source", "text")  # columns of texts, where none is named
 _ROWS_AT_ONCE = 4096  # of a .parquet file
 
 
-class TextFile(ABC):
+class RowFile(ABC):
     """A file of texts. Every row has an answer, and the answers stand in the order of the rows."""
 
     def __init__(self, path: Path, column: str | None, *, as_json: bool = False) -> None:
@@ -46,7 +46,7 @@ class TextFile(ABC):
         return found
 
 
-class Lines(TextFile):
+class Lines(RowFile):
     """A text a line, plain or compressed."""
 
     def texts(self) -> Iterator[str]:
@@ -65,7 +65,7 @@ class Lines(TextFile):
         return f"{name}.jsonl{self.path.name.removeprefix(name)}" if self.as_json else self.path.name
 
 
-class JsonLines(TextFile):
+class JsonLines(RowFile):
     """A JSON object a line, plain or compressed."""
 
     def texts(self) -> Iterator[str]:
@@ -79,7 +79,7 @@ class JsonLines(TextFile):
         rows = 0
         with open_packed(target, "wb") as file:
             for (rows, row), answer in zip(self._rows(), answers, strict=False):  # noqa: B007  counted
-                row[ANSWER] = json.loads(answer) if self.as_json else answer
+                row[PREDICTION] = json.loads(answer) if self.as_json else answer
                 file.write(f"{json.dumps(row, ensure_ascii=False)}\n".encode(errors="backslashreplace"))
         return rows
 
@@ -94,7 +94,7 @@ class JsonLines(TextFile):
             yield line, row
 
 
-class Parquet(TextFile):
+class Parquet(RowFile):
     """A Parquet table."""
 
     def texts(self) -> Iterator[str]:
@@ -113,7 +113,7 @@ class Parquet(TextFile):
         table, rows = _table(self.path), 0
         import pyarrow
 
-        schema = table.schema_arrow.append(pyarrow.field(ANSWER, pyarrow.string()))
+        schema = table.schema_arrow.append(pyarrow.field(PREDICTION, pyarrow.string()))
         with pyarrow.parquet.ParquetWriter(target, schema) as file:
             for batch in table.iter_batches(_ROWS_AT_ONCE):
                 found = [answer for answer, _ in zip(answers, range(batch.num_rows), strict=False)]
@@ -123,7 +123,7 @@ class Parquet(TextFile):
         return rows
 
 
-def text_file(path: Path, column: str | None, *, as_json: bool) -> TextFile:
+def row_file(path: Path, column: str | None, *, as_json: bool) -> RowFile:
     """Return a file by its kind. Raises ConfigError for the column of a file that has none."""
     kind = {".jsonl": JsonLines, ".parquet": Parquet}.get(Path(unpacked_name(path)).suffix, Lines)
     if column is not None and kind is Lines:
@@ -131,7 +131,7 @@ def text_file(path: Path, column: str | None, *, as_json: bool) -> TextFile:
     return kind(path, column, as_json=as_json)
 
 
-def counted(file: TextFile) -> int:
+def count_rows(file: RowFile) -> int:
     """Return the number of rows, each of which was read. Raises DataError where there is none."""
     rows = file.texts()
     first = next(rows, None)

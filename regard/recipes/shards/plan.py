@@ -25,15 +25,15 @@ from regard.config import write_atomically
 from regard.config.atomic_write import staged
 from regard.data.readers.lines import reading_faults
 from regard.errors import ConfigError, DataError
-from regard.recipes.shards.files import TextFile, counted, text_file
+from regard.recipes.shards.files import RowFile, count_rows, row_file
 
 PLAN, JOINED, SHARDS = "plan.json", "joined.json", "shards"
 _HEAD = 2**20  # bytes that identify a file, with its size
 
 
 @dataclass(frozen=True)
-class Answering:
-    """How texts are answered: the options of `regard predict`."""
+class PredictOptions:
+    """Options of `regard predict`."""
 
     run: str
     changes: Sequence[str] = ()
@@ -45,7 +45,7 @@ class Answering:
     abstain: float | None = None
 
 
-class Input(NamedTuple):
+class InputFile(NamedTuple):
     """A file of texts as it was when it was cut."""
 
     path: str
@@ -55,7 +55,7 @@ class Input(NamedTuple):
     rows: int
 
 
-class Shard(NamedTuple):
+class TextShard(NamedTuple):
     """A stretch of a file."""
 
     file: int  # its place among the inputs
@@ -66,17 +66,17 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be done, once and for all."""
+    """All that is to be done."""
 
-    answering: Answering
+    options: PredictOptions
     weights: str  # SHA-256 of the run's weights
-    inputs: list[Input]
-    shards: list[Shard]
+    inputs: list[InputFile]
+    shards: list[TextShard]
 
-    def file(self, place: int) -> TextFile:
+    def file(self, place: int) -> RowFile:
         """Return an input by its place."""
         given = self.inputs[place]
-        return text_file(Path(given.path), given.column, as_json=self.answering.as_json)
+        return row_file(Path(given.path), given.column, as_json=self.options.as_json)
 
     @property
     def rows(self) -> int:
@@ -121,30 +121,32 @@ def claimed(lock: Path) -> Iterator[bool]:
             yield True
 
 
-def cut(folder: ShardFolder, answering: Answering, weights: str, files: Sequence[TextFile], number: int) -> Plan:
-    """Cut files into about so many shards of equal length, none of which spans two files, and write the plan.
+def cut_files(
+    folder: ShardFolder, options: PredictOptions, weights: str, files: Sequence[RowFile], number: int
+) -> Plan:
+    """Cut files into about `number` shards of equal length, none of which spans two files, and write the plan.
 
     Two passes over the files; memory holds one shard. Raises DataError for a row that cannot be read.
     """
-    rows = [counted(file) for file in files]
+    rows = [count_rows(file) for file in files]
     length = max(1, -(-sum(rows) // number))
-    shards: list[Shard] = []
+    shards: list[TextShard] = []
     for place, file in enumerate(files):
         texts, first = file.texts(), 0
         while some := list(islice(texts, length)):
             digest = write_strings(folder.shard(len(shards), "in"), some)
-            shards.append(Shard(place, first, len(some), digest))
+            shards.append(TextShard(place, first, len(some), digest))
             first += len(some)
     inputs = [
-        Input(str(file.path), file.column, *fingerprint(file.path), some)
+        InputFile(str(file.path), file.column, *size_and_head(file.path), some)
         for file, some in zip(files, rows, strict=True)
     ]
-    plan = Plan(answering, weights, inputs, shards)
+    plan = Plan(options, weights, inputs, shards)
     write_atomically(folder.path / PLAN, json.dumps(asdict(plan), indent=1))
     return plan
 
 
-def fingerprint(path: Path) -> tuple[int, str]:
+def size_and_head(path: Path) -> tuple[int, str]:
     """Return size and SHA-256 of the beginning of a file."""
     with reading_faults(path), path.open("rb") as file:
         return path.stat().st_size, hashlib.sha256(file.read(_HEAD)).hexdigest()
@@ -185,7 +187,7 @@ def join(folder: ShardFolder, plan: Plan) -> list[Path]:
     results = []
     for place, given in enumerate(plan.inputs):
         file, path = plan.file(place), Path(given.path)
-        if fingerprint(path) != (given.size, given.head):
+        if size_and_head(path) != (given.size, given.head):
             raise DataError(path, "was changed since it was cut into shards", hint=f"rm -r {folder.path}")
         target = folder.path / file.result
         made = target.with_name(f".new.{target.name}")  # its end says how it is packed
@@ -197,7 +199,7 @@ def join(folder: ShardFolder, plan: Plan) -> list[Path]:
             os.fsync(written.fileno())
         made.replace(target)
         results.append(target)
-    write_atomically(folder.path / JOINED, json.dumps({path.name: fingerprint(path) for path in results}))
+    write_atomically(folder.path / JOINED, json.dumps({path.name: size_and_head(path) for path in results}))
     shutil.rmtree(folder.path / SHARDS, ignore_errors=True)
     return results
 

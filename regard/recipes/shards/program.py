@@ -1,26 +1,191 @@
-"""`regard predict RUN FILE... --shards N -o FOLDER`: cut, answer, join; the same command goes on after any end."""
+"""`regard predict RUN FILE... --shards N -o FOLDER`: cut, answer, join; the same command resumes.
+
+A launcher has the shards answered: processes of this machine, actors of Ray, tasks of a Slurm array.
+"""
 
 import json
 import os
+import subprocess
+import sys
+import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
+from typing import Any
 
-from regard.errors import ConfigError, nearest
-from regard.recipes.shards.files import TextFile, text_file
-from regard.recipes.shards.launchers import LAUNCHERS
-from regard.recipes.shards.plan import JOINED, SHARDS, Answering, Plan, ShardFolder, claimed, cut, fingerprint, join
+from regard.config import write_atomically
+from regard.errors import ConfigError, RegardError, nearest
+from regard.recipes.shards.files import RowFile, row_file
+from regard.recipes.shards.plan import (
+    JOINED,
+    SHARDS,
+    Plan,
+    PredictOptions,
+    ShardFolder,
+    claimed,
+    cut_files,
+    join,
+    size_and_head,
+)
+from regard.recipes.shards.worker import FAULT, ShardWorker
 from regard.runs.run import Run
 
-Say = Callable[[str], None]
+_MODULE = "regard.recipes.shards"
+_RESTARTS = 3  # of processes that were killed, while no shard was done
+_LOOK_SECONDS, _SAY_SECONDS = 0.2, 10.0
+
+
+class Launcher(ABC):
+    """A way to have shards answered by the same function, `ShardWorker.answer`."""
+
+    @abstractmethod
+    def launch(self, folder: ShardFolder, plan: Plan, workers: int, say: Callable[[str], None]) -> None:
+        """Have the shards answered that are not done. Some may be left where others do it later."""
+
+
+class Processes(Launcher):
+    """Processes on this machine, which share its cores. One that was killed is started again."""
+
+    def launch(self, folder: ShardFolder, plan: Plan, workers: int, say: Callable[[str], None]) -> None:
+        progress = ShardProgress(folder, plan, say)
+        running = [_started(folder, workers) for _ in range(min(workers, progress.left))]
+        restarts = 0
+        try:
+            while running:
+                time.sleep(_LOOK_SECONDS)
+                if progress.look():
+                    restarts = 0
+                for process in [one for one in running if one.poll() is not None]:
+                    running.remove(process)
+                    if process.returncode == FAULT:
+                        raise RegardError(f"{folder.path}: a process ended; its line above has the reason")
+                    if process.returncode and progress.left:
+                        restarts += 1
+                        if restarts > _RESTARTS:
+                            raise RegardError(_killed(folder, process.returncode))
+                        running.append(_started(folder, workers))
+        finally:
+            for process in running:
+                process.terminate()
+            for process in running:
+                process.wait()
+
+
+class Ray(Launcher):
+    """Actors of Ray Data, each of which loads the run once. All machines must see the folder and the run."""
+
+    def launch(self, folder: ShardFolder, plan: Plan, workers: int, say: Callable[[str], None]) -> None:
+        try:
+            import ray
+        except ImportError as error:
+            raise ConfigError("--on", "ray needs a package", "pip install 'ray[data]'") from error
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        progress = ShardProgress(folder, plan, say)
+        left = [number for number in range(len(plan.shards)) if not folder.done(number)]
+        shards = ray.data.from_items([{"shard": number} for number in left], override_num_blocks=len(left))
+        answered = shards.map_batches(
+            RayActor,
+            fn_constructor_kwargs={"folder": str(folder.path.resolve())},
+            batch_size=1,
+            compute=ray.data.ActorPoolStrategy(size=min(workers, len(left))),
+        )
+        for _ in answered.iter_rows():
+            progress.look()
+
+
+class RayActor:
+    """A `ShardWorker` as Ray Data calls it."""
+
+    def __init__(self, folder: str) -> None:
+        self._worker = ShardWorker(folder)
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """Answer the shards of a batch, {"shard": numbers}, and return it."""
+        for number in batch["shard"]:
+            self._worker.answer(int(number))
+        return batch
+
+
+class Slurm(Launcher):
+    """A script for an array job, one task a shard. The command that is repeated after it joins the answers."""
+
+    def launch(self, folder: ShardFolder, plan: Plan, workers: int, say: Callable[[str], None]) -> None:
+        script, path = folder.path / "slurm.sh", quote(str(folder.path.resolve()))
+        left = [str(number) for number in range(len(plan.shards)) if not folder.done(number)]
+        lines = [
+            "#!/bin/bash",
+            "#SBATCH --job-name=regard",
+            f"#SBATCH --array={','.join(_spans(left))}%{workers}",
+            f"#SBATCH --output={path}/slurm-%a.log",
+            f'{quote(sys.executable)} -m {_MODULE} {path} "$SLURM_ARRAY_TASK_ID"',
+        ]
+        write_atomically(script, "\n".join([*lines, ""]))
+        say(f"{len(left)} shards to answer: sbatch {script}; then repeat this command: it joins the answers")
+
+
+LAUNCHERS: dict[str, Launcher] = {"processes": Processes(), "ray": Ray(), "slurm": Slurm()}
+
+
+class ShardProgress:
+    """Shards that are done, printed from time to time."""
+
+    def __init__(self, folder: ShardFolder, plan: Plan, say: Callable[[str], None]) -> None:
+        self._folder, self._plan, self._say = folder, plan, say
+        self._waiting = {number for number in range(len(plan.shards)) if not folder.done(number)}
+        self._began, self._said, self._rows = time.monotonic(), time.monotonic(), 0
+        if len(self._waiting) < len(plan.shards):
+            say(f"{len(plan.shards) - len(self._waiting):,} of {len(plan.shards):,} shards were done before")
+
+    @property
+    def left(self) -> int:
+        """The number of shards that are not done."""
+        return len(self._waiting)
+
+    def look(self) -> bool:
+        """Return whether a shard was done since the last call."""
+        done = {number for number in self._waiting if self._folder.done(number)}
+        self._waiting -= done
+        self._rows += sum(self._plan.shards[number].rows for number in done)
+        now = time.monotonic()
+        if done and (now - self._said > _SAY_SECONDS or not self._waiting):
+            speed = self._rows / (now - self._began)
+            rest = sum(self._plan.shards[number].rows for number in self._waiting) / speed
+            done_of = f"{len(self._plan.shards) - self.left:,} of {len(self._plan.shards):,} shards"
+            self._say(f"{done_of} · {speed:,.0f} rows/s · {rest / 60:.1f} min left")
+            self._said = now
+        return bool(done)
+
+
+def _started(folder: ShardFolder, workers: int) -> "subprocess.Popen[bytes]":
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    return subprocess.Popen([sys.executable, "-m", _MODULE, str(folder.path)], env=environment)
+
+
+def _killed(folder: ShardFolder, code: int) -> str:
+    reason = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+    return f"{folder.path}: processes end without an answer: {reason} (too little memory? fewer --workers)"
+
+
+def _spans(numbers: list[str]) -> list[str]:
+    """Return numbers that follow each other as spans: 0-3, 7."""
+    spans: list[list[int]] = []
+    for number in map(int, numbers):
+        if spans and spans[-1][1] == number - 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return [str(first) if first == last else f"{first}-{last}" for first, last in spans]
 
 
 @dataclass(frozen=True)
 class ShardedRequest:
     """Files to be answered in shards."""
 
-    answering: Answering
+    options: PredictOptions
     files: Sequence[Path]
     folder: Path
     shards: int
@@ -29,17 +194,17 @@ class ShardedRequest:
     column: str | None = None  # of the texts of a table
 
 
-def predict_shards(request: ShardedRequest, say: Say) -> list[Path]:
+def predict_shards(request: ShardedRequest, say: Callable[[str], None]) -> list[Path]:
     """Answer files and return those of the answers; none where shards are left for others to answer.
 
-    Raises ConfigError for files that cannot be told apart, and where the folder holds another prediction; DataError for
+    Raises ConfigError for files of one name, and where the folder holds another prediction; DataError for
     a row that cannot be read.
     """
     if request.launcher not in LAUNCHERS:
         raise ConfigError("--on", f"unknown '{request.launcher}'", nearest(request.launcher, LAUNCHERS))
-    files = [text_file(path, request.column, as_json=request.answering.as_json) for path in request.files]
+    files = [row_file(path, request.column, as_json=request.options.as_json) for path in request.files]
     _check_names(files, request.folder)
-    weights = Run.open(request.answering.run, request.answering.changes).weights_digest
+    weights = Run.open(request.options.run, request.options.changes).weights_digest
     folder = ShardFolder(request.folder)
     folder.path.mkdir(parents=True, exist_ok=True)
     with claimed(folder.lock) as held:
@@ -49,15 +214,15 @@ def predict_shards(request: ShardedRequest, say: Say) -> list[Path]:
 
 
 def _predicted(
-    folder: ShardFolder, request: ShardedRequest, files: Sequence[TextFile], weights: str, say: Say
+    folder: ShardFolder, request: ShardedRequest, files: Sequence[RowFile], weights: str, say: Callable[[str], None]
 ) -> list[Path]:
     plan = folder.plan()
     if plan is None:
         (folder.path / SHARDS).mkdir(exist_ok=True)
-        plan = cut(folder, request.answering, weights, files, request.shards)
+        plan = cut_files(folder, request.options, weights, files, request.shards)
         say(f"rows: {plan.rows:,}, files: {len(files)}, shards: {len(plan.shards)}")
     else:
-        _check_same(folder, plan, request.answering, files, weights)
+        _check_same(folder, plan, request.options, files, weights)
     if (folder.path / JOINED).exists():
         results = _joined(folder)
     else:
@@ -72,7 +237,7 @@ def _predicted(
     return results
 
 
-def _check_names(files: Sequence[TextFile], folder: Path) -> None:
+def _check_names(files: Sequence[RowFile], folder: Path) -> None:
     """Raise ConfigError for results of one name, or one that is an input."""
     for name, count in Counter(file.result for file in files).items():
         if count > 1:
@@ -82,12 +247,14 @@ def _check_names(files: Sequence[TextFile], folder: Path) -> None:
             raise ConfigError("--output", f"'{file.path}' would be overwritten", "choose another folder")
 
 
-def _check_same(folder: ShardFolder, plan: Plan, answering: Answering, files: Sequence[TextFile], weights: str) -> None:
+def _check_same(
+    folder: ShardFolder, plan: Plan, options: PredictOptions, files: Sequence[RowFile], weights: str
+) -> None:
     """Raise ConfigError where a folder holds other files, another run or other options."""
-    now = [(str(file.path), file.column, *fingerprint(file.path)) for file in files]
+    now = [(str(file.path), file.column, *size_and_head(file.path)) for file in files]
     reasons = {
         "weights of the run": plan.weights == weights,
-        "options": plan.answering == answering,
+        "options": plan.options == options,
         "files": [tuple(given[:4]) for given in plan.inputs] == now,
     }
     if other := [name for name, same in reasons.items() if not same]:
@@ -100,6 +267,6 @@ def _joined(folder: ShardFolder) -> list[Path]:
     known = json.loads((folder.path / JOINED).read_bytes())
     for name, before in known.items():
         path = folder.path / name
-        if not path.exists() or list(fingerprint(path)) != before:
+        if not path.exists() or list(size_and_head(path)) != before:
             raise ConfigError("--output", f"'{path}' was changed or removed", f"rm -r {folder.path}, and begin again")
     return [folder.path / name for name in known]

@@ -1,16 +1,12 @@
-"""A process that loads a run once and answers shards: `python -m regard.recipes.shards.worker FOLDER [SHARD]`.
-
-Without a number it answers every shard that no other process holds.
-"""
+"""Answers to shards by a run that is loaded once."""
 
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from regard.errors import ConfigError, RegardError
+from regard.errors import ConfigError
 from regard.predictor import load
 from regard.predictor.kept_terms import KeptTerms
 from regard.predictor.line_answers import Abstention, LineFormat, beside_empty, predicted, raw_lines
@@ -31,15 +27,15 @@ class ShardWorker:
             raise ConfigError(
                 "--output", f"'{folder}' has no {PLAN}", "regard predict RUN FILE... --shards N -o FOLDER"
             )
-        self.plan, given = plan, plan.answering
+        self.plan, given = plan, plan.options
         predictor = load(Path(given.run), list(given.changes))
         if predictor.run.weights_digest != plan.weights:
             raise ConfigError(given.run, "has other weights than when the shards were cut", f"rm -r {folder}")
-        kept = KeptTerms(None if given.glossary is None else Path(given.glossary), None, warn)
+        kept = KeptTerms(None if given.glossary is None else Path(given.glossary), None, _warn)
         kept.check(predictor)
         single = given.raw or given.alignment
         plain = partial(raw_lines, predictor, explain=given.alignment) if single else predictor.translate
-        sure = Abstention(given.abstain, predictor, Path(given.run), warn)
+        sure = Abstention(given.abstain, predictor, Path(given.run), _warn)
         self._answer = sure.answer(beside_empty(kept.answer(plain), predictor))
         self._format = LineFormat(scores=given.scores, alignment=given.alignment, as_json=given.as_json)
         self._parent = os.getppid()
@@ -56,7 +52,7 @@ class ShardWorker:
         name = self.plan.inputs[shard.file].path
         texts = read_strings(self.folder.shard(number, "in"), shard.digest)
         chunks = self._chunks(texts)
-        for some in predicted(self._answer, chunks, name, warn, before=shard.first):
+        for some in predicted(self._answer, chunks, name, _warn, before=shard.first):
             yield from (self._format.write(one, 0) for one in some)
 
     def _chunks(self, texts: list[str]) -> Iterator[list[str]]:
@@ -66,23 +62,6 @@ class ShardWorker:
             yield texts[start : start + _ROWS_AT_ONCE]
 
 
-def warn(line: str) -> None:
+def _warn(line: str) -> None:
     """Print a warning on stderr."""
     print(f"warning: {line}", file=sys.stderr, flush=True)
-
-
-def main() -> None:
-    """Answer one shard, or all that are free."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command ends its processes
-    folder, *numbers = sys.argv[1:]
-    try:
-        worker = ShardWorker(folder)
-        for number in [*map(int, numbers)] or range(len(worker.plan.shards)):
-            worker.answer(number)
-    except RegardError as error:
-        print(f"error: {error}", file=sys.stderr, flush=True)
-        sys.exit(FAULT)
-
-
-if __name__ == "__main__":
-    main()
