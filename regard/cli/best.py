@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regard.cli.emit import emit, resumable, say_unless
+from regard.cli.files import both_sides, named_pairs, paths_and_changes
 from regard.cli.group import INTERRUPTED
 from regard.cli.options import Json, Quiet
 from regard.errors import ConfigError
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 PairsAndSettings = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[FILE] [KEY=VALUE...]",
-        help="A table of pairs (.tsv .csv .jsonl), and setting overrides of the networks.",
+        metavar="[FILES] [KEY=VALUE...]",
+        help="Two text files, or one table of pairs (.tsv .csv .jsonl), and setting overrides of the networks.",
     ),
 ]
 PairsSource = Annotated[
@@ -68,20 +69,17 @@ def best_command(
     report.html in the folder lists all steps. The folder is a run: regard predict FOLDER. Interrupted, the same
     command continues. Without --source the translator learns from monolingual text alone.
 
-    regard best --source train.en --target train.de --text-target more.de --minutes 60 --run runs/en-de
+    regard best train.en train.de --text-target more.de --minutes 60 --run runs/en-de
     regard best --text-source news.en --text-target news.de
     """
     from regard.recipes.best import BestRequest, best_translator
-    from regard.runs.request import config_and_changes
 
-    table, changes = config_and_changes(words or [])
-    pairs = _both("", source, target)
-    _check_table(table, pairs, changes)
+    files, changes = paths_and_changes(words or [])
     wanted = BestRequest(
-        pairs=pairs or ([table] if table else []),
+        pairs=named_pairs(files, source, target),
         folder=run,
         minutes=minutes,
-        dev=_both("dev-", dev_source, dev_target),
+        dev=both_sides("dev-", dev_source, dev_target),
         more={side: file for side, file in (("source", text_source), ("target", text_target)) if file},
         start=start,
         changes=changes,
@@ -90,7 +88,8 @@ def best_command(
     if not wanted.pairs and text_source and text_target:
         return _without_pairs(text_source, text_target, wanted, as_json=as_json, quiet=quiet)
     if not wanted.pairs:
-        raise ConfigError("--source", "must be given, and --target", "or a table of pairs: regard best pairs.tsv")
+        hint = "two texts: regard best SOURCE TARGET; or a table: regard best pairs.tsv"
+        raise ConfigError("--source", "must be given, and --target", hint)
     with resumable():
         report = best_translator(wanted, say=say_unless(quiet), quiet=quiet)
     emit(report, as_json=as_json)
@@ -106,20 +105,3 @@ def _without_pairs(source: Path, target: Path, wanted: "BestRequest", *, as_json
     request = UnpairedRequest((source, target), wanted.folder, wanted.changes, minutes=wanted.minutes)
     if not train_without_pairs(request, say_unless(quiet), quiet=quiet):
         raise typer.Exit(INTERRUPTED)
-
-
-def _check_table(table: Path | None, pairs: list[Path], changes: list[str]) -> None:
-    """Raise ConfigError for two texts in the place of a table, and for a table beside two texts."""
-    if table and changes and "=" not in changes[0]:
-        hint = f"two texts: regard best --source {table} --target {changes[0]}"
-        raise ConfigError(changes[0], "is neither a setting (KEY=VALUE) nor an option", hint)
-    if table and pairs:
-        raise ConfigError("--source", f"the pairs are named twice, beside '{table}'", "leave one of them out")
-
-
-def _both(prefix: str, source: Path | None, target: Path | None) -> list[Path]:
-    """Both files or none. Raises ConfigError for one alone."""
-    if (source is None) != (target is None):
-        given, missing = ("source", "target") if target is None else ("target", "source")
-        raise ConfigError(f"--{prefix}{missing}", "must be given", f"beside --{prefix}{given}")
-    return [one for one in (source, target) if one is not None]

@@ -79,7 +79,7 @@ def check_command(
     check_apart(files, {option: path for option, path in named.items() if path})
     from regard.reports.data_check import check_data, clean_report, data_check_page, faults_report, read_numbered_pairs
 
-    lines, pairs = zip(*read_numbered_pairs(files), strict=True)
+    lines, pairs = zip(*read_numbered_pairs(files, say_unless(quiet)), strict=True)
     found = check_data(pairs, say=say_unless(quiet), lines=lines)
     emit(faults_report(found, threshold), as_json=as_json)
     if clean:

@@ -19,6 +19,29 @@ def paths_and_changes(words: Sequence[str]) -> tuple[list[Path], list[str]]:
     return [Path(word) for word in words if not is_change(word)], [word for word in words if is_change(word)]
 
 
+def named_pairs(files: Sequence[Path], source: Path | None, target: Path | None) -> list[Path]:
+    """Return the files of pairs: two texts or a table that are named as arguments, or --source and --target.
+
+    Raises ConfigError for files named in both ways, and for more than two.
+    """
+    pairs = both_sides("", source, target)
+    if files and pairs:
+        named = " and ".join(map(str, files))
+        raise ConfigError("--source", f"the pairs are named twice, beside '{named}'", "leave one of them out")
+    if len(files) > 2:
+        problem = "is a third file"
+        raise ConfigError(str(files[2]), problem, "pairs are two text files, or one table; settings are KEY=VALUE")
+    return pairs or [*files]
+
+
+def both_sides(prefix: str, source: Path | None, target: Path | None) -> list[Path]:
+    """Return the files of two options, or none; `prefix` is that of their names. Raises ConfigError for one alone."""
+    if (source is None) != (target is None):
+        given, missing = ("source", "target") if target is None else ("target", "source")
+        raise ConfigError(f"--{prefix}{missing}", "must be given", f"beside --{prefix}{given}")
+    return [one for one in (source, target) if one is not None]
+
+
 def check_writable(path: Path | None, option: str = "") -> None:
     """Raise OSError unless a file can be written there, ConfigError where its folder is missing.
 

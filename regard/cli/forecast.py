@@ -7,8 +7,8 @@ import typer
 
 from regard.cli.best import JudgedSource, JudgedTarget, MoreSource, MoreTarget, PairsSource, PairsTarget
 from regard.cli.emit import check_plot_file, emit, say_unless
+from regard.cli.files import both_sides, named_pairs
 from regard.cli.options import Json, Plot, Quiet
-from regard.errors import ConfigError
 
 PairFiles = Annotated[
     list[Path] | None,
@@ -43,21 +43,9 @@ def forecast_command(
     regard forecast --text-source one.en --text-target other.de
     """
     check_plot_file(plot)
-    pairs = _both("source", source, target)
-    if files and pairs:
-        raise ConfigError("--source", "the pairs are named twice", "leave out FILES, or --source and --target")
-    dev = _both("dev-source", dev_source, dev_target)
-    named = pairs or files or []
+    named, dev = named_pairs(files or [], source, target), both_sides("dev-", dev_source, dev_target)
     from regard.reports.forecast import forecast, forecast_report
 
     found = forecast(named, minutes, dev=dev, text_source=text_source, text_target=text_target, say=say_unless(quiet))
     texts = [file for file in (text_source, text_target) if file]
     emit(forecast_report(found, named or texts), as_json=as_json, plot=plot)
-
-
-def _both(option: str, source: Path | None, target: Path | None) -> list[Path]:
-    """Return two files; none where neither is given. Raises ConfigError for one alone."""
-    if (source is None) != (target is None):
-        missing = option if source is None else option.replace("source", "target")
-        raise ConfigError(f"--{missing}", "must be given", f"--{missing} FILE")
-    return [] if source is None or target is None else [source, target]

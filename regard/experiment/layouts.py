@@ -1,21 +1,25 @@
 """Settings of data that name little, completed by what the files themselves tell: formats, fields and tasks."""
 
 from collections.abc import Callable, Container, Mapping
+from functools import reduce
 from itertools import chain, islice
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
 from regard.attention.recipes import as_yaml
-from regard.config import quoted
+from regard.config import merge, quoted
 from regard.data.readers import READERS, reader_class
 from regard.data.readers.conll import conll_sentences
 from regard.errors import ConfigError
-from regard.experiment.data import DATA_PARTS, by_ending
+from regard.experiment.data import CORPORA, DATA_PARTS, ROUTES, by_ending
 from regard.experiment.settings import Experiment
+from regard.statistical.column_names import column_names, names_line
 from regard.tasks import TASKS, Task, task_class
 
 UNSAID = {"fields": (None,), "header": (False,), "delimiter": (None,)}  # who says others of them knows the table
 UNCLEAR = {("conll", "tsv")}  # a kind of reader, and an ending that its files often have
+_ALL_PARTS = (*DATA_PARTS, *(group.rstrip(".") for group in (CORPORA, ROUTES)))
 _SENTENCES, LONGEST_WORD = 200, 60  # that tell a format, and characters of a word
 
 
@@ -23,9 +27,9 @@ def with_layouts(
     settings: Mapping[str, Any],
     experiment: Experiment,
     say: Callable[[str], None] | None = None,
-    parts: Container[str] = DATA_PARTS,
+    parts: Container[str] = _ALL_PARTS,
 ) -> dict[str, Any]:
-    """Return settings in which the tables of `parts` have fields, where the task can tell them; `say` hears which.
+    """Return settings in which the tables of `parts` have fields and headers, where files tell them; `say` hears which.
 
     `experiment` is what the settings say. Raises DataError for a table that does not tell.
     """
@@ -48,7 +52,40 @@ def with_layouts(
                 if say is not None:
                     say(f"{path.name}: {layout}")
         like = fields if part == "train" else like
+    data = _with_headers(data, experiment, say, parts)
     return {**settings, "data": data} if data else dict(settings)
+
+
+def _with_headers(
+    data: dict[str, Any], experiment: Experiment, say: Callable[[str], None] | None, parts: Container[str]
+) -> dict[str, Any]:
+    """Return settings of data in which tables of pairs whose first line has column names say so: `header: true`.
+
+    A table whose settings have a header, true or false, keeps it.
+    """
+    if tuple(experiment.columns) != ("source", "target"):
+        return data
+    for part, choice in experiment.data.readers().items():
+        keys, path = _keys(part), Path(str(choice.settings.get("file", "")))
+        given: Any = reduce(getitem, keys, data)
+        unsaid = "header" in READERS.settings(choice.name) and (isinstance(given, str) or "header" not in given)
+        if keys[0] not in parts or not unsaid or not path.is_file():
+            continue
+        reader = READERS.build(choice, tuple(experiment.columns), place=f"data.{part}")
+        if names := column_names([str(text) for text in one.texts.values()] for one in reader):
+            found: dict[str, Any] = {"name": choice.name, **choice.settings, "header": True}
+            for key in reversed(keys):
+                found = {key: found}
+            data = merge(data, found)
+            if say is not None:
+                say(f"{names_line(path, names)} (if they are a pair: data.{part}.header=false)")
+    return data
+
+
+def _keys(part: str) -> list[str]:
+    """The names of the groups in which the settings of a part stand: corpora, NAME."""
+    group, _, rest = part.partition(".")
+    return [group, *(rest.rsplit(".", 1) if group == ROUTES.rstrip(".") else [rest] if rest else [])]
 
 
 def text_settings(text: str, task: str = "", *, before: str = "") -> tuple[list[str], list[str]]:

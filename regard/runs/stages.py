@@ -34,7 +34,7 @@ from regard.runs.rehearsal import Rehearsal
 from regard.runs.resuming import check_resumed, origins_of
 from regard.runs.run import Run, model_of, routed, task_of
 from regard.runs.teaching import Teaching, corrections_of
-from regard.runs.texts import dev_examples, learn_run_columns, training_batches
+from regard.runs.texts import check_sides_differ, dev_examples, learn_run_columns, training_batches
 from regard.runs.training_links import training_links
 from regard.runs.validation import Validation, Validations
 from regard.tasks import Examples, Task
@@ -124,6 +124,7 @@ def prepared(
     rehearsal.check_parts(starts=not resume)
     before = experiment
     if not resume:
+        check_sides_differ(experiment)
         held.enter_context(folder.created())
         making.enter_context(folder.preparing(experiment))
     else:

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -25,6 +26,8 @@ from regard.tasks.examples import as_rows
 
 Say = Callable[[str], None]
 
+_OF_TWO_SIDES = ("translation", "phrases")  # tasks that learn the target of a source
+_COMPARED = 20_000  # first pairs whose sides are compared
 LAST_KEPT = "the model of the last update is the one that is kept"
 
 
@@ -33,6 +36,23 @@ def training_readers(experiment: Experiment) -> dict[str, Reader]:
     more = {name: _reader(experiment, f"{CORPORA}{name}") for name in experiment.data.corpora}
     views = experiment.views().items()
     return {**{name: _parts(view)[0] for name, view in views if view.data.train is not None}, **more}
+
+
+def check_sides_differ(experiment: Experiment) -> None:
+    """Raise ConfigError for a translator whose source and target are one text: it would only learn to copy.
+
+    A transform such as noise makes them differ, and further corpora or routes teach more.
+    """
+    data, choice = experiment.data, experiment.reader("train")
+    if experiment.task.name not in _OF_TWO_SIDES or choice is None or data.transforms or data.corpora or data.routes:
+        return
+    if choice.settings.keys().isdisjoint(("file", "files")):  # such as the copying task, generated on purpose
+        return
+    reader = READERS.build(choice, tuple(experiment.columns), place="data.train")
+    same = [len({*map(str, one.texts.values())}) == 1 for one in islice(reader, _COMPARED)]
+    if same and all(same):
+        hint = "name its translation; for a denoising autoencoder: data.transforms=noise"
+        raise ConfigError("data.train.target", f"'{reader.names[-1]}' is the same text as the source", hint)
 
 
 def training_texts(experiment: Experiment) -> Iterator[ColumnTexts]:

@@ -73,8 +73,20 @@ def test_a_run_in_the_place_of_a_config_is_gone_on_with(run):
 
 def test_one_file_of_a_language_model_is_named_once(corpus):
     sides = ["data.train.source=" + str(corpus / "a.en"), "data.train.target=" + str(corpus / "a.en")]
-    done = regard("train", *SMALL, *sides, "training.max_updates=1", "--run", corpus / "run")
+    changes = ["training.max_updates=1", "data.transforms=noise"]
+    done = regard("train", *SMALL, *sides, *changes, "--run", corpus / "run")
     assert "learning subwords from a.en\n" in done.said
+
+
+@pytest.mark.parametrize("name", ["a.en", "copy.de", "pairs.tsv"])
+def test_one_text_as_both_sides_is_refused_without_noise(corpus, name):
+    text = (corpus / "a.en").read_text(encoding="utf-8")
+    (corpus / "copy.de").write_text(text, encoding="utf-8")
+    (corpus / "pairs.tsv").write_text("".join(f"{one}\t{one}\n" for one in text.splitlines()), encoding="utf-8")
+    sides = [corpus / name] if name.endswith("tsv") else ["--source", corpus / "a.en", "--target", corpus / name]
+    refused = regard("train", *sides, *SMALL, "--run", corpus / "run")
+    assert unsaid(refused, f"data.train.target: '{name}' is the same text as the source", "data.transforms=noise") == []
+    assert not (corpus / "run").exists()
 
 
 def test_an_empty_file(corpus):

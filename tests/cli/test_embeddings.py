@@ -27,7 +27,7 @@ def runs(tmp_path_factory):
     steps = ["training.max_updates=2", "training.average=1"]
     words = [f"data.train.text={folder / 'text'}", "task=word_vectors", tokens, model, *steps]
     assert train_run(read_experiment(None, [*words, f"run={folder / 'words'}"]), quiet=True)
-    sides = [f"data.train.{side}={folder / 'text'}" for side in ("source", "target")]
+    sides = [f"data.train.{side}={folder / 'text'}" for side in ("source", "target")] + ["data.transforms=noise"]
     small = [
         "model.dim=16",
         "text.tokenizer=words",

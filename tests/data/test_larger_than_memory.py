@@ -43,7 +43,7 @@ def test_a_corpus_larger_than_memory_trains(tmp_path):
     for name in ("a", "b"):
         with (tmp_path / name).open("w") as file:
             for block in range(PAIRS // 1000):
-                file.writelines(f"{line}{block}\n" for line in lines)
+                file.writelines(f"{line}{block}{name}\n" for line in lines)
     program = [sys.executable, "-c", PROGRAM, str(tmp_path), str(ALLOWED)]
     done = subprocess.run(program, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -22,12 +22,14 @@ from regard.recipes.best.phrases import PhraseTimes
 from regard.recipes.best.step import NoGainError
 from regard.recipes.best.workshop import Workshop, copied_run
 from regard.reports.forecast import Band, Forecast, Road
+from regard.reports.report import Report
 from regard.results import TextPrediction
 from regard.runs import Run, RunFolder
 from regard.training.interrupt import Interrupted
 
 ROWS = list(pairs("de", 380, 1))
 PARTS = {"train": ROWS[:120], "dev": ROWS[120:140], "more": ROWS[140:]}
+REPORT = Report([], {}, "")
 SHORT = [*SMALL, "text.tokenizer.size=400", "training.max_updates=4"]
 
 
@@ -177,7 +179,9 @@ def test_what_is_wrong_is_told_in_a_line_before_anything_is_written(texts, monke
     found += unsaid(regard("best", *options(texts)[:2]), "--target: must be given", "beside --source")
     found += unsaid(regard("best"), "--source: must be given")
     found += unsaid(regard("best", texts / "train.en", *options(texts)), "--source: the pairs are named twice")
-    found += unsaid(regard("best", texts / "train.en", texts / "train.de"), f"--target {texts / 'train.de'}")
+    three = [texts / "train.en", texts / "train.de", texts / "dev.en"]
+    found += unsaid(regard("best", *three), "dev.en: is a third file", "two text files, or one table")
+    found += unsaid(regard("best", texts / "train.en"), "FILES: expected two text files, or one table")
     shutil.rmtree(texts / "run")
     (texts / "run").mkdir()
     (texts / "run" / "mine").touch()
@@ -305,6 +309,14 @@ def test_a_step_that_fails_leaves_the_others_their_place(texts, monkeypatch):
 
 def fail(*_):
     raise TrainingError("the loss is no number")
+
+
+def test_two_files_stand_for_source_and_target(texts, monkeypatch):
+    asked = []
+    monkeypatch.setattr("regard.recipes.best.best_translator", lambda wanted, **_: asked.append(wanted) or REPORT)
+    files, named = [texts / "train.en", texts / "train.de"], options(texts)[:4]
+    assert [regard("best", *some, "model.dim=16").code for some in (files, named)] == [0, 0]
+    assert asked[0].pairs == asked[1].pairs == files and asked[0].changes == ["model.dim=16"]
 
 
 @pytest.mark.slow

@@ -61,7 +61,7 @@ def make_texts(
 
     Raises RegardError for files that do not fit each other, for a dev part among the pairs, and where none is left.
     """
-    found = read_text_pairs(pairs)
+    found = read_text_pairs(pairs, say)
     names = [name for name in PAIR_CHECKS if check_class(name).quick or len(found) <= _MOST_CHECKED]
     check = check_data(found, names)
     faults = check.dropped(CLEAR_FAULT)
@@ -73,7 +73,7 @@ def make_texts(
         raise DataError(pairs[-1], problem, hint="is one text given twice?" if name == "copied" else _FAULTS_LISTED)
     say(f"{len(train):,} pairs, {len(faulty):,} left out for clear faults ({_FAULTS_LISTED})")
     if dev:
-        judged = [pair for pair in read_text_pairs(dev) if pair.source.strip() and pair.target.strip()]
+        judged = [pair for pair in read_text_pairs(dev, say) if pair.source.strip() and pair.target.strip()]
         train = _without(train, judged, dev[0])
         judged = judged[:: max(1, len(judged) // _MOST_DEV)]
     else:

@@ -12,15 +12,11 @@ from regard.registry import Choice
 from regard.reports.report import Report
 from regard.reports.table import Cell, Table
 from regard.runs.texts import Say
+from regard.statistical.column_names import column_names, names_line
 from regard.statistical.language_checks import in_one_language
 from regard.statistical.pair_checks import PAIR_CHECKS, PairCorpus, TextPair, check_class
 
 _SIDES = ("source", "target")
-_FIELD_NAMES = {  # by which the first line of a table names its sides
-    *("source", "target", "src", "trg", "tgt", "text", "translation", "input", "output"),
-    *("english", "german", "french", "spanish", "italian", "russian", "vietnamese", "japanese", "chinese"),
-    *("en", "de", "fr", "es", "it", "pt", "nl", "ru", "pl", "cs", "tr", "ar", "hi", "vi", "ja", "ko", "zh", "uk"),
-}
 
 
 class PairFault(NamedTuple):
@@ -45,22 +41,21 @@ class DataCheck(NamedTuple):
         return [one for one in self.faults if one.severity >= threshold]
 
 
-def read_text_pairs(files: Sequence[Path]) -> list[TextPair]:
+def read_text_pairs(files: Sequence[Path], say: Say = lambda line: None) -> list[TextPair]:
     """Return the pairs of files, as `read_numbered_pairs` does, without their lines."""
-    return [pair for _, pair in read_numbered_pairs(files)]
+    return [pair for _, pair in read_numbered_pairs(files, say)]
 
 
-def read_numbered_pairs(files: Sequence[Path]) -> list[tuple[int, TextPair]]:
+def read_numbered_pairs(files: Sequence[Path], say: Say = lambda line: None) -> list[tuple[int, TextPair]]:
     """Return the pairs of two text files, or of one table with a pair a line (.tsv, .csv, .jsonl), with their lines.
 
-    A first line that names the fields is left out. Raises RegardError for files that cannot be read, do not fit each
-    other, or are empty.
+    A first line of column names is left out, and reported. Raises RegardError for files that cannot be read, do not
+    fit each other, or are empty.
     """
     if len(files) == 2:
         choice = Choice("parallel", {"files": dict(zip(_SIDES, map(str, files), strict=True))})
     elif len(files) == 1 and (kind := files[0].suffix.removeprefix(".")) in ("tsv", "csv", "jsonl"):
-        named = {"header": True} if kind != "jsonl" and files[0].is_file() and _has_header(files[0], kind) else {}
-        choice = Choice(kind, {"file": str(files[0]), **named})
+        choice = Choice(kind, {"file": str(files[0])})
     else:
         raise ConfigError("FILES", "expected two text files, or one table of pairs (.tsv, .csv, .jsonl)")
     for file in files:
@@ -68,17 +63,12 @@ def read_numbered_pairs(files: Sequence[Path]) -> list[tuple[int, TextPair]]:
             raise DataError(file, "there is no such file")
     reader = READERS.build(choice, _SIDES, place="")
     found = [(one.line, TextPair(*(str(one.texts[side]) for side in _SIDES))) for one in reader]
+    if "header" in READERS.settings(choice.name) and (names := column_names(pair for _, pair in found)):
+        say(names_line(files[0], names))
+        del found[0]
     if not found:
         raise DataError(files[0], "has no pairs")
     return found
-
-
-def _has_header(file: Path, kind: str) -> bool:
-    """Return whether the first row of a table names its fields: two names of languages or of sides, met there alone."""
-    reader = READERS.build(Choice(kind, {"file": str(file)}), _SIDES, place="")
-    rows = ([str(one.texts[side]).strip().lower() for side in _SIDES] for one in reader)
-    first = next(rows, ["", ""])
-    return first[0] != first[1] and _FIELD_NAMES.issuperset(first) and first not in rows
 
 
 def check_data(

@@ -134,7 +134,7 @@ def forecast(
     else:
         named = (f"data.train.{side}={quoted(str(file))}" for side, file in zip(_SIDES, files, strict=True))
         experiment = read_experiment(None, [*named, *limit], say=say)
-    facts = pairs_facts(experiment, pairs, read_text_pairs(dev) if dev else (), say=say)
+    facts = pairs_facts(experiment, pairs, read_text_pairs(dev, say) if dev else (), say=say)
     return forecast_pairs(facts, minutes, read_coefficients())._replace(overlaps=overlaps)
 
 
