@@ -41,6 +41,7 @@ PHRASES_LEAD = (
     1_000,
     10_000,
 )  # pairs, between which phrases were measured to be ahead: F12 of translation-techniques.md
+BEST_MINUTES = 10  # that regard best never refuses, however many the pairs
 _CHECKED = 20_000  # first pairs that are checked before each training
 _FEW = 0.0005  # share of pairs with a fault from which it is worth a line
 
@@ -301,4 +302,4 @@ def _best_command(experiment: Experiment) -> str:
         elif choice is not None and part == "train" and "file" in choice.settings:
             words.append(quote(str(choice.settings["file"])))
     minutes = experiment.training.max_minutes
-    return " ".join([*words, f"--minutes {60 if minutes is None else max(1, round(minutes)):g}"])
+    return " ".join([*words, f"--minutes {60 if minutes is None else max(BEST_MINUTES, round(minutes)):g}"])

@@ -1,8 +1,11 @@
 """Advice for few pairs is given between the sizes that were measured, for translators from scratch alone."""
 
 import pytest
+from small_runs import SMALL
 
 from regard.experiment import read_experiment
+from regard.recipes.best import program
+from regard.recipes.best.phrases import PhraseTimes
 from regard.runs.training import PHRASES_LEAD, phrases_advice
 
 
@@ -22,6 +25,14 @@ def test_advice_between_the_measured_sizes(tmp_path, pairs, given):
     if given:
         assert f"{pairs:,} pairs" in said
         assert said.endswith(f"regard best '{tmp_path}/few pairs.tsv' --minutes 60")
+
+
+@pytest.mark.parametrize(("limit", "advised"), [("0.5", 10), ("25", 25)])
+def test_the_advised_time_is_one_that_best_accepts(tmp_path, monkeypatch, limit, advised):
+    few = experiment(tmp_path, 1_000, f"training.max_minutes={limit}", *SMALL)
+    assert phrases_advice(few).endswith(f" --minutes {advised}")
+    monkeypatch.setattr(program, "measured_times", lambda texts: PhraseTimes(fit=1e6, dev=1.0))  # the slowest phrases
+    program._check_minutes(60.0 * advised, None)
 
 
 def test_advice_names_a_file_for_each_column(tmp_path):

@@ -23,12 +23,13 @@ from regard.reports.report import Report
 from regard.runs import Run, RunFolder
 from regard.runs.folder import TUNING
 from regard.runs.texts import Say
+from regard.runs.training import BEST_MINUTES
 
 STATE, REPORTS = "best.json", ("report.md", "report.html")
 _FORECAST_MINUTES = 10.0  # below which half a minute is too much
 _NO_TIME = "no time was left"
 _LEAST_SECONDS = 5.0  # in which a step can do anything
-_NETWORK_SECONDS = 600.0  # in which a network learns something, where pairs are too many for phrases
+_NETWORK_SECONDS = 60.0 * BEST_MINUTES  # in which a network learns something, where pairs are too many for phrases
 
 
 class BestRequest(NamedTuple):
