@@ -1,4 +1,4 @@
-"""From files to batches: readers stream examples, a corpus keeps them memory-mapped, batches are drawn from it.
+"""From files to batches: readers stream examples, a corpus keeps them memory-mapped, batches are cut from it.
 
 Readers and the corpus need no torch; batches (`regard.data.batches`) do.
 """

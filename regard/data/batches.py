@@ -1,14 +1,14 @@
 """Batches of a corpus of examples, or of one long text: each a pure function of (data, seed, epoch, index).
 
-Of a corpus an epoch is a random order of all examples, cut into pools. Examples of a pool are sorted by length, packed
-into batches, and these are shuffled; so what must be planned, or drawn by a sampling tokenizer, at once is one pool.
+Of a corpus an epoch is a random order of all examples, cut into pools. Examples of a pool are sorted by length and
+packed into batches, which are shuffled. One pool at a time is planned and encoded by a sampling tokenizer.
 
-The first batch of a pool has the number of examples before that pool as its index, so a place is found without
-planning the pools before it; a corpus of one pool has the indices 0, 1, 2 …
+The index of a pool's first batch is the number of examples before the pool, so a place is found without planning
+earlier pools; a corpus of one pool has the indices 0, 1, 2 …
 
-A long text is a stream of pieces: those of every line, and EOS where it ends. A window is `window` pieces long; its
-first `context` pieces, which another window counts, are read and not counted. So each piece is counted once an epoch,
-with at least as many pieces before it as the context has, where there are so many.
+A long text is a stream of pieces: those of each line, and EOS after them. A window is `window` pieces long. Its first
+`context` pieces are read and not counted: another window counts them. So each piece is counted once an epoch, with at
+least `context` pieces before it, except at the start of the stream.
 """
 
 import hashlib
@@ -53,13 +53,13 @@ class _Plan(NamedTuple):
 
     pool: _Pool
     batches: list[Longs]  # places in the pool
-    drawn: Mapping[str, Ragged]  # ids of the pool's examples, by sampled column
+    sampled: Mapping[str, Ragged]  # ids of the pool's examples, by sampled column
 
 
 class Batches(PlannedStream):
-    """Length-bucketed batches within a budget, in an order that each epoch draws anew.
+    """Length-bucketed batches within a budget, in another random order in each epoch.
 
-    The last column is what is written: it is sorted by first, and its tokens are what a loss is divided by.
+    The last column is the output: examples are sorted by its length first, and a loss is divided by its tokens.
     """
 
     def __init__(
@@ -79,11 +79,11 @@ class Batches(PlannedStream):
     ) -> None:
         """A batch has at most `tokens` = rows × longest sequence (EOS included) and at most `sentences` rows.
 
-        An example that alone is over the budget forms a batch alone. A column whose codec is given, and samples, gets
-        new ids in each epoch, drawn by (seed, epoch, line); a draw that is longer than the corpus allows, which a model
-        may rely on, is not taken. `joins` make tensors of rows of ids; without one EOS ends a row.
-        `together` names a column whose equal values come one after the other, as far as the budget lets them.
-        `read` names columns whose pieces a batch counts as what is read.
+        An example over the budget forms a batch alone. A column with a sampling codec gets new ids in each epoch,
+        sampled by (seed, epoch, line); a sample longer than the corpus allows is rejected, since a model may rely on
+        that limit. `joins` turn rows of ids into tensors; without one EOS ends a row.
+        `together` names a column whose equal values follow one another, as far as the budget allows.
+        `read` names the columns whose pieces a batch counts as input.
         """
         if tokens is None and sentences is None:
             raise ConfigError("tokens", "a batch needs a limit", "set tokens or sentences")
@@ -114,15 +114,15 @@ class Batches(PlannedStream):
                 skipped = 0
 
     def _pools(self, epoch: int, start: int = 0) -> Iterator[_Pool]:
-        """The pools of an epoch from one on."""
+        """Yield the pools of an epoch from `start` on."""
         order = np.random.default_rng((self.seed, epoch)).permutation(len(self.corpus))
         for first in range(start, len(order), self._pool):
             yield _Pool(epoch, first, order[first : first + self._pool])
 
     def _plan(self, pool: _Pool) -> _Plan:
-        drawn = {column: self._drawn(column, pool) for column in self._samplers}
+        sampled = {column: self._sampled_ids(column, pool) for column in self._samplers}
         lengths = [
-            (drawn[column].lengths() if column in drawn else self._lengths[column][pool.lines]) + 1
+            (sampled[column].lengths() if column in sampled else self._lengths[column][pool.lines]) + 1
             for column in self.columns
         ]
         draws = np.random.default_rng((self.seed, pool.epoch, pool.start))
@@ -131,9 +131,9 @@ class Batches(PlannedStream):
             order = adjacent(order, [self.corpus.text(self._together, line) for line in pool.lines.tolist()])
         batches = list(packed_rows(longest[order], order, tokens=self._tokens, sentences=self._sentences))
         batches = [batches[number] for number in draws.permutation(len(batches))]
-        return _Plan(pool, batches, drawn)
+        return _Plan(pool, batches, sampled)
 
-    def _drawn(self, column: str, pool: _Pool) -> Ragged:
+    def _sampled_ids(self, column: str, pool: _Pool) -> Ragged:
         tokenizer, corpus, rows = self._samplers[column], self.corpus, list[Sequence[int]]()
         for line in pool.lines.tolist():
             ids = tokenizer.sample(corpus.text(column, line), _mixed(self.seed, pool.epoch, line, column))
@@ -142,11 +142,11 @@ class Batches(PlannedStream):
         return Ragged.of(rows, np.dtype(np.int32))
 
     def _make(self, plan: _Plan, number: int) -> Batch:
-        pool, batches, drawn = plan
+        pool, batches, sampled = plan
         lines = pool.lines[batches[number]]
         columns = {
             column: self._joins[column](
-                *(drawn[column].gather(batches[number]) if column in drawn else self.corpus.gather(column, lines))
+                *(sampled[column].gather(batches[number]) if column in sampled else self.corpus.gather(column, lines))
             )
             for column in self.columns
         }
@@ -170,7 +170,7 @@ def _mixed(seed: int, epoch: int, line: int, column: str) -> int:
 
 
 class Spans(NamedTuple):
-    """Pieces that are counted of each window: from starts (count,) to before ends (count,)."""
+    """Pieces that each window counts: from starts (count,) up to ends (count,), exclusive."""
 
     starts: Longs
     ends: Longs
@@ -179,7 +179,7 @@ class Spans(NamedTuple):
 class Windows(EpochStream):
     """Batches of about `tokens` pieces of a long text, and one window at least.
 
-    Each epoch draws where its first window ends, so that pieces are not always cut at the same places, and an order.
+    Each epoch samples the end of its first window, so that cuts move between epochs, and the order of the windows.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class Windows(EpochStream):
         seed: int = 0,
         place: Path | None = None,
     ) -> None:
-        """`place` is what a fault names. Raises ConfigError where a window has no room for what is counted."""
+        """`place` is named in errors. Raises ConfigError where `context` leaves no counted pieces in a window."""
         if not 0 <= context < window:
             raise ConfigError("context", f"is {context}", f"0 at least and less than the window of {window}")
         self.column, self.route, self.seed, self.place = column, route, seed, place or Path()
@@ -207,7 +207,7 @@ class Windows(EpochStream):
         return int(self._ends[-1]) + 1 if len(self._ends) else 0
 
     def spans(self, offset: int = 0) -> Spans:
-        """All windows of the stream, the first of which ends before `offset`, if it is not 0."""
+        """Return all windows of the stream; the first ends before `offset`, unless it is 0."""
         starts = np.arange(offset, len(self), self.step, dtype=np.int64)
         starts = np.concatenate([np.zeros(1, np.int64), starts]) if offset and len(self) else starts
         return Spans(starts, np.append(starts[1:], len(self)))
@@ -226,7 +226,7 @@ class Windows(EpochStream):
         return [order[first : first + self.rows] for first in range(0, len(order), self.rows)]
 
     def _batch(self, spans: Spans, numbers: Longs) -> Batch:
-        """Windows as rows; "counted" tells which pieces the loss counts."""
+        """Return windows as rows; the mask "counted" marks the pieces that the loss counts."""
         starts, ends = spans.starts[numbers, None], spans.ends[numbers, None]
         begins = np.maximum(starts - self.context, 0)
         places = begins + np.arange((ends - begins).max())
@@ -242,5 +242,5 @@ class Windows(EpochStream):
         lines = np.searchsorted(self._ends, places)
         found = np.full(len(places), EOS, np.int64)
         inside = self._ends[lines] != places
-        found[inside] = self._data[places[inside] - lines[inside]]  # so many ends stand before it
+        found[inside] = self._data[places[inside] - lines[inside]]  # lines[inside] ends precede it
         return found

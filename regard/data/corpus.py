@@ -31,14 +31,14 @@ EXAMPLES_AT_ONCE, _CHARACTERS_AT_ONCE = 4096, 2**22  # held in memory while a co
 _SKIPPED, _LINES, _IDS, _TEXT = "skipped.tsv", "lines.bin", "ids", "text"  # files
 
 Stamp = tuple[int, int]  # size and time of the last change
-ReadingProgress = Callable[[int], None]  # told the number of examples read so far
+ReadingProgress = Callable[[int], None]  # called with the number of examples read so far
 
 
 class Corpus:
-    """The examples of a reader that can be used, numbered from 0; ids have neither BOS nor EOS."""
+    """Usable examples of a reader, numbered from 0; ids have neither BOS nor EOS."""
 
     def __init__(self, folder: Path, content: Mapping[str, Any], place: str) -> None:
-        """A folder as `Corpus.open` makes it; `place` is what faults of its texts name."""
+        """Open a folder that `Corpus.open` made; `place` is named in errors of its texts."""
         self.folder, self.key, self.place = folder, folder.name, place
         self.columns: tuple[str, ...] = tuple(content["columns"])
         self.max_tokens: int | None = content["max_tokens"]  # None: every line was kept
@@ -57,12 +57,12 @@ class Corpus:
         max_tokens: int | None = MAX_TOKENS,
         progress: ReadingProgress | None = None,
     ) -> "Corpus":
-        """The corpus of a reader, out of `cache` if it is there and whole, else built there.
+        """Return the corpus of a reader: from `cache` if it is complete there, else built there.
 
-        Columns without a codec keep their text only. Examples with an empty column or with more than `max_tokens`
-        ids in one (EOS not counted) are skipped and told by `report`; with `max_tokens` None every example is kept.
-        DataError: a file cannot be used, or nothing of it is left. What is in `cache` is keyed by the files' content,
-        the cleaning, the codecs and the limit.
+        Columns without a codec keep their text only. Examples with an empty column, or with more than `max_tokens`
+        ids in one (EOS not counted), are skipped and listed in `report`; `max_tokens` None keeps every example.
+        The cache key covers the files' content, the cleaning, the codecs and the limit.
+        Raises DataError where a file cannot be used, or all its examples are skipped.
         """
         before = [_stamp(path) for path in reader.files]
         place = cache / _key(reader, codecs, max_tokens)
@@ -100,7 +100,7 @@ class Corpus:
 
 
 def _paths(folder: Path, column: str, kind: str) -> tuple[Path, Path]:
-    """The files of a column's ids, or of its cleaned text in UTF-8, and of the offsets (count + 1,) of either."""
+    """Return the files of a column's ids, or of its cleaned UTF-8 text, and of their offsets (count + 1,)."""
     return folder / f"{column}.{kind}.bin", folder / f"{column}.{kind}.offsets.bin"
 
 
@@ -114,7 +114,7 @@ def _mapped(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _key(reader: Reader, codecs: Mapping[str, Codec], max_tokens: int | None) -> str:
-    """Return a digest of all that decides the content of the cache."""
+    """Return a digest of everything that determines the content of the cache."""
     parts = {
         "format": _FORMAT,
         "cleaning": VERSION,
@@ -145,7 +145,7 @@ def _build(
     before: Sequence[Stamp],
     progress: ReadingProgress | None,
 ) -> None:
-    """Put a corpus in its place, unless the files are no longer those the place is named after."""
+    """Put a corpus in its place, unless the files have changed since the place was named."""
     try:
         with sealed.making(place) as folder:
             content = _write(folder, reader, codecs, max_tokens, progress)
@@ -167,7 +167,7 @@ def _write(
     max_tokens: int | None,
     progress: ReadingProgress | None,
 ) -> dict[str, Any]:
-    """Fill a folder; return what its reader must know besides the files. Without a limit every example is kept."""
+    """Fill a folder and return the metadata of its seal. Without a limit every example is kept."""
     with ExitStack() as stack:
         files = _Files(folder, reader.columns, codecs, stack)
         read = 0

@@ -1,4 +1,4 @@
-"""Words with those around them, with drawn ones, and with the document that they stand in."""
+"""Words with their contexts, negative samples and document: training examples of doc2vec."""
 
 from collections.abc import Iterator
 from typing import Any, cast
@@ -14,11 +14,11 @@ from regard.records import Batch
 
 DOCUMENT_NUMBERS = "document"  # (word,): the number of the document that a word stands in, -1 for one that is not known
 UNKNOWN_DOCUMENT = -1
-WORDS_AT_ONCE = 2**16  # words of all passes over a text that are drawn at once
+WORDS_AT_ONCE = 2**16  # words of all passes over a text that are sampled at once
 
 
 class DocumentWindows(WordWindows):
-    """Windows of words, with the document of each word; a word by itself stays, as its document is there."""
+    """Windows of words, with the document of each word; a word without neighbours stays: it has its document."""
 
     company = False
 
@@ -34,7 +34,7 @@ class DocumentWindows(WordWindows):
 
 
 def parted(lines: Ragged, documents: Longs, most: int) -> tuple[Ragged, Longs]:
-    """Lines and the documents (line,) of them → parts of `most` words at most, and the documents of these."""
+    """Lines and their documents (line,) → parts of `most` words at most, and the documents of the parts."""
     counts = np.maximum(1, -(-np.diff(lines.offsets) // most))
     of = np.repeat(np.arange(len(counts)), counts)
     numbers = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -43,13 +43,13 @@ def parted(lines: Ragged, documents: Longs, most: int) -> tuple[Ragged, Longs]:
 
 
 class TextWindows:
-    """The words of a text by itself, drawn anew in each of `passes`: what its vector is inferred from.
+    """The words of one text, sampled again in each of `passes`: its vector is inferred from them.
 
-    Draws depend on the place in the text and the pass alone, so a text's vector does on nothing but the text.
+    Samples depend on the place in the text and the pass alone, so a text's vector depends on nothing but the text.
     """
 
     def __init__(self, passes: int, *given: Any, **settings: Any) -> None:
-        """Take what `DocumentWindows` is made with, behind the passes."""
+        """Take `passes`, then the arguments of `DocumentWindows`."""
         self._windows = DocumentWindows(
             Ragged.of([], np.dtype(np.int64)), np.full(passes, UNKNOWN_DOCUMENT), *given, **settings
         )
@@ -59,9 +59,9 @@ class TextWindows:
         """Yield a batch for each pass."""
         at_once = max(1, WORDS_AT_ONCE // max(1, len(ids)))
         for first in range(0, self.passes, at_once):
-            yield from self._drawn(ids, np.arange(first, min(first + at_once, self.passes)))
+            yield from self._sampled(ids, np.arange(first, min(first + at_once, self.passes)))
 
-    def _drawn(self, ids: list[int], passes: Longs) -> Iterator[Batch]:
+    def _sampled(self, ids: list[int], passes: Longs) -> Iterator[Batch]:
         """The batches of some passes."""
         text = np.tile(np.array(ids, np.int64), len(passes))
         made = self._windows.made(0, passes, text, np.full(len(passes), len(ids)))

@@ -1,4 +1,4 @@
-"""What readers stream."""
+"""Examples: the records that readers stream."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,13 @@ class Codec(Protocol):
     def __len__(self) -> int: ...
 
     def key(self) -> str:
-        """Return a SHA-256 over everything that decides the ids."""
+        """Return a SHA-256 of everything that determines the ids."""
 
     def encode_batch(self, values: Sequence[str], /) -> list[list[int]]:
         """Return the ids of each value."""
 
     def sample(self, value: str, seed: int, /) -> list[int]:
-        """Return ids drawn by the value and `seed` alone."""
+        """Return ids sampled by the value and `seed` alone."""
 
 
 class Example(NamedTuple):
@@ -34,10 +34,10 @@ class Example(NamedTuple):
 
 
 def position(key: str, seed: int = 0) -> float:
-    """Return where the examples of a key stand between 0 and 1, as if by chance: see `Reader.grouped`.
+    """Return a pseudo-random position between 0 and 1 for the examples of a key: see `Reader.grouped`.
 
-    Only the cleaned key decides, so the same sentence never falls on both sides, however often it occurs and wherever
-    it stands; adding lines moves no other line.
+    It depends on the cleaned key alone, so all copies of a sentence fall on one side of a split, and new lines do not
+    move others.
     """
     salt = seed.to_bytes(8, "little", signed=True)
     digest = hashlib.blake2b(clean(key).encode(), digest_size=8, salt=salt).digest()

@@ -1,9 +1,9 @@
-"""The manifest of a run: SHA-256 of its settings, environment, origins and vocabularies, and of what it learnt later.
+"""The manifest of a run: SHA-256 of its settings, environment, origins and vocabularies, and of files added later.
 
-The first are verified by all that open a run: a file that was damaged, cut short, exchanged or edited would give other
-answers or other weights. Files that were put into a folder later (a shortlist, counts of words, tables of features)
-are verified when they are read. Checkpoints, corpora, final.json and measurements are verified by themselves.
-A run that an earlier version made has no manifest, or one without later files, and is opened as it is.
+The former are verified whenever a run is opened: a damaged, truncated or edited file would change predictions or
+weights. Files added later (a shortlist, word counts, feature tables) are verified when they are read. Checkpoints,
+corpora, final.json and measurements are verified separately.
+Runs of earlier versions have no manifest, or one without later files, and are opened unverified.
 """
 
 import fcntl
@@ -34,13 +34,13 @@ def noted_files(run: Path) -> set[str]:
 
 
 def is_settled(run: Path) -> bool:
-    """Return whether a run has been sealed, and no file of it was being replaced when a process was killed."""
+    """Return whether a run is sealed and no process died while it replaced one of its files."""
     known = _read(run)[_FILES]
     return bool(known) and all(len(digests) == 1 for digests in known.values())
 
 
 def write_manifest(run: Path, files: Iterable[Path]) -> None:
-    """Bring files of a run to disk and note what they are now. Others are no longer verified with it."""
+    """Flush files of a run to disk and store their digests. Other files are no longer verified with the run."""
     digests = {path.relative_to(run).as_posix(): [_digest_on_disk(path)] for path in files}
     with _alone(run):
         _write(run, {**_read(run), _FILES: digests})
@@ -57,9 +57,9 @@ def verify(run: Path) -> None:
 
 
 def verify_file(path: Path, hint: str) -> None:
-    """Raise CheckpointError for a file that its folder's manifest notes and that is not as it was written.
+    """Raise CheckpointError for a file that differs from its digest in the folder's manifest.
 
-    `hint` says how to mend it. A file that is missing, or noted nowhere, passes.
+    `hint` says how to repair it. A file that is missing, or not in the manifest, passes.
     """
     folder, name = path.parent, path.name
     noted = _read(folder)[_LEARNT].get(name)
@@ -73,7 +73,7 @@ def verify_file(path: Path, hint: str) -> None:
 def place_file(new: Path, path: Path) -> None:
     """Put a new file in its place, and note it in the manifest of its folder.
 
-    Killed at any moment this leaves a folder that opens: until the file is there, the manifest allows both.
+    Killed at any moment this leaves a folder that opens: the manifest allows both files until the new one is there.
     """
     folder, name, digest = path.parent, path.name, _digest_on_disk(new)
     with _alone(folder):
@@ -86,7 +86,7 @@ def place_file(new: Path, path: Path) -> None:
 
 
 def note_file(path: Path, *, settled: bool) -> None:
-    """Note a file as it is now; one that is not `settled`, since it goes on to grow, is noted no longer."""
+    """Store the digest of a file; remove it where the file is not `settled`, since it still grows."""
     with _alone(path.parent):
         known = _read(path.parent)
         others = {name: digests for name, digests in known[_LEARNT].items() if name != path.name}
@@ -96,7 +96,7 @@ def note_file(path: Path, *, settled: bool) -> None:
 
 
 def _read(folder: Path) -> dict[str, Digests]:
-    """Both parts; empty ones where there is no manifest."""
+    """Return both parts; empty ones where there is no manifest."""
     try:
         found = read_checked(folder / MANIFEST)
         return {_FILES: found[_FILES], _LEARNT: found.get(_LEARNT, {})}
@@ -113,7 +113,7 @@ def _write(folder: Path, parts: dict[str, Digests]) -> None:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Inside, no other process changes the manifest of a folder."""
+    """Lock the manifest of a folder against other processes."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -123,7 +123,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _fault(run: Path, known: Digests) -> CheckpointError | None:
-    """Return the fault of the first file that is not as it was."""
+    """Return the error of the first file that differs from its digest."""
     for name, digests in known.items():
         try:
             if file_digest(run / name) in digests:

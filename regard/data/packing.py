@@ -1,4 +1,4 @@
-"""Which examples share a batch: little padding, and a budget that holds.
+"""Grouping of examples into batches: little padding, within a budget.
 
 The cost of a batch is rows × its longest sequence over all columns, EOS included.
 """
@@ -16,14 +16,14 @@ BLUR = 0.6  # tokens; on Multi30k 4.9 % are padding, and half of the examples th
 
 
 def chunks(lengths: ArrayLike, tokens: int) -> list[Longs]:
-    """Positions of texts to be worked on together, the longest first; `lengths` as they are to be padded."""
+    """Return the positions of texts that are processed together, longest first; `lengths` are the padded ones."""
     flat = np.asarray(lengths, np.int32)
     order = np.argsort(-flat, kind="stable")
     return list(packed_rows(flat[order], order, tokens=tokens))
 
 
 def packed_rows(lengths: Lengths, order: Longs, *, tokens: int | None, sentences: int | None = None) -> Iterator[Longs]:
-    """Cuts `order` into runs within the budget; `lengths` in that order. What alone is over it forms a run alone."""
+    """Cut `order` into runs within the budget; `lengths` in that order. An example over the budget is a run alone."""
     start = 0
     while start < len(order):
         most = len(order) - start if sentences is None else sentences
@@ -38,11 +38,11 @@ def packed_rows(lengths: Lengths, order: Longs, *, tokens: int | None, sentences
 
 
 def bucketed(columns: Sequence[Lengths], draws: np.random.Generator) -> Longs:
-    """An order of all examples by the length of the last column, then by the longest other one, ties at random.
+    """Return all examples in order of the length of the last column, then of the longest other one, ties at random.
 
-    The other rises where the last is even and falls where it is odd, so that neighbours stay alike where one length
-    ends and the next begins: a batch across that border is padded less. It is blurred by a part of a token, so that the
-    same examples do not meet in every epoch.
+    The other length rises where the last is even and falls where it is odd, so that neighbours stay similar where the
+    last length changes: a batch across that border needs less padding. A random part of a token is added to it, so
+    that batches differ between epochs.
     """
     *others, last = columns
     other = np.maximum.reduce(others) if others else np.zeros_like(last)
@@ -52,7 +52,7 @@ def bucketed(columns: Sequence[Lengths], draws: np.random.Generator) -> Longs:
 
 
 def adjacent(order: Longs, values: Sequence[Hashable]) -> Longs:
-    """The same order with equal values together: all of one stand where the first of them stood."""
+    """Return the same order with equal values together, at the place of the first of each."""
     first: dict[Hashable, int] = {}
     ranks = [first.setdefault(values[place], rank) for rank, place in enumerate(order.tolist())]
     return order[np.argsort(ranks, kind="stable")]

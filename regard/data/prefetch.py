@@ -10,9 +10,9 @@ R = TypeVar("R")
 
 
 def prefetch(work: Callable[[_T], R], items: Iterator[_T], workers: int, ahead: int) -> Generator[R, None, None]:
-    """`map`, up to `ahead` results before its reader; a fault is raised where the result would stand.
+    """Yield `map(work, items)`, up to `ahead` results in advance; an error is raised in place of its result.
 
-    Closing the generator ends the threads. No workers: everything is done when it is asked for.
+    Closing the generator ends the threads. Without workers each result is computed on request.
     """
     if workers == 0:
         yield from map(work, items)
@@ -23,7 +23,7 @@ def prefetch(work: Callable[[_T], R], items: Iterator[_T], workers: int, ahead: 
         while fault is None:
             try:
                 waiting.append(pool.submit(work, next(items)))
-            except Exception as error:  # of the items: told after the results before it
+            except Exception as error:  # of `items`: raised after the results before it
                 fault = error
             else:
                 if len(waiting) > ahead:

@@ -1,4 +1,4 @@
-"""What of a data set could not be used, and why."""
+"""Report of the examples of a data set that are skipped, with the reasons."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ REASONS = {
 
 
 class CorpusReport(NamedTuple):
-    """The number of examples that a corpus keeps, and the lines that it skips."""
+    """Number of examples that a corpus keeps, and lines that it skips."""
 
     kept: int
     skipped: Mapping[str, int]  # by reason, for those that occur
@@ -33,11 +33,11 @@ class CorpusReport(NamedTuple):
         parts = [
             f"{count:,} {REASONS[reason]} ({self._lines(reason, count)})" for reason, count in self.skipped.items()
         ]
-        told = f"; skipped: {', '.join(parts)}" if parts else ", none skipped"
+        skipped = f"; skipped: {', '.join(parts)}" if parts else ", none skipped"
         if self.controls:
             hint = C1_HINT.format("FILE")
-            told += f"; C1 control characters in {self.controls:,} ({self._lines(CONTROLS, self.controls)}): {hint}"
-        return f"{self.kept:,} examples{told}"
+            skipped += f"; C1 control characters in {self.controls:,} ({self._lines(CONTROLS, self.controls)}): {hint}"
+        return f"{self.kept:,} examples{skipped}"
 
     def _lines(self, reason: str, count: int) -> str:
         numbers = self.first[reason]

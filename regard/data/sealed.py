@@ -1,7 +1,7 @@
-"""Sealed folders: they appear whole or not at all, and are verified when they are opened.
+"""Sealed folders: written atomically, and verified when they are opened.
 
-A folder is made under a temporary name beside its place, every file is brought to disk, the seal (sizes and SHA-256
-of all files) is written last, then one rename puts it in its place. Whoever dies on the way leaves the place as it was.
+A folder is made under a temporary name beside its place, every file is flushed to disk, the seal (sizes and SHA-256
+of all files) is written last, then one rename puts it in its place. A process that dies before leaves it unchanged.
 """
 
 import errno
@@ -23,7 +23,7 @@ SEAL = "manifest.json"
 
 @contextmanager
 def making(place: Path) -> Iterator[Path]:
-    """A new folder beside `place` to fill and publish; it is gone afterwards, whatever happens."""
+    """Make a temporary folder beside `place` to fill and publish; it is removed afterwards in any case."""
     place.parent.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(place)
     made = place.with_name(f"{_prefix(place)}{os.getpid()}.{secrets.token_hex(4)}")
@@ -35,7 +35,7 @@ def making(place: Path) -> Iterator[Path]:
 
 
 def seal(folder: Path, content: Mapping[str, Any]) -> None:
-    """Brings all files to disk and writes down what they are, with `content` for whoever opens the folder."""
+    """Flush all files to disk and write their digests, with `content`, which `unseal` returns."""
     files = {}
     for path in sorted(folder.iterdir()):
         bring_to_disk(path)
@@ -48,9 +48,9 @@ def seal(folder: Path, content: Mapping[str, Any]) -> None:
 
 
 def unseal(folder: Path, only: Collection[str] | None = None) -> dict[str, Any] | None:
-    """The content of a seal; None if the folder is missing or a byte of it is not as it was written.
+    """Return the content of a seal; None if the folder is missing or any byte has changed.
 
-    Files other than `only` those may be missing, and are not looked at.
+    With `only`, other files may be missing and are not verified.
     """
     try:
         body = parse_json((folder / SEAL).read_text(encoding="utf-8"))
@@ -68,7 +68,7 @@ def unseal(folder: Path, only: Collection[str] | None = None) -> dict[str, Any] 
 
 
 def publish(made: Path, place: Path) -> None:
-    """Renames a sealed folder to its place. A whole one that another process put there meanwhile is kept instead."""
+    """Rename a sealed folder to its place. A complete one that another process put there meanwhile is kept instead."""
     while True:
         try:
             made.rename(place)
@@ -91,7 +91,7 @@ def _prefix(place: Path) -> str:
 
 
 def _remove_abandoned(place: Path) -> None:
-    """Folders whose makers on this machine have died."""
+    """Remove temporary folders of dead processes of this machine."""
     prefix = _prefix(place)
     for folder in place.parent.glob(".*"):
         process = folder.name.removeprefix(prefix).split(".")[0]
@@ -110,7 +110,7 @@ def _lives(process: int) -> bool:
 
 
 def bring_to_disk(path: Path) -> None:
-    """Wait until a file or folder is written."""
+    """Flush a file or folder to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Streams: batches without end, from any place on, for one process or for many.
+"""Streams: endless batches, from any place on, for one process or several.
 
 A stream plans first and makes later: plans are cheap and known to every process, batches are made by threads, and only
 in the process that trains on them. A place is the saved state of a stream, opaque to its holder.
@@ -19,7 +19,7 @@ from regard.errors import ConfigError, DataError
 from regard.records import Batch
 
 BATCHES_AHEAD = 4  # batches kept ready per worker
-WHICH = 0x4D4958  # keeps these draws apart from others of the same seed
+WHICH = 0x4D4958  # keeps these random numbers apart from others of the same seed
 
 StreamPlace = Mapping[str, Any]  # JSON; always with "epoch", the number to show
 
@@ -35,24 +35,24 @@ WHOLE = Shard()
 
 
 class Stream(Protocol):
-    """Batches without end."""
+    """Endless batches."""
 
     def stream(
         self, start: StreamPlace | None = None, *, workers: int = 0, shard: Shard = WHOLE
     ) -> Generator[tuple[StreamPlace, Batch], None, None]:
-        """Each batch of a shard from a place on (None: the beginning), with the place after it.
+        """Yield each batch of a shard from a place on (None: the beginning), with the place after it.
 
-        The place stands behind the whole group of `shard.size` batches, so all ranks have the same one.
+        The place is after the whole group of `shard.size` batches, so all ranks have the same one.
         """
         ...
 
     def count(self, epochs: int, most: int) -> int:
-        """Return the batches of the first epochs; where there are more than `most`, a number beyond it."""
+        """Return the number of batches of the first epochs; any number above `most` where there are more."""
         ...
 
 
 class BatchPlan(NamedTuple):
-    """A batch that is yet to be made."""
+    """A batch that is not made yet."""
 
     after: StreamPlace
     epoch: int  # of the batch in its own corpus
@@ -60,19 +60,19 @@ class BatchPlan(NamedTuple):
 
 
 class PlannedStream(ABC):
-    """A stream that knows the place after a batch before the batch is made."""
+    """A stream whose next place is known before a batch is made."""
 
     @abstractmethod
     def plans(self, start: StreamPlace | None = None, *, workers: int = 0) -> Generator[BatchPlan, None, None]:
-        """The plans of all batches from a place on. With workers a thread may look ahead; closing ends it.
+        """Yield the plans of all batches from a place on. With workers a thread may plan ahead; closing ends it.
 
-        Raises DataError where the stream has no such place, as with other data or settings than the place comes from.
+        Raises DataError where the stream has no such place: the data or settings have changed.
         """
 
     def stream(
         self, start: StreamPlace | None = None, *, workers: int = 0, shard: Shard = WHOLE
     ) -> Generator[tuple[StreamPlace, Batch], None, None]:
-        """Each batch of a shard from a place on, with the place after its group.
+        """Yield each batch of a shard from a place on, with the place after its group.
 
         `workers` threads make batches ahead; neither content nor order depends on them. Closing it ends them.
         """
@@ -84,7 +84,7 @@ class PlannedStream(ABC):
                 yield from batches
 
     def count(self, epochs: int, most: int) -> int:
-        """Return the batches of the first epochs, by their plans; a number beyond `most` where there are more."""
+        """Return the number of batches of the first epochs, by their plans; above `most` where there are more."""
         with closing(self.plans()) as plans:
             return next(
                 number for number, plan in enumerate(plans, 1) if number > most or epoch_of(plan.after) >= epochs
@@ -92,13 +92,13 @@ class PlannedStream(ABC):
 
 
 class EpochStream(PlannedStream):
-    """A stream whose epochs are planned at once, by no thread."""
+    """A stream whose epochs are planned as a whole, without threads."""
 
-    place: Path  # named by a fault
+    place: Path  # named in errors
 
     @abstractmethod
     def batches_of(self, epoch: int) -> Sequence[Callable[[], Batch]]:
-        """Return what makes each batch of an epoch."""
+        """Return functions that make the batches of an epoch."""
 
     def plans(self, start: StreamPlace | None = None, *, workers: int = 0) -> Generator[BatchPlan, None, None]:
         first_epoch, skipped = epoch_and_index(start, self.place)
@@ -113,9 +113,9 @@ class EpochStream(PlannedStream):
 
 
 class MixedStream(PlannedStream):
-    """Streams by name; which of them gives the next batch is drawn by (seed, number of the batch) in given shares.
+    """Streams by name; the stream of each batch is sampled by (seed, number of the batch) with the given weights.
 
-    Its epoch is the least of its parts', so after n epochs each part has been read through n times at least.
+    Its epoch is the least of its parts', so after n epochs each part has been read at least n times.
     """
 
     def __init__(
@@ -126,9 +126,9 @@ class MixedStream(PlannedStream):
         routes: Mapping[str, str] | None = None,
         seed: int = 0,
     ) -> None:
-        """`weights` need not sum to one; batches of a part in `routes` take that route.
+        """`weights` need not sum to one; batches of a part in `routes` get that route.
 
-        Raises ConfigError for weights or routes that do not go with the parts.
+        Raises ConfigError for weights or routes that do not match the parts.
         """
         if not parts or parts.keys() != weights.keys():
             problem = f"names {', '.join(weights) or 'nothing'}, the streams are {', '.join(parts) or 'none'}"
@@ -153,14 +153,14 @@ class MixedStream(PlannedStream):
                 for name, part in self.parts.items()
             }
             for number in count(0 if start is None else start["number"]):
-                name = self._drawn(number)
+                name = self._sampled(number)
                 plan = next(plans[name])
                 places = {**places, name: plan.after}
                 after = {"epoch": min(map(epoch_of, places.values())), "number": number + 1, "parts": places}
                 yield BatchPlan(after, plan.epoch, partial(self._routed, name, plan.make))
 
-    def _drawn(self, number: int) -> str:
-        """The part that gives batch `number`."""
+    def _sampled(self, number: int) -> str:
+        """Return the part of batch `number`."""
         draw = np.random.default_rng((self.seed, WHICH, number)).random()
         return self._names[min(int(np.searchsorted(self._bounds, draw, side="right")), len(self._names) - 1)]
 
@@ -170,12 +170,12 @@ class MixedStream(PlannedStream):
 
 
 def epoch_of(place: StreamPlace | None) -> int:
-    """The epoch of a place; the beginning is in epoch 0."""
+    """Return the epoch of a place; the beginning is in epoch 0."""
     return 0 if place is None else int(place["epoch"])
 
 
 def epoch_and_index(place: StreamPlace | None, folder: Path) -> tuple[int, int]:
-    """The two numbers of a place in one corpus. Raises DataError for a place in another kind of stream."""
+    """Return epoch and index of a place in one corpus. Raises DataError for a place in another kind of stream."""
     if place is None:
         return 0, 0
     if place.keys() != {"epoch", "index"}:
@@ -184,14 +184,14 @@ def epoch_and_index(place: StreamPlace | None, folder: Path) -> tuple[int, int]:
 
 
 def no_such_place(folder: Path | str, place: StreamPlace) -> DataError:
-    """The error for a place that a stream does not have."""
+    """Return the error for a place that a stream does not have."""
     index = f"batch {place['index']:,}" if "index" in place else "such place"
-    problem = f"epoch {epoch_of(place)} has no {index}, where a run was to go on"
-    return DataError(folder, problem, hint="these are not the data or settings of that run")
+    problem = f"epoch {epoch_of(place)} has no {index}, from which the run should resume"
+    return DataError(folder, problem, hint="the data or settings differ from those of that run")
 
 
 def saved_place(state: Mapping[str, Any]) -> StreamPlace | None:
-    """The place in the state of a checkpoint; older ones have a `cursor` of epoch and index."""
+    """Return the place in the state of a checkpoint; older ones have a `cursor` of epoch and index."""
     if "cursor" in state:
         epoch, index = state["cursor"]
         return {"epoch": epoch, "index": index}

@@ -1,6 +1,6 @@
-"""Words with those around them and with drawn ones: what word2vec learns from (https://arxiv.org/abs/1310.4546).
+"""Words with their contexts and negative samples: training examples of word2vec (https://arxiv.org/abs/1310.4546).
 
-Every draw is a pure function of (seed, epoch, line, place in the line), so lines may come in any order, many at once.
+Every sample is a pure function of (seed, epoch, line, place in the line), so lines may come in any order and grouping.
 """
 
 from functools import partial
@@ -19,8 +19,8 @@ from regard.records import Batch
 Bits = NDArray[np.uint64]
 
 CONTEXTS, TARGETS = "contexts", "targets"  # (word, 2 · window), -1 for none; (word, 1 + negatives), the word first
-_KEPT, SHRUNK, DRAWN = 0, 1, 2  # what the draws of a word are for: negatives from DRAWN on
-_STRIDE = 2**20  # draws that a word may need
+_KEPT, SHRUNK, DRAWN = 0, 1, 2  # uses of a word's random numbers: negatives from DRAWN on
+_STRIDE = 2**20  # random numbers that a word may need
 
 
 _STEP, _FIRST, _SECOND = (np.uint64(one) for one in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
@@ -41,7 +41,7 @@ class HashedDraws:
 
 
 class AliasSampler:
-    """Ids by weights (ids,), drawn in a step each (Walker 1977, https://doi.org/10.1145/355744.355749)."""
+    """Samples ids by weights (ids,) in constant time (Walker 1977, https://doi.org/10.1145/355744.355749)."""
 
     def __init__(self, weights: NDArray[np.float64]) -> None:
         share = weights * (len(weights) / weights.sum())  # of a slot each
@@ -64,24 +64,24 @@ class AliasSampler:
 
 
 class Sampling(NamedTuple):
-    """Settings by which words become examples."""
+    """Settings of the sampling of examples."""
 
     window: int  # most words on either side
     negatives: int
     power: float  # of the counts, as the weights of the noise
-    frequent: float  # a word of a larger share is left out at times; 0: none is
+    frequent: float  # relative frequency above which a word is left out at random; 0: never
 
 
 class WordWindows(EpochStream):
-    """Batches of about `tokens` words, and one line at least: lines in an order that each epoch draws anew.
+    """Batches of about `tokens` words, and at least one line; lines are in another random order in each epoch.
 
-    A word of share f is kept with probability (√(f / t) + 1) · t / f, t being `frequent`: word2vec's code, not its
-    paper. What is left out, and words without a vector, are so before windows are cut; each word draws how far its own
-    one reaches. Negatives are drawn once for all contexts of a word (https://arxiv.org/abs/1604.04661); one that is
-    the word itself is drawn again.
+    A word of relative frequency f is kept with probability (√(f / t) + 1) · t / f, where t is `frequent`: as in the
+    code of word2vec, not the paper. Other words, and words without a vector, are removed before windows are cut. The
+    size of each word's window is sampled. Negatives are sampled once for all contexts of a word
+    (https://arxiv.org/abs/1604.04661); one that equals the word is replaced.
     """
 
-    company: ClassVar[bool] = True  # whether a word without another one near is left out
+    company: ClassVar[bool] = True  # whether a word without neighbours is left out
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class WordWindows(EpochStream):
         seed: int = 0,
         place: Path | None = None,
     ) -> None:
-        """`counts` (ids,) is how often each id is there, 0 for one without a vector; `place` is what a fault names."""
+        """`counts` (ids,) are the occurrences of each id, 0 for one without a vector; `place` is named in errors."""
         self.lines, self.sampling, self.route, self.seed = lines, sampling, route, seed
         self.tokens, self.place = tokens, place or Path()
         share = counts / max(1, counts.sum())
@@ -107,7 +107,7 @@ class WordWindows(EpochStream):
         self._offsets = np.concatenate([-reach[::-1], reach])
 
     def all(self) -> list[Batch]:
-        """Every line once, in its order."""
+        """Return every line once, in order."""
         order = np.arange(len(self.lines.offsets) - 1)
         return [self._batch(0, lines) for lines in self._cut(order)]
 
@@ -116,7 +116,7 @@ class WordWindows(EpochStream):
         return [partial(self._batch, epoch, one) for one in self._cut(order)]
 
     def _cut(self, order: Longs) -> list[Longs]:
-        """Lines in parts of about so many words."""
+        """Cut lines into parts of about `tokens` words."""
         ends = np.cumsum(self.lines.offsets[order + 1] - self.lines.offsets[order])
         numbers = (ends - 1) // self.tokens
         return [part for part in np.split(order, np.flatnonzero(np.diff(numbers)) + 1) if len(part)]
@@ -125,9 +125,9 @@ class WordWindows(EpochStream):
         return self.made(epoch, lines, *self.lines.gather(lines))
 
     def made(self, epoch: int, lines: Longs, ids: NDArray[Any], lengths: Longs) -> Batch:
-        """Return each word that is kept and has another one near, with its contexts and negatives.
+        """Return each kept word that has neighbours, with its contexts and negatives.
 
-        `ids` are those of `lines`, one after the other, `lengths` how many each has.
+        `ids` are those of `lines`, concatenated; `lengths` are their numbers.
         """
         draws = HashedDraws(self.seed, epoch)
         of, first = np.repeat(lines, lengths), np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -142,9 +142,9 @@ class WordWindows(EpochStream):
         return Batch(columns, self.route, torch.from_numpy(of.astype(np.int64)), len(ids), int(lengths.sum()))
 
     def _contexts(self, ids: NDArray[np.int32], of: Longs, bits: NDArray[np.uint64]) -> NDArray[np.int32]:
-        """(word, 2 · window): the ids around each word, those of its own line and within the reach that it drew."""
+        """Return ids (word, 2 · window) around each word: in its own line and within its sampled window."""
         reach = (1 + (bits >> np.uint64(32)) % np.uint64(self.sampling.window)).astype(np.int64)
-        begins = np.flatnonzero(np.diff(of, prepend=-1))  # a line may stand but once in a batch
+        begins = np.flatnonzero(np.diff(of, prepend=-1))  # a line occurs once in a batch at most
         sizes = np.diff(begins, append=len(of))
         starts, ends = np.repeat(begins, sizes), np.repeat(begins + sizes, sizes)
         here = np.arange(len(ids))
@@ -154,7 +154,7 @@ class WordWindows(EpochStream):
         return np.where(there, ids[np.where(there, places, 0)], np.int32(-1)) if len(ids) else places.astype(np.int32)
 
     def _negatives(self, ids: NDArray[np.int32], of: Longs, numbers: Longs, draws: HashedDraws) -> NDArray[np.int32]:
-        """(word, negatives): drawn ids, none of which is the word."""
+        """Return sampled ids (word, negatives), none of which is the word."""
         wanted = self.sampling.negatives
         found = self._noise.draw(draws.of(of[:, None], numbers[:, None] + DRAWN + np.arange(wanted)))
         rows, places = (found == ids[:, None]).nonzero()

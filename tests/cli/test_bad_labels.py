@@ -114,7 +114,7 @@ def test_texts_of_unknown_words_are_answered_with_a_warning(folder, command, sig
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ("{text: 2}", "data.train.fields: is {'text': 2} (needed is a field, from 1, for text, label)"),
+        ("{text: 2}", "data.train.fields: is {'text': 2} (expected a field number, from 1, for each of text, label)"),
         ("{text: 2, label: 9}", "a.tsv:1: 2 fields, 9 are read"),
     ],
 )

@@ -69,7 +69,7 @@ def test_counts_are_kept_beside_the_labels(columns, tmp_path):
     column.save(tmp_path)
     assert LabelColumn.load(tmp_path).counts == column.counts == (3, 2, 1)
     (tmp_path / "counts.json").write_text("[1, 2]")
-    with pytest.raises(CheckpointError, match=r"counts\.json: is no list of 3 counts"):
+    with pytest.raises(CheckpointError, match=r"counts\.json: is not a list of 3 counts"):
         LabelColumn.load(tmp_path)
     (tmp_path / "counts.json").unlink()
     assert LabelColumn.load(tmp_path).counts is None

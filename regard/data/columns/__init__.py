@@ -1,4 +1,4 @@
-"""Columns: what an example is made of. One file a row."""
+"""Columns: the fields of an example. One file a row."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -44,10 +44,10 @@ def learn_columns(
     shared: bool,
     known: Columns = MappingProxyType({}),
 ) -> dict[str, Column]:
-    """Return a column of each name, learnt from the examples of corpora, which are read once for each vocabulary.
+    """Return a column of each name, learnt from corpora, which are read once for each vocabulary.
 
-    Examples with a side that is empty and one that is not teach nothing: training leaves them out. An example teaches
-    the names that it has. What is `known` of some names, those of one vocabulary together, is not learnt.
+    Examples that are empty on one side only are skipped, as in training. An example counts for the names that it has.
+    Columns in `known` are not learnt; it has all names of a vocabulary or none.
     """
     learnt: dict[str, Column] = {}
     for folder, names in _by_folder(kinds, shared).items():
@@ -80,7 +80,7 @@ def load_columns(kinds: Mapping[str, str], folder: Path, *, shared: bool) -> dic
 
 
 def small_columns(kinds: Mapping[str, str], *, shared: bool) -> dict[str, Column]:
-    """Return columns that know their example values alone: for rehearsals."""
+    """Return columns learnt from their example values alone: for rehearsals."""
     examples = [
         Example(number + 1, {name: _row(kind).examples[number] for name, kind in kinds.items()}) for number in (0, 1)
     ]
@@ -91,50 +91,50 @@ def small_columns(kinds: Mapping[str, str], *, shared: bool) -> dict[str, Column
 
 
 def own_name(name: str, language: str) -> str:
-    """Return what the vocabulary of a column is called that texts of one language have for themselves: target-fr."""
+    """Return the name of a column's vocabulary for one language: target-fr."""
     return f"{name}-{language}"
 
 
 def is_own(name: str) -> bool:
-    """Return whether a vocabulary is that of one language of several."""
+    """Return whether a vocabulary belongs to one language of several."""
     return "-" in name
 
 
 def of_language(columns: Columns, language: str | None) -> dict[str, Column]:
-    """Return the columns of texts in one language: its own vocabularies where it has some, else those of all."""
+    """Return the columns of texts in one language: its own vocabularies where it has any, else the shared ones."""
     return {name: columns.get(own_name(name, language or ""), one) for name, one in columns.items() if not is_own(name)}
 
 
 def longest_read(columns: Columns, ids: Mapping[str, Sequence[int]]) -> int:
-    """Return how many ids of an example a model reads as one sequence, at most."""
+    """Return the length of the longest sequence that a model reads of an example, in ids."""
     return max(columns[name].longest(row) for name, row in ids.items())
 
 
 def check_one_vocabulary(columns: Columns, what: str) -> None:
-    """Raise ConfigError where languages have vocabularies of their own, which `what` cannot tell apart."""
+    """Raise ConfigError where languages have vocabularies of their own: `what` supports only a shared one."""
     if own := [name.partition("-")[2] for name in columns if is_own(name)]:
         problem = f"gives {', '.join(own)} a vocabulary of its own, and {what} reads one of all languages"
         raise ConfigError("text.own_vocabularies", problem, "train with text.own_vocabularies=[]")
 
 
 def learnt_things(kinds: Iterable[str], tokenizer: str) -> list[str]:
-    """Return what columns of these kinds learn, each once: subwords, label …; `tokenizer` is the name of its row."""
+    """Return the units that columns of these kinds learn, each once: subwords, label …; `tokenizer` names its row."""
     return list(dict.fromkeys(_row(kind).learns(tokenizer) or kind for kind in kinds))
 
 
 def closed_columns(kinds: Mapping[str, str]) -> list[str]:
-    """Return the names of the columns whose values are chosen among."""
+    """Return the names of the columns with a closed set of values."""
     return [name for name, kind in kinds.items() if _row(kind).closed]
 
 
 def example_values(kinds: Mapping[str, str], times: int = 1) -> dict[str, list[str]]:
-    """Return the example values of each column, so many times as long where they have a length."""
+    """Return the example values of each column, `times` times as long where they have a length."""
     rows = {name: _row(kind) for name, kind in kinds.items()}
     return {name: [row.repeated(value, times) for value in row.examples] for name, row in rows.items()}
 
 
 def _row(kind: str) -> Any:
-    """The class of a row, of which nothing has been learnt yet."""
+    """Return the class of a row, before anything is learnt."""
     return COLUMNS[kind]
 
 

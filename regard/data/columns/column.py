@@ -1,4 +1,4 @@
-"""The contract of columns: what one field of an example is made of."""
+"""The contract of columns: one field of an example."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -15,34 +15,34 @@ from regard.registry import Choice
 from regard.text import Tokenizer
 from regard.text.offsets import TextPlace
 
-_STRIDE = 37  # every so many of all ids is taken by `spread_ids`
+_STRIDE = 37  # `spread_ids` takes every 37th id
 
 
 class Column(ABC):
-    """Values of one field ↔ ids ↔ tensors. A row of COLUMNS: the class; what it has learnt is its instance."""
+    """Values of one field ↔ ids ↔ tensors. The class is a row of COLUMNS; an instance holds its vocabulary."""
 
-    examples: ClassVar[tuple[str, str]] = ("ab", "ba")  # two values to rehearse a model with
-    stands_in = False  # True: it knows its example values alone, in a rehearsal
+    examples: ClassVar[tuple[str, str]] = ("ab", "ba")  # two values for rehearsals of a model
+    stands_in = False  # True: learnt from its example values alone, for a rehearsal
     samples = False  # True: `sample` differs from `encode`
     checked = False  # True: `check` encodes
-    closed = False  # True: its values are chosen among, and one that was not learnt cannot be
-    lossless = True  # False: what is decoded has lost something
-    keeps_words = True  # False: it may have lost words
-    tokenizer: Tokenizer | None = None  # what cuts its values into pieces, if anything does
+    closed = False  # True: its values are a closed set, learnt in training
+    lossless = True  # False: decoding does not restore the whole value
+    keeps_words = True  # False: decoding may lose words
+    tokenizer: Tokenizer | None = None  # cuts its values into pieces
 
     @classmethod
     @abstractmethod
     def learn(cls, values: Iterable[str], tokenizer: Choice) -> "Column":
-        """Return the column that knows these values; text is cut as `tokenizer` says. Raises DataError."""
+        """Return a column learnt from these values; `tokenizer` cuts text. Raises DataError."""
 
     @classmethod
     @abstractmethod
     def load(cls, folder: Path) -> "Column":
-        """Return what `save` wrote. Raises CheckpointError where it is damaged."""
+        """Read a column that `save` wrote. Raises CheckpointError where it is damaged."""
 
     @classmethod
     def learns(cls, tokenizer: str) -> str:
-        """Return what it learns, where that is what the tokenizer of this name cuts; "" where it is its own values."""
+        """Return the kind of units that it learns with the tokenizer of this name; "" where it learns its values."""
         return ""
 
     @classmethod
@@ -52,7 +52,7 @@ class Column(ABC):
 
     @classmethod
     def repeated(cls, value: str, times: int) -> str:
-        """Return a value so many times as long, for estimates; one without a length stays as it is."""
+        """Return a value repeated `times` times, for estimates; one without a length stays as it is."""
         return value
 
     @abstractmethod
@@ -61,7 +61,7 @@ class Column(ABC):
 
     @abstractmethod
     def key(self) -> str:
-        """Return a SHA-256 over everything that decides the ids."""
+        """Return a SHA-256 of everything that determines the ids."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -69,7 +69,7 @@ class Column(ABC):
 
     @property
     def num_values(self) -> int:
-        """Number of values that a model chooses among."""
+        """Number of classes of a model's output."""
         return len(self)
 
     @abstractmethod
@@ -82,7 +82,7 @@ class Column(ABC):
 
     @abstractmethod
     def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Sequences | Tensor:
-        """Return rows that lie one after the other (sum of lengths) as one tensor, with whatever ends a row."""
+        """Return concatenated rows (sum of lengths,) as one tensor, with the end symbol of each row, if any."""
 
     def collate(self, rows: Sequence[Sequence[int]]) -> Sequences | Tensor:
         """Return rows of ids, as `encode` gives them, as one tensor."""
@@ -91,19 +91,19 @@ class Column(ABC):
         return self.join(flat, lengths)
 
     def spread(self, count: int) -> str:
-        """Return a value of about so many ids from all over the vocabulary, to try a model with."""
+        """Return a value of about `count` ids, spread over the vocabulary, to test a model with."""
         return self.decode(spread_ids(count, len(self)))
 
     def rare(self) -> list[str]:
-        """Return values that training saw once, where a value that comes once is a fault rather than usual."""
+        """Return the values that occur once in training, where this points to an error; else none."""
         return []
 
     def named(self) -> Sequence[str]:
-        """Return what each id names by itself, as a word or a document; "" where it names nothing, () for no names."""
+        """Return the word or document of each id; "" where an id has none, () where no id has one."""
         return ()
 
     def check(self, value: str) -> None:
-        """Raise DataError for a value that has no ids; cheap, so that whole parts are checked before training."""
+        """Raise DataError for a value that has no ids; cheap, so that whole data sets are checked before training."""
         if self.checked:
             self.encode(value)
 
@@ -112,19 +112,19 @@ class Column(ABC):
         return [self.encode(value) for value in values]
 
     def longest(self, ids: Sequence[int]) -> int:
-        """Return how many of these ids a model reads as one sequence, at most."""
+        """Return the length of the longest sequence that a model reads of these ids."""
         return len(ids)
 
     def offsets(self, value: str) -> list[TextPlace]:
-        """Return where each id of `encode(value)` stands in the value; [] where a column does not tell."""
+        """Return the place of each id of `encode(value)` in the value; [] where they are not known."""
         return []
 
     def sample(self, value: str, seed: int) -> list[int]:
-        """Return ids drawn by the value and `seed` alone, where there are several ways to encode it."""
+        """Return ids sampled by the value and `seed` alone, where it has several encodings."""
         return self.encode(value)
 
 
 def spread_ids(count: int, size: int) -> list[int]:
-    """Return so many ids from all over a vocabulary of `size`, specials left out."""
+    """Return `count` ids spread over a vocabulary of `size`, without the special ones."""
     first = len(SPECIALS)
     return [first + place * _STRIDE % max(size - first, 1) for place in range(count)]

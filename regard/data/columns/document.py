@@ -1,4 +1,4 @@
-"""The name of a document: what has a vector of its own."""
+"""Document names: each document has a vector of its own."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ class DocumentColumn(LabelColumn):
     closed = False
 
     def rare(self) -> list[str]:
-        """Return none: a document has one line as a rule."""
+        """Return none: most documents have one line."""
         return []
 
     def named(self) -> Sequence[str]:

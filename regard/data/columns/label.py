@@ -1,4 +1,4 @@
-"""One label of a closed set: what a classifier chooses."""
+"""One label of a closed set: the output of a classifier."""
 
 import hashlib
 import json
@@ -25,11 +25,11 @@ _LABELS, _COUNTS = "labels.json", "counts.json"
 class LabelColumn(Column):
     """A label by its number: ids (batch,), in the alphabetical order of the labels."""
 
-    what: ClassVar[str] = "label"  # what faults call a value
+    what: ClassVar[str] = "label"  # name of a value in errors
     checked = closed = True
 
     def __init__(self, labels: Sequence[str], counts: Sequence[int] | None = None) -> None:
-        """`counts` is how many examples each label had in training; None: they were not counted."""
+        """`counts` is the number of training examples of each label; None: not counted."""
         self.labels, self.counts = tuple(labels), None if counts is None else tuple(counts)
         self._numbers = {label: number for number, label in enumerate(self.labels)}
 
@@ -96,5 +96,5 @@ def _load_list(path: Path, kind: type[_Item], what: str, length: int | None = No
         raise CheckpointError(path, f"cannot be read: {error}") from error
     whole = isinstance(found, list) and all(isinstance(one, kind) for one in found)
     if not whole or length not in (None, len(found)):
-        raise CheckpointError(path, f"is no {what}")
+        raise CheckpointError(path, f"is not a {what}")
     return found

@@ -1,4 +1,4 @@
-"""A label for each word of a text: what a tagger chooses."""
+"""A label for each word of a text: the output of a tagger."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from regard.registry import Choice
 
 
 class LabelsColumn(Column):
-    """Labels parted by spaces, one a word: ids (batch, longest), from 1 on; 0 is padding."""
+    """Labels separated by spaces, one per word: ids (batch, longest), from 1 on; 0 is padding."""
 
     examples = ("a b", "b")
     checked = closed = True

@@ -11,9 +11,9 @@ from regard.text import train_tokenizer
 
 
 class MaskedTextColumn(TextColumn):
-    """A text whose vocabulary has one piece more than the tokenizer learns, <mask>, unless that has it.
+    """A text whose vocabulary is the tokenizer's, with <mask> added where it lacks it.
 
-    Whatever starts from such a run reads its texts with the same vocabulary, so all tables fit.
+    Runs that start from such a run use the same vocabulary, so all embeddings fit.
     """
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Rows of numbers: what networks with a memory read and write."""
+"""Rows of numbers: input and output of memory networks."""
 
 import hashlib
 import json
@@ -24,21 +24,21 @@ ZERO = LARGEST_NUMBER * SCALE  # the id of 0
 class NumbersColumn(Column):
     """`0.31 1; -0.5 0` → numbers (batch, row, width), all rows as wide as those of the first value in training.
 
-    An id is a number by fixed point: six digits behind the point, from -1000 to 1000. Tensors are of single precision.
+    An id is a fixed-point number: six digits after the point, from -1000 to 1000. Tensors are float32.
     """
 
     examples = ("0 1", "1 0")
     checked = True
 
     def __init__(self, width: int, rows: int, *, bits: bool = True) -> None:
-        """`rows` is how many the longest value had in training, `bits` whether all numbers were 0 or 1 there."""
+        """`rows` is the length of the longest training value; `bits` is true where all its numbers are 0 or 1."""
         self.width, self.rows, self.bits = width, rows, bits
 
     @classmethod
     def learn(cls, values: Iterable[str], tokenizer: Choice) -> "NumbersColumn":
         """Learn width, rows and whether all are bits.
 
-        Raises DataError, with its number, for a value that is none or of another width.
+        Raises DataError, with its number, for a value that is not rows of numbers or has another width.
         """
         width = longest = 0
         bits = True
@@ -61,7 +61,7 @@ class NumbersColumn(Column):
 
     @classmethod
     def load(cls, folder: Path) -> "NumbersColumn":
-        """Read what `save` wrote; runs of older versions do not say whether all were bits. Raises CheckpointError."""
+        """Read a column that `save` wrote; older versions did not store `bits`. Raises CheckpointError."""
         try:
             shape = parse_json((folder / SHAPE).read_text(encoding="utf-8"))
             return cls(int(shape["width"]), int(shape["rows"]), bits=bool(shape.get("bits", True)))
@@ -103,7 +103,7 @@ class NumbersColumn(Column):
 
 
 def fixed(numbers: NDArray[np.float64]) -> list[int]:
-    """Return numbers, of any shape, as ids; what is out of bounds, or no number, becomes the nearest bound or 0."""
+    """Return numbers, of any shape, as ids; values out of bounds become the nearest bound, NaN becomes 0."""
     bounded = np.clip(np.nan_to_num(numbers.astype(np.float64)), -LARGEST_NUMBER, LARGEST_NUMBER)
     ids: list[int] = (np.rint(bounded * SCALE).astype(np.int64) + ZERO).ravel().tolist()
     return ids

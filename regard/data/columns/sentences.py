@@ -1,4 +1,4 @@
-"""Several sentences: what stands around one of them."""
+"""Several sentences: the context of one of them."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,7 +11,7 @@ from regard.text.windows import SENTENCE_TAB
 
 
 class SentencesColumn(TextColumn):
-    """Sentences with tabs between them: the pieces of each, and the end symbol behind each: ids (batch, longest + 1).
+    """Sentences separated by tabs: the pieces of each, followed by the end symbol: ids (batch, longest + 1).
 
     Its vocabulary is that of the column `source`.
     """
@@ -37,11 +37,11 @@ class SentencesColumn(TextColumn):
         return [[one for text in some for one in (*ids[text], EOS)][:-1] for some in texts]
 
     def sample(self, value: str, seed: int) -> list[int]:
-        """As `encode`: equal sentences have equal ids."""
+        """Return `encode(value)`: equal sentences have equal ids."""
         return self.encode(value)
 
     def longest(self, ids: Sequence[int]) -> int:
-        """Return the ids of the longest sentence: each is read by itself."""
+        """Return the length of the longest sentence, in ids: each is read separately."""
         return max(map(len, sentences_in(ids)), default=0)
 
     def offsets(self, value: str) -> list[TextPlace]:
@@ -52,7 +52,7 @@ class SentencesColumn(TextColumn):
 
 
 def sentences_in(ids: Sequence[int]) -> list[list[int]]:
-    """Return the ids of each sentence, without end symbols; one that has no ids is left out."""
+    """Return the ids of each sentence, without end symbols; empty sentences are left out."""
     ends = [place for place, one in enumerate(ids) if one == EOS]
     bounds = [*pairwise([-1, *ends, len(ids)])]
     return [some for start, end in bounds if (some := [*ids[start + 1 : end]])]

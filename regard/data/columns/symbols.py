@@ -1,4 +1,4 @@
-"""Symbols of a cipher: the characters or the words of a text, each with a number."""
+"""Symbols of a cipher: the characters or words of a text, each with a number."""
 
 import hashlib
 import json
@@ -17,15 +17,15 @@ from regard.records import PAD, Sequences
 from regard.registry import Choice
 from regard.text.ciphers import cut_symbols, join_symbols
 
-UNKNOWN_SYMBOL = "\ufffd"  # what stands for a symbol that was not learnt
+UNKNOWN_SYMBOL = "\ufffd"  # written for a symbol out of the vocabulary
 _LEVELS = ("characters", "words")
-_MOST = 4000  # symbols that are learnt, unless the tokenizer has a size
+_MOST = 4000  # size of the vocabulary, unless the tokenizer has one
 
 
 class SymbolsColumn(Column):
     """Characters or words of a text, as text.tokenizer says: ids (batch, longest), from 1 on.
 
-    0 is padding, and stands inside a text for a symbol that was not learnt. Nothing ends a row.
+    0 is padding and, inside a text, an unknown symbol. Rows have no end symbol.
     """
 
     examples = ("ab", "ba")
@@ -60,7 +60,7 @@ class SymbolsColumn(Column):
 
     @classmethod
     def folder(cls, name: str, *, shared: bool) -> str:
-        """Both texts share their symbols, or each has its own."""
+        """Return the folder: both texts share their symbols, or each has its own."""
         return "shared" if shared else name
 
     def save(self, folder: Path) -> None:
@@ -84,7 +84,7 @@ class SymbolsColumn(Column):
         return join_symbols(symbols, self.level)
 
     def cut(self, value: str) -> list[str]:
-        """Return the symbols of a text, also those that were not learnt."""
+        """Return the symbols of a text, unknown ones included."""
         return cut_symbols(value, self.level)
 
     def shown(self, ids: Sequence[int]) -> list[str]:
@@ -99,5 +99,5 @@ class SymbolsColumn(Column):
         return self.decode([PAD + 1 + place % len(self.symbols) for place in range(count)])
 
     def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Sequences:
-        """Pad on the right, to one symbol at least; nothing ends a row."""
+        """Pad on the right, to one symbol at least; rows have no end symbol."""
         return padded(flat, lengths, least=1)

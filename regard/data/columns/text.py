@@ -15,21 +15,21 @@ from regard.text.offsets import TextPlace
 
 
 class TextColumn(TokenizerColumn):
-    """Pieces of a text, the end symbol behind them: ids (batch, longest + 1)."""
+    """Pieces of a text, followed by the end symbol: ids (batch, longest + 1)."""
 
     def __init__(
         self, tokenizer: Tokenizer, *, most: int | None = None, from_end: bool = False, begins: bool = False
     ) -> None:
-        """Read the first `most` pieces of a longer text, or with `from_end` the last; None: all.
+        """Read the first `most` pieces of a longer text, or with `from_end` the last ones; None: all.
 
-        With `begins` <s> stands before each text.
+        With `begins` each text starts with <s>.
         """
         super().__init__(tokenizer)
         self._first = [BOS] if begins else []
         self._cut = slice(None) if most is None else slice(-most, None) if from_end else slice(most)
 
     def cut(self, most: int | None, *, from_end: bool = False, begins: bool = False) -> "TextColumn":
-        """Return the same column for texts of which at most so many pieces are read, with <s> before each if asked."""
+        """Return the same column, which reads `most` pieces of a text at most, after <s> with `begins`."""
         return TextColumn(self.tokenizer, most=most, from_end=from_end, begins=begins)
 
     def key(self) -> str:
@@ -59,13 +59,13 @@ class TextColumn(TokenizerColumn):
         return self.tokenizer.pieces(ids)
 
     def knows(self, ids: Sequence[int]) -> bool:
-        """Return whether there is a piece among them that is neither a special, nor a byte, nor a mere space."""
+        """Return whether any piece is more than a special one, a byte or a space."""
         pieces = (self.tokenizer.pieces([one])[0] for one in ids if one >= len(SPECIALS))
         return any(byte_of(piece) is None and piece.strip(" ▁") for piece in pieces)
 
     @cached_property
     def alphabet(self) -> frozenset[str]:
-        """The characters that pieces hold; others are spelt in bytes."""
+        """Characters that pieces hold; others are encoded as bytes."""
         pieces = self.tokenizer.pieces(range(len(SPECIALS), len(self)))
         return frozenset(character for piece in pieces if byte_of(piece) is None for character in piece)
 

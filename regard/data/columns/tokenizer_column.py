@@ -1,4 +1,4 @@
-"""What columns have in common whose values a tokenizer cuts."""
+"""Base class of columns whose values a tokenizer cuts."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from regard.text import Tokenizer, load_tokenizer, train_tokenizer
 
 
 class TokenizerColumn(Column):
-    """Texts and the tokenizer that was learnt from them, which is all that is kept."""
+    """Texts, kept as the tokenizer that was learnt from them."""
 
     tokenizer: Tokenizer
 
@@ -27,7 +27,7 @@ class TokenizerColumn(Column):
 
     @classmethod
     def learnt_from(cls, value: str) -> str:
-        """Return what of a value the tokenizer learns from."""
+        """Return the text of a value that the tokenizer learns from."""
         return value
 
     @classmethod
@@ -40,7 +40,7 @@ class TokenizerColumn(Column):
 
     @classmethod
     def folder(cls, name: str, *, shared: bool) -> str:
-        """All texts share a vocabulary, or each has its own."""
+        """Return the folder: all texts share a vocabulary, or each has its own."""
         return "shared" if shared else name
 
     @classmethod
@@ -51,7 +51,7 @@ class TokenizerColumn(Column):
         self.tokenizer.save(folder)
 
     def named(self) -> Sequence[str]:
-        """Return the word of each id as texts have it; "" for specials, bytes, spaces and what has spaces inside."""
+        """Return the word of each id as in texts; "" for specials, bytes, spaces and pieces with inner spaces."""
         pieces = self.tokenizer.pieces(range(len(self.tokenizer)))
         words = ("" if one in SPECIALS or byte_of(one) is not None else one.strip(" ▁\t\n\r") for one in pieces)
         return ["" if any(map(str.isspace, word)) else word for word in words]

@@ -1,4 +1,4 @@
-"""Text given in words: what a tagger reads."""
+"""Text split into words: the input of a tagger."""
 
 from collections.abc import Sequence
 
@@ -13,10 +13,10 @@ from regard.text import Tokenizer
 
 
 class WordsColumn(TokenizerColumn):
-    """Words parted by spaces, each cut into pieces by itself: ids (batch, word, piece), nothing behind the last word.
+    """Words separated by spaces, each cut into pieces by itself: ids (batch, word, piece), without an end symbol.
 
-    So there are as many words as the text has, whatever the tokenizer does. In a flat row the first piece of a word
-    bears a mark: the size of the tokenizer's vocabulary is added to its id.
+    So the text keeps its number of words with any tokenizer. In a flat row the first piece of a word is marked: the
+    size of the tokenizer's vocabulary is added to its id.
     """
 
     examples = ("ab ba", "ba")
@@ -45,7 +45,7 @@ class WordsColumn(TokenizerColumn):
         return [[one for word in text for one in known[word]] for text in texts]
 
     def sample(self, value: str, seed: int) -> list[int]:
-        """Cut each word anew, by its place."""
+        """Sample a segmentation of each word, seeded by its place."""
         cut = (self.tokenizer.sample(word, (seed + place) % 2**63) for place, word in enumerate(value.split()))
         return [one for ids in cut for one in self._marked(ids)]
 
@@ -69,7 +69,7 @@ class WordsColumn(TokenizerColumn):
         return self.tokenizer.pieces([one % self._mark for one in ids])
 
     def flat(self, words: Sequences) -> list[list[int]]:
-        """Return the rows that were joined: ids (batch, word, piece) → marked ids of each text."""
+        """Undo `join`: ids (batch, word, piece) → marked ids of each text."""
         first = torch.zeros_like(words.items)
         first[..., :1] = self._mark
         marked = words.items + first

@@ -1,4 +1,4 @@
-"""Readers: sources of examples, a file a format, and shapings of what another reads; each built with (columns,)."""
+"""Readers: sources of examples, one file per format, and wrappers of other readers; each built with (columns,)."""
 
 from typing import cast
 
@@ -62,7 +62,7 @@ READERS: Registry[Reader] = Registry(
 
 
 def reader_class(kind: str) -> type[Reader]:
-    """Return the class of a row, of which nothing has been built yet."""
+    """Return the class of a row."""
     return cast(type[Reader], READERS[kind])
 
 

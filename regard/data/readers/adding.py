@@ -13,7 +13,7 @@ MARKERS = 2
 
 
 class AddingReader(SyntheticReader):
-    """Rows of a value and a marker, 1 at two of them and 0 elsewhere, and what the marked values x and y make.
+    """Rows of a value and a marker, which is 1 in two rows and 0 elsewhere; the target combines the marked x and y.
 
     add: 0.5 + (x + y) / 4 of values from -1 to 1; multiply: x · y of values from 0 to 1. Lengths of T to 1.1 T are
     `{name: adding, length: 110, shortest: 100}`.

@@ -20,10 +20,9 @@ _LINE = re.compile(r"(\d+) (.*)", re.DOTALL)
 class BabiReader(FileReader, GroupedReader):
     """Lines `7 a sentence.` and `8 a question?<tab>answer<tab>supporting lines`; number 1 begins a new story.
 
-    An example is a question with all sentences of its story before it: of three columns the first one holds the story,
-    the second one the question and the last one the answer; of two the first one holds story and question. All
-    questions of a story stay together where a part is held out. An archive is read as it is, one member of it: that of
-    the `task` and the `part`.
+    An example is a question with all earlier sentences of its story. Three columns hold the story, the question and
+    the answer; two hold story with question, and the answer. A held-out part takes all questions of a story or none.
+    An archive needs no unpacking: the member of the `task` and the `part` is read.
     """
 
     def __init__(
@@ -46,7 +45,7 @@ class BabiReader(FileReader, GroupedReader):
         return f"babi {self._task} {self._part}, stories together"
 
     def grouped(self) -> Iterator[tuple[str, Example]]:
-        """The examples, each behind its whole story, which goes on behind the question."""
+        """Yield the examples, each after its whole story, later sentences included."""
         path = self.path
         if not path.name.endswith(ARCHIVES):
             yield from self._examples(path, read_lines(path))
@@ -90,7 +89,7 @@ class BabiReader(FileReader, GroupedReader):
         return dict(zip(self.columns, [*given, answer.strip()], strict=True))
 
     def _member(self, archive: tarfile.TarFile, path: Path) -> tarfile.TarInfo:
-        """The task's file, which is read where it is; links are not followed."""
+        """Return the task's member of the archive; links are not followed."""
         wanted = re.compile(rf"qa{self._task}_[^/]*_{self._part}\.txt")
         members = [one for one in archive if one.isfile() and wanted.fullmatch(Path(one.name).name)]
         if len(members) != 1:

@@ -1,4 +1,4 @@
-"""What another reader streams, every example checked as it is read."""
+"""Checks of each example that another reader streams."""
 
 from collections.abc import Callable, Iterator
 
@@ -8,10 +8,10 @@ from regard.errors import DataError
 
 
 class CheckedReader(GroupedReader):
-    """The examples of a reader. Raises DataError, with file and line, for one for which `check` raises one.
+    """The examples of a reader, each passed to `check`, whose DataErrors get the file and the line.
 
-    Of a usable example `learnt` returns what is learnt from, or None: it is left out, and its line kept; where all are,
-    the first is checked as it is. Those that are not usable are left to others.
+    For a usable example `learnt` returns the example to learn from, or None to leave it out; its line is kept in
+    `left_out`. Where all are left out, the first one is checked unchanged. Unusable examples pass unchecked.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class CheckedReader(GroupedReader):
             if self._usable(example.texts):
                 texts = self._learnt(example.texts)
                 if texts is not None:
-                    self._look(Example(example.line, texts))
+                    self._check_example(Example(example.line, texts))
             if texts is None:
                 self.left_out.append(example.line)
                 first = first or example
@@ -43,9 +43,9 @@ class CheckedReader(GroupedReader):
                 kept = True
                 yield key, Example(example.line, texts)
         if first is not None and not kept:
-            self._look(first)
+            self._check_example(first)
 
-    def _look(self, example: Example) -> None:
+    def _check_example(self, example: Example) -> None:
         try:
             self._check(example.texts)
         except DataError as error:

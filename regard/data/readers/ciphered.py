@@ -1,4 +1,4 @@
-"""A text and its cipher text, as banks that do not match to learn from, and as pairs to be judged by."""
+"""A text and its ciphertext: unpaired banks for training, aligned pairs for evaluation."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from regard.errors import DataError, PartError
 from regard.registry import Choice
 from regard.text.ciphers import CIPHERS, Symbols, cut_symbols, join_symbols
 
-OTHER_SYMBOL = {"characters": "\ufffd", "words": "<unk>"}  # what stands for all rare symbols
+OTHER_SYMBOL = {"characters": "\ufffd", "words": "<unk>"}  # replaces all rare symbols
 _BRAILLE, _PRIVATE = 0x2801, 0xF0000  # cipher symbols of their own: Braille patterns, then a plane for private use
 _PATTERNS, _OWN = 255, 100_000  # Braille patterns that are not blank; symbols of their own, at most
 _Stretch = tuple[int, list[int]]  # the line that it begins in, and symbols from 0
@@ -27,11 +27,11 @@ StretchCycle = Annotated[
 
 
 class CipheredReader(FileReader):
-    """Stretches of `length` symbols of a text, and their cipher text; the key begins anew with each stretch.
+    """Stretches of `length` symbols of a text, and their ciphertext; the key restarts with each stretch.
 
-    The alphabet has the `size` most frequent symbols of the file in the order of their code points. Of the train part
-    every other stretch is enciphered, and stands beside the stretch before it: no plain text stands beside its own
-    cipher text. In the dev and test parts it does. An example has the number of the line that its plain text begins in.
+    The alphabet has the `size` most frequent symbols of the file in the order of their code points. In the training
+    set each second stretch is enciphered and paired with the stretch before it, so no plaintext is paired with its own
+    ciphertext. In the dev and test sets it is. An example has the number of the first line of its plaintext.
     https://arxiv.org/abs/1801.04883, section 5.
     """
 
@@ -52,9 +52,9 @@ class CipheredReader(FileReader):
         part: DocumentPart = "train",
         every: StretchCycle = 10,
     ) -> None:
-        check_columns(columns, 2, "makes a cipher text and a plain text", "task=cipher")
+        check_columns(columns, 2, "makes a ciphertext and a plaintext", "task=cipher")
         if disjoint and size > _OWN:
-            problem = f"is {size:,}, too many for cipher texts with symbols of their own"
+            problem = f"is {size:,}, too many for ciphertext symbols that do not occur in plaintext"
             raise PartError(problem, f"at most {_OWN:,}", setting="size")
         super().__init__(columns, file)
         self.cipher, self._symbols, self._size, self._rare = CIPHERS.build(cipher), symbols, size, rare
@@ -74,7 +74,7 @@ class CipheredReader(FileReader):
             yield Example(line, dict(zip(self.columns, texts, strict=True)))
 
     def _pairs(self, alphabet: list[str]) -> Iterator[tuple[int, list[int], list[int]]]:
-        """The line of each plain text, itself, and the plain text that is to be enciphered."""
+        """Yield the line of each plaintext, the plaintext, and the plaintext to encipher."""
         stretches = (one for number, one in enumerate(self._stretches(alphabet)) if self._holds(number))
         if self._part != "train":
             yield from ((line, plain, plain) for line, plain in stretches)
@@ -87,7 +87,7 @@ class CipheredReader(FileReader):
         return part_of(number, self._every) == self._part
 
     def _alphabet(self) -> list[str]:
-        """The symbols in their order, that of all rare ones last. Raises DataError for fewer than two."""
+        """Return the symbols in order, the one for rare symbols last. Raises DataError for fewer than two."""
         counts = Counter(one for text in self._lines() for one in cut_symbols(text, self._symbols))
         joined = self._rare == "joined" and len(counts) > self._size
         found = sorted(one for one, _ in counts.most_common(self._size - joined))
@@ -97,7 +97,7 @@ class CipheredReader(FileReader):
         return found
 
     def _stretches(self, alphabet: list[str]) -> Iterator[_Stretch]:
-        """The running text, an end of line being a space, cut into stretches of one length; what is left is dropped."""
+        """Yield stretches of equal length of the text, line ends as spaces; an incomplete last one is dropped."""
         known, held, first = {one: number for number, one in enumerate(alphabet)}, list[int](), 0
         other = known.get(OTHER_SYMBOL[self._symbols]) if self._rare == "joined" else None
         for line, text in enumerate(self._lines(), start=1):
@@ -120,5 +120,5 @@ class CipheredReader(FileReader):
 
 
 def _own_symbol(number: int) -> str:
-    """A character that is not a space and that normalisation keeps."""
+    """Return a character that is not a space and is kept by normalisation."""
     return chr(_BRAILLE + number if number < _PATTERNS else _PRIVATE + number - _PATTERNS)

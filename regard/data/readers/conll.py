@@ -1,4 +1,4 @@
-"""Reads CoNLL files: a word with its tags a line, a sentence up to an empty line. Finds which field holds what."""
+"""CoNLL files: one word with its tags per line, an empty line after each sentence; detection of their fields."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,19 +16,19 @@ from regard.errors import DataError
 
 _DOCUMENT = "-DOCSTART-"  # the word of a line that begins a document
 NO_WORD = re.compile(r"\d+[-.]\d+")  # the number of a token of several words (1-2), or of an empty node (1.1)
-_LOOKED_AT = 20_000  # sentences whose tags are collected
+_INSPECTED = 20_000  # sentences whose tags are collected
 CONLLU = 10  # fields of CoNLL-U: a number, the word, its lemma, its universal tag …
 CONLLU_FIELDS = (2, 4)  # of them the word and its universal tag
 _SPAN = re.compile(r"O|[BIESLU](-.*)?")  # a tag of a span, or of none
 
 
 class ConllReader(FileReader):
-    """A sentence is an example; its columns hold a value for each word, parted by spaces. `fields` counts from 1.
+    """A sentence is an example; its columns hold a value for each word, separated by spaces. `fields` counts from 1.
 
-    Spaces within a field become `_`. Lines with # before the first word of a sentence are comments, unless the file
-    has tabs and the line, too: so `#tag<TAB>X` is a word. Without `fields` they are taken in order, and of CoNLL-U
-    the word and its universal tag, 2 and 4. -DOCSTART- lines are left out, and where no column reads the
-    first field, lines with 1-2 or 1.1 in it. Raises DataError for a line that lacks a field. An example has the
+    Spaces within a field become `_`. Lines with # before the first word of a sentence are comments; in files with
+    tabs a line with a tab is not: `#tag<TAB>X` is a word. Without `fields` they are taken in order; CoNLL-U gives
+    the word and its universal tag, 2 and 4. -DOCSTART- lines are left out; so are lines with 1-2 or 1.1 in the first
+    field, where no column reads that field. Raises DataError for a line that lacks a field. An example has the
     number of its first word's line.
     """
 
@@ -83,7 +83,7 @@ class ConllReader(FileReader):
 
 
 class TokenRow(NamedTuple):
-    """A line that is no comment."""
+    """A line other than a comment."""
 
     line: int  # from 1
     cells: Sequence[str]
@@ -107,14 +107,14 @@ def conll_sentences(path: Path, delimiter: str | None = None) -> Iterator[list[T
 
 
 def conll_layout(path: Path, columns: Sequence[str], like: Fields | None = None) -> TableLayout:
-    """Return where the words and their tags stand: `columns` are their names.
+    """Return the fields of the words and of their tags: `columns` are their names.
 
-    Of CoNLL-U fields 2 and 4; of other rows the first field, and the last one where all its values are tags of spans
-    (B-PER I-PER O), else the second. With `like`, the fields of another file of the same data, these. Raises DataError
-    for a file that is not there or empty.
+    CoNLL-U: fields 2 and 4. Other rows: the first field, and the last one where all its values are span tags
+    (B-PER I-PER O), else the second. `like` gives the fields of another file of the same data, which are then used.
+    Raises DataError for a file that is missing or empty.
     """
     text, tags = columns
-    rows = [row.cells for row in chain.from_iterable(islice(conll_sentences(path), _LOOKED_AT))]
+    rows = [row.cells for row in chain.from_iterable(islice(conll_sentences(path), _INSPECTED))]
     if not rows:
         raise DataError(path, "has no words, only empty lines", hint="a word and its tags a line")
     fields = dict(like) if like is not None else dict(zip((text, tags), _places(rows), strict=True))
@@ -129,11 +129,11 @@ def _is_comment(line: str, delimiter: str | None) -> bool:
 
 
 def _is_conllu(path: Path, delimiter: str | None) -> bool:
-    """Return whether a file's first sentence has the fields of CoNLL-U; one that cannot be read has not."""
+    """Return whether a file's first sentence has the fields of CoNLL-U; False where it cannot be read."""
     try:
         return _are_conllu([row.cells for row in next(conll_sentences(path, delimiter), [])])
     except DataError:
-        return False  # told where the file is read
+        return False  # the error is raised where the file is read
 
 
 def _are_conllu(rows: Sequence[Sequence[str]]) -> bool:
@@ -143,7 +143,7 @@ def _are_conllu(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _places(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
-    """The fields, from 1, of the word and of its tag."""
+    """Return the fields, from 1, of the word and of its tag."""
     least = min(map(len, rows), default=2)
     if _are_conllu(rows):
         return CONLLU_FIELDS

@@ -1,4 +1,4 @@
-"""Each line of a document with the one after it: what to say next."""
+"""Each line of a document paired with the next one."""
 
 from collections.abc import Iterator
 
@@ -10,9 +10,9 @@ _TEXT = "text"  # the one column of what is paired
 
 
 class ConsecutiveReader(Reader):
-    """Pairs for a model that goes on from the line before: of a document of n lines n - 1.
+    """Pairs for a model that continues from the line before: n - 1 of a document of n lines.
 
-    `file`, one text; `index`, `part` and `every` as of `documents`. No pair reaches from one document into the next.
+    `file` is one text; `index`, `part` and `every` are those of `documents`. Pairs do not cross document borders.
     An example has the number of its second line.
     """
 

@@ -11,7 +11,7 @@ from regard.text.numbers import write_rows
 
 
 class CopyingReader(SyntheticReader):
-    """Rows of random bits, and the same once more: `{name: copying, length: 20, shortest: 1, examples: 20000}`."""
+    """Rows of random bits, and a copy of them: `{name: copying, length: 20, shortest: 1, examples: 20000}`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Lines that only a network that counts can predict: https://arxiv.org/abs/1503.01007, section 5.1."""
+"""The language aⁿbⁿ, which only networks that count can predict: https://arxiv.org/abs/1503.01007, section 5.1."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from regard.data.readers.synthetic import DrawSeed, ExampleCount, LengthRange, S
 
 
 class CountingReader(SyntheticReader):
-    """So many times a, and as often b: `a a a b b b`. From the first b on all that follows is certain."""
+    """n times a, then n times b: `a a a b b b`. From the first b on, every symbol is determined."""
 
     def __init__(
         self,

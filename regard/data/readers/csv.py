@@ -15,14 +15,14 @@ from regard.data.readers.tables import FieldNumbers, HasHeader, NumberedRows, Ta
 from regard.errors import DataError
 
 _DELIMITERS = ",;\t|"  # the likeliest first
-_SAMPLE = 200  # rows that tell the delimiter
+_SAMPLE = 200  # rows that the delimiter is detected from
 
 
 class CsvReader(TableReader):
-    """`fields` says in which field, from 1, a column stands; by default they stand in order.
+    """`fields` gives the field of each column, from 1; by default they are in order.
 
     Fields that a line lacks are empty; the first line must have all.
-    A quoted field may hold the `delimiter`, doubled quotes and ends of lines. An example has its last line's number.
+    A quoted field may hold the `delimiter`, doubled quotes and line ends. An example has its last line's number.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ def csv_rows(path: Path, delimiter: str) -> NumberedRows:
     A quote that does not end names the line in which it opens.
     """
     csv.field_size_limit(LONGEST_LINE)
-    lines = chain((f"{line}\n" for line in read_lines(path)), [""])  # the last one tells that the file has ended
+    lines = chain((f"{line}\n" for line in read_lines(path)), [""])  # the last one marks the end of the file
     rows = csv.reader(takewhile(bool, lines), delimiter=delimiter, strict=True)
     before = 0
     try:
@@ -79,14 +79,14 @@ def csv_rows(path: Path, delimiter: str) -> NumberedRows:
         opened = _open_quote(path, delimiter, before, last)
         if opened is not None:
             problem = f"the quote that opens in this line is not closed: {error} (line {rows.line_num})"
-            hint = 'close it; a quote inside of a quoted text is doubled: ""'
+            hint = 'close it; a quote inside a quoted text is doubled: ""'
             raise DataError(path, problem, line=opened, hint=hint) from error
         problem = f"not CSV with the delimiter {delimiter!r}: {error}"
         raise DataError(path, problem, line=rows.line_num, hint=_other_delimiter(path)) from error
 
 
 def _open_quote(path: Path, delimiter: str, before: int, last: int) -> int | None:
-    """Return the line of the quote that is open where line `last` ends; the row begins behind line `before`."""
+    """Return the line of the quote that is open at the end of line `last`; the row begins after line `before`."""
     opens, closes = re.compile(rf'(?:^|{re.escape(delimiter)})"'), re.compile(r'(?:[^"]|"")*+"')
     opened = None
     for number, line in enumerate(islice(read_lines(path), before, last), start=before + 1):
@@ -98,9 +98,9 @@ def _open_quote(path: Path, delimiter: str, before: int, last: int) -> int | Non
 
 
 def found_delimiter(path: Path) -> str:
-    """Return the delimiter that cuts most of the first rows into one number of fields, two at least; "," for none.
+    """Return the delimiter that cuts most of the first rows into one number of fields, at least two; "," for none.
 
-    Between two that cut as many, it is the one with fewer spaces behind it: signs of prose are followed by a space.
+    Ties go to the delimiter with fewer spaces after it: punctuation of prose is followed by a space.
     """
     evenness = {sign: _evenness(path, sign) for sign in _DELIMITERS}
     return max(evenness, key=evenness.__getitem__)  # the first of equals
@@ -109,7 +109,7 @@ def found_delimiter(path: Path) -> str:
 def _evenness(path: Path, delimiter: str) -> tuple[int, int]:
     """Count the first rows with the usual number of fields, and, below zero, the fields that open with a space."""
     rows = list[list[str]]()
-    with suppress(DataError):  # quotes that do not stand beside this delimiter, or one that does not end
+    with suppress(DataError):  # quotes that are not beside this delimiter, or one that does not end
         rows += (row for _, row in islice(csv_rows(path, delimiter), _SAMPLE) if row)
     ((usual, count),) = Counter(map(len, rows)).most_common(1) or [(0, 0)]
     if usual < 2:

@@ -1,4 +1,4 @@
-"""Sentences of documents, each with those around it."""
+"""Sentences of documents, each with its context."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ WindowSize = Annotated[Size, Doc("Context window, in sentences of a document; 1:
 
 
 class WindowReader(GroupedReader):
-    """Shapes the lines of each document, which stand together, window by window; the last one is shorter."""
+    """Shapes the lines of each document, which are consecutive, window by window; the last window is shorter."""
 
     makes: ClassVar[tuple[int, str]]  # how many columns, and which in words
     task: ClassVar[str]  # that reads them
@@ -46,7 +46,7 @@ class WindowReader(GroupedReader):
 
     @abstractmethod
     def table(self, columns: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, int]]:
-        """Return the columns of the file, and the usual field of each, that of the document's name first."""
+        """Return the columns of the file and the usual field of each, the document's name first."""
 
     @abstractmethod
     def shaped(self, window: Sequence[Example]) -> Iterator[Example]:
@@ -54,12 +54,12 @@ class WindowReader(GroupedReader):
 
 
 class DocumentSentencesReader(WindowReader):
-    """A sentence a line, with tabs: the name of its document, the sentence, its translation.
+    """One sentence per line, tab-separated: the name of its document, the sentence, its translation.
 
-    Lines of one document stand together. It is cut into windows of `window` sentences, the last one shorter, and every
-    example has its window. Three columns: the sentence, its window, and the translation; `fields` tells where the
-    first and the last one stand, and under the second one's name that of the document. Documents stay together where a
-    part is held out.
+    Lines of one document are consecutive. A document is cut into windows of `window` sentences, the last one shorter,
+    and each example has its window. Three columns: the sentence, its window, and the translation. `fields` gives the
+    fields of the first and the last column, and under the second one's name that of the document. Documents are not
+    split where a part is held out.
     """
 
     makes, task = (3, "a sentence, its window and a translation"), "deliberation"

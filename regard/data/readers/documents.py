@@ -1,4 +1,4 @@
-"""Text files that an index cuts into documents, which fall to one part of a data set as a whole."""
+"""Text files that an index cuts into documents, each of which belongs to one split as a whole."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -25,10 +25,10 @@ Every = Annotated[
 
 
 class DocumentsReader(Reader):
-    """Of every `every` documents the last is of the test part, the one before of the dev part, the rest to train on.
+    """Splits by document: of each `every` documents the last is test, the one before dev, the others train.
 
-    `index` has a line for each document, in the order of the files: name, category, first line (from 1) and number of
-    lines, with tabs between them.
+    `index` has a tab-separated line for each document, in the order of the files: name, category, first line (from 1)
+    and number of lines.
     """
 
     def __init__(
@@ -59,17 +59,17 @@ class DocumentsReader(Reader):
             raise DataError(self._index, problem, hint="an index of other files?")
 
     def ranges(self) -> Iterator[range]:
-        """The lines of each document of the part, in their order."""
+        """Yield the lines of each document of the part, in order."""
         end = 1
         for number, line in enumerate(read_lines(self._index)):
             fields = line.split("\t")
             if len(fields) != _FIELDS or not all(field.isdecimal() for field in fields[2:]):
                 hint = "name, category, first line, number of lines, with tabs between them"
-                raise DataError(self._index, "this is no document of an index", line=number + 1, hint=hint)
+                raise DataError(self._index, "is not a line of an index", line=number + 1, hint=hint)
             first, count = map(int, fields[2:])
             if first < end:
-                problem = f"document '{fields[0]}' begins at line {first:,}, where {end:,} is the first one left"
-                hint = "lines count from 1, and documents follow on each other"
+                problem = f"document '{fields[0]}' begins at line {first:,}; expected {end:,} or later"
+                hint = "lines count from 1, and documents do not overlap"
                 raise DataError(self._index, problem, line=number + 1, hint=hint)
             end = first + count
             if part_of(number, self._every) == self._part:
@@ -77,5 +77,5 @@ class DocumentsReader(Reader):
 
 
 def part_of(number: int, every: int) -> str:
-    """Return the part of a document, counted from 0."""
+    """Return the part of document `number`, counted from 0."""
     return {-1: "test", -2: "dev"}.get(number % every - every, "train")

@@ -1,4 +1,4 @@
-"""A stretch of text files, so that one file can give all parts of a data set."""
+"""A stretch of text files, so that one file can hold all splits of a data set."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from regard.errors import PartError
 
 
 class ExcerptReader(Stretch):
-    """Lines from the share `start` of a text to the share `end`: `{files: {text: all.txt}, start: 0.9, end: 0.95}`."""
+    """Lines from the fraction `start` of a text to `end`: `{files: {text: all.txt}, start: 0.9, end: 0.95}`."""
 
     def __init__(
         self,
@@ -22,7 +22,7 @@ class ExcerptReader(Stretch):
     ) -> None:
         if start >= end:
             raise PartError(
-                f"and end are {start} and {end}", "shares of the text: 0 ≤ start < end ≤ 1", setting="start"
+                f"and end are {start} and {end}", "fractions of the text: 0 ≤ start < end ≤ 1", setting="start"
             )
         super().__init__(ParallelReader(columns, files=files), start, end)
 

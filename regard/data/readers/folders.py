@@ -1,4 +1,4 @@
-"""A folder for each label, a file for each text: how many data sets of reviews and of mails come."""
+"""One folder per label, one file per text: the usual layout of data sets of reviews and mails."""
 
 from collections.abc import Iterator
 from pathlib import Path

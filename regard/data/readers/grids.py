@@ -1,4 +1,4 @@
-"""Made-up pictures with their captions: grids of coloured shapes, some of which are marked and to be named."""
+"""Synthetic images with captions: grids of coloured shapes, of which the marked ones are named."""
 
 from typing import Annotated
 
@@ -16,10 +16,10 @@ BETWEEN = " and "  # two of the things that a caption names
 
 
 class GridsReader(SyntheticReader):
-    """Cells of a grid, row by row, and the marked ones in words: `red circle and blue star and green square`.
+    """Cells of a grid, row by row, with a caption of the marked ones: `red circle and blue star and green square`.
 
-    A cell is as many numbers as there are colours, shapes and one more: 1 at its colour, at its shape, and at the last
-    if it is marked; 0 elsewhere. So it stands for a place of a convolutional network's last map
+    A cell is a vector of colours + shapes + 1 numbers: 1 at its colour, at its shape, and at the last place if it is
+    marked; 0 elsewhere. So it stands for a place of a convolutional network's last feature map
     (https://arxiv.org/abs/1502.03044, section 3.1.1).
     """
 

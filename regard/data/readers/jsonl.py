@@ -17,7 +17,7 @@ from regard.text.clean import without_surrogates
 
 
 class JsonlReader(FileReader):
-    """`fields` says under which name a column stands; by default under its own. A whole number is read as a text.
+    """`fields` gives the key of each column; by default its own name. An integer is read as text.
 
     Half of a surrogate pair ("\\ud800") becomes U+FFFD.
     """
@@ -36,7 +36,7 @@ class JsonlReader(FileReader):
         fields = {column: column for column in columns} if fields is None else fields
         if set(fields) != set(columns):
             wanted = ", ".join(columns)
-            raise PartError(f"is {dict(fields)}", f"needed is a name each for {wanted}", setting="fields")
+            raise PartError(f"is {dict(fields)}", f"expected a name for each of {wanted}", setting="fields")
         super().__init__(columns, file)
         self._names = {column: fields[column] for column in columns}
 
@@ -52,7 +52,7 @@ class JsonlReader(FileReader):
 
     @classmethod
     def first_rows(cls, path: Path) -> TableRows:
-        """The values of JSON objects, named by the first; what is no object is refused where it is read."""
+        """Return the values of JSON objects, named by the first; other JSON values are refused when they are read."""
         names = tuple(next(_objects(path), {}))
         if not names:
             raise DataError(path, "holds no JSON object", hint="one object a line, no array around them")
@@ -66,7 +66,7 @@ class JsonlReader(FileReader):
         except (ValueError, RecursionError) as error:
             raise DataError(path, f"not JSON: {error}", line=number) from error
         if not isinstance(row, dict):
-            problem = f"a JSON object is needed, this is {_kind(row)}"
+            problem = f"expected a JSON object, not {_kind(row)}"
             raise DataError(path, problem, line=number, hint="one object a line, no array around them")
         texts = {}
         for column, name in self._names.items():
@@ -76,7 +76,7 @@ class JsonlReader(FileReader):
             if isinstance(value, int) and not isinstance(value, bool):  # a label is often a number
                 value = str(value)
             if not isinstance(value, str):
-                raise DataError(path, f"'{name}' must be a string, this is {_kind(value)}", line=number)
+                raise DataError(path, f"'{name}' must be a string, not {_kind(value)}", line=number)
             texts[column] = without_surrogates(value)
         return texts
 
@@ -91,6 +91,6 @@ def _objects(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _kind(value: object) -> str:
-    """A value in the words of JSON."""
+    """Return the kind of a value in JSON's terms."""
     names = {dict: "an object", list: "an array", str: "a string", bool: "a truth value", type(None): "null"}
     return names.get(type(value), "a number")

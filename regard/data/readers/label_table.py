@@ -1,4 +1,4 @@
-"""Which field of a table is the label and which are texts, told by its rows."""
+"""Detection of the label field and the text fields of a table, from its rows."""
 
 import re
 from collections.abc import Container, Sequence
@@ -11,19 +11,19 @@ from regard.errors import DataError
 
 _MOST, LONGEST_LABEL = 1_000, 80  # labels there may be, and characters of one
 _NAMES = frozenset(["label", "labels", "class", "category", "sentiment", "polarity", "topic", "intent", "target", "y"])
-OFTEN = 5  # times that the values of a label come on average, where none is asked for
+OFTEN = 5  # mean occurrences of a label's values, where no label is requested
 _NUMBER = re.compile(r"[+-]?\d*[.,]?\d+(e[+-]?\d+)?", re.IGNORECASE)
 # A word and another, or a few letters of another script.
 _SENTENCE = re.compile(r"[^\W\d_]\W? [^\W\d_]|[^\x00-\x7f]{4}")
 
 
 def label_layout(path: Path, kind: str, columns: Sequence[str], like: Fields | None = None) -> TableLayout | None:
-    """Return where texts and the last column, the label, stand in a table of a `kind` of reader; None for no table.
+    """Return the fields of the texts and of the last column, the label, in a table of a `kind` of reader; or None.
 
-    A field that a header calls a label is one; the first line is also a header where it has a label that no other line
-    has, and one word for each text. Else it is the field with the fewest different short values; the texts
-    are the longest other fields, in their order. With `like`, the fields of another table of the same data, a table
-    without a header has the same. Lines with another number of fields than most are not looked at, and told.
+    The label is the field that a header names so, else the field with the fewest different short values; the texts are
+    the longest other fields, in order. The first line is also a header where its label occurs in no other line and each
+    text is one word. `like` gives the fields of another table of the same data, for a table without a header.
+    Lines whose number of fields is unusual are ignored and reported in the notes. None: the reader has no tables.
     Raises DataError where no field looks like a label.
     """
     table = _described(path, kind)
@@ -49,14 +49,14 @@ def holds_pairs(path: Path, kind: str) -> bool:
 
 
 def label_field(path: Path, kind: str) -> Any:
-    """Return the field that looks like a label, whose values come five times each on average; None for none."""
+    """Return the field that looks like a label: each value occurs five times on average; None for none."""
     table = _described(path, kind)
     found = table and (table.label or _likely(table.fields))
     return found.key if found and found.rows >= OFTEN * len(found.values) and not found.is_text else None
 
 
 def field_with(path: Path, kind: str, labels: Container[str]) -> Any:
-    """Return the field of a table with the most different values that are among `labels`; None where none has one."""
+    """Return the field of a table with the most different values among `labels`; None where no value is one."""
     table = _described(path, kind)
     counts = {one.key: sum(value in labels for value in one.values) for one in (table.fields if table else ())}
     best = max(counts, key=counts.__getitem__, default=None)
@@ -64,7 +64,7 @@ def field_with(path: Path, kind: str, labels: Container[str]) -> Any:
 
 
 class _Field:
-    """The values of a field, in counts."""
+    """Counts of the values of a field."""
 
     def __init__(self, key: Any) -> None:
         self.key = key
@@ -72,7 +72,7 @@ class _Field:
         self.rows = self.characters = self.longest = self.sentences = self.numbers = 0
 
     def add(self, value: str) -> None:
-        """One value more."""
+        """Count one more value."""
         self.rows, self.characters = self.rows + 1, self.characters + len(value)
         self.longest = max(self.longest, len(value))
         self.sentences += _SENTENCE.search(value) is not None
@@ -82,7 +82,7 @@ class _Field:
 
     @property
     def may_be_label(self) -> bool:
-        """Return whether values are few and short, and come again; numbers that hardly do measure something."""
+        """Return whether values are few, short and repeated; numbers that are rarely repeated are measurements."""
         measures = self.numbers == self.rows and 2 * len(self.values) > self.rows
         few = 2 <= len(self.values) <= min(_MOST, self.rows - 1)
         return few and self.longest <= LONGEST_LABEL and not measures
@@ -94,7 +94,7 @@ class _Field:
 
 
 class _Table(NamedTuple):
-    """The fields of a table, their names in the first line, and the field that a header calls a label."""
+    """The fields of a table, their names in the first line, and the field that a header names as the label."""
 
     fields: list[_Field]
     names: Sequence[str]
@@ -104,7 +104,7 @@ class _Table(NamedTuple):
 
 
 def _described(path: Path, kind: str) -> _Table | None:
-    """Describe the fields of a table by its first rows; None for a reader of no tables."""
+    """Describe the fields of a table by its first rows; None for a reader without tables."""
     table = reader_class(kind).first_rows(path)
     if table is None:
         return None
@@ -126,7 +126,7 @@ def _described(path: Path, kind: str) -> _Table | None:
 
 
 def _names_fields(first: Sequence[str], fields: Sequence[_Field]) -> bool:
-    """Return whether a first line has a word of its own for the label, and for each text one word."""
+    """Return whether a first line is a header: a label that occurs in no other line, and one word for each text."""
     label = _likely(fields)
     cells = dict(zip(fields, first, strict=True))
     texts = [cells[one] for one in fields if one.is_text]
@@ -135,7 +135,7 @@ def _names_fields(first: Sequence[str], fields: Sequence[_Field]) -> bool:
 
 
 def _likely(fields: Sequence[_Field]) -> _Field | None:
-    """The field with the fewest different values that may be labels."""
+    """Return the field with the fewest different values that may be labels."""
     likely = [one for one in fields if one.may_be_label]
     return min(likely, key=lambda one: (len(one.values), one.characters), default=None)
 
@@ -149,9 +149,9 @@ def _found(
     others = [one for one in fields if one is not label]
     _check_varied(path, fields, last)
     if label is None or len(others) < len(texts):
-        problem = f"no field looks like a {last} (a few short values that come again) beside {', '.join(texts)}"
+        problem = f"no field looks like a {last} (a few short values that repeat) beside {', '.join(texts)}"
         example = ", ".join(f"{column}: {number}" for number, column in enumerate((last, *texts), start=1))
-        raise DataError(path, problem, hint=f"say which: data.train={{name: …, file: …, fields: {{{example}}}}}")
+        raise DataError(path, problem, hint=f"name it: data.train={{name: …, file: …, fields: {{{example}}}}}")
     named = [one for text in texts for one, name in zip(fields, names, strict=True) if name == text]
     longest = sorted(others, key=lambda one: one.characters, reverse=True)[: len(texts)]
     chosen = named if len(named) == len(texts) else [one for one in others if one in longest]
@@ -169,7 +169,7 @@ def _check_varied(path: Path, fields: Sequence[_Field], last: str) -> None:
     if equal and not any(one.may_be_label for one in fields):
         (label,) = equal[0].values
         problem = f"all {equal[0].rows:,} rows have one {last}, '{label:.60}' (field {equal[0].key})"
-        raise DataError(path, problem, hint=f"two different {last}s at least are needed")
+        raise DataError(path, problem, hint=f"at least two different {last}s are needed")
 
 
 def _add(fields: Sequence[_Field], row: Sequence[str]) -> None:

@@ -14,9 +14,9 @@ READ_BYTES = 2**16  # bytes read at once from a file; a pipe gives what it has
 
 
 def chunks_of_lines(stream: BinaryIO, name: str, warn: Callable[[str], None]) -> Iterator[list[str]]:
-    """Lines as they arrive, split at "\\n" alone; where they are not UTF-8, those before, and then a DataError.
+    """Yield lines as they arrive, split at "\\n" alone. Raises DataError, after the lines before, where not UTF-8.
 
-    The first line with a C1 control character, which no text needs, is warned of.
+    Warns at the first line with a C1 control character, which no text needs.
     """
     number, clean = 0, True
     for texts in chain.from_iterable(_texts(*some, name) for some in _whole_lines(stream, name)):
@@ -30,7 +30,7 @@ def chunks_of_lines(stream: BinaryIO, name: str, warn: Callable[[str], None]) ->
 
 
 def _whole_lines(stream: BinaryIO, name: str) -> Iterator[tuple[list[bytes], int]]:
-    """Lines as they arrive, and how many came before them."""
+    """Yield lines as they arrive, with the number of lines before them."""
     rest, number = b"", 0
     for block in iter(lambda: _some(stream, name), b""):
         *whole, rest = (rest + block).split(b"\n")
@@ -50,7 +50,7 @@ def _some(stream: Any, name: str) -> bytes:
 
 
 def _texts(lines: list[bytes], before: int, name: str) -> Iterator[list[str]]:
-    """Lines as texts; `before` of them came earlier."""
+    """Decode lines; `before` of them came earlier."""
     texts: list[str] = []
     for number, line in enumerate(lines, start=before + 1):
         text = line.removesuffix(b"\r")
@@ -67,5 +67,5 @@ def _texts(lines: list[bytes], before: int, name: str) -> Iterator[list[str]]:
 
 
 def _file(name: str) -> str:
-    """Return the file's name in a command that mends a stream."""
+    """Return the file's name in a command that repairs a stream."""
     return "FILE" if name == "stdin" else name

@@ -1,4 +1,4 @@
-"""Lines of text files: UTF-8 without mercy, plain or gzip, split at "\\n" and nowhere else."""
+"""Lines of text files: strict UTF-8, plain or gzip, split at "\\n" alone."""
 
 import codecs
 import gzip
@@ -14,9 +14,9 @@ from typing import IO
 from regard.errors import DataError
 from regard.packed import open_packed
 
-LONGEST_LINE = 2**26  # bytes of a line; what is longer is no text, and would have to be held in memory
+LONGEST_LINE = 2**26  # bytes of a line; a longer one is not text and would fill memory
 GZIP, UTF16 = b"\x1f\x8b", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_SAMPLE = 2**20  # bytes that tell an encoding
+_SAMPLE = 2**20  # bytes that an encoding is guessed from
 C1 = re.compile("[\x80-\x9f]")  # control characters that no text needs: cp1252 has quotes and dashes there
 _CP1252 = re.compile("[\udc80-\udc9f]")  # these bytes, where they are not UTF-8
 _CUT_LETTER = re.compile(rb"[\xc2-\xf4][\x80-\xbf]")  # how a letter of several bytes begins in UTF-8
@@ -25,7 +25,7 @@ C1_HINT = "cp1252 that was read as latin1? iconv -f utf-8 -t latin1 {} | iconv -
 
 
 def read_lines(path: Path) -> Generator[str, None, None]:
-    """The lines without their "\\n" and the "\\r" before it; a byte order mark at the start is left out.
+    """Yield the lines without their "\\n" or "\\r\\n"; a byte order mark at the start is left out.
 
     Other characters that end lines elsewhere (U+2028, U+0085, form feed) are part of the text.
     """
@@ -34,7 +34,7 @@ def read_lines(path: Path) -> Generator[str, None, None]:
 
 
 def lines_in(file: IO[bytes], path: Path) -> Generator[str, None, None]:
-    """The lines of an open file, as `read_lines` gives them; `path` is what faults call it."""
+    """Yield the lines of an open file like `read_lines`; `path` is its name in errors."""
     number, offset = 0, 0
     for raw in iter(partial(file.readline, LONGEST_LINE), b""):
         number += 1
@@ -47,24 +47,24 @@ def lines_in(file: IO[bytes], path: Path) -> Generator[str, None, None]:
 
 
 def digest(path: Path) -> bytes:
-    """SHA-256 of a file's bytes, as they lie on disk."""
+    """Return the SHA-256 of a file's bytes on disk."""
     with reading_faults(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
 
 def check(path: Path) -> None:
-    """A DataError unless the path is a plain file."""
+    """Raise DataError unless the path is a regular file."""
     if path.is_dir():
-        raise DataError(path, "is a folder, a file is needed")
+        raise DataError(path, "is a folder; expected a file")
     if not path.exists():
         raise DataError(path, "there is no such file")
     if not path.is_file():
-        raise DataError(path, "is no plain file", hint="data is read more than once: write it to a file first")
+        raise DataError(path, "is not a regular file", hint="data is read more than once: write it to a file first")
 
 
 @contextmanager
 def reading_faults(path: Path) -> Iterator[None]:
-    """Faults of reading as DataErrors."""
+    """Turn errors of reading into DataErrors."""
     try:
         check(path)
         yield
@@ -75,10 +75,10 @@ def reading_faults(path: Path) -> Iterator[None]:
 
 
 def encoding_hint(path: Path | str, found: bytes, reason: str, data: bytes) -> str:
-    """Return the command that makes UTF-8 of a file of one byte a letter; "" where its bytes look like damaged UTF-8.
+    """Return the command that converts a file of a one-byte encoding to UTF-8; "" where it looks like damaged UTF-8.
 
-    `found` are the bad byte and the next one, `reason` is the fault of their decoding; `data` are whole lines of the
-    file: it is cp1252, whose quotes and dashes are the bytes 0x80 to 0x9f, where any of these is no UTF-8, else latin1.
+    `found` are the bad byte and the next one, `reason` is the decoder's message, `data` are whole lines of the file.
+    The encoding is cp1252 where a byte from 0x80 to 0x9f, its quotes and dashes, is not UTF-8, else latin1.
     """
     decoded = data.decode("utf-8", "surrogateescape")
     if _CUT_LETTER.match(found) or reason == "unexpected end of data" or _LETTER.search(decoded):
@@ -105,14 +105,14 @@ def _decode(path: Path, number: int, offset: int, raw: bytes) -> str:
 
 
 def _sample(path: Path, raw: bytes) -> bytes:
-    """Whole lines of a file behind one of them; that line alone where they cannot be read."""
+    """Return whole lines of a file, from this one on; that line alone where they cannot be read."""
     with suppress(OSError, EOFError, zlib.error), open_packed(path) as file:
         return raw + b"\n" + file.read(_SAMPLE).rpartition(b"\n")[0]
     return raw
 
 
 def _likely(first: bytes) -> str:
-    """Guess what a file that starts like this may be."""
+    """Guess the kind of a file from its first bytes."""
     if first.startswith(GZIP):
         return "this is a gzip file: its name must end with .gz"
     if first.startswith(UTF16):

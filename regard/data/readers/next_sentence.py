@@ -1,4 +1,4 @@
-"""Pairs of sentences, of which the second follows the first or is of another document, as BERT learns to tell."""
+"""Next sentence prediction of BERT: pairs whose second sentence follows the first or is from another document."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -18,18 +18,18 @@ NEXT, OTHER = "next", "other"
 _TEXT = "text"
 _Document = list[tuple[int, str]]  # its sentences with their lines, from 1
 _EVERY, LEAST_EVERY, DOCUMENTS = 10, 3, 2  # of `every`; documents that each part needs
-_SHOWN = 3  # lines that are told
+_SHOWN = 3  # lines that an error lists
 
 
 class NextSentenceReader(Reader):
-    """Of a document of n sentences n - 1 pairs, about half of which have a random sentence of another one as second.
+    """n - 1 pairs of a document of n sentences; in half of them the second is a random one of another document.
 
-    https://arxiv.org/abs/1810.04805, section 3.1, task 2. Drawn are sentences of all other documents, but the first of
-    each, which follows none: so a second sentence by itself tells nothing. With `sentences` a text is a span of so
-    many, half of its document at most. Documents are those of an `index`, as of `documents`, or parted by empty
-    lines; of every `every` the last is of the test part and the one before of the dev part. A draw depends on `seed`,
-    the round and the first sentence's line; each round of `rounds` draws anew, where spans begin, too. All sentences of
-    a part are in memory. An example has the number of its first line.
+    https://arxiv.org/abs/1810.04805, section 3.1, task 2. Random sentences come from all other documents, without the
+    first of each, which follows none: so the second sentence alone does not reveal the label. A text is a span of
+    `sentences` sentences, half of its document at most. Documents are those of an `index`, as in `documents`, or
+    separated by empty lines; of each `every` the last is test and the one before is dev. A sample depends on `seed`,
+    the round and the first sentence's line; each of `rounds` samples again, starts of spans included. All sentences
+    of a part are in memory. An example has the number of its first line.
     """
 
     def __init__(
@@ -65,10 +65,8 @@ class NextSentenceReader(Reader):
         documents = list(self._documents())
         self._check_lengths(documents)
         if len(documents) < DOCUMENTS:
-            problem = f"there is {'one' if documents else 'no'} document in the {self._part} part, and pairs need two"
-            hint = (
-                f"more documents, parted by empty lines; of {self._every} one is for the dev and one for the test part"
-            )
+            problem = f"there is {'one' if documents else 'no'} document in the {self._part} set, and pairs need two"
+            hint = f"more documents, separated by empty lines; of each {self._every} one is dev and one is test"
             raise DataError(self._path, problem, hint=hint)
         for number in range(self._rounds):
             cut = [self._spans(number, document) for document in documents]
@@ -80,7 +78,7 @@ class NextSentenceReader(Reader):
                     yield self._example(number, line, first, second, seconds, own)
 
     def _spans(self, number: int, document: _Document) -> _Document:
-        """The texts of a document in a round; where the second begins is drawn."""
+        """Return the texts of a document in a round; the start of the second one is sampled."""
         size = min(self._sentences, len(document) // 2)
         start = random.Random(f"{self._seed} {number} {document[0][0]}").randrange(size)
         ends = [*range(start, len(document), size), len(document)]
@@ -92,15 +90,15 @@ class NextSentenceReader(Reader):
         first, *others = [document[0][0] for document in documents if len(document) < 2] or [0]
         if not first:
             return
-        problem = "a document of one sentence, which no other one follows"
+        problem = "a document of one sentence, so without a next one"
         if others:
             more = ", ".join(f"{line:,}" for line in others[:_SHOWN]) + (" …" if len(others) > _SHOWN else "")
             problem += f", and {len(others):,} more (line{'s' * (len(others) > 1)} {more})"
-        hint = "join it with another document, or leave it out; only empty lines part documents"
+        hint = "join it with another document, or leave it out; only empty lines separate documents"
         raise DataError(self._path, problem, line=first, hint=hint)
 
     def _example(self, number: int, line: int, first: str, second: str, seconds: Sequence[str], own: range) -> Example:
-        """The first text with the second or with one of `seconds`, those of its document in `own` left out."""
+        """Pair the first text with the second or with one of `seconds` outside `own`, those of its document."""
         draws = random.Random(f"{self._seed} {number} {line}")
         label = NEXT
         if draws.random() < 0.5:
@@ -109,7 +107,7 @@ class NextSentenceReader(Reader):
         return Example(line, dict(zip(self.columns, (first, second, label), strict=True)))
 
     def _documents(self) -> Iterator[_Document]:
-        """The documents of the part, sentences without text left out."""
+        """Yield the documents of the part, without empty sentences."""
         if self._index is None:
             for number, document in enumerate(_parted(self._path)):
                 if part_of(number, self._every) == self._part:
@@ -129,9 +127,9 @@ class NextSentenceReader(Reader):
 
 
 def cycle_of(path: Path) -> int:
-    """Return `every` for a text whose documents are parted by empty lines, such that no part has too few of them.
+    """Return `every` for a text whose documents are separated by empty lines, so that each part has enough of them.
 
-    Raises DataError for a text of fewer than are needed for three parts.
+    Raises DataError for a text with too few documents for three parts.
     """
     count, least = sum(1 for _ in islice(_parted(path), _EVERY * DOCUMENTS)), LEAST_EVERY * DOCUMENTS
     if count < least:
@@ -141,7 +139,7 @@ def cycle_of(path: Path) -> int:
 
 
 def _parted(path: Path) -> Iterator[_Document]:
-    """Documents between empty lines."""
+    """Yield the documents between empty lines."""
     found = _Document()
     for number, line in enumerate(read_lines(path), start=1):
         if line.strip():

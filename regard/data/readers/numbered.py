@@ -1,4 +1,4 @@
-"""Lines of text, each with its number: a document each, for vectors of documents."""
+"""Lines of text, each with its number: each line is a document, for document vectors."""
 
 from collections.abc import Iterator, Sequence
 

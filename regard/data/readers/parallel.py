@@ -1,9 +1,9 @@
-"""Parallel text files: line n of each belongs together.
+"""Parallel text files: lines with one number belong together.
 
-Where line counts are unequal, a fault names the line at which two files part company. Lines that belong together have
+Where line counts are unequal, an error names the line at which the alignment breaks. Lines that belong together have
 lengths in a steady ratio. With d lines more in one file, some shift s, which grows from 0 to d on the way, pairs line i
-of the shorter file with line i + s of the longer one. The likeliest places where it
-grows are those of the smallest sum of costs |log ratio - usual log ratio|, found by dynamic programming:
+of the shorter file with line i + s of the longer one. The likeliest places where it grows
+have the smallest sum of costs |log ratio - usual log ratio|, found by dynamic programming:
 best_s(i) = C_s(i) + min over k <= i of (best_{s-1}(k) - C_s(k)), with C_s the running sum of the costs at shift s.
 """
 
@@ -23,7 +23,7 @@ from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import Reader
 from regard.errors import DataError, PartError
 
-_LOOKED_AT = 1_000_000  # lines: enough to find a place, few enough for memory
+_INSPECTED = 1_000_000  # lines: enough to find a place, few enough for memory
 _STEPS = 8  # shifts tried one by one; the last one is always the whole difference
 WORST = 2.0  # a cost that is reached at a ratio 7 times the usual one
 MARGIN = 2 * WORST  # costs that a shift must save; chance saves as much near the end of a file that simply ends
@@ -33,12 +33,12 @@ FileOfColumn = Annotated[Mapping[str, str], Doc("Text file of each column.")]
 
 
 class ParallelReader(Reader):
-    """One text file a column, plain or .gz: `files: {source: train.en, target: train.de}`."""
+    """One text file per column, plain or .gz: `files: {source: train.en, target: train.de}`."""
 
     def __init__(self, columns: tuple[str, ...], *, files: FileOfColumn) -> None:
         if set(files) != set(columns):
             raise PartError(
-                f"names {_listed(files)}", f"needed is one file each for {_listed(columns)}", setting="files"
+                f"names {_listed(files)}", f"expected a file for each of {_listed(columns)}", setting="files"
             )
         self.columns = tuple(columns)
         self.files = tuple(Path(files[column]).expanduser() for column in columns)
@@ -58,7 +58,7 @@ class ParallelReader(Reader):
                 stream.close()
 
     def _unequal(self) -> DataError:
-        """Both counts, and where the files part company."""
+        """Return the error with both counts and the line where the alignment breaks."""
         counts = {path: sum(1 for _ in read_lines(path)) for path in self.files}
         longer, shorter = max(counts, key=counts.__getitem__), min(counts, key=counts.__getitem__)
         problem = f"{counts[longer]:,} lines, but {shorter} has {counts[shorter]:,}; "
@@ -71,20 +71,20 @@ def _listed(names: Mapping[str, str] | tuple[str, ...]) -> str:
 
 
 def first_suspicious(longer: Iterator[str], shorter: Iterator[str], more: int) -> str:
-    """Words for the first line from which on the files fit better when a line of the longer one is left out."""
-    longs, shorts = _log_lengths(islice(longer, _LOOKED_AT)), _log_lengths(islice(shorter, _LOOKED_AT))
+    """Describe the first line from which the files match better without a line of the longer one."""
+    longs, shorts = _log_lengths(islice(longer, _INSPECTED)), _log_lengths(islice(shorter, _INSPECTED))
     place = first_growth(longs, shorts, more)
     if place < len(shorts):
         return f"the alignment seems to break at line {place + 1:,}"
-    if len(shorts) == _LOOKED_AT:
-        return f"the first {_LOOKED_AT:,} lines match"
+    if len(shorts) == _INSPECTED:
+        return f"the first {_INSPECTED:,} lines match"
     return f"lines 1-{place:,} match: is the shorter file truncated?"
 
 
 def first_growth(longer: Floats, shorter: Floats, more: int, margin: float = MARGIN) -> int:
-    """Logarithms of line lengths → index of the first line of the shorter file whose partner is shifted.
+    """Return the index of the first line of the shorter file whose partner is shifted, from log line lengths.
 
-    Where shifts save less than `margin` it is the number of its lines: the file simply ends.
+    Where shifts save less than `margin` it is the number of its lines: the file is truncated.
     """
     shifts = sorted({*range(min(more, _STEPS) + 1), more})
     usual = float(np.median(longer[: len(shorter)] - shorter[: len(longer)])) if len(longer) else 0.0
@@ -104,7 +104,7 @@ def first_growth(longer: Floats, shorter: Floats, more: int, margin: float = MAR
 
 
 def _running_costs(longer: Floats, shorter: Floats, usual: float) -> Floats:
-    """C(i): what pairing the first i lines costs; a line without a partner costs the most."""
+    """Return C(i): the cost of pairing the first i lines; a line without a partner costs most."""
     costs = np.full(len(shorter), WORST)
     length = min(len(longer), len(shorter))
     costs[:length] = np.minimum(np.abs(longer[:length] - shorter[:length] - usual), WORST)

@@ -1,4 +1,4 @@
-"""Parts of what another reader streams: a share of its examples, one of several folds, a stretch."""
+"""Subsets of another reader's examples: a held-out fraction, one of several folds, a stretch."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -8,9 +8,9 @@ from regard.data.readers.reader import GroupedReader, Reader
 
 
 class HoldOut(GroupedReader):
-    """The held-out share of a reader's examples, or the rest; the line numbers stay those of the files.
+    """The held-out fraction of a reader's examples, or the rest; line numbers stay those of the files.
 
-    Shares that begin at different `start` have no example in common, and none of one group: see `Reader.grouped`.
+    Fractions from `start` that do not overlap have no example and no group in common: see `Reader.grouped`.
     """
 
     def __init__(self, reader: Reader, share: float, seed: int = 0, *, start: float = 0.0, held_out: bool) -> None:
@@ -28,10 +28,10 @@ class HoldOut(GroupedReader):
 
 
 class Fold(GroupedReader):
-    """One of `folds` parts of a reader's examples, `fold` from 1 on, or with `held_out` false all the others.
+    """Fold `fold`, from 1, of `folds` of a reader's examples, or with `held_out` false all other folds.
 
-    Every example is in exactly one fold, those of a group are in the same one, and folds are about as large. `seed`
-    draws them; no seed draws as `HoldOut` does.
+    Each example is in exactly one fold, a group is in one fold, and folds are of about equal size. `seed` samples
+    them; no seed gives the split of `HoldOut`.
     """
 
     def __init__(self, reader: Reader, folds: int, fold: int, seed: int = 0, *, held_out: bool) -> None:
@@ -49,9 +49,9 @@ class Fold(GroupedReader):
 
 
 class Stretch(Reader):
-    """The examples from a share of all to another: 0.9 and 1 are the last tenth. Line numbers stay those of the files.
+    """The examples from one fraction of all to another: 0.9 to 1 is the last tenth. Line numbers stay those of files.
 
-    Stretches that meet have no example in common and miss none.
+    Adjacent stretches neither share an example nor miss one.
     """
 
     def __init__(self, reader: Reader, start: float, end: float) -> None:

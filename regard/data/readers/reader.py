@@ -1,4 +1,4 @@
-"""The contract of readers: a source of rows, or a shaping of what another reader streams."""
+"""The contract of readers: a source of examples, or a wrapper of another reader."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -13,17 +13,17 @@ FileName = Annotated[str, Doc("File to read, plain or .gz.")]
 
 
 class TableRows(NamedTuple):
-    """The first rows of a table, of one number of cells: they tell which field holds what."""
+    """The first rows of a table, all with one number of cells, for detecting its fields."""
 
     names: tuple[str, ...]  # of the fields, where the format has them; () where the first row may hold them
     rows: Iterator[list[str]]
-    notes: tuple[str, ...] = ()  # what a person should see: an unusual delimiter, lines that are left out
+    notes: tuple[str, ...] = ()  # for the user: an unusual delimiter, lines that are left out
 
 
 class Reader(ABC):
-    """Streams the examples of files in their order, as often as it is asked to; or makes them, with no files at all."""
+    """Streams the examples of files in order, any number of times; or generates them without files."""
 
-    answers: ClassVar[str] = ""  # the form of those that its files hold beside texts; "": whatever the columns are
+    answers: ClassVar[str] = ""  # form of the answers that its files hold beside texts; "": any, by the columns
     columns: tuple[str, ...]  # of every example
     files: tuple[Path, ...]  # what is read; none where examples are made
 
@@ -39,30 +39,30 @@ class Reader(ABC):
 
     @abstractmethod
     def key(self) -> str:
-        """Return all that decides what is read, besides the content of the files."""
+        """Return everything that determines the examples, besides the content of the files."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[Example]:
-        """The examples; a file or line that cannot be used raises a DataError."""
+        """Yield the examples. Raises DataError for a file or line that cannot be used."""
 
     def grouped(self) -> Iterator[tuple[str, Example]]:
-        """The examples, each behind the key of those that stay on one side where a part is held out.
+        """Yield the examples, each after the key of its group, which a split does not divide.
 
-        Here it is the text of the first column: equal texts stay together.
+        By default the key is the text of the first column: equal texts stay together.
         """
         return ((example.texts[self.columns[0]], example) for example in self)
 
     @classmethod
     def first_rows(cls, path: Path) -> TableRows | None:
-        """Return the first rows of a file, with all fields, or None for a reader of no tables.
+        """Return the first rows of a file, with all fields, or None for a reader without tables.
 
-        Raises DataError for a file that is no such table.
+        Raises DataError for a file of another format.
         """
         return None
 
 
 def check_columns(columns: Sequence[str], count: int, problem: str, hint: str, *, setting: str = "") -> None:
-    """Raise PartError for a task whose columns are not as many as a reader makes."""
+    """Raise PartError for a task whose number of columns is not `count`."""
     if len(columns) != count:
         raise PartError(f"{problem}, and the task reads {', '.join(columns)}", hint, setting=setting)
 
@@ -76,11 +76,11 @@ class FileReader(Reader):
 
 
 class GroupedReader(Reader):
-    """Reads examples that belong together by more than their first column."""
+    """Reads examples whose groups depend on more than the first column."""
 
     def __iter__(self) -> Iterator[Example]:
         return (example for _, example in self.grouped())
 
     @abstractmethod
     def grouped(self) -> Iterator[tuple[str, Example]]:
-        """The examples, each behind the key of its group."""
+        """Yield the examples, each after the key of its group."""

@@ -1,4 +1,4 @@
-"""Texts and the same sentences in another order: what a model of coherence learns from."""
+"""Texts, and the same sentences in another order: training data of coherence models."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -14,11 +14,11 @@ ORIGINAL, SHUFFLED = "original", "shuffled"
 
 
 class SentenceOrderReader(WindowReader):
-    """Two examples of each window of a document: its sentences as they are (original), and in a drawn order (shuffled).
+    """Two examples per window of a document: its sentences in order (original), and in random order (shuffled).
 
-    A sentence a line, with tabs: the name of its document, and the sentence; `fields` tells where both stand. Lines of
-    one document stand together. A window of one sentence, or of equal ones, has no other order and is left out. The
-    order is drawn by the sentences alone. Documents stay together where a part is held out.
+    One sentence per line, tab-separated: the name of its document, and the sentence; `fields` gives the field of each.
+    Lines of one document are consecutive. A window of one sentence, or of equal ones, has no other order and is left
+    out. The random order depends on the sentences alone. Documents are not split where a part is held out.
     """
 
     answers = "label"
@@ -34,12 +34,12 @@ class SentenceOrderReader(WindowReader):
         text, label = self.columns
         sentences = [one.texts[_SENTENCE] for one in window]
         if len({*sentences}) > 1:
-            for order, told in ((sentences, ORIGINAL), (reordered(sentences), SHUFFLED)):
-                yield Example(window[0].line, {text: " ".join(order), label: told})
+            for order, name in ((sentences, ORIGINAL), (reordered(sentences), SHUFFLED)):
+                yield Example(window[0].line, {text: " ".join(order), label: name})
 
 
 def reordered(sentences: Sequence[str]) -> list[str]:
-    """Return sentences, not all of them equal, in another order, drawn by themselves alone."""
+    """Return sentences, not all of them equal, in another order, which depends on them alone."""
     digest = hashlib.blake2b(SENTENCE_TAB.join(sentences).encode(), digest_size=8).digest()
     draws = np.random.default_rng(int.from_bytes(digest, "little"))
     while (found := [sentences[place] for place in draws.permutation(len(sentences))]) == [*sentences]:

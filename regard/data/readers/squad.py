@@ -19,7 +19,7 @@ _READ = "SQuAD is {data: [{paragraphs: [{context, qas: [{question, answers: [{te
 
 
 class SquadReader(FileReader):
-    """Passages, questions and their gold answers, which are lines of the answer: `regard evaluate` takes the nearest.
+    """Passages, questions and gold answers, one answer per line: `regard evaluate` takes the nearest.
 
     A question without an answer (`is_impossible`) has an empty one. Examples are numbered by the questions, from 1.
     Line ends in texts become spaces.
@@ -60,7 +60,7 @@ def _content(path: Path) -> Mapping[str, Any]:
     with reading_faults(path), open_packed(path) as file:
         data = file.read(_LARGEST + 1)
     if len(data) > _LARGEST:
-        problem = f"more than {_LARGEST >> 20} MiB of JSON in one piece"
+        problem = f"more than {_LARGEST >> 20} MiB of JSON in one value"
         raise DataError(path, problem, hint="JSON lines (.jsonl) have no limit")
     try:
         content = json.loads(data.decode("utf-8-sig"))
@@ -77,7 +77,7 @@ def _content(path: Path) -> Mapping[str, Any]:
     if not isinstance(content, dict) or "data" not in content:
         hint = "jq -c '.[]' FILE > rows.jsonl makes JSON lines of a list" if isinstance(content, list) else _READ
         kind = "a list" if isinstance(content, list) else "not an object with 'data'"
-        raise DataError(path, f"this JSON is {kind}, and what is read of .json is SQuAD", hint=hint)
+        raise DataError(path, f"this JSON is {kind}; of .json files only SQuAD is read", hint=hint)
     return content
 
 

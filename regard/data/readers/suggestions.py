@@ -15,12 +15,12 @@ from regard.data.readers.reader import FileName, FileReader, check_columns
 from regard.errors import DataError
 
 _FIELDS = ("q", "s", "source", "target")  # text, better translation, and the codes of their languages
-_TRIED = 10  # lines that tell the format
+_TRIED = 10  # lines that the format is detected from
 _Languages = tuple[str, str]
 
 
 def holds_suggestions(path: Path) -> bool:
-    """Return whether a file has the fields that `regard serve --suggestions` writes, by its first lines."""
+    """Return whether the first lines of a file have the fields that `regard serve --suggestions` writes."""
     try:
         lines = [line for line in islice(read_lines(path), _TRIED) if line.strip()]
         rows = [json.loads(line) for line in lines]
@@ -32,10 +32,10 @@ def holds_suggestions(path: Path) -> bool:
 
 
 class SuggestionsReader(FileReader):
-    """Corrections of one pair of languages. Of several corrections of one text the last one counts.
+    """Corrections of one language pair. Of several corrections of one text the last one counts.
 
-    Lines of other languages, in the other direction too, are left out. Where text and correction have equally many
-    lines, each is an example.
+    Lines of other language pairs, the reverse one included, are left out. Where text and correction have equally many
+    lines, each line is an example.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class SuggestionsReader(FileReader):
             yield Example(number, dict(zip(self.columns, (source, target), strict=True)))
 
     def summary(self) -> str:
-        """Return how many corrections are read, and how many lines are not, in words."""
+        """Return a message with the numbers of corrections read and of lines left out."""
         kept = dict[str, tuple[int, str]]()
         languages, others, repeated = self._sorted(kept)
         pair = " → ".join(languages) if languages else ""
@@ -78,7 +78,7 @@ class SuggestionsReader(FileReader):
     def _sorted(self, kept: dict[str, tuple[int, str]]) -> tuple[_Languages | None, Counter[_Languages], int]:
         """Fill `kept`: text → line and last correction.
 
-        Return the languages, how many lines have others, and how many corrections gave way to a later one.
+        Return the languages, the number of lines of each other pair, and the number of replaced corrections.
         """
         languages, others, repeated = self._languages, Counter[_Languages](), 0
         for number, texts in JsonlReader(_FIELDS, file=str(self.path)):
@@ -97,7 +97,7 @@ class SuggestionsReader(FileReader):
 
 
 def _lines(source: str, target: str) -> Iterator[tuple[str, str]]:
-    """The lines of a text and of its translation in pairs, or both as one line each."""
+    """Yield the lines of a text and of its translation in pairs, or both joined to one line."""
     sides = [[line.strip() for line in text.splitlines() if line.strip()] for text in (source, target)]
     if len(sides[0]) != len(sides[1]):
         sides = [[" ".join(lines)] for lines in sides]

@@ -12,7 +12,7 @@ from regard.data.examples import Example
 from regard.data.readers.reader import FileName, FileReader, TableRows
 from regard.errors import DataError, PartError
 
-FIRST_ROWS = 100_000  # that tell which field holds what: a table may be sorted by its labels
+FIRST_ROWS = 100_000  # that fields are detected from: a table may be sorted by its labels
 LISTED_LINES = LISTED_LABELS = 5  # that messages list
 
 FieldNumbers = Annotated[
@@ -25,9 +25,9 @@ NumberedRows = Iterator[tuple[int, list[str]]]  # the number of a row's last lin
 
 
 class TableReader(FileReader):
-    """A source of rows, of which an example takes the fields of its columns.
+    """A table whose rows give the fields of the columns.
 
-    Fields that a row lacks are empty, and so are all of an empty row. Raises DataError if the first row lacks one.
+    Missing fields of a row are empty, all those of an empty row too. Raises DataError if the first row lacks one.
     """
 
     answers = "label"
@@ -49,7 +49,7 @@ class TableReader(FileReader):
 
     @abstractmethod
     def lacking(self, problem: str) -> tuple[str, str]:
-        """Return what is wrong with a file whose first row lacks fields, and a hint."""
+        """Return the problem of a file whose first row lacks fields, and a hint."""
 
     def __iter__(self) -> Iterator[Example]:
         needed, found = max(self._places.values()) + 1, False
@@ -62,18 +62,18 @@ class TableReader(FileReader):
                     count = f"{len(cells)} field{'' if len(cells) == 1 else 's'}, {needed} are read"
                     problem, hint = self.lacking(count)
                     raise DataError(self.path, problem, line=line, hint=hint)
-                cells += [""] * (needed - len(cells))  # one bad line, left out as others with an empty side are
+                cells += [""] * (needed - len(cells))  # a bad line, skipped like others with an empty side
             found = True
             yield Example(line, {column: " ".join(cells[place].split("\n")) for column, place in self._places.items()})
 
 
 class TableLayout(NamedTuple):
-    """Places of the columns of a table."""
+    """Fields of the columns of a table."""
 
     fields: Fields
     header: bool  # the first line names the fields
     labels: tuple[str, ...]
-    notes: tuple[str, ...] = ()  # what else a person should see, such as lines that are left out
+    notes: tuple[str, ...] = ()  # for the user, such as lines that are left out
 
     def settings(self) -> dict[str, Any]:
         """Return the settings of the table's reader."""
@@ -88,20 +88,20 @@ class TableLayout(NamedTuple):
 
 
 def listed_labels(labels: Sequence[str]) -> str:
-    """Return how many labels there are, and the first of them."""
+    """Return the number of labels, and the first ones."""
     shown = ", ".join(f"'{one}'" if "," in one else one for one in labels[:LISTED_LABELS])
     return f"{len(labels)}: {shown}" + (" …" if len(labels) > LISTED_LABELS else "")
 
 
 def field_places(columns: Sequence[str], fields: Mapping[str, int] | None) -> dict[str, int]:
-    """Return where each column stands, from 0; `fields` counts from 1, None is in order.
+    """Return the field of each column, from 0; `fields` counts from 1, None is in order.
 
     Raises PartError for other columns.
     """
     found = {column: number for number, column in enumerate(columns, start=1)} if fields is None else dict(fields)
     if set(found) != set(columns):
         wanted = ", ".join(columns)
-        raise PartError(f"is {found}", f"needed is a field, from 1, for {wanted}", setting="fields")
+        raise PartError(f"is {found}", f"expected a field number, from 1, for each of {wanted}", setting="fields")
     return {column: found[column] - 1 for column in columns}
 
 
@@ -112,7 +112,7 @@ def check_delimiter(delimiter: str | None, hint: str) -> None:
 
 
 def usual_rows(read: Callable[[], NumberedRows]) -> TableRows:
-    """Return the first rows with as many cells as most have, and notes on the others."""
+    """Return the first rows that have the most frequent number of cells, and notes on the others."""
     widths = {line: len(row) for line, row in islice(read(), FIRST_ROWS)}
     ((usual, _),) = Counter(widths.values()).most_common(1) or [(0, 0)]
     fewer = [line for line, width in widths.items() if width < usual]
@@ -123,7 +123,7 @@ def usual_rows(read: Callable[[], NumberedRows]) -> TableRows:
 
 
 def _lines(lines: Sequence[int], problem: str) -> str:
-    """Say which lines have a problem; "" for none."""
+    """Return a note on the lines that have a problem; "" for none."""
     shown = ", ".join(map(str, lines[:LISTED_LINES])) + (" …" if len(lines) > LISTED_LINES else "")
     if len(lines) == 1:
         return f"line {shown} has {problem}"

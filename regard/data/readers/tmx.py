@@ -19,7 +19,7 @@ LINE_ENDS = re.compile(r"[ \t]*[\r\n]+[ \t]*")  # with the indents that editors 
 
 
 class TmxReader(FileReader):
-    """`languages` are those of the columns, in order ("en" stands for "en-GB", too); by default the first unit's.
+    """`languages` are those of the columns, in order ("en" includes "en-GB"); by default those of the first unit.
 
     A unit that lacks one of them is empty on that side. An example has the number of its unit.
     """
@@ -72,7 +72,7 @@ def _variants(unit: Element) -> Iterator[tuple[str, str]]:
 
 
 def _words(element: Element) -> Iterator[str]:
-    """The text of a segment without the codes of its program."""
+    """Yield the text of a segment without its inline markup."""
     yield element.text or ""
     for inner in element:
         if inner.tag not in _CODES:
@@ -81,6 +81,6 @@ def _words(element: Element) -> Iterator[str]:
 
 
 def _text(texts: dict[str, str], language: str) -> str:
-    """Return the text of a language as it is named, or of the first that is a kind of it."""
+    """Return the text of exactly this language, or of its first regional variant."""
     wanted = language.lower()
     return next((text for name, text in texts.items() if name == wanted or name.startswith(f"{wanted}-")), "")

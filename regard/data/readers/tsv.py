@@ -8,7 +8,7 @@ from regard.data.readers.tables import NumberedRows, TableReader, usual_rows
 
 
 class TsvReader(TableReader):
-    """`fields` says in which field, from 1, a column stands; by default they stand in order.
+    """`fields` gives the field of each column, from 1; by default they are in order.
 
     Fields that a line lacks are empty. Raises DataError if the first line lacks one.
     """

@@ -1,4 +1,4 @@
-"""Text files whose lines do not belong together: banks of texts."""
+"""Text files whose lines are not paired: banks of texts."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -10,9 +10,9 @@ from regard.data.readers.reader import Reader
 
 
 class UnpairedReader(Reader):
-    """A text file a column, of any numbers of lines; the shorter ones begin again until the longest is read.
+    """One text file per column, of any length; shorter ones start again until the longest is read.
 
-    An example has the number of its line in the longest file. Its texts are of no use as a pair.
+    An example has the number of its line in the longest file. Its texts are not a pair.
     """
 
     def __init__(self, columns: tuple[str, ...], *, files: FileOfColumn) -> None:

@@ -1,4 +1,4 @@
-"""Units out of an XML file, one at a time and with limits: translation memories, glossaries."""
+"""Units of an XML file, one at a time and with limits: translation memories, glossaries."""
 
 import zlib
 from collections import deque
@@ -19,11 +19,10 @@ _LANGUAGES = ("xml:lang", "lang")
 
 
 def xml_units(file: IO[bytes], path: Path | str, names: Collection[str], what: str) -> Iterator[tuple[int, Element]]:
-    """Yield the elements with one of `names`, each with its line; of all others nothing is kept.
+    """Yield the elements with one of `names`, each with its line; other elements are not kept.
 
-    Names are read without their prefixes. Entities of the file's own are refused, so nothing multiplies and nothing
-    else is opened. Raises DataError, with the line, for a file that is not well-formed (`what` is its format) or goes
-    beyond a limit.
+    Names are read without their prefixes. Custom entities are refused, so the file neither expands nor opens others.
+    Raises DataError, with the line, for a file that is not well-formed (`what` is its format) or exceeds a limit.
     """
     parser = _Parser(path, names)
     try:
@@ -50,7 +49,7 @@ def element_language(element: Element) -> str:
 
 
 class _Parser:
-    """Collects the units of an XML file that comes in blocks."""
+    """Collects the units of an XML file that is read in blocks."""
 
     def __init__(self, path: Path | str, names: Collection[str]) -> None:
         self.path, self.names = path, names
@@ -65,7 +64,7 @@ class _Parser:
         self._depth = self._outside = self._size = self._line = self._waiting = 0
 
     def take(self, block: bytes) -> None:
-        """Read on. Raises DataError for one tag or comment that goes on and on."""
+        """Parse a block. Raises DataError for a tag or comment over the limit."""
         self.empty, self._waiting = False, self._waiting + len(block)
         self.expat.Parse(block)
         if self._waiting > _LARGEST:
@@ -76,7 +75,7 @@ class _Parser:
         self.expat.Parse(b"", True)
 
     def found(self) -> Iterator[tuple[int, Element]]:
-        """Yield the units that are whole by now."""
+        """Yield the units that are complete by now."""
         while self._units:
             yield self._units.popleft()
 

@@ -1,7 +1,7 @@
-"""A toy for demos and tests: sentence pairs without end, English to German or Chinese, from one hand-written grammar.
+"""A toy for demos and tests: endless sentence pairs, English to German or Chinese, from a hand-written grammar.
 
 An English sentence has one translation. Some pairs of words (a verb and its object, an adjective and its noun) are
-kept for the test part, so a model that does well there has learned to combine and not to recall.
+kept for the test set, so a model that scores well there generalises to new combinations.
 """
 
 import hashlib
@@ -25,10 +25,10 @@ _SALT = b"toy-51225"  # one that leaves every verb, and every adjective in each 
 def pairs(
     language: str, count: int, seed: int, *, part: Literal["train", "test"] = "train"
 ) -> Iterator[tuple[str, str]]:
-    """`count` different (English, target) pairs in an order drawn from seed.
+    """Yield `count` different (English, target) pairs in an order sampled from seed.
 
-    No train sentence holds a combination of words that is kept for the test part, every test sentence holds one or
-    more; so the parts have no sentence in common. Raises ConfigError for an unknown language.
+    No training sentence holds a combination of words that is kept for the test set; each test sentence holds at least
+    one; so the sets have no sentence in common. Raises ConfigError for an unknown language.
     """
     if language not in LANGUAGES:
         raise ConfigError("toy.language", f"there is no '{language}'", nearest(language, LANGUAGES))
@@ -38,7 +38,7 @@ def pairs(
 
 
 def _sampled(target: str, count: int, draws: random.Random, test: bool) -> Iterator[tuple[str, str]]:
-    """Sample, and keep what is new and of the right part."""
+    """Sample, and keep new sentences of the right part."""
     english, say, seen = speaker("english"), speaker(target), set[str]()
     while len(seen) < count:
         sentence = grammar().sentence(draws)
@@ -52,7 +52,7 @@ def _sampled(target: str, count: int, draws: random.Random, test: bool) -> Itera
 
 @cache
 def is_held_out(first: str, second: str) -> bool:
-    """Return whether these two words never meet in the train part; the words alone decide, so the same everywhere."""
+    """Return whether these two words never meet in the training set; it depends on the words alone."""
     digest = hashlib.blake2b(f"{first}\t{second}".encode(), digest_size=8, person=_SALT).digest()
     return int.from_bytes(digest, "little") < _HELD_OUT_SHARE * 2**64
 
@@ -71,7 +71,7 @@ def combinations(tree: RuleTree) -> Iterator[tuple[str, str]]:
 
 
 def in_test(sentence: RuleTree) -> bool:
-    """Return whether the sentence holds a combination of the test part."""
+    """Return whether the sentence holds a combination of the test set."""
     return any(is_held_out(*pair) for pair in combinations(sentence))
 
 

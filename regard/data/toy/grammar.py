@@ -28,8 +28,8 @@ _Weights = dict[Determiner, int]
 Spot = tuple[Lexeme, Lexeme]  # a preposition, and a noun with which it is a place
 
 NEGATIVE, COMPANION = 0.15, 0.3  # how often
-_NAMES = 0.6  # of persons as subjects, the share of pronouns and names
-ADJECTIVE = 0.25  # how often a noun has one
+_NAMES = 0.6  # fraction of pronouns and names among persons as subjects
+ADJECTIVE = 0.25  # probability that a noun has one
 PLURAL = 0.25
 SUBJECT: _Weights = {"the": 6, "a": 2, "number": 2, "this": 1, "my": 2}
 _PLACE: _Weights = {"the": 5, "my": 1}
@@ -52,7 +52,7 @@ def grammar() -> "Grammar":
 
 
 class Grammar:
-    """Draws sentences; what it draws depends on the `random.Random` alone."""
+    """Samples sentences, which depend on the `random.Random` alone."""
 
     def __init__(self) -> None:
         words = lexicon()
@@ -77,7 +77,7 @@ class Grammar:
         self.beasts, self.habitats = nouns_of("pet", "animal"), spots("outside", "shore")
 
     def sentence(self, draws: random.Random) -> RuleTree:
-        """Draw one sentence of any pattern."""
+        """Sample a sentence of any pattern."""
         roll = draws.random()
         if roll < 0.5:
             return statement(self.event(draws, draws.choice(self.verbs), front=True))
@@ -93,7 +93,7 @@ class Grammar:
         return both
 
     def joined(self, draws: random.Random) -> RuleTree:
-        """Draw a feeling or an opinion about something, or its reason."""
+        """Sample a feeling or an opinion about something, or its reason."""
         roll = draws.random()
         if roll < 0.4:
             main = event(self.subject(draws), draws.choice(self.attitudes), "state")
@@ -107,7 +107,7 @@ class Grammar:
         return joined(main, "because", self.feeling(draws, negative=0.0))
 
     def clause(self, draws: random.Random, positive: bool = False) -> RuleTree:
-        """Draw one that can stand after a conjunction or be a question: no time at its front."""
+        """Sample a clause that can follow a conjunction or be a question: no time at its front."""
         roll = draws.random()
         if roll < 0.2:
             return self.quality(draws, positive)
@@ -116,7 +116,7 @@ class Grammar:
         return self.event(draws, draws.choice(self.verbs), positive=positive)
 
     def asked(self, draws: random.Random) -> RuleTree:
-        """Draw what a question is about. German begins it with the verb: few begin with a rare one."""
+        """Sample the clause of a question. German starts it with the verb: rare verb forms are avoided."""
         clause = self.clause(draws, positive=True)
         while clause.rule == "event" and clause.tense in ("progressive", "habit"):
             clause = self.clause(draws, positive=True)
@@ -187,7 +187,7 @@ class Grammar:
         )
 
     def object(self, draws: random.Random, verb: Lexeme, tense: Tense) -> RuleTree | None:
-        """Draw what a verb is done to."""
+        """Sample the object of a verb."""
         nouns = self.things[verb]
         if not nouns:
             return None
@@ -197,10 +197,10 @@ class Grammar:
         return self.phrase(draws, draws.choice(nouns), weights, one=bool(verb.flags & {"goal", "one"}))
 
     def subject(self, draws: random.Random, verb: Lexeme | None = None, tense: Tense = "state") -> Lexeme | RuleTree:
-        """Draw who does it: a pronoun, a name, or a noun with this verb; without a verb, a person.
+        """Sample a subject: a pronoun, a name, or a noun that fits the verb; without a verb, a person.
 
-        In German each verb has a form for "I" of its own in the present. A demo would see most too rarely to learn
-        them, so "I" does what the forms of a few verbs tell: what is past, to come, or a state.
+        In German each verb has its own form for "I" in the present, and most would be too rare to learn in a demo.
+        So "I" goes with the past, the future or a state, which need the forms of a few verbs alone.
         """
         if verb and "weather" in verb.subjects:
             return self.weather[0]
@@ -231,7 +231,7 @@ def nouns_of(*classes: str) -> list[Lexeme]:
 
 
 def spots(*kinds: str) -> list[Spot]:
-    """Return the places of some kinds. "in the bank" is one, be the bank a room or where somebody works."""
+    """Return the places of some kinds; one that belongs to several kinds is listed once."""
     words = lexicon()
     found = {
         (preposition.english, noun.english, noun.german): (preposition, noun)
@@ -246,28 +246,28 @@ def weighted(draws: random.Random, weights: dict[_T, int]) -> _T:
     return draws.choices(list(weights), list(weights.values()))[0]
 
 
-def fitting_determiner(noun: Lexeme, drawn: Determiner) -> Determiner:
-    """Return the one drawn, or else one that such a noun does have: no "two milks", no "my river"."""
+def fitting_determiner(noun: Lexeme, sampled: Determiner) -> Determiner:
+    """Return the sampled determiner, or one that fits the noun: no "two milks", no "my river"."""
     classes, person = noun.classes, "person" in noun.classes
     if "mass" in classes:
-        return drawn if drawn == "none" else "the"
+        return sampled if sampled == "none" else "the"
     if "single" in classes:
-        return drawn if drawn == "my" else "the"
-    if drawn == "my" and (classes & PUBLIC or (person and not classes & {"kin", "worker"})):
+        return sampled if sampled == "my" else "the"
+    if sampled == "my" and (classes & PUBLIC or (person and not classes & {"kin", "worker"})):
         return "the"
-    if "relative" in classes and drawn in ("a", "this"):
+    if "relative" in classes and sampled in ("a", "this"):
         return "my"
-    if person and drawn == "none":
+    if person and sampled == "none":
         return "the"
-    return drawn
+    return sampled
 
 
 def open_slot(draws: random.Random, time: Lexeme, front: bool) -> Slot | None:
-    """Draw where in an English sentence; None when only the front would do and is not free."""
+    """Sample the place of a time in an English sentence; None where only the front would fit and is taken."""
     free: list[Slot] = [name for name in _SLOTS if name in time.slots and (front or name != "front")]
     return draws.choice(free) if free else None
 
 
 def can_deny(verb: Lexeme, thing: RuleTree | None) -> bool:
-    """Return whether all languages deny it alike: not three cats, and not on nobody."""
+    """Return whether all languages negate it alike: not three cats, and not on nobody."""
     return thing is None or (thing.determiner != "number" and (thing.definite or not verb.preposition))

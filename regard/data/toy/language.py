@@ -1,11 +1,11 @@
-"""Says trees in a language, whose rules stand in a file of its name: the first line of a rule that fits says it.
+"""Text of trees in a language, whose rules are in a file of its name: the first line of a rule that fits is used.
 
     rule if condition condition: template
     rule if condition by part: value template, value template
 
-A condition is a part that is not empty, `!part` that is, or `part=pattern` and `!part=pattern`: a pattern fits a whole
-value, or one of several. A `{part}` of a template is a feature, or else a part of the tree, or else a rule for the same
-tree; with `{part feature=value}` the rule sees these features. Where no line fits nothing is said.
+A condition is `part` (not empty), `!part` (empty), `part=pattern` or `!part=pattern`: a pattern matches a whole value,
+or one of several. `{part}` in a template is a feature, else a part of the tree, else a rule for the same tree;
+`{part feature=value}` passes these features to the rule. Where no line fits the text is empty.
 """
 
 import re
@@ -39,7 +39,7 @@ Template = Sequence[_Piece]
 
 
 class Condition(NamedTuple):
-    """A test: a part is there, or its values fit; or this is not so."""
+    """A test: a part is present, or its values match; or the negation."""
 
     wanted: bool
     path: tuple[str, ...]
@@ -47,15 +47,15 @@ class Condition(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A way to say a rule."""
+    """A line of a rule."""
 
     conditions: Sequence[Condition]
-    by: tuple[str, ...]  # the path to what chooses a template
+    by: tuple[str, ...]  # the path to the value that selects a template
     templates: Mapping[str, Template]  # by its values
 
 
 class Language:
-    """The rules of a language, which say trees."""
+    """The rules of a language, which turn trees into text."""
 
     def __init__(self, name: str) -> None:
         self.name, self._rules = name, dict[str, list[_Line]]()
@@ -68,13 +68,13 @@ class Language:
                 self._rules.setdefault(rule, []).append(_Line(tests, _path(by), templates))
 
     def __call__(self, sentence: RuleTree) -> str:
-        """Return a sentence with a capital at the start, words apart by single spaces."""
+        """Return a sentence with an initial capital and single spaces between words."""
         said = self._apply(sentence.rule, sentence, {}).replace("_", " ")
         text = re.sub(r" +(?=[ ,.?]|$)", "", said).lstrip()
         return text[0].upper() + text[1:]
 
     def _apply(self, rule: str, tree: RuleTree, features: Features) -> str:
-        """Say a tree by a rule."""
+        """Return the text of a tree by a rule."""
         for conditions, by, templates in self._rules.get(rule, ()):
             if all(self._holds(condition, tree, features) for condition in conditions):
                 return self._fill(templates[self._value(by, tree, features) if by else ""], tree, features).strip()
@@ -94,7 +94,7 @@ class Language:
         return bool(value) == condition.wanted
 
     def _value(self, path: Sequence[str], tree: RuleTree, features: Features, given: Features = _NONE) -> Any:
-        """Return a feature, what a part of the tree or of its parts says, or what a rule does; "" for what is not."""
+        """Return a feature, the text of a part of the tree, or the text of a rule; "" where it is missing."""
         first, *rest = path
         if first in features:
             return features[first]
@@ -131,5 +131,5 @@ def _condition(denied: str, part: str, pattern: str) -> Condition:
 
 @cache
 def language(name: str) -> Callable[[RuleTree], str]:
-    """Return what says trees in english, german or chinese."""
+    """Return the function that writes trees in english, german or chinese."""
     return Language(name)

@@ -1,4 +1,4 @@
-"""The meaning of a sentence before any language says it: trees of rules that every language has."""
+"""Meanings of sentences, independent of language: trees of rules that every language has."""
 
 from types import SimpleNamespace
 from typing import Literal
@@ -13,7 +13,7 @@ Slot = Literal["front", "mid", "end"]  # of a time in an English sentence
 
 
 class RuleTree(SimpleNamespace):
-    """A rule with what fills it: words, other trees, and features."""
+    """A rule with its arguments: words, other trees, and features."""
 
     def __init__(self, rule: str, **parts: object) -> None:
         super().__init__(rule=rule, **parts)
@@ -58,7 +58,7 @@ def event(
     slot: Slot = "end",
     negative: bool = False,
 ) -> RuleTree:
-    """Somebody does something. With no time, a habit is what a clause with "when" tells."""
+    """Somebody does something. A habit without a time is the content of a "when" clause."""
     return RuleTree("event", **locals())
 
 
@@ -78,12 +78,12 @@ def presence(place: RuleTree, what: RuleTree, negative: bool = False) -> RuleTre
 
 
 def statement(clause: RuleTree) -> RuleTree:
-    """A main clause, or what is present."""
+    """A main clause, or a statement of presence."""
     return RuleTree("statement", clause=clause)
 
 
 def question(clause: RuleTree) -> RuleTree:
-    """To be answered by yes or no."""
+    """A yes-no question."""
     return RuleTree("question", clause=clause)
 
 

@@ -9,7 +9,7 @@ SETS = frozenset({"classes", "subjects", "objects", "places", "flags", "nouns", 
 
 
 class Lexeme:
-    """A line of a table: its cells by the names of the columns, and a set where a column holds several words.
+    """A line of a table: its cells by column name, a set where a column holds several words.
 
     Nouns: `plural` is empty where it is not used, `measure` where nothing is counted. Verbs: `german` is the infinitive
     without its `prefix` (in which "_" is a space), also the form of all plurals; `subjects`, `objects` and `places` are

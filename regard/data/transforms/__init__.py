@@ -1,4 +1,4 @@
-"""Transforms: batch → batch by draws from (seed, epoch, line). One file a row."""
+"""Transforms: batch → batch, random by (seed, epoch, line). One file a row."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ TRANSFORMS: Registry[Transform] = Registry("data.transforms", {"noise": Noise})
 
 
 def transformed(stream: PlannedStream, choices: Iterable[Choice], seed: int) -> PlannedStream:
-    """The stream behind all chosen transforms, the first of them first."""
+    """Return the stream with all chosen transforms, applied in order."""
     for stage, choice in enumerate(choices):
         stream = Transformed(stream, TRANSFORMS.build(choice), seed=seed, stage=stage)
     return stream

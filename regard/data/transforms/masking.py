@@ -1,4 +1,4 @@
-"""Masking: which pieces of a text a model must fill in, and what stands in their place."""
+"""Masking: the pieces of a text that a model must predict, and their replacements."""
 
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from regard.pieces import PAD, SPECIALS
 from regard.records import Batch, Sequences
 
 MASKED_PIECES = "answers"  # column: ids (batch, n) of the pieces to be filled in, PAD at all other places
-STAGE = 1_000  # of draws, apart from those of the transforms that settings name
+STAGE = 1_000  # of random numbers, apart from those of the transforms that settings name
 
 Bools = NDArray[np.bool_]
 
@@ -25,11 +25,11 @@ class WordBorders(NamedTuple):
 
 
 class Masking(Transform):
-    """Chooses pieces by chance, and one at least; most become <mask>, some a random piece, some stay as they are.
+    """Chooses random pieces, at least one; most become <mask>, some a random piece, some stay unchanged.
 
     https://arxiv.org/abs/1810.04805, section 3.1. Specials are never chosen and never put in; bytes are pieces. With
     `words` whole words are chosen (`Whole Word Masking` of the paper's code).
-    Epochs draw anew, as in https://arxiv.org/abs/1907.11692, section 4.1.
+    Each epoch samples another mask, as in https://arxiv.org/abs/1907.11692, section 4.1.
     """
 
     def __init__(
@@ -43,15 +43,15 @@ class Masking(Transform):
         words: WordBorders | None = None,
         answers: str = MASKED_PIECES,
     ) -> None:
-        """`mask` is the last id; of what is chosen a share `masked` becomes it and a share `random` another piece.
+        """`mask` is the last id; of chosen pieces a fraction `masked` becomes it and `random` a random piece.
 
-        `answers` names the column of what is to be filled in.
+        `answers` names the column of the pieces to predict.
         """
         self.column, self.answers, self.mask, self.share = column, answers, mask, share
         self.masked, self.random, self.words = masked, random, words
 
     def __call__(self, batch: Batch, draws: Draws) -> Batch:
-        """The batch with masked texts and MASKED_PIECES; `count` is that of the answers, `read` that of the pieces."""
+        """Return the batch with masked texts and MASKED_PIECES; `count` counts the answers, `read` the pieces."""
         text = batch.sequences(self.column)
         items, known = text.items.numpy(), text.mask.numpy()
         found, answers = items.copy(), np.full_like(items, PAD)
@@ -69,7 +69,7 @@ class Masking(Transform):
         return batch._replace(columns=columns, count=int((answers != PAD).sum()), read=int(known.sum()))
 
     def _chosen(self, ids: Longs, draws: np.random.Generator) -> Bools:
-        """(n,): each piece, or word, by itself; where chance takes none, the one that was next to be taken."""
+        """Return a mask (n,): each piece, or word, independently; where none is sampled, the likeliest one."""
         numbers, may = draws.random(len(ids)), (ids >= len(SPECIALS)) & (ids != self.mask)
         if self.words is not None and len(ids):
             starts = self.words.begins[ids] | ~may
@@ -80,6 +80,6 @@ class Masking(Transform):
         return may & (numbers <= max(self.share, float(numbers.min(initial=2.0))))
 
     def _instead(self, ids: Longs, draws: np.random.Generator) -> Longs:
-        """(n,): what stands in the place of each piece, were it chosen."""
+        """Return the replacement (n,) of each piece, should it be chosen."""
         kinds, others = draws.random(len(ids)), draws.integers(len(SPECIALS), self.mask, len(ids))
         return np.where(kinds < self.masked, self.mask, np.where(kinds < self.masked + self.random, others, ids))

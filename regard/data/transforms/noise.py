@@ -1,4 +1,4 @@
-"""Noise of what is read."""
+"""Noise on source texts."""
 
 from typing import Annotated
 
@@ -20,7 +20,7 @@ class Noise(Transform):
     """Drops, blanks and slightly reorders the pieces of each source, for denoising autoencoders and back-translation.
 
     https://arxiv.org/abs/1711.00043, section 2.3: piece i moves to the rank of i + u, u uniform in [0, swap + 1), so by
-    at most `swap` places. The end symbol stays at the end, and a source that has pieces keeps one at least.
+    at most `swap` places. The end symbol stays at the end, and a source with pieces keeps at least one.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Noise(Transform):
         self.drop, self.blank, self.swap = drop, blank, swap
 
     def __call__(self, batch: Batch, draws: Draws) -> Batch:
-        """The batch with noisy sources; targets and `count` stay. Raises ConfigError for examples without a source."""
+        """Return the batch with noisy sources; targets and `count` stay. Raises ConfigError without a source column."""
         if _SOURCE not in batch.columns:
             raise ConfigError("data.transforms", "'noise' changes a source, and these examples have none")
         items, mask = (part.numpy() for part in batch.sequences(_SOURCE))
@@ -46,7 +46,7 @@ class Noise(Transform):
         return batch._replace(columns={**batch.columns, _SOURCE: noisy})
 
     def _noisy(self, ids: NDArray[np.int64], draws: np.random.Generator) -> NDArray[np.int64]:
-        """The pieces of one source, without its end symbol."""
+        """Return the noisy pieces of one source, without its end symbol."""
         return noisy_words(ids, np.arange(len(ids)), draws, drop=self.drop, blank=self.blank, swap=self.swap)
 
 

@@ -13,30 +13,30 @@ from regard.records import Batch
 
 
 class Draws(NamedTuple):
-    """All the chance that a transform may use."""
+    """Seeds of the random numbers of a transform."""
 
     seed: int
-    stage: int  # of a transform among those of a stream, so that two of one kind draw apart
+    stage: int  # number of the transform in its stream, so that two of one kind sample differently
     epoch: int
 
     def of(self, line: int) -> np.random.Generator:
-        """The generator of a line in this epoch, the same in whichever batch the line stands."""
+        """Return the generator of a line in this epoch, the same in any batch."""
         return np.random.default_rng((self.seed, self.stage, self.epoch, line))
 
 
 class Transform(ABC):
     """A change of batches. A row of TRANSFORMS.
 
-    What becomes of a row may depend on the row and on `draws.of` its line in `batch.lines` alone.
+    The change of a row depends on the row and on the generator of its line in `batch.lines` alone.
     """
 
     @abstractmethod
     def __call__(self, batch: Batch, draws: Draws) -> Batch:
-        """The changed batch, of the same rows in the same order; `mask`, EOS and `count` are right again."""
+        """Return the changed batch, with the same rows in order and updated `mask`, EOS and `count`."""
 
 
 class Transformed(PlannedStream):
-    """A stream whose batches are transformed where they are made, in the thread that makes them."""
+    """A stream whose batches are transformed in the thread that makes them."""
 
     def __init__(self, stream: PlannedStream, transform: Transform, *, seed: int = 0, stage: int = 0) -> None:
         self.inner, self.transform, self.seed, self.stage = stream, transform, seed, stage

@@ -102,7 +102,7 @@ def test_what_is_no_file_is_refused(tmp_path, read):
     with pytest.raises(DataError, match="is a folder"):
         read(tmp_path)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(DataError, match=r"no plain file.*more than once"):
+    with pytest.raises(DataError, match=r"not a regular file.*more than once"):
         read(tmp_path / "pipe")
 
 

@@ -73,8 +73,8 @@ def test_draws_depend_on_seed_and_round(files):
     ("text", "told"),
     [
         ("a\nb\n\nc\n\nd\ne\n", r":4: a document of one sentence.*join it"),
-        ("a\nb\n", r"there is one document in the train part"),
-        ("\n\n", r"there is no document in the train part"),
+        ("a\nb\n", r"there is one document in the train set"),
+        ("\n\n", r"there is no document in the train set"),
     ],
 )
 def test_what_has_no_next_sentence_is_refused_in_a_line(text, told, tmp_path):

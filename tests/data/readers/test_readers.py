@@ -188,7 +188,7 @@ def test_a_line_is_paired_with_the_next_of_its_document(tmp_path):
 @pytest.mark.parametrize("row", ["a\tnews\t1", "a\tnews\t1\tmany", "a"])
 def test_an_index_that_is_none_is_named(tmp_path, row):
     settings = {"files": {"text": save(tmp_path / "t", ["a"])}, "index": save(tmp_path / "i", ["a\tb\t1\t1", row])}
-    with pytest.raises(DataError, match="i:2: this is no document of an index"):
+    with pytest.raises(DataError, match="i:2: is not a line of an index"):
         _text(settings, "train")
 
 
@@ -196,7 +196,7 @@ def test_an_index_that_is_none_is_named(tmp_path, row):
 def test_an_index_whose_documents_overlap_or_count_from_0_is_named(tmp_path, first):
     rows = ["a\tb\t0\t2"] if first == 0 else ["a\tb\t1\t2", f"c\tb\t{first}\t1"]
     settings = {"files": {"text": save(tmp_path / "t", ["a", "b", "c"])}, "index": save(tmp_path / "i", rows)}
-    with pytest.raises(DataError, match=rf"i:{len(rows)}: document '.' begins at line {first}, .* count from 1"):
+    with pytest.raises(DataError, match=rf"i:{len(rows)}: document '.' begins at line {first}; .* count from 1"):
         _text(settings, "train")
 
 
@@ -235,13 +235,13 @@ def test_a_short_row_is_empty_on_one_side(tmp_path, name, sign):
         ('{"source": "a", "target": "b"} x', "not JSON"),
         ("[" * 100_000, "not JSON"),
         ("1" * 10_000, "not JSON"),
-        ('["a", "b"]', "a JSON object is needed, this is an array"),
-        ('"text"', "a JSON object is needed, this is a string"),
+        ('["a", "b"]', "expected a JSON object, not an array"),
+        ('"text"', "expected a JSON object, not a string"),
         ('{"source": "a", "traget": "b"}', r"the object has no 'target' \(did you mean 'traget'\?\)"),
         ("{}", r"the object has no 'source' \(there is none\)"),
-        ('{"source": "a", "target": null}', "'target' must be a string, this is null"),
-        ('{"source": true, "target": "b"}', "'source' must be a string, this is a truth value"),
-        ('{"source": 1.5, "target": "b"}', "'source' must be a string, this is a number"),
+        ('{"source": "a", "target": null}', "'target' must be a string, not null"),
+        ('{"source": true, "target": "b"}', "'source' must be a string, not a truth value"),
+        ('{"source": 1.5, "target": "b"}', "'source' must be a string, not a number"),
     ],
 )
 def test_rows_that_are_no_objects_of_strings_are_named(tmp_path, row, problem):
