@@ -12,21 +12,21 @@ from torch.nn import functional
 from regard.attention.kernels.softmax import masked_softmax
 
 EPSILON = 1e-8  # the least length that a vector is divided by
-SHARPEST = 1e4  # strengths and sharpness beyond are no different, but their gradients may overflow
+SHARPEST = 1e4  # a larger strength or sharpness makes no difference, but its gradient may overflow
 
 
 class Address(NamedTuple):
-    """Where a head wants to look, as the controller says it."""
+    """Address that a controller gives a head."""
 
-    key: Tensor  # (..., dim): what is looked for
-    strength: Tensor  # (...), positive: how sharply by content
-    gate: Tensor  # (...) in [0, 1]: how much of the content counts against where the head was before
+    key: Tensor  # (..., dim): content to find
+    strength: Tensor  # (...), positive: sharpness of the content weights
+    gate: Tensor  # (...) in [0, 1]: weight of the content; 1 - gate: weight of the head's position before
     shares: Tensor  # (..., 2 radius + 1), a distribution over the steps aside
-    gamma: Tensor  # (...), at least 1: how much the steps' blur is taken back
+    gamma: Tensor  # (...), at least 1: sharpening, which undoes the blur of the shift
 
 
 def weights_at(address: Address, slots: Tensor, before: Tensor, mask: Tensor | None = None) -> Tensor:
-    """All steps in their order: content, gate, shift, sharpen. slots (..., slot, dim), before and mask (..., slot)."""
+    """Address by content, then gate, shift and sharpen. slots (..., slot, dim), before and mask (..., slot)."""
     content = by_content(address.key, slots, address.strength, mask)
     gated = interpolate(content, before, address.gate)
     return sharpen(shift(gated, address.shares, mask), address.gamma)
@@ -42,15 +42,14 @@ def by_content(key: Tensor, slots: Tensor, strength: Tensor, mask: Tensor | None
 
 
 def unit(vectors: Tensor) -> Tensor:
-    """(..., dim) → the same, of length 1. Zeros stay zeros, similar to nothing, and pass no gradient: it would be
-    1/EPSILON."""
+    """(..., dim) → the same, of length 1. Zeros stay zeros and pass no gradient, which would be 1/EPSILON."""
     length = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
     least = max(EPSILON, torch.finfo(vectors.dtype).tiny)
     return (vectors / length.clamp(min=least)).masked_fill(length == 0, 0.0)
 
 
 def positive(numbers: Tensor) -> Tensor:
-    """softplus, at most SHARPEST: a strength, or what gamma is above 1, from what a controller says."""
+    """Return softplus, at most SHARPEST: a strength, or gamma - 1, from the output of a controller."""
     return functional.softplus(numbers).clamp(max=SHARPEST)
 
 
@@ -60,10 +59,10 @@ def interpolate(weights: Tensor, before: Tensor, gate: Tensor) -> Tensor:
 
 
 def shift(weights: Tensor, shares: Tensor, mask: Tensor | None = None) -> Tensor:
-    """w'_i = sum_o shares_o · w_((i - o) mod N), o = -radius … radius (equation 8): what stood at i - o moves to i.
+    """w'_i = sum_o shares_o · w_((i - o) mod N), o = -radius … radius (equation 8): the weight at i - o moves to i.
 
-    weights (..., slot); shares (..., 2 radius + 1), a distribution; mask (..., slot) or None. The circle goes through
-    the slots that may be looked at alone, in their order; others hand on nothing and get nothing.
+    weights (..., slot); shares (..., 2 radius + 1), a distribution; mask (..., slot) or None. The circle consists of
+    the visible slots alone, in their order; hidden slots give and get no weight.
     """
     num_slots, width = weights.shape[-1], shares.shape[-1]
     if width % 2 == 0:
@@ -89,7 +88,7 @@ def sharpen(weights: Tensor, gamma: Tensor) -> Tensor:
 
 
 def _origin_among(mask: Tensor, offsets: Tensor) -> Tensor:
-    """mask (..., slot), offsets (width) → (..., slot, width): where each slot gets from, `offset` shown slots away."""
+    """mask (..., slot), offsets (width) → (..., slot, width): the origin of each slot, `offset` visible slots away."""
     rank = mask.cumsum(dim=-1) - 1
     shown_first = (~mask).to(torch.uint8).argsort(dim=-1, stable=True)
     count = mask.sum(dim=-1, keepdim=True).clamp(min=1).unsqueeze(-1)

@@ -56,7 +56,7 @@ class Attention(nn.Module):
         return StandardAttention(heads.num_heads, scale, heads.from_query, heads.from_key, heads.from_value, out)
 
     def context_dim(self, value_dim: int) -> int:
-        """How wide a context is when the values are `value_dim` wide."""
+        """Return the width of a context for values of width `value_dim`."""
         return value_dim if self.heads is None else self.heads.dim
 
     def remember(self, keys: Tensor, values: Tensor | None = None, mask: Tensor | None = None) -> Memory:
@@ -68,7 +68,7 @@ class Attention(nn.Module):
         return Memory(self.score.prepare(keys), keys if values is None else values, mask)
 
     def begin(self, queries: Tensor, memory: Memory) -> tuple[Any, ...]:
-        """The past before the first query: for who repeats rows before any was answered. queries may be none at all."""
+        """Return the past before the first query, for a caller that repeats rows first. There may be no queries."""
         return self._begin(queries if self.heads is None else self.heads.queries(queries), memory)
 
     def forward(
@@ -115,7 +115,7 @@ def attentions_in(module: nn.Module) -> dict[str, Attention]:
 
 
 def extend(memory: Memory | None, more: Memory) -> Memory:
-    """A memory with more keys behind it: the cache of self-attention."""
+    """Append keys to a memory: the KV cache of self-attention."""
     if memory is None:
         return more
     mask = more.mask
@@ -133,5 +133,5 @@ def _mask_of(memory: Memory) -> Tensor:
 
 
 def _all_true(mask: Tensor) -> bool:
-    """Cheap on a CPU; on a GPU the answer would cost a wait, and a compiled graph cannot branch on it."""
+    """Check on a CPU only: a GPU would have to synchronise, and a compiled graph cannot branch on the result."""
     return mask.device.type == "cpu" and not torch.compiler.is_compiling() and bool(mask.all())

@@ -1,9 +1,9 @@
 """Attention as smoothing by a kernel (Nadaraya 1964, Watson 1964; https://arxiv.org/abs/1908.11775), and kernels.
 
 context = sum_j K(query, key_j) value_j / sum_j K(query, key_j); with K = exp(q · k / sqrt(dim)) it is scaled dot
-attention. A kernel is an inner product of features somewhere, so the Gram matrix of any points is positive
-semidefinite; other such K give other attentions. A kernel of orthogonal polynomials is the example here whose features
-can be written down. Pure functions of (..., points, dim), written for looking at, not for speed.
+attention. A kernel is an inner product in a feature space, so the Gram matrix of any points is positive semidefinite;
+another kernel gives another attention. The kernel of orthogonal polynomials here has features that can be written down.
+Pure functions of (..., points, dim), for study, not for speed.
 """
 
 import math

@@ -15,24 +15,24 @@ from regard.ops.modules import module_list
 
 
 class Memory(NamedTuple):
-    """What attention reads."""
+    """Keys and values that attention reads."""
 
     keys: Tensor  # (..., key, dim), as prepared by the score
     values: Tensor  # (..., key, value_dim)
-    mask: Tensor | None  # (..., key), True = may be looked at; None = all may
+    mask: Tensor | None  # (..., key), True = visible; None = all are
 
 
 class View(NamedTuple):
-    """What each query may see of the memory, and how. Every field broadcasts to (..., query, key)."""
+    """Visible keys of each query, and changes of their scores and weights; fields broadcast to (..., query, key)."""
 
-    mask: Tensor | None = None  # True = may be looked at; None = all may
+    mask: Tensor | None = None  # True = visible; None = all are
     bias: Tensor | None = None  # added to the scores
     gain: Tensor | None = None  # multiplies the weights
     values: Tensor | None = None  # (..., query, key, value_dim): read beside the memory's values (relative positions)
 
 
 class Window(NamedTuple):
-    """Where the few keys lie that each query may see: `width` places from `first` on, each `step` after the one before.
+    """The few keys that each query may see: `width` places from `first` on, each `step` after the one before.
 
     `steady` says that the query `step` further on has the same `first` or one `step` further on: neighbours share keys.
     """
@@ -44,22 +44,22 @@ class Window(NamedTuple):
 
 
 class Attended(NamedTuple):
-    """What a query saw, and where it looked."""
+    """Context and attention weights of each query."""
 
     context: Tensor  # (..., query, value_dim)
     weights: Tensor | None = None  # (..., query, key) before dropout, when asked for
-    past: tuple[Any, ...] = ()  # what the parts need next time: of the score, the span, the weighting
+    past: tuple[Any, ...] = ()  # state for the next call: of the score, the span, the weighting
     terms: Mapping[str, Tensor] = MappingProxyType({})  # by name: log_prob, entropy …; each (..., query)
 
 
-OWN, READ = "own", "read"  # columns that a part does not know: the one it works on, and the one it reads beside it
-EACH = "each"  # the column of a part that reads several at once, their rows one after another
+OWN, READ = "own", "read"  # placeholders of a module: its own column, and the column that it reads besides
+EACH = "each"  # the column of a module that reads several at once, their rows concatenated
 
 
 class Role(NamedTuple):
-    """What an attention is for: the columns of a batch on its two sides. None: queries or keys of no column.
+    """Columns of a batch that give an attention its queries and its keys; None: they come from no column.
 
-    A part stamps OWN and READ, and the model that it becomes a part of names these columns (`name_columns`).
+    A module sets OWN and READ; the model that contains it replaces them by the columns' names (`name_columns`).
     """
 
     queries: str | None = None
@@ -69,12 +69,12 @@ class Role(NamedTuple):
 
     @property
     def crosses(self) -> bool:
-        """Return whether it looks from one column at another."""
+        """Return whether it attends from one column to another."""
         return None not in (self.queries, self.keys) and self.queries != self.keys
 
 
 class Part(nn.Module):
-    """A score, span or weighting. It may hold a past: a value that goes in and comes out, never an attribute."""
+    """Score, span or weighting. Its state, the past, is passed in and returned, never an attribute."""
 
     sequential = False  # True: needs `after` between any two queries, so the socket takes them one by one
     whole = False  # True: must know every key from the start, so it cannot read a memory that grows word by word
@@ -85,21 +85,21 @@ class Part(nn.Module):
         super().__init__()
 
     def begin(self, queries: Tensor, memory: Memory) -> Any:
-        """The past before the first query, None for a part without one. There may be no queries yet (query = 0)."""
+        """Return the past before the first query; None: the part has none. There may be no queries yet (query = 0)."""
         return None
 
     def after(self, past: Any, attended: Attended, scores: Tensor | None) -> Any:
-        """The past after these queries. Weights and scores (..., query, key) are there for a sequential part."""
+        """Return the past after these queries. A sequential part gets weights and scores (..., query, key)."""
         return past
 
 
 class Score(Part, ABC):
-    """How well a query and a key match. Built with (query_dim, key_dim)."""
+    """Score of a query and a key. Built with (query_dim, key_dim)."""
 
     dot_scale: float | None = None  # the score is dot_scale · query · key, unprepared; None: it is another
 
     def prepare(self, keys: Tensor) -> Tensor:
-        """keys (..., key, key_dim) → what `forward` wants of them; done once per sentence."""
+        """keys (..., key, key_dim) → prepared keys for `forward`, computed once per sentence."""
         return keys
 
     @abstractmethod
@@ -107,12 +107,12 @@ class Score(Part, ABC):
         """(..., query, query_dim) and prepared keys → scores (..., query, key)."""
 
     def inner(self, queries: Tensor, prepared: Tensor, past: Any) -> tuple[Tensor, Tensor] | None:
-        """queries' and keys' whose plain product is the scores, if there are such: lets the fast kernels in."""
+        """Return queries and keys whose dot products are the scores, for fast kernels; None: there are none."""
         return None
 
 
 class Span(Part, ABC):
-    """What may be looked at. Built with (query_dim, key_dim)."""
+    """Keys that each query may see, with mask, bias and gain. Built with (query_dim, key_dim)."""
 
     single = False  # True: a query sees one key at most, so its score decides nothing
     shown: Literal["all", "past"] | None = None  # keys that a query sees, without bias or gain; None: others
@@ -133,19 +133,19 @@ class Span(Part, ABC):
         return view._replace(mask=shown if view.mask is None else view.mask & shown)
 
     def window(self, queries: Tensor, memory: Memory, past: Any) -> Window | None:
-        """Where the only keys lie that each query may see, if that is known and they are few: lets a fast kernel in.
+        """Return the window that holds all keys a query may see, for a fast kernel; None: unknown, or too many.
 
-        It must be cheap: of the size of the queries, never of queries times keys.
+        Time and memory must grow with the queries, never with queries times keys.
         """
         return None
 
 
 class Weighting(Part, ABC):
-    """How scores become weights. Built with (query_dim,)."""
+    """Weights from scores. Built with (query_dim,)."""
 
     softmax = False  # True: exactly the masked softmax, so the fast kernels may stand in
     normalised = True  # the weights of a query that sees a key sum to one, before any gain
-    signed = False  # True: weights may be negative, so they are no shares of anything
+    signed = False  # True: weights may be negative, so they are not a distribution
     only_draws = False  # True: in training no gradient reaches the scores, so they need REINFORCE
 
     @abstractmethod
@@ -154,7 +154,7 @@ class Weighting(Part, ABC):
 
 
 def places_of(memory: Memory) -> Tensor:
-    """(key): where the keys stand, from 0."""
+    """Return the positions (key) of the keys, from 0."""
     return torch.arange(memory.keys.shape[-2], device=memory.keys.device)
 
 
@@ -175,9 +175,9 @@ class AllOf(Span):
         return tuple(span.after(old, attended, scores) for span, old in zip(self.spans, past, strict=True))
 
     def window(self, queries: Tensor, memory: Memory, past: tuple[Any, ...]) -> Window | None:
-        """The narrowest, as the others can but take from it."""
-        told = (span.window(queries, memory, old) for span, old in zip(self.spans, past, strict=True))
-        return min((window for window in told if window is not None), key=lambda window: window.width, default=None)
+        """Return the narrowest window: the other spans can only hide more of it."""
+        found = (span.window(queries, memory, old) for span, old in zip(self.spans, past, strict=True))
+        return min((window for window in found if window is not None), key=lambda window: window.width, default=None)
 
     def view_at(self, queries: Tensor, memory: Memory, past: tuple[Any, ...], places: Tensor) -> View:
         joined = View()

@@ -25,7 +25,7 @@ _HEADS = {"score": "scaled_dot", "num_heads": 8}
 
 
 class AttentionRecipe(NamedTuple):
-    """Settings of an attention. `note`: what a name with two meanings is taken for, or ""."""
+    """Settings of an attention. `note`: the meaning taken for an ambiguous name, or ""."""
 
     settings: Mapping[str, Any]
     note: str
@@ -34,7 +34,7 @@ class AttentionRecipe(NamedTuple):
 class Recipes:
     """Every name of an attention → its settings.
 
-    `place` and `others` are set where all tables are known: what a name of something else is, and all such names.
+    `place` and `others` describe names of other things; they are set where all tables are known.
     """
 
     def __init__(self, combinations: Sequence[Alias]) -> None:
@@ -58,7 +58,7 @@ class Recipes:
         return {name: recipe.settings for name, recipe in sorted(self.named.items())}
 
     def find(self, name: str) -> AttentionRecipe | None:
-        """What a name stands for, however it is spelled."""
+        """Return the settings of a name in any spelling; None: unknown."""
         return self._index.get(bare(name))
 
     def resolve(self, name: str) -> Mapping[str, Any]:
@@ -80,7 +80,7 @@ class Recipes:
         return recipe.settings
 
     def instead(self, value: Any) -> str:
-        """What to write for an attention that is given neither a name nor a group of settings."""
+        """Return the advice for a value that is neither a name nor a group of settings."""
         if value is None:
             return WITHOUT
         if isinstance(value, list | tuple) and value and all(isinstance(name, str) for name in value):
@@ -88,7 +88,7 @@ class Recipes:
         return "for example bahdanau, or {score: additive, span: window}"
 
     def _joined(self, names: Sequence[str]) -> str:
-        """How several names are said at once, if all of them stand for settings, or why they cannot be."""
+        """Return the settings that join several names, or why they conflict; "" where a name is unknown."""
         found = [recipe.settings for recipe in map(self.find, names) if recipe is not None]
         if len(names) < 2 or len(found) < len(names):
             return ""
@@ -102,7 +102,7 @@ class Recipes:
 
 
 def as_yaml(value: Any) -> str:
-    """A value as one writes it in a config, on one line."""
+    """Return a value as one line of a YAML config."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name}: {as_yaml(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list | tuple):
@@ -114,7 +114,7 @@ RECIPES = Recipes(
     (
         alias("soft, global_soft, 软, 全局, 全局软", _ALL_KEYS),
         alias("global", _ALL_KEYS, "all keys, as in Luong et al. 2015 (others mean one vector for a whole text)"),
-        alias("dynamic, 动态", _ALL_KEYS, "soft attention, anew for each query (others mean dynamic convolutions)"),
+        alias("dynamic, 动态", _ALL_KEYS, "soft attention, computed for each query (others mean dynamic convolutions)"),
         alias("vanilla", _ALL_KEYS, "soft attention (others mean the additive score of Bahdanau et al. 2015)"),
         alias("multihead, multi_head, transformer, vaswani, encoder_decoder, 多头, 编码器解码器", _HEADS),
         alias("gate, gated, 门控", {"gate": True}),

@@ -1,4 +1,4 @@
-"""Collects what every attention saw, by hooks alone: no architecture knows of pictures or penalties."""
+"""Record the weights of every attention by hooks, so architectures need no code for plots or penalties."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ _local = threading.local()
 
 
 class Recorded(NamedTuple):
-    """What one attention is for, and what it answered at each call, in their order."""
+    """Role of one attention, and its outputs in the order of the calls."""
 
     role: Role
     answers: list[Attended]
@@ -25,9 +25,9 @@ Records = Mapping[str, Recorded]  # by the name of the module
 
 
 def fitting(records: Records, widths: Mapping[str, int]) -> Records:
-    """Leave out what looked at more keys than its column has places: `widths` are those of padded columns, by name.
+    """Leave out attentions with more keys than their column has places; `widths`: padded width by column.
 
-    So it is where an encoder makes more states than there are words (`ratio`): these belong to no word.
+    This happens when an encoder has more states than words (`ratio`): the extra states belong to no word.
     """
     return {
         name: one
@@ -41,7 +41,7 @@ def _width(answer: Attended) -> int:
 
 
 def is_recording() -> bool:
-    """Return whether this thread collects what attention sees: others would mix their calls into its order."""
+    """Return whether this thread records attention: calls of other threads would mix into its order."""
     return getattr(_local, "depth", 0) > 0
 
 
@@ -49,16 +49,16 @@ def is_recording() -> bool:
 def recording(
     model: nn.Module, of: Callable[[str, Role], bool] = lambda name, role: True
 ) -> Iterator[dict[str, Recorded]]:
-    """Asks every Attention in the model for its weights and collects its role and answers by the module's name.
+    """Record the weights of every Attention in the model, with its role and outputs, by the module's name.
 
-    `of` chooses by name and role: others have no answers.
+    `of` selects attentions by name and role; others have no answers.
 
     >>> with recording(model) as records:
     ...     model.nll(batch)
     >>> (cross,) = (one for one in records.values() if one.role == ("target", "source", False, False))
     >>> cross.answers[0].weights  # (batch, head, query, key)
 
-    Compiled models run uncompiled meanwhile: compiled code sees no hook.
+    Compiled models run uncompiled meanwhile: compiled code runs no hooks.
     """
     records: dict[str, Recorded] = {}
     with ExitStack() as stack:
@@ -81,7 +81,7 @@ def is_hidden() -> bool:
 
 @contextmanager
 def unrecorded() -> Iterator[None]:
-    """Hide what is computed inside, as a draft, from every `recording` of this thread, and from relevance methods."""
+    """Hide computations inside, for example of a draft, from every `recording` and relevance method of this thread."""
     before, _local.hidden = is_hidden(), True
     try:
         yield

@@ -1,4 +1,4 @@
-"""What the wiring hands to encoders and decoders so that they can put attention where they need it."""
+"""Constructors of attention, passed to encoders and decoders."""
 
 from collections.abc import Callable
 
@@ -12,10 +12,10 @@ Own = Callable[[int], Attention]  # (dim)
 
 
 class Sockets:
-    """Makers of attention that stamp its role; `Attention.context_dim` tells how wide its context will be."""
+    """Constructors of attention that set its role; `Attention.context_dim` returns the width of its context."""
 
     def __init__(self, cross: Cross, itself: Own, causal: Own) -> None:
-        """`cross` reads what an encoder saw, `itself` all of the own sequence, `causal` its past alone."""
+        """`cross` attends to an encoder's states, `itself` to its own sequence, `causal` to the past of that."""
         self.cross: Cross = lambda query_dim, key_dim: stamped(cross(query_dim, key_dim), Role(OWN, READ))
         self.itself: Own = lambda dim: stamped(itself(dim), Role(OWN, OWN))
         self.causal: Own = lambda dim: stamped(causal(dim), Role(OWN, OWN, causal=True))
@@ -28,7 +28,7 @@ def stamped(attention: Attention, role: Role) -> Attention:
 
 
 def name_columns(part: nn.Module, own: str, read: str | None = None) -> None:
-    """Say which column a part of a model works on, and which one it reads beside it, to every attention in it."""
+    """Set the columns of every attention in a module: `own`, and `read` beside it."""
     columns = {OWN: own, READ: read}
     for attention in attentions_in(part).values():
         queries, keys, *_ = attention.role
@@ -38,6 +38,6 @@ def name_columns(part: nn.Module, own: str, read: str | None = None) -> None:
 
 
 def turn_around(part: nn.Module) -> None:
-    """Say to every attention in a part that its sequence comes from the other end."""
+    """Mark the sequence of every attention in a module as reversed."""
     for attention in attentions_in(part).values():
         attention.role = attention.role._replace(reversed=not attention.role.reversed)

@@ -1,4 +1,4 @@
-"""How attention is computed. The choice of a path is made here alone; every fast path is proved equal to `plain`."""
+"""Computation of attention. Only this package chooses a path; every fast path is tested to equal `plain`."""
 
 from regard.attention.kernels.choose import attend
 from regard.attention.kernels.softmax import masked_softmax

@@ -18,7 +18,7 @@ SMALLEST = 32  # queries of a block: fewer copy more than they save, as measured
 
 
 class Blocks(NamedTuple):
-    """Queries in blocks of `size`, in a block each `step` after the one before it."""
+    """Queries in blocks of `size`; inside a block each is `step` after the one before."""
 
     num_queries: int
     size: int
@@ -44,9 +44,9 @@ class Blocks(NamedTuple):
 class Runs(NamedTuple):
     """The keys of each block."""
 
-    places: Tensor  # (..., block, key), some before or behind the memory
-    clamped: Tensor  # the same, all within it
-    shown: Tensor  # which of them are within it, and may be looked at
+    places: Tensor  # (..., block, key), some outside the memory
+    clamped: Tensor  # the same, clamped to the memory
+    shown: Tensor  # True = inside the memory and visible
 
 
 def by_window(
@@ -80,7 +80,7 @@ def by_window(
 
 
 def _blocks(window: Window, num_queries: int) -> Blocks:
-    """Half a window long, so that a run is at most three times its block and little of it is copied in vain."""
+    """Return blocks of half a window: a run of keys is then at most three times its block."""
     if not window.steady or num_queries <= window.step:
         return Blocks(num_queries, 1, 1)
     size = max(SMALLEST, (1 << (window.width // 2).bit_length()) // 2)
@@ -88,7 +88,7 @@ def _blocks(window: Window, num_queries: int) -> Blocks:
 
 
 def key_runs(window: Window, blocks: Blocks, memory: Memory) -> Runs:
-    """From the first key of the first query of a block to the last of its last."""
+    """Return the keys of each block: from the first key of its first query to the last key of its last query."""
     num_keys, first = memory.keys.shape[-2], blocks.split(window.first, -1)[..., :1]
     places = first + window.step * torch.arange(window.width + blocks.size - 1, device=first.device)
     clamped = places.clamp(0, num_keys - 1)
@@ -99,7 +99,7 @@ def key_runs(window: Window, blocks: Blocks, memory: Memory) -> Runs:
 
 
 def _near(view: View, blocks: Blocks, runs: Runs) -> View:
-    """What is said for each query (..., query, key) → for each block (..., block, size, key)."""
+    """View of each query (..., query, key) → view of each block (..., block, size, key)."""
     mask, bias, gain, values = view
     shown = runs.shown.unsqueeze(-2)
     return View(

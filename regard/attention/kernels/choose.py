@@ -57,7 +57,7 @@ def attend(
 
 
 def _few_keys(parts: AttentionParts, queries: Tensor, memory: Memory, past: tuple[Any, ...]) -> Window | None:
-    """Where the keys lie that are enough, if they are so few that copying them takes less time than a score of all."""
+    """Return the window of the keys that suffice, if copying them takes less time than scoring all; else None."""
     score, span, _ = parts
     num_queries, num_keys = queries.shape[-2], memory.keys.shape[-2]
     if is_plain() or num_keys <= SHORT_MEMORY or not num_queries or any(part.sequential for part in parts):
@@ -104,7 +104,7 @@ def _sdpa(queries: Tensor, keys: Tensor, values: Tensor, view: View, dropout: fl
 
 
 def _fused(queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor | None, dropout: float) -> Tensor:
-    """Without heads torch would hold all scores: one head is one more axis."""
+    """Call torch's fused attention with a head axis: without one torch would hold all scores."""
     if queries.dim() == 3:
         queries, keys, values = queries.unsqueeze(1), keys.unsqueeze(-3), values.unsqueeze(1)
         seen = seen.unsqueeze(1) if seen is not None and seen.dim() == 3 else seen
@@ -168,7 +168,7 @@ def _seen(first: Tensor, shown: Tensor, window: Window) -> Callable[..., Tensor]
 
 
 def _block_mask(window: Window, num_keys: int, sees: Callable[..., Tensor]) -> "BlockMask":
-    """Which blocks of keys a block of queries needs, told from the windows alone: no queries x keys comes to be."""
+    """Return the blocks of keys that each block of queries needs, from the windows alone, without queries x keys."""
     from torch.nn.attention.flex_attention import BlockMask
 
     first = window.first.reshape((1,) * (3 - window.first.dim()) + window.first.shape)

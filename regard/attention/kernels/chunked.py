@@ -1,6 +1,6 @@
-"""What is computed for every pair of a query and a key, in chunks: (..., query, key, hidden) is never held at once.
+"""Functions of every (query, key) pair, in chunks: (..., query, key, hidden) is never held at once.
 
-Backward computes each chunk anew, so what is kept for it is of the size of the queries and the keys.
+Backward recomputes each chunk, so the memory kept for it has the size of the queries and the keys.
 """
 
 from collections.abc import Callable, Iterator

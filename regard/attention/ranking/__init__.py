@@ -1,8 +1,8 @@
-"""Attention that ranks: which of several results belongs at which place of a list. An idea from a blog, made usable.
+"""Attention that ranks: it assigns several results to the places of a list. The idea comes from a blog.
 
-Its source leaves open what queries and keys are: `shapes` has the three readings that fit, as pure functions. Usable is
-`RankingAttention`, in which places ask and results answer; `order` reads a list off its scores, `order_loss` and
-`expected_dcg` train it, `ndcg` judges it.
+The blog does not say what queries and keys are: `shapes` has the three possible readings as pure functions. Use
+`RankingAttention`, whose queries are places and whose keys are results; `order` returns the list of its scores,
+`order_loss` and `expected_dcg` train it, `ndcg` evaluates it.
 """
 
 from regard.attention.ranking.gain import expected_dcg, ndcg

@@ -1,4 +1,4 @@
-"""Places that look at results: one learned query for each place of the list."""
+"""Attention from places to results: one learned query for each place of the list."""
 
 import torch
 from torch import Tensor, nn

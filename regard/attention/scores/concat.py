@@ -15,8 +15,8 @@ from regard.config.bounds import Size
 class ConcatScore(Score):
     """v · tanh(W [query; key]); W is split, so that keys are projected once per sentence.
 
-    With activation "none" it is w · [query; key], without W and `hidden_dim`: what a query adds is the same for every
-    key, a softmax cancels it, and each query looks at the same.
+    With activation "none" it is w · [query; key], without W and `hidden_dim`: the query adds the same number to the
+    score of every key, a softmax cancels it, and all queries have the same weights.
 
     Cost: O(n·m·h)
     """
@@ -41,7 +41,7 @@ class ConcatScore(Score):
         self.to_score = nn.Linear(hidden_dim, 1, bias=False) if activation == "tanh" else None
 
     def prepare(self, keys: Tensor) -> Tensor:
-        """(..., key, key_dim) → the part of W [query; key] that is theirs (..., key, hidden_dim)."""
+        """(..., key, key_dim) → the keys' term of W [query; key] (..., key, hidden_dim)."""
         prepared: Tensor = self.from_key(keys)
         return prepared
 

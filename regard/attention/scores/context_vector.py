@@ -14,10 +14,10 @@ _STD = 0.1  # of the weights at the start
 
 
 class ContextVectorScore(Score):
-    """u · tanh(W key + b), u learned; one number per key and sentence, computed once: the query is not looked at.
+    """u · tanh(W key + b), u learned; one number per key, computed once per sentence: the query is not used.
 
-    This is "static" attention: every query gets the same weights. To read a text as one vector there is the pooling
-    'attention', which asks once per text.
+    This is "static" attention: every query gets the same weights. To summarise a text as one vector, use the pooling
+    'attention', which has one query per text.
 
     Cost: O(m·d·h), once per sentence
     """

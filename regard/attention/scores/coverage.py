@@ -1,4 +1,4 @@
-"""The coverage score of https://aclanthology.org/P16-1008: what was looked at before counts."""
+"""The coverage score of https://aclanthology.org/P16-1008: it depends on the weights of earlier queries."""
 
 from typing import Annotated, Any
 

@@ -17,8 +17,8 @@ from regard.ops.functional import wide
 class RotaryScore(Score):
     """(R_i query_i) · (R_j key_j) / sqrt(dim), R_p turning the features 2f and 2f + 1 by p / base^(2f/dim) radians.
 
-    So only j - i counts. Queries stand where the past says, keys where they stand in the memory, both from 0; keys are
-    turned anew for each call. Needs query_dim = key_dim, an even number (per head).
+    So only j - i counts. Positions of queries come from the past, those of keys are their places in the memory, both
+    from 0; keys are rotated again in each call. Needs query_dim = key_dim, an even number (per head).
 
     Cost: O(n·m·d)
     """

@@ -1,4 +1,4 @@
-"""Spans: what may be looked at. One file a row, each built with (query_dim, key_dim)."""
+"""Spans: the keys that a query may see. One file a row, each built with (query_dim, key_dim)."""
 
 from regard.attention.parts import Span
 from regard.attention.spans.alibi import AlibiSpan

@@ -1,4 +1,4 @@
-"""What spans by place share: they count the queries that came before."""
+"""Base of spans by position: they count the earlier queries."""
 
 import torch
 from torch import Tensor
@@ -23,7 +23,7 @@ class CountingSpan(Span):
 
 
 def taken(of_keys: Tensor, places: Tensor) -> Tensor:
-    """What is said of all keys (..., 1, key) → the same of those at `places`, (..., query, key) or (key)."""
+    """Values of all keys (..., 1, key) → values of the keys at `places`, (..., query, key) or (key)."""
     within = places.clamp(0, max(0, of_keys.shape[-1] - 1))
     if within.dim() == 1:
         return of_keys.index_select(-1, within)

@@ -1,4 +1,4 @@
-"""Global attention: every key may be looked at (https://arxiv.org/abs/1508.04025, section 3.1)."""
+"""Global attention: every key is visible (https://arxiv.org/abs/1508.04025, section 3.1)."""
 
 from typing import Any
 

@@ -19,18 +19,18 @@ PENALTY = 5.0
 
 
 class _Read(NamedTuple):
-    """What the queries so far have read."""
+    """Attention of the queries so far."""
 
     used: Tensor  # (..., key): the sum of their weights
     last: Tensor  # (..., 1) long: the place of the latest one's largest weight, -1 before the first
 
 
 class ForcedForwardSpan(Span):
-    """soft: score_tj - penalty · sum_(t'<t) weight_t'j; hard: keys before the place last looked at most are hidden.
+    """soft: score_tj - penalty · sum_(t'<t) weight_t'j; hard: keys before the last query's strongest key are hidden.
 
-    The `penalty` (5 if none is given) is a constant, or `learned`: softplus of a parameter. `strict` hides that place
-    itself too; when nothing is left, the last key of the sentence stays to be seen. No gradient flows through what is
-    hidden, or through the place; it flows through the sum.
+    The `penalty` (default 5) is a constant, or `learned`: softplus of a parameter. `strict` also hides that key
+    itself; when no key is left, the last key of the sentence stays visible. Gradients flow through the sum, not through
+    hidden keys or the place.
 
     Cost: O(n·m·d), query by query
     """

@@ -1,4 +1,4 @@
-"""What windows of local attention share (https://arxiv.org/abs/1508.04025, section 3.2): a reach and a Gaussian."""
+"""Window and Gaussian of local attention (https://arxiv.org/abs/1508.04025, section 3.2)."""
 
 import torch
 from torch import Tensor
@@ -9,7 +9,7 @@ from regard.ops.functional import wide
 
 
 def near(distance: Tensor, radius: int, *, gaussian: bool, renormalise: bool, dtype: torch.dtype) -> View:
-    """Distances (..., query, key) from the middle → what is within `radius`, and exp(-distance² / (2 (radius / 2)²)).
+    """Distances (..., query, key) from the middle → mask of `radius`, and exp(-distance² / (2 (radius / 2)²)).
 
     The Gaussian multiplies the weights, or its logarithm is added to the scores: a softmax of that is the product
     normalised again.

@@ -13,10 +13,10 @@ from regard.config.bounds import Count
 
 
 class LocalMonotonicSpan(CountingSpan):
-    """Query t sees the keys at a distance of at most `radius` from p = min(t, last), the last that may be looked at.
+    """Query t sees the keys at a distance of at most `radius` from p = min(t, position of the last visible key).
 
     With `gaussian` the weights, a softmax over the window, are multiplied by exp(-(key - p)² / (2 (radius / 2)²)), as
-    those of a predicted place are; with `renormalise` they then sum to one again. Places count from 0.
+    in local_predictive; with `renormalise` they then sum to one again. Positions count from 0.
 
     Cost: O(n·r·d)
     """

@@ -15,11 +15,11 @@ from regard.ops.functional import wide
 
 
 class LocalPredictiveSpan(Span):
-    """p = S · sigmoid(v · tanh(W query)) (equation 9), S the number of keys that may be looked at.
+    """p = S · sigmoid(v · tanh(W query)) (equation 9), S the number of visible keys.
 
-    Keys at a distance of at most `radius` from p are seen; with `gaussian` their weights, a softmax over the window,
-    are multiplied by exp(-(key - p)² / (2 (radius / 2)²)) (equation 10), and not normalised again but with
-    `renormalise`. Without a Gaussian nothing teaches W and v. Places count from 0.
+    A query sees the keys at a distance of at most `radius` from p. With `gaussian` their weights, a softmax over the
+    window, are multiplied by exp(-(key - p)² / (2 (radius / 2)²)) (equation 10); `renormalise` makes them sum to one
+    again. Without a Gaussian W and v get no gradient. Positions count from 0.
 
     Cost: O(n·r·d)
     """
@@ -50,7 +50,7 @@ class LocalPredictiveSpan(Span):
         self.radius, self.gaussian, self.renormalise = radius, gaussian, renormalise
 
     def window(self, queries: Tensor, memory: Memory, past: Any) -> Window:
-        """The 2 radius + 1 places that may be near enough."""
+        """Return the window of 2 radius + 1 places that may be within the radius."""
         return Window((self._predicted(queries, memory) - self.radius).ceil().long(), 2 * self.radius + 1)
 
     def view_at(self, queries: Tensor, memory: Memory, past: Any, places: Tensor) -> View:
@@ -60,7 +60,7 @@ class LocalPredictiveSpan(Span):
         return near(distance, self.radius, **settings, dtype=queries.dtype)
 
     def _predicted(self, queries: Tensor, memory: Memory) -> Tensor:
-        """p (..., query), all of it in float32 at least: bfloat16 knows no odd numbers above 256."""
+        """Return p (..., query), computed in float32 or wider: bfloat16 has no odd numbers above 256."""
         length = memory.keys.shape[-2] if memory.mask is None else memory.mask.sum(dim=-1).unsqueeze(-1)
         exact = wide(queries.dtype)
         from_query, to_place = self.from_query.weight.to(exact), self.to_place.weight.to(exact)

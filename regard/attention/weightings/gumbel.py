@@ -1,4 +1,4 @@
-"""A draw that gradients pass (Jang et al. 2017, https://arxiv.org/abs/1611.01144)."""
+"""Gumbel-softmax: differentiable sampling (Jang et al. 2017, https://arxiv.org/abs/1611.01144)."""
 
 from typing import Annotated, Any
 
@@ -19,8 +19,8 @@ _COLDEST = 1e-3  # a schedule may end at 0
 class GumbelWeighting(Weighting):
     """weights_i = softmax((scores_i + g) / temperature), g = -log(-log u), u uniform (equation 2 of the paper).
 
-    Drawn anew for each query in training, where a schedule may drive the `temperature`. With `straight_through` one
-    key has all the weight and gradients pass as if it were the softmax (section 2.2). In use: the largest score.
+    In training u is sampled for each query, and a schedule may set the `temperature`. With `straight_through` one key
+    has all the weight, with the gradient of the softmax (section 2.2). At inference: the largest score.
 
     Cost: O(n·m)
     """

@@ -1,6 +1,6 @@
-"""Hard attention: a query looks at one key, drawn at random (Xu et al. 2015, https://arxiv.org/abs/1502.03044).
+"""Hard attention: a query attends to one sampled key (Xu et al. 2015, https://arxiv.org/abs/1502.03044).
 
-Nothing flows back through a draw: the objective `reinforce` learns from its log-probability.
+No gradient flows through a sample: the objective `reinforce` trains on its log-probability.
 """
 
 from typing import Annotated, Any, Literal
@@ -17,11 +17,11 @@ from regard.ops.functional import wide
 
 
 class HardWeighting(Weighting):
-    """weights_i = one key j drawn with probability exp(score_ij) / sum_j' exp(score_ij') (section 4.1 of the paper).
+    """weights_i = one key j sampled with probability exp(score_ij) / sum_j' exp(score_ij') (section 4.1 of the paper).
 
-    In training a share `soft_share` of the rows (a sentence, or a head of one) looks at all keys with these instead; in
-    use, the most probable key is taken, or one drawn. Terms: log_prob of what was drawn (0 where nothing was), and
-    entropy.
+    In training a row (a sentence, or a head of one) is soft with probability `soft_share`: these probabilities are
+    its weights. At inference the most probable key is taken, or one sampled. Terms: log_prob of the sampled key (0 for
+    a soft row), and entropy.
 
     Cost: O(n·m)
     """
@@ -41,7 +41,7 @@ class HardWeighting(Weighting):
         self.soft_share, self.decides, self.only_draws = soft_share, decides, soft_share == 0
 
     def begin(self, queries: Tensor, memory: Memory) -> Tensor | None:
-        """Which rows (...) are soft until their end; None where all are hard."""
+        """Return the mask (...) of the rows that stay soft; None: all are hard."""
         if not (self.training and self.soft_share):
             return None
         return torch.rand(queries.shape[:-2], device=queries.device) < self.soft_share
@@ -61,6 +61,6 @@ class HardWeighting(Weighting):
 
 
 def _raced(shares: Tensor) -> Tensor:
-    """The largest of share / Exponential(1) is at each place with the probability that is its share."""
+    """Return share / Exponential(1): its maximum is at each key with probability share."""
     shares = shares.to(wide(shares.dtype))
     return shares / torch.empty_like(shares).exponential_()

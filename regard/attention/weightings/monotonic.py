@@ -16,9 +16,10 @@ from regard.config.bounds import AnyFloat, NotNegative
 class MonotonicWeighting(Weighting):
     """weights_tj = p_tj sum_(k <= j) weights_(t-1)k prod_(k <= l < j) (1 - p_tl), p_tj = sigmoid(score_tj + offset).
 
-    What is expected of a reader who goes on from the key it looked at last and stops at key j with probability p_tj;
-    one who passes the last key looks at none from then on. It starts at the first key. `offset` is learned, `noise`
-    the deviation of what is added to scores in training, so that p becomes 0 or 1; with `hard` it is that in use.
+    Expected attention of a process that starts at the first key, moves on from the key of the last query and stops at
+    key j with probability p_tj; after passing the last key it attends to none. `offset` is learned. `noise` is the
+    standard deviation of the noise added to scores in training, which drives p to 0 or 1; with `hard` p is 0 or 1 at
+    inference.
 
     Cost: O(n·m·log m), query by query
     """

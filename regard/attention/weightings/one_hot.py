@@ -7,7 +7,7 @@ from regard.attention.parts import Memory
 
 
 def at_largest(values: Tensor, mask: Tensor | None) -> Tensor:
-    """values (..., key) → 1 at the largest that is seen (the first of equals), else 0; all 0 where nothing is seen."""
+    """values (..., key) → 1 at the largest visible one (the first of equals), else 0; all 0 where no key is visible."""
     if not values.shape[-1]:
         return values
     seen = values if mask is None else values.masked_fill(~mask, float("-inf"))
@@ -16,7 +16,7 @@ def at_largest(values: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def at_first(memory: Memory, dtype: torch.dtype) -> Tensor:
-    """(..., key): 1 at the first key that may be looked at, else 0."""
+    """Return (..., key): 1 at the first visible key, else 0."""
     shape = memory.values.shape[:-1]
     if memory.mask is None:
         first = memory.values.new_zeros(shape, dtype=dtype)

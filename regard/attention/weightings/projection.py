@@ -63,7 +63,7 @@ def _sorted_threshold(reach: Tensor) -> Tensor:
     ranked, count = _ranked(reach)
     sums = ranked.cumsum(dim=-1)
     inside = (1 + count * ranked > sums).sum(dim=-1, keepdim=True)
-    last = (inside - 1).clamp(min=0)  # none is inside where a score is no number: it stays none
+    last = (inside - 1).clamp(min=0)  # none is inside where a score is NaN
     return (sums.gather(-1, last) - 1) / inside
 
 

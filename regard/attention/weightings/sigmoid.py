@@ -8,7 +8,7 @@ from regard.attention.parts import View, Weighting
 
 
 class SigmoidWeighting(Weighting):
-    """weights_ij = sigmoid(score_ij): keys do not compete, so a query may look at many or at none.
+    """weights_ij = sigmoid(score_ij): keys do not compete, so a query may attend to many keys or to none.
 
     Cost: O(n·m)
     """
