@@ -126,6 +126,7 @@ BOUNDS = {  # as counted; they may only fall, and end at 0
     "regard/documents": 1,
     "regard/encoders": 0,
     "regard/evaluation": 19,
+    "regard/exchange": 0,
     "regard/experiment": 72,
     "regard/explain": 102,
     "regard/heads": 0,

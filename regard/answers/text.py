@@ -26,7 +26,7 @@ class WrittenAnswer(Answer[TextPrediction], ABC):
         """Accept any."""
 
     def can_show(self, column: "Column") -> bool:
-        return column.lossless
+        return column.lossless or column.writes
 
 
 class TextAnswer(WrittenAnswer):

@@ -23,6 +23,7 @@ from regard.cli.dictionary import dictionary_command
 from regard.cli.doctor import doctor_command
 from regard.cli.embeddings import embeddings_app
 from regard.cli.evaluate import evaluate_command
+from regard.cli.exchange import import_command
 from regard.cli.explain import explain_command
 from regard.cli.forecast import forecast_command
 from regard.cli.group import EPILOG, Group
@@ -46,6 +47,7 @@ COMMANDS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {  # by the 
         "demo": demo_command,
         "data": data_app,
         "train": train_command,
+        "import": import_command,
         "predict": predict_command,
         "evaluate": evaluate_command,
         "serve": serve_command,

@@ -196,7 +196,7 @@ def empty_model(experiment: Experiment) -> Model:
 
     Raises ConfigError for a model that does not fit the task, or whose parts do not fit together.
     """
-    columns = small_columns(experiment.vocabularies, shared=experiment.text.shared)
+    columns = small_columns(experiment.vocabularies, shared=experiment.text.one_vocabulary)
     try:
         with torch.device("meta"):
             return MODELS.build(experiment.model, columns)

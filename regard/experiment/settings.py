@@ -42,6 +42,9 @@ class TextSettings:
 
     tokenizer: Annotated[Choice, PartOf(TOKENIZERS), Doc("Tokenizer.")] = Choice("subwords")
     shared: Annotated[bool, Doc("Share one vocabulary between source and target.")] = True
+    joint: Annotated[
+        bool, Doc("Joint vocabulary: tokenizers of source and target number their pieces alike, as in OPUS-MT.")
+    ] = False
     own_vocabularies: Annotated[
         tuple[str, ...],
         OneOrMany(),
@@ -50,6 +53,11 @@ class TextSettings:
             "shared=false: all with their own decoder but the first; languages added to a run always."
         ),
     ] = ()
+
+    @property
+    def one_vocabulary(self) -> bool:
+        """Return whether ids of source and target stand for the same pieces."""
+        return self.shared or self.joint
 
 
 @dataclass(frozen=True)

@@ -218,7 +218,8 @@ def build_routes(columns: Columns, shared: TranslatorSettings, names: Sequence[s
     A decoder writes the vocabulary of its language, where `columns` have one, from a table of its own. Of other tables,
     `tied` all makes one of all, `tied` target one in each decoder.
     """
-    one_vocabulary = columns["source"] is columns["target"]
+    source, target = columns["source"], columns["target"]
+    one_vocabulary = source is target or source.has_ids_of(target)
     if shared.tied == "all" and not one_vocabulary:
         raise PartError(
             "'all' needs one vocabulary for both sides", "text.shared=true or model.tied=target", setting="tied"

@@ -12,11 +12,12 @@ from regard.registry import Choice
 from regard.statistical.calibration import CALIBRATIONS, Calibrations
 
 GRADES, ALIGNMENT = "grades.json", "alignment.json"
-CALIBRATION = "calibration.json"
+CALIBRATION, CERTIFICATE = "calibration.json", "certificate.json"
 MEASURES = {  # the command behind each file
     GRADES: "regard explain {run} --grade",
     ALIGNMENT: "regard align --model {run}",
     CALIBRATION: "regard calibrate {run}",
+    CERTIFICATE: "regard import",
 }
 WEIGHTS, ATTENTION = "weights", "attention"
 

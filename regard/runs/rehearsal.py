@@ -206,7 +206,7 @@ class Rehearsal:
 
     def _small(self) -> Columns:
         """Columns that know their example values alone."""
-        return small_columns(self.experiment.vocabularies, shared=self.experiment.text.shared)
+        return small_columns(self.experiment.vocabularies, shared=self.experiment.text.one_vocabulary)
 
     def _step(self, *, starts: bool) -> list[Any]:
         """One step of the model in small; return what its parts have to note."""

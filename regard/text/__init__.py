@@ -11,6 +11,7 @@ from regard.text.clean import clean
 from regard.text.huggingface import HuggingFaceRecipe
 from regard.text.mask_piece import MASK_FILE as MASK_FILE
 from regard.text.mask_piece import MaskedTokenizer
+from regard.text.sentencepiece import SentencePieceRecipe
 from regard.text.subwords import SubwordsRecipe
 from regard.text.tokenizer import KIND_FILE, Recipe, Tokenizer
 from regard.text.uncased_words import UncasedWordsRecipe
@@ -21,6 +22,7 @@ TOKENIZERS: Registry[Recipe] = Registry(
     {
         "characters": CharactersRecipe,
         "huggingface": HuggingFaceRecipe,
+        "sentencepiece": SentencePieceRecipe,
         "subwords": SubwordsRecipe,
         "uncased_words": UncasedWordsRecipe,
         "words": WordsRecipe,

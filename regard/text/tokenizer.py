@@ -14,7 +14,8 @@ class Tokenizer(ABC):
     """Text ↔ ids. Where it is `lossless`, decode(encode(text)) == clean(text): what has no piece is spelt in bytes."""
 
     kind: str  # the row of TOKENIZERS that loads it
-    lossless = True  # False: for texts that are only read
+    lossless = True  # False: for texts that are only read, unless it `writes`
+    writes = False  # True: a text that is decoded can be shown, though it may be normalised
     keeps_words = True  # False: a word may have no piece
     samples = False  # True: `sample` differs from `encode`
     mask: int | None = None  # the id of <mask>, where it is reserved

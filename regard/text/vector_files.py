@@ -37,7 +37,7 @@ def read_vectors(path: Path, words: Collection[str] | None = None, *, rows: int 
     known = None if words is None else frozenset(words)
     try:
         with open_packed(path) as file:
-            read = FORMATS.get(file.read(len(MAGIC)))
+            read = BINARY_FORMATS.get(file.read(len(MAGIC)))
             return read_word2vec(path, file, known, rows) if read is None else read(path, file, known)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
@@ -167,4 +167,4 @@ def _refuse_count(path: Path, count: int, line: int) -> NoReturn:
 
 
 _Reader = Callable[[Path, IO[bytes], Collection[str] | None], VectorTable]
-FORMATS: dict[bytes, _Reader] = {MAGIC: read_fasttext}  # by the first bytes, behind which a file stands then
+BINARY_FORMATS: dict[bytes, _Reader] = {MAGIC: read_fasttext}  # by the first bytes, behind which a file stands then

@@ -27,6 +27,7 @@ class Column(ABC):
     checked = False  # True: `check` encodes
     closed = False  # True: its values are a closed set, learnt in training
     lossless = True  # False: decoding does not restore the whole value
+    writes = False  # True: what is decoded can be shown, though it may be normalised
     keeps_words = True  # False: decoding may lose words
     tokenizer: Tokenizer | None = None  # cuts its values into pieces
 
@@ -106,6 +107,10 @@ class Column(ABC):
         """Raise DataError for a value that has no ids; cheap, so that whole data sets are checked before training."""
         if self.checked:
             self.encode(value)
+
+    def has_ids_of(self, other: "Column") -> bool:
+        """Return whether ids stand for the same values in another column, though it may cut them in another way."""
+        return self is other
 
     def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
         """Return `encode` of each."""

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.data.collate import ended
+from regard.data.columns.column import Column
 from regard.data.columns.tokenizer_column import TokenizerColumn
 from regard.pieces import BOS, SPECIALS, byte_of
 from regard.records import Sequences
@@ -57,6 +58,13 @@ class TextColumn(TokenizerColumn):
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Return what each id stands for, as shown to a person."""
         return self.tokenizer.pieces(ids)
+
+    def has_ids_of(self, other: Column) -> bool:
+        """Return whether both have one list of pieces."""
+        theirs = other.tokenizer
+        if self is other or self.stands_in or theirs is None or len(theirs) != len(self):
+            return self is other
+        return self.tokenizer.pieces(range(len(self))) == theirs.pieces(range(len(self)))
 
     def knows(self, ids: Sequence[int]) -> bool:
         """Return whether any piece is more than a special one, a byte or a space."""

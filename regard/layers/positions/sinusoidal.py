@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from regard.config import Doc
+from regard.config.bounds import Count
 from regard.errors import PartError
 from regard.layers.positions.position import Position
 
@@ -17,7 +18,7 @@ class SinusoidalPosition(Position):
     """PE(p, 2i) = sin(p / 10000^(2i/dim)), PE(p, 2i+1) = cos(the same); an odd dim ends with a sine.
 
     layout "halves" puts all sines before all cosines: the same features in another order. frequencies "inclusive" takes
-    10000^(-i/(dim/2 - 1)), so that the last one is 1/10000, as Marian and tensor2tensor have it.
+    10000^(-i/(dim/2 - 1)), so that the last one is 1/10000, as Marian and tensor2tensor have it. p begins at `offset`.
 
     Cost: O(n·d)
     """
@@ -40,16 +41,19 @@ class SinusoidalPosition(Position):
             Literal["paper", "inclusive"],
             Doc("Frequencies 10000^(-i/(dim/2)), or up to 1/10000 inclusive, as in Marian: 10000^(-i/(dim/2 - 1))."),
         ] = "paper",
+        offset: Annotated[Count, Doc("Number of the first position; M2M100 counts from 2.")] = 0,
     ) -> None:
         """Raises PartError for inclusive frequencies of fewer than 4 or an odd number of features."""
         super().__init__()
         self.dim, self.halves, self.inclusive = dim, layout == "halves", frequencies == "inclusive"
+        self.offset = offset
         if self.inclusive and (dim < 4 or dim % 2):
             raise PartError(f"'inclusive' needs an even dim of 4 or more, not {dim}", "paper", setting="frequencies")
         self.register_buffer("table", self._vectors(torch.arange(TABLE)), persistent=False)
 
     def forward(self, start: int, length: int) -> Tensor:
         """(length, dim); any place has a vector."""
+        start += self.offset
         if start + length <= TABLE:
             return self.table[start : start + length]
         places = torch.arange(start, start + length, device=self.table.device)

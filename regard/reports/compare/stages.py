@@ -95,7 +95,7 @@ def fold_tests(contenders: Sequence[Contender], seeds: int) -> list[Examples]:
 
 def _test(experiment: Experiment) -> Examples | None:
     """The test part of a contender. What of it is judged depends on the settings of the task alone."""
-    columns = small_columns(experiment.columns, shared=experiment.text.shared)
+    columns = small_columns(experiment.columns, shared=experiment.text.one_vocabulary)
     return test_examples(experiment, TASKS.build(experiment.task, columns))
 
 

@@ -1,0 +1,93 @@
+"""The certificate of an import or export: a run's texts and probabilities beside those of the format's own program."""
+
+import random
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
+
+import torch
+
+from regard.data.columns import TextColumn
+from regard.exchange.format import Program, digest_of_texts
+from regard.predictor import Predictor
+from regard.records import BOS, EOS
+from regard.results import TextPrediction
+
+_SAMPLED = (3, 24)  # pieces of a text that is sampled from a vocabulary
+_SEED = 1
+
+
+class TextDifference(NamedTuple):
+    """The first text that differs."""
+
+    line: int  # from 1
+    source: str
+    ours: str
+    theirs: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}, {self.source!r}: {self.ours!r} here, {self.theirs!r} there"
+
+
+class Certificate(NamedTuple):
+    """Agreement of a run and a program."""
+
+    program: str | None  # None: not installed, so nothing was compared
+    texts: int
+    equal: int
+    first: TextDifference | None
+    gap: float | None  # the largest difference of a log-probability; None: the program has none
+    digest: str  # SHA-256 of the texts
+
+    def __str__(self) -> str:
+        if self.program is None:
+            return "certificate: not compared, since the format's own program is not installed"
+        gap = "" if self.gap is None else f"; largest gap of a log-probability: {self.gap:.1e}"
+        first = "" if self.first is None else f"; first difference: {self.first}"
+        return f"certificate: {self.equal:,} of {self.texts:,} texts equal to {self.program}{gap}{first}"
+
+    def values(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {**self._asdict(), "first": None if self.first is None else self.first._asdict()}
+
+
+def certify(predictor: Predictor, program: Program | None, texts: Sequence[str]) -> Certificate:
+    """Compare translations of texts, and the log-probabilities of ours."""
+    digest = digest_of_texts(texts)
+    if program is None:
+        return Certificate(None, len(texts), 0, None, None, digest)
+    found = [cast(TextPrediction, one) for one in predictor.predict(texts, safeguards=False)]
+    theirs, ours = program.translate(texts), [one.text for one in found]
+    places = [place for place, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one != other]
+    first = [TextDifference(place + 1, texts[place], ours[place], theirs[place]) for place in places[:1]]
+    gap = _gap(predictor, program, texts, [one.ids or [] for one in found])
+    return Certificate(program.name, len(texts), len(texts) - len(places), first[0] if first else None, gap, digest)
+
+
+def sampled_texts(predictor: Predictor, count: int) -> list[str]:
+    """Return texts made of pieces of the source vocabulary, for a model that comes without any; the same each time."""
+    column, draws = cast(TextColumn, predictor.task.vocabularies["source"]), random.Random(_SEED)
+    found = list[str]()
+    while len(found) < count:
+        size = draws.randint(*_SAMPLED)
+        text = " ".join(column.decode([draws.randrange(EOS + 2, len(column)) for _ in range(size)]).split())
+        found.append(text or "a")
+    return found
+
+
+@torch.no_grad()
+def _gap(
+    predictor: Predictor, program: Program, texts: Sequence[str], targets: Sequence[Sequence[int]]
+) -> float | None:
+    """The largest difference of a log-probability; that of the beginning, which nothing writes, is left out."""
+    theirs = program.log_probs(texts, targets)
+    if theirs is None:
+        return None
+    task, worst = predictor.task, 0.0
+    sources = task.vocabularies["source"].encode_batch(list(texts))
+    for source, target, other in zip(sources, targets, theirs, strict=True):
+        batch = task.batch([{"source": source, "target": list(target)}]).to(predictor.model.device)
+        mine = predictor.model.distributions(batch).log_probs.float().cpu()
+        gaps = (mine - other).abs()
+        gaps[:, BOS] = 0.0
+        worst = max(worst, float(gaps.max()))
+    return worst

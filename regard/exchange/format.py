@@ -1,0 +1,140 @@
+"""The contract of formats: other programs' folders of a translator, read into a run and written from one."""
+
+import hashlib
+from abc import ABC
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from torch import Tensor
+
+from regard.config import parse_json
+from regard.data.sealed import file_digest
+from regard.errors import CheckpointError, DataError, RegardError
+from regard.predictor import Predictor
+from regard.text import Tokenizer
+from regard.training.shards import Tensors
+
+START_BIAS = -30.0  # of the beginning where its row is a copy: it takes 1e-13 of the probability of what it copies
+
+
+class Foreign(NamedTuple):
+    """A model of another program in our terms."""
+
+    settings: Mapping[str, Any]  # of an experiment: text, model, decoding, data.languages
+    weights: Tensors  # by the names of our model; of tied tensors one name is enough
+    tokenizers: Mapping[str, Tokenizer]  # by folder of a run's text: shared, or source and target
+    origin: Mapping[str, Any]  # as `origin_of_folder` returns it
+    files: Mapping[str, bytes] = {}  # more files of the run, by name
+
+
+class ReadOptions(NamedTuple):
+    """Options of an import."""
+
+    allow_pickle: bool = False  # read weights from a pickle, with torch's loader of weights alone
+    languages: tuple[str, str] | None = None  # codes of source and target, for a model of several
+
+
+DEFAULT_OPTIONS = ReadOptions()
+
+
+class Program(Protocol):
+    """The program of a format, opened on one folder: an oracle for our model."""
+
+    name: str  # with its version
+
+    def translate(self, texts: Sequence[str]) -> list[str]:
+        """Return the translations, searched as the folder says."""
+
+    def log_probs(self, texts: Sequence[str], targets: Sequence[Sequence[int]]) -> list[Tensor] | None:
+        """Return log-probabilities (target + 1, vocab) behind each place of targets, in our ids; None: it has none."""
+
+
+class Format(ABC):
+    """A row of FORMATS: how one kind of folder is recognised, read, written and checked."""
+
+    name: ClassVar[str]
+    program_hint: ClassVar[str] = ""  # how its program is installed
+
+    def recognises(self, folder: Path) -> bool:
+        """Return whether a folder looks like one of this format; nothing but names and small files is read."""
+        return False
+
+    def read(self, folder: Path, options: ReadOptions) -> Foreign:
+        """Read a folder. Raises CheckpointError for what is missing, damaged, or has no counterpart here."""
+        raise RegardError(f"{folder}: folders of {self.name} are written here and not read")
+
+    def write(self, predictor: Predictor, folder: Path) -> None:
+        """Write the model of a run into an empty folder. Raises RegardError for a model that the format cannot hold."""
+        raise RegardError(f"{folder}: folders of {self.name} are read here and not written")
+
+    def program(self, folder: Path, predictor: Predictor) -> Program | None:
+        """Open a folder with the format's own program; None where it is not installed."""
+        return None
+
+
+def origin_of_folder(format_name: str, folder: Path, architecture: str, files: Sequence[str]) -> dict[str, Any]:
+    """Return where a model comes from: format, folder, architecture, licence, and size and SHA-256 of its files."""
+    digests = {name: [(folder / name).stat().st_size, file_digest(folder / name)] for name in files}
+    return {
+        "format": format_name,
+        "folder": folder.resolve().name,
+        "architecture": architecture,
+        "license": license_of(folder),
+        "files": digests,
+    }
+
+
+def license_of(folder: Path) -> str | None:
+    """Return the licence that the README.md of a folder names in its front matter; None where it names none."""
+    try:
+        lines = (folder / "README.md").read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return None
+    if not lines or lines[0].strip() != "---":
+        return None
+    for line in lines[1:]:
+        name, _, value = line.partition(":")
+        if line.strip() == "---":
+            return None
+        if name.strip() == "license" and value.strip():
+            return value.strip().strip("\"'")
+    return None
+
+
+def json_object(file: Path) -> dict[str, Any]:
+    """Return the object of a JSON file. Raises CheckpointError where it is missing or is not an object."""
+    try:
+        found = parse_json(file.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise CheckpointError(file.parent, f"has no {file.name}") from error
+    except (OSError, ValueError) as error:
+        raise CheckpointError(file, f"cannot be read: {error}") from error
+    if not isinstance(found, dict):
+        raise CheckpointError(file, "is not a JSON object")
+    return found
+
+
+def read_bytes(file: Path, hint: str = "") -> bytes:
+    """Return the content of a file. Raises CheckpointError where it is missing or empty."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise CheckpointError(file.parent, f"has no {file.name}", hint) from error
+    if not content:
+        raise CheckpointError(file, "is empty", hint)
+    return content
+
+
+def read_texts(file: Path) -> list[str]:
+    """Return the lines of a file that are not empty. Raises DataError where it cannot be read."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise DataError(file, f"cannot be read: {error}") from error
+    return [line for line in lines if line.strip()]
+
+
+def digest_of_texts(texts: Sequence[str]) -> str:
+    """Return a SHA-256 of texts."""
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()

@@ -1,0 +1,93 @@
+"""`regard import`: a folder of another program → a run like any other, with a certificate in it."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from torch import nn
+
+from regard.config import read_settings, write_checked
+from regard.data.columns import load_columns
+from regard.errors import RegardError
+from regard.exchange.certificate import Certificate, certify, sampled_texts
+from regard.exchange.format import DEFAULT_OPTIONS, Foreign, Format, ReadOptions
+from regard.experiment import Experiment
+from regard.ops.modules import skip_init
+from regard.predictor import Predictor, load
+from regard.runs import RunFolder
+from regard.runs.measurements import CERTIFICATE
+from regard.runs.run import model_of
+from regard.training import checkpoint as files
+from regard.training.shards import Tensors
+
+CHECKED_TEXTS = 20  # texts that are compared unless a person says how many
+IMPORTED = "imported.json"  # where the model of a run comes from
+
+
+class Imported(NamedTuple):
+    """A run that was made of a folder."""
+
+    format: Format
+    predictor: Predictor
+    certificate: Certificate
+
+
+def import_folder(
+    row: Format,
+    folder: Path,
+    run: Path,
+    *,
+    options: ReadOptions = DEFAULT_OPTIONS,
+    texts: Sequence[str] = (),
+    count: int = CHECKED_TEXTS,
+    say: Callable[[str], None] = print,
+) -> Imported:
+    """Make a run of a folder, and compare it with the format's own program, where that is installed.
+
+    `count` texts are compared: the first of `texts`, or some made of pieces of the vocabulary. Raises CheckpointError
+    for a folder that cannot be read, ConfigError where there is something at the place of the run.
+    """
+    RunFolder(run).check_free()
+    foreign = row.read(folder, options)
+    write_run(foreign, run)
+    predictor = load(run)
+    say(f"imported {folder} ({foreign.origin['architecture']}) as {run}")
+    asked = [text for text in texts if text.strip()][:count] or sampled_texts(predictor, count)
+    certificate = certify(predictor, row.program(folder, predictor) if count else None, asked)
+    predictor.run.measurements.keep(CERTIFICATE, {"format": row.name, **certificate.values()})
+    say(str(certificate) if certificate.program or not row.program_hint else f"{certificate} ({row.program_hint})")
+    return Imported(row, predictor, certificate)
+
+
+def write_run(foreign: Foreign, run: Path) -> None:
+    """Make a run folder of a model. Raises CheckpointError for weights that do not fit the settings."""
+    experiment, place = read_settings(Experiment, {**foreign.settings, "run": str(run)}), RunFolder(run)
+    with place.created(), place.preparing(experiment):
+        place.begin({})
+        for name, tokenizer in foreign.tokenizers.items():
+            tokenizer.save(place.text / name)
+        for name, content in foreign.files.items():
+            (run / name).write_bytes(content)
+        write_checked(run / IMPORTED, foreign.origin)
+        place.seal()
+        columns = load_columns(experiment.vocabularies, place.text, shared=experiment.text.shared)
+        with skip_init():  # every weight is given
+            model = model_of(experiment, columns)
+        fill(model, foreign.weights)
+        made = files.step_folder(run, 0)
+        files.write(made, files.content_of(model), {"update": 0, "best": {"ranked": [], "waited": 0}})
+        write_checked(run / files.FINAL, {"checkpoint": made.name})
+
+
+def fill(model: nn.Module, weights: Tensors) -> None:
+    """Put weights into a model; of tied tensors one is enough. Raises RegardError for those that do not fit."""
+    state = model.state_dict()
+    places = {tensor.data_ptr(): name for name, tensor in state.items()}
+    given = {state[name].data_ptr() for name in weights if name in state}
+    missing = [name for place, name in places.items() if place not in given and state[name].numel()]
+    strange = [name for name in weights if name not in state or state[name].shape != weights[name].shape]
+    if missing or strange:
+        name = (missing or strange)[0]
+        raise RegardError(f"the weights do not fit the settings: {name} is {'missing' if missing else 'another shape'}")
+    for name, value in weights.items():
+        state[name].copy_(value)

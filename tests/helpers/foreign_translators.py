@@ -1,0 +1,73 @@
+"""Folders of translators that transformers writes: random weights, SentencePiece models learnt on the spot."""
+
+import io
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+import torch
+
+from regard.data.toy import pairs
+
+SIZES = {"encoder_ffn_dim": 48, "decoder_ffn_dim": 40, "encoder_attention_heads": 4, "decoder_attention_heads": 4}
+
+
+@cache
+def toy_lines(side: int, count: int = 600, part: str = "train") -> tuple[str, ...]:
+    """Sentences of the toy grammar: 0 English, 1 German."""
+    return tuple(pair[side] for pair in pairs("de", count, 1, part=part))
+
+
+@cache
+def learnt_model(lines: tuple[str, ...], size: int = 160) -> bytes:
+    """A unigram model with the normalisation that OPUS-MT has."""
+    written = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines), model_writer=written, vocab_size=size, minloglevel=2, hard_vocab_limit=False
+    )
+    return written.getvalue()
+
+
+def pieces_of(model: bytes) -> list[str]:
+    loaded = sentencepiece.SentencePieceProcessor(model_proto=model)
+    return [loaded.id_to_piece(number) for number in range(loaded.get_piece_size())]
+
+
+def joint_vocabulary(models: Sequence[bytes], codes: Sequence[str] = ()) -> dict[str, int]:
+    """As OPUS-MT numbers pieces: the end first, then <unk>, pieces of both, padding last."""
+    own = {"<s>", "</s>", "<unk>"}
+    pieces = dict.fromkeys(piece for model in models for piece in pieces_of(model) if piece not in own)
+    listed = ["</s>", "<unk>", *codes, *pieces, "<pad>"]
+    return {piece: number for number, piece in enumerate(listed)}
+
+
+def marian_folder(folder: Path, *, seed: int = 0, codes: Sequence[str] = (), **changes: Any) -> Path:
+    """Write a MarianMTModel with its tokenizer."""
+    from transformers import MarianConfig, MarianMTModel
+
+    folder.mkdir(parents=True, exist_ok=True)
+    models = [learnt_model(toy_lines(side)) for side in (0, 1)]
+    vocabulary = joint_vocabulary(models, codes)
+    for name, model in zip(("source.spm", "target.spm"), models, strict=True):
+        (folder / name).write_bytes(model)
+    (folder / "vocab.json").write_text(json.dumps(vocabulary, ensure_ascii=False), encoding="utf-8")
+    told = {"source_lang": "en", "target_lang": "de", "tokenizer_class": "MarianTokenizer"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(told))
+    pad, search = vocabulary["<pad>"], {"num_beams": 4, "max_length": 24}
+    search |= {name: changes.pop(name) for name in [*changes] if name in ("num_beams", "max_length", "early_stopping",
+               "length_penalty")}  # fmt: skip
+    settings = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "activation_function": "swish",
+                "scale_embedding": True, "init_std": 0.3, "max_position_embeddings": 512}  # fmt: skip
+    settings |= {**SIZES, **changes}
+    ids = {"pad_token_id": pad, "decoder_start_token_id": pad, "eos_token_id": 0, "forced_eos_token_id": 0}
+    torch.manual_seed(seed)
+    model = MarianMTModel(MarianConfig(vocab_size=len(vocabulary), **ids, **settings)).eval()
+    with torch.no_grad():
+        model.final_logits_bias.normal_()
+        model.final_logits_bias[0, pad] = 0
+    model.generation_config.update(bad_words_ids=[[pad]], **search)
+    model.save_pretrained(folder)
+    return folder
