@@ -45,7 +45,10 @@ MoreTarget = Annotated[
 ]
 Parent = Annotated[Path | None, typer.Option("--from", metavar="RUN", help="Run to initialize the networks from.")]
 Minutes = Annotated[float, typer.Option(min=0.01, metavar="NUMBER", help="Time limit, wall clock, over all calls.")]
-ResultFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="Folder of the run.")]
+ResultFolder = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="Folder of the run. (default: runs/best-..., named after the texts)"),
+]
 
 
 def best_command(
@@ -59,7 +62,7 @@ def best_command(
     text_target: MoreTarget = None,
     start: Parent = None,
     minutes: Minutes = 60.0,
-    run: ResultFolder = Path("runs/best"),
+    run: ResultFolder = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -72,24 +75,26 @@ def best_command(
     regard best train.en train.de --text-target more.de --minutes 60 --run runs/en-de
     regard best --text-source news.en --text-target news.de
     """
-    from regard.recipes.best import BestRequest, best_translator
+    from regard.recipes.best import BestRequest, best_translator, default_folder
 
     files, changes = paths_and_changes(words or [])
+    pairs = named_pairs(files, source, target)
+    more = {side: file for side, file in (("source", text_source), ("target", text_target)) if file}
+    if not pairs and len(more) < 2:
+        hint = "two texts: regard best SOURCE TARGET; or a table: regard best pairs.tsv"
+        raise ConfigError("--source", "must be given, and --target", hint)
     wanted = BestRequest(
-        pairs=named_pairs(files, source, target),
-        folder=run,
+        pairs=pairs,
+        folder=run or default_folder(pairs or [*more.values()]),
         minutes=minutes,
         dev=both_sides("dev-", dev_source, dev_target),
-        more={side: file for side, file in (("source", text_source), ("target", text_target)) if file},
+        more=more,
         start=start,
         changes=changes,
         command=shlex.join(["regard", *sys.argv[1:]]),
     )
-    if not wanted.pairs and text_source and text_target:
+    if text_source and text_target and not pairs:
         return _without_pairs(text_source, text_target, wanted, as_json=as_json, quiet=quiet)
-    if not wanted.pairs:
-        hint = "two texts: regard best SOURCE TARGET; or a table: regard best pairs.tsv"
-        raise ConfigError("--source", "must be given, and --target", hint)
     with resumable():
         report = best_translator(wanted, say=say_unless(quiet), quiet=quiet)
     emit(report, as_json=as_json)

@@ -21,10 +21,10 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def staged(path: Path) -> Path:
-    """The name under which this process writes a file before it is put in its place."""
+    """The name under which this process writes a file or folder before it is put in its place."""
     return path.with_name(f".{path.name}.{os.getpid()}.new")
 
 
 def is_unfinished(path: Path) -> bool:
-    """Return whether a file is `staged`: if nobody is writing there, a killed process has left it behind."""
+    """Return whether a file or folder is `staged`: if nobody is writing there, a killed process has left it behind."""
     return _UNFINISHED.fullmatch(path.name) is not None

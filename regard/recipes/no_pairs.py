@@ -7,9 +7,7 @@ file beside the run, which the same command finds again.
 
 import json
 import math
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +17,7 @@ from regard.data.readers.lines import digest, read_lines
 from regard.errors import ConfigError, DataError, PartError
 from regard.experiment import SETTINGS_FILE, read_experiment
 from regard.experiment.data import pair_of
+from regard.recipes.spent_time import SpentTime
 from regard.registry import Choice
 from regard.reports.dictionary import (
     Dictionary,
@@ -87,6 +86,12 @@ def train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool = Fal
     `resume`. Raises RegardError for texts that are missing, too short, or of one language, and as training does.
     """
     check_texts(request.texts)
+    with RunFolder(request.parts).begun():
+        return _train_without_pairs(request, say, quiet=quiet)
+
+
+def _train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool) -> bool:
+    """Train, in a folder of steps that is held."""
     config, spent = request.parts / "network.yaml", _Spent(request)
     resume = request.minutes is not None and config.is_file() and (request.run / SETTINGS_FILE).is_file()
     if not resume:
@@ -108,23 +113,12 @@ def train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool = Fal
     return train_run(read_experiment(config, changes, say=say), quiet=quiet) is not None
 
 
-class _Spent:
-    """Seconds of the steps before the network, as a file keeps them; a killed step does not count."""
+class _Spent(SpentTime):
+    """Seconds of the steps before the network, and what they leave."""
 
     def __init__(self, request: UnpairedRequest) -> None:
-        self._file, self._minutes = request.parts / "seconds.json", request.minutes
-        self.seconds = float(json.loads(self._file.read_text("utf-8"))) if self._file.is_file() else 0.0
-
-    @contextmanager
-    def counting(self) -> Iterator[None]:
-        """Add the time of a step, however it ends."""
-        start = time.monotonic()
-        try:
-            yield
-        finally:
-            self.seconds += time.monotonic() - start
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(self._file, json.dumps(self.seconds))
+        super().__init__(request.parts / "seconds.json")
+        self._minutes = request.minutes
 
     def limit(self, share: float | None = None) -> list[str]:
         """Return the setting of a training that may take what is left, or a share of all the minutes.

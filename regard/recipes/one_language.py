@@ -17,6 +17,7 @@ from regard.config import (
     parse_changes,
     read_settings,
     read_yaml,
+    staged,
     write_atomically,
     write_checked,
     write_yaml,
@@ -92,9 +93,8 @@ def rounds_settings(changes: Sequence[str], rounds: int | None = None) -> tuple[
 def prepare_rounds(wanted: BackTranslationRequest, say: Say) -> None:
     """Write texts and settings into the folder, which is held and must be empty, all or none."""
     RunFolder(wanted.folder).check_free()
-    folder = wanted.folder.absolute()
-    new = folder.with_name(f".{folder.name}.{ROUNDS_FOLDER}")
-    shutil.rmtree(new, ignore_errors=True)  # of a process that was killed
+    place = wanted.folder.absolute() / ROUNDS_FOLDER
+    new = staged(place)  # in the folder, which may be another disk than where it is
     changes = [one for one in wanted.changes if not one.startswith("run=")]
     experiment = read_experiment(wanted.config, changes)
     if experiment.task.name != "translation" or experiment.data.routes or experiment.init is not None:
@@ -115,7 +115,7 @@ def prepare_rounds(wanted: BackTranslationRequest, say: Say) -> None:
             new / ROUNDS_FILE,
             {"settings": as_values(wanted.settings), "languages": [*pair] if None not in pair else None},
         )
-        new.rename(wanted.folder / ROUNDS_FOLDER)
+        new.rename(place)
     finally:
         shutil.rmtree(new, ignore_errors=True)
 

@@ -56,6 +56,12 @@ def train_phrases_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bo
     Raises RegardError as `train_without_pairs` does.
     """
     check_texts(request.texts)
+    with RunFolder(request.parts).begun():
+        return _train_phrases(request, say, quiet=quiet)
+
+
+def _train_phrases(request: UnpairedRequest, say: Say, *, quiet: bool) -> bool:
+    """Train, in a folder of steps that is held."""
     RunFolder(request.run).check_free()
     sides, known_words = sides_of(request), request.known_words()
     note_texts(request)

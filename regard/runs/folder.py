@@ -89,7 +89,7 @@ class RunFolder:
         """
         with locked(self.path, make=make):
             for path in filter(is_unfinished, self.path.iterdir()):
-                path.unlink()
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
             yield
 
     @contextmanager

@@ -1,5 +1,6 @@
 """regard best: which steps stay, which texts are refused, and a folder that goes on, serves and moves."""
 
+import errno
 import json
 import shutil
 import subprocess
@@ -9,14 +10,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from small_runs import SMALL, regard, unsaid
+from best_texts import PARTS, ROWS, SHORT, options, write_parts
+from small_runs import regard, unsaid
 
-from regard.config import read_checked, write_checked
-from regard.data.toy import pairs
 from regard.errors import TrainingError
 from regard.experiment import RerankSettings
 from regard.predictor import load
-from regard.recipes.best import BEST_STEPS, networks, page, phrases, program
+from regard.recipes.best import BEST_STEPS, page, phrases, program
 from regard.recipes.best.pairs import BestTexts, make_texts, write_lines
 from regard.recipes.best.phrases import PhraseTimes
 from regard.recipes.best.step import NoGainError
@@ -27,25 +27,12 @@ from regard.results import TextPrediction
 from regard.runs import Run, RunFolder
 from regard.training.interrupt import Interrupted
 
-ROWS = list(pairs("de", 380, 1))
-PARTS = {"train": ROWS[:120], "dev": ROWS[120:140], "more": ROWS[140:]}
 REPORT = Report([], {}, "")
-SHORT = [*SMALL, "text.tokenizer.size=400", "training.max_updates=4"]
 
 
 @pytest.fixture
 def texts(tmp_path):
-    """Files of pairs, a dev part, and more text of either language, whose lines do not translate each other."""
-    for part, rows in PARTS.items():
-        for side, code in enumerate(("en", "de")):
-            some = rows[120 * side : 120 * side + 120] if part == "more" else rows
-            write_lines(tmp_path / f"{part}.{code}", [pair[side] for pair in some])
-    return tmp_path
-
-
-def options(texts, *more):
-    dev = ["--dev-source", texts / "dev.en", "--dev-target", texts / "dev.de"]
-    return ["--source", texts / "train.en", "--target", texts / "train.de", *dev, "--run", texts / "run", *more]
+    return write_parts(tmp_path)
 
 
 def workshop(folder, references):
@@ -249,66 +236,65 @@ def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts
     assert best.shares["network"] == pytest.approx(0.5 * sum(scored.log_probs), abs=1e-4)
 
 
-def test_of_few_pairs_phrases_teach_the_network_sources_that_no_pair_has(texts, monkeypatch):
-    for module in (program, page):
-        monkeypatch.setattr(module, "BEST_STEPS", {name: BEST_STEPS[name] for name in ("phrases", "network")})
-    monkeypatch.setattr(networks, "FEW_PAIRS", range(50, 200))
-    done = regard("best", *options(texts, *SHORT, "--minutes", "5", "--quiet"))
-    assert done.code == 0, done.said
-    data = Run.open(texts / "run" / "steps" / "network").experiment.data
-    assert [*data.corpora] == ["network"] and data.recombination.share == 0.35
-    files = {side: texts / "run" / "texts" / f"network.{side}" for side in ("source", "target")}
-    sources, targets = (file.read_text(encoding="utf-8").splitlines() for file in files.values())
-    assert len(sources) == len({*sources}) > 20 and not {*sources} & {pair[0] for pair in PARTS["train"]}
-    phrases_alone = load(texts / "run" / "steps" / "phrases").predict(sources[:5], safeguards=False)
-    assert [one.text for one in phrases_alone] == targets[:5]
-    assert data.weights["train"] >= 0.39 * sum(data.weights.values())
-
-
-def test_the_tag_of_back_translations_is_one_piece_of_every_network(texts, monkeypatch):
-    files = {side: texts / f"train.{code}" for side, code in (("source", "en"), ("target", "de"))}
-    dev = {side: texts / f"dev.{code}" for side, code in (("source", "en"), ("target", "de"))}
-    work = Workshop(texts / "run", BestTexts(files, dev, {"target": texts / "more.de"}, None), changes=SHORT)
-    (texts / "run" / "texts").mkdir(parents=True)
-    networks.train_network("network", work, 60.0)
-    experiment = Run.open(work.run("network")).experiment
-    assert experiment.text.tokenizer.settings["reserved"] == ("<bt>",)
-    work.changes.append('text.tokenizer.reserved=["<x>"]')
-    read = []
-    monkeypatch.setattr("regard.recipes.best.workshop.train_run", lambda experiment, **_: not read.append(experiment))
-    networks.train_network("taught", work, 60.0)
-    assert read[0].text.tokenizer.settings["reserved"] == ("<x>", "<bt>")
-
-
-@pytest.mark.parametrize("change", ["data.recombination=null", "data={recombination: null}"])
-def test_recombination_that_the_user_turns_off_stays_off(texts, monkeypatch, change):
-    monkeypatch.setattr(networks, "FEW_PAIRS", range(50, 200))
-    files = {side: texts / f"train.{code}" for side, code in (("source", "en"), ("target", "de"))}
-    work = Workshop(texts / "run", BestTexts(files, files, {}, None), changes=[*SHORT, change])
-    (texts / "run" / "texts").mkdir(parents=True)
-    read = []
-    monkeypatch.setattr("regard.recipes.best.workshop.train_run", lambda experiment, **_: not read.append(experiment))
-    networks.train_network("network", work, 60.0, {"more": files})
-    assert read[0].data.recombination is None and [*read[0].data.corpora] == ["more"]
-
-
 def test_a_step_that_fails_leaves_the_others_their_place(texts, monkeypatch):
-    failing = {name: type("Failing", (), {"share": 1.0, "text": None, "about": name, "make": fail})() for name in "ab"}
+    failing = {
+        name: type("Failing", (), {"share": 1.0, "text": None, "about": name, "family": "network", "make": fail})()
+        for name in "ab"
+    }
     for module in (program, page):
         monkeypatch.setattr(module, "BEST_STEPS", {"phrases": BEST_STEPS["phrases"], **failing})
     done = regard("best", *options(texts, "--minutes", "5", "--quiet"))
     assert done.code == 0, done.said
     report = (texts / "run" / "report.md").read_text()
     assert "| a | – | – | – | – | – | failed: the loss is no number |" in report and "| b |" in report
-    state = texts / "run" / "best.json"
-    spent = read_checked(state)
-    write_checked(state, {**spent, "seconds": 300.0})  # the next call has no time
+    (texts / "run" / "seconds.json").write_text("300.0")  # the next call has no time
     assert regard("best", *options(texts, "--minutes", "5", "--quiet")).code == 0
     assert (texts / "run" / "report.md").read_text().count("failed: the loss is no number") == 2
 
 
 def fail(*_):
     raise TrainingError("the loss is no number")
+
+
+def test_without_a_name_the_folder_is_of_the_texts(texts, monkeypatch):
+    monkeypatch.chdir(texts)
+    asked = []
+    monkeypatch.setattr(
+        "regard.recipes.best.best_translator", lambda wanted, **_: asked.append(wanted.folder) or REPORT
+    )
+    (texts / "pairs.tsv").write_text("a\tb\n")
+    words = [
+        ["train.en", "train.de"],
+        ["more.en", "more.de"],
+        ["pairs.tsv"],
+        ["train.en", "train.de", "--minutes", "9"],
+    ]
+    assert [regard("best", *some).code for some in words] == [0] * 4
+    first, second, table, again = map(str, asked)
+    assert first == again != second and first.startswith("runs/best-en-de-") and table.startswith("runs/best-pairs-")
+    assert unsaid(regard("best", "train.en", "none.de"), "none.de: there is no such file") == []
+
+
+def test_a_folder_on_a_disk_of_its_own_can_be_begun(texts, monkeypatch):
+    (texts / "run").mkdir()
+    rename = Path.rename
+
+    def on_one_disk(self, target):
+        if (texts / "run" in self.parents) != (texts / "run" in Path(target).parents):
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", on_one_disk)
+    files = [texts / "train.en", texts / "train.de"]
+    wanted = program.BestRequest(files, texts / "run", 5.0)
+    state = program._State.of(wanted)
+    made = program._texts(wanted, state, lambda line: None)
+    assert made.train["source"].parent == texts / "run" / "texts" and made.train["source"].is_file()
+    shutil.rmtree(texts / "run")
+    (texts / "run" / ".texts.12.new").mkdir(parents=True)  # of a process that was killed
+    (texts / "run" / ".texts.12.new" / "train.source").touch()
+    with RunFolder(texts / "run").begun():
+        assert program._State.of(wanted).results == [] and [*(texts / "run").iterdir()] == [texts / "run" / ".lock"]
 
 
 def test_two_files_stand_for_source_and_target(texts, monkeypatch):

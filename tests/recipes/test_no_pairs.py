@@ -7,7 +7,7 @@ from small_runs import SMALL, regard, unsaid
 from regard.recipes import no_pairs as module
 from regard.recipes.no_pairs import network_settings
 from regard.reports.dictionary import Dictionary, word_maps
-from regard.runs import Run
+from regard.runs import Run, RunFolder
 from regard.statistical.dictionaries.method import Space
 from regard.statistical.word_by_word import in_words
 
@@ -98,6 +98,14 @@ def test_two_texts_become_a_translator_of_both_directions(texts, monkeypatch):
     assert not unsaid(regard("train", *both[:4], *both[6:], *small), "--run", "was made of other texts or known words")
     (texts / "a.en").write_text("".join(f"{line[::-1]}\n" for line in sentences(0)))  # as long as before
     assert not unsaid(regard("train", *both, *small), "--run", "was made of other texts")
+
+
+@pytest.mark.parametrize("task", [[], ["task=phrases"]])
+def test_two_processes_do_not_train_on_the_same_texts(texts, task):
+    both = ["--text", texts / "a.en", "--text", texts / "b.de", "--run", texts / "run"]
+    with RunFolder(texts / "run-start").begun():
+        assert not unsaid(regard("train", *both, *task), "run-start", "is being trained by another process")
+    assert not (texts / "run-start").exists()
 
 
 def test_minutes_of_best_count_word_vectors_and_a_killed_network_goes_on(texts, monkeypatch):

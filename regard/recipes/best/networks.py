@@ -7,14 +7,21 @@ from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
+
 from regard.config import parse_changes
 from regard.data.readers.lines import read_lines
+from regard.errors import ConfigError
+from regard.experiment import SETTINGS_FILE, read_experiment
+from regard.experiment.complete_settings import LIMITS
 from regard.experiment.sizes import COPIES, FEW_PAIRS
+from regard.experiment.time_plan import TRAINING, measured_pace
 from regard.recipes.back_translation import BACK_TAG
 from regard.recipes.best.pairs import write_lines
 from regard.recipes.best.phrases import back_translated
-from regard.recipes.best.step import BestStep, Family, NoGainError
-from regard.recipes.best.workshop import Workshop
+from regard.recipes.best.step import NO_TIME, BestStep, Family, NoGainError
+from regard.recipes.best.workshop import Workshop, of_time
+from regard.reports.forecast.coefficients import NetworkFacts, read_coefficients
 from regard.statistical.recombination import recombined_pairs
 
 _ORIGINALS = 0.4  # least share of pairs of the user among the batches that are not of recombined pairs
@@ -22,6 +29,7 @@ _RECOMBINED = 0.35  # share of the batches that are recombined pairs, beside tho
 _WRITING = 0.35  # share of a step's time in which a teacher writes
 _TAUGHT, _MOST_SOURCES = 0.2, 30_000  # the same for recombined sources, and how many at most
 _QUICK = ("decoding.rerank.n_best=10",)  # candidates of a teacher that ranks anew
+_FAR, _SURE = 0.5, 0.9  # of the BLEU of phrases: what is far below; probability that a network stays there
 Corpora = Mapping[str, Mapping[str, Path]]  # name → column → file
 
 
@@ -30,8 +38,8 @@ def train_network(name: str, work: Workshop, seconds: float, corpora: Corpora | 
     more, added = {**work.corpora(), **(corpora or {})}, list[str]()
     settings = [*work.texts.data(), f"training.max_minutes={seconds / 60:.3f}", *work.changes]
     if more:
-        counts = {one: _count(files["source"]) for one, files in more.items()}
-        pairs = _count(work.texts.train["source"])
+        counts = {one: count_lines(files["source"]) for one, files in more.items()}
+        pairs = count_lines(work.texts.train["source"])
         most = sum(counts.values()) * _ORIGINALS / (1 - _ORIGINALS)
         weights = {"train": max(pairs, round(most, 3)), **counts}
         files = {one: {side: str(path) for side, path in sides.items()} for one, sides in more.items()}
@@ -41,12 +49,37 @@ def train_network(name: str, work: Workshop, seconds: float, corpora: Corpora | 
     work.train(name, settings, work.best_run("network") or work.start, added)
 
 
+def hopeless_network(work: Workshop, seconds: float) -> str:
+    """Return why a network from scratch would stay far below phrases in so many seconds; "" where it may come near.
+
+    By the relation that `regard forecast` uses, between updates and the BLEU of both; sure to nine in ten. Nothing is
+    forecast of a network that has begun, of a run to start from, and of limits of the user.
+    """
+    given = parse_changes(work.changes).get("training", {})
+    begun = work.start is not None or (work.run("network") / SETTINGS_FILE).is_file()
+    if begun or not isinstance(given, Mapping) or not given.keys().isdisjoint(LIMITS):
+        return ""
+    minutes = f"training.max_minutes={seconds / 60:.3f}"
+    try:
+        experiment = read_experiment(None, [*work.texts.data(), minutes, *work.changes], say=lambda line: None)
+    except ConfigError as error:
+        return f"{NO_TIME}: {error.faults[0].problem}" if of_time(error) else ""
+    if (pace := measured_pace(experiment)) is None:
+        return ""
+    updates = seconds * TRAINING / pace.seconds
+    features = NetworkFacts(count_lines(work.texts.train["source"]), updates, pace.rows).features()
+    ratios = np.exp(read_coefficients().network["bleu"].draws(features, np.random.default_rng(1)))
+    high = float(np.quantile(ratios, _SURE))
+    few = f"about {updates:,.0f} updates in {seconds / 60:.1f} minutes"
+    return f"{NO_TIME}: {few} stay below {high:.0%} of what phrases reach (forecast)" if high < _FAR else ""
+
+
 def taught(name: str, work: Workshop, seconds: float, teacher: Path, lines: Path) -> str:
     """Have a teacher translate lines, and a network learn them beside the pairs; return how many there are."""
     quick = _QUICK if work.reranks(teacher) else ()
     files = work.synthetic(name, teacher, lines, "target", _WRITING * seconds, quick)
     train_network(name, work, (1 - _WRITING) * seconds, {name: files})
-    return f"{_count(files['source']):,} lines translated by {teacher.name}"
+    return f"{count_lines(files['source']):,} lines translated by {teacher.name}"
 
 
 class Network(BestStep):
@@ -66,7 +99,7 @@ class Network(BestStep):
         lines = None if teacher is None else _recombined_sources(name, work)
         if teacher is not None and lines is not None:
             corpora = {name: work.synthetic(name, teacher, lines, "target", _TAUGHT * seconds)}
-            notes.append(f"{_count(corpora[name]['source']):,} recombined sources translated by {teacher.name}")
+            notes.append(f"{count_lines(corpora[name]['source']):,} recombined sources translated by {teacher.name}")
         train_network(name, work, max(0.0, seconds - time.monotonic() + start), corpora)
         return ", ".join(notes)
 
@@ -100,7 +133,7 @@ class BackTranslated(BestStep):
             write_lines(tagged["source"], (f"{BACK_TAG} {line}" for line in read_lines(back["source"])))
             write_lines(tagged["target"], read_lines(back["target"]))
         train_network(name, work, (1 - _WRITING) * seconds, {name: tagged})
-        return f"{_count(tagged['target']):,} lines translated back"
+        return f"{count_lines(tagged['target']):,} lines translated back"
 
 
 class SelfTaught(BestStep):
@@ -136,15 +169,16 @@ class Distilled(BestStep):
 def _recombined_sources(name: str, work: Workshop) -> Path | None:
     """Return a file of the new sources of `recombined_pairs`; None for many pairs, or where none is new."""
     train, file = work.texts.train, work.folder / "texts" / f"{name}.lines"
-    if _count(train["source"]) not in FEW_PAIRS:
+    if count_lines(train["source"]) not in FEW_PAIRS:
         return None
     if not file.is_file():
         pairs = [*zip(*(read_lines(train[side]) for side in ("source", "target")), strict=True)]
         known = {source for source, _ in pairs}
         made = dict.fromkeys(source for _, (source, _) in recombined_pairs(pairs, COPIES, seed=1))
         write_lines(file, islice((source for source in made if source not in known), _MOST_SOURCES))
-    return file if _count(file) else None
+    return file if count_lines(file) else None
 
 
-def _count(file: Path) -> int:
+def count_lines(file: Path) -> int:
+    """Return the number of lines of a text."""
     return sum(1 for _ in read_lines(file))

@@ -7,7 +7,7 @@ from shlex import quote
 
 from regard.explain.frame import framed
 from regard.explain.tokens import visible_line
-from regard.recipes.best.step import SURE_GAIN, StepResult, step_folder_of
+from regard.recipes.best.step import NO_TIME, SURE_GAIN, StepResult, step_folder_of
 from regard.recipes.best.steps import BEST_STEPS
 from regard.reports.report import Report
 from regard.reports.table import DASH, Cell, Table
@@ -15,7 +15,7 @@ from regard.runs import RunFolder
 from regard.runs.teaching import scores_of
 
 _COLUMNS = ("step", "dev BLEU", "difference", "p", "minutes", "against", "outcome")
-_LATE = ("no time was left", "not one line was translated in its time")  # reasons that more minutes change
+_LATE = (NO_TIME, "not one line was translated in its time")  # reasons that more minutes change
 _STEEP = 0.3  # BLEU of the last third of a training, from which more time is worth a line
 
 

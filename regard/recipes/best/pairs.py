@@ -1,5 +1,6 @@
 """The texts of `regard best`: pairs read and cleaned, a dev part, more text without what would flatter the figures."""
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.config import write_atomically
-from regard.data.readers.lines import read_lines
+from regard.data.readers.lines import digest, read_lines
 from regard.errors import ConfigError, DataError
 from regard.experiment.data import pair_of
 from regard.registry import Choice
@@ -18,6 +19,7 @@ from regard.statistical.pair_checks import CLEAR_FAULT, PAIR_CHECKS, TextPair, c
 
 _LEAST_DEV, _MOST_DEV, _DEV_SHARE = 10, 1_000, 0.1  # pairs of a dev part; share of the pairs where none is given
 _MOST_CHECKED = 50_000  # pairs, beyond which only quick checks are made
+_DIGITS = 6  # of a digest in the name of a folder
 _OVERLAP = 0.05  # share of the dev part that may stand among the pairs, which lose it then
 _SIDES = TextPair._fields  # source and target
 _FAULTS_LISTED = "regard data check lists them"
@@ -42,6 +44,16 @@ class BestTexts(NamedTuple):
         ]
         codes = self.languages and (self.languages[::-1] if turned else self.languages)
         return [*files, "data.test_share=0", *([f"data.languages={json.dumps(codes)}"] if codes else [])]
+
+
+def default_folder(files: Sequence[Path]) -> Path:
+    """Return the run folder of a search in these files, by their languages or name, and by their content.
+
+    The same files give the same folder, so that the same command goes on. Raises DataError for a file that is missing.
+    """
+    digests = hashlib.sha256(b"".join(digest(file) for file in files)).hexdigest()
+    languages = _languages(files) or (files[0].name.partition(".")[0],)
+    return Path("runs") / "-".join(("best", *languages, digests[:_DIGITS]))
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

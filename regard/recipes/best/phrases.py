@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 from regard.data.readers.lines import read_lines
 from regard.models import PhraseBased
 from regard.recipes.best.pairs import BestTexts, write_lines
-from regard.recipes.best.step import BestStep, Family, NoGainError
+from regard.recipes.best.step import NO_TIME, BestStep, Family, NoGainError
 from regard.recipes.best.workshop import Workshop
 from regard.statistical.phrase_decoder import SearchLimits
 from regard.text.words import cut_words
@@ -97,7 +97,7 @@ def affordable_rounds(work: Workshop, seconds: float) -> int:
     """
     times = measured_times(work.texts)
     if times.fit + times.dev > _PATIENCE * seconds:
-        raise NoGainError(f"no time was left: phrases would take {(times.fit + times.dev) / 60:.1f} minutes here")
+        raise NoGainError(f"{NO_TIME}: phrases would take {(times.fit + times.dev) / 60:.1f} minutes here")
     return max(times.rounds(seconds), min(_LEAST_ROUNDS, times.rounds(_PATIENCE * seconds)))
 
 

@@ -8,16 +8,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from regard.config import SETTINGS_FILE, read_checked, write_atomically, write_checked
+from regard.config import SETTINGS_FILE, read_checked, staged, write_atomically, write_checked
 from regard.data.manifest import MANIFEST, noted_files
 from regard.data.readers.lines import digest
 from regard.errors import CheckpointError, ConfigError, DataError, RegardError, TrainingError
+from regard.recipes.best.networks import hopeless_network
 from regard.recipes.best.page import best_page, best_report, step_outcome
 from regard.recipes.best.pairs import BestTexts, made_texts, make_texts
 from regard.recipes.best.phrases import measured_times
-from regard.recipes.best.step import BestStep, NoGainError, StepResult
+from regard.recipes.best.step import NO_TIME, BestStep, NoGainError, StepResult
 from regard.recipes.best.steps import BEST_STEPS
 from regard.recipes.best.workshop import Workshop, copied_run
+from regard.recipes.spent_time import SpentTime
 from regard.reports.forecast import forecast
 from regard.reports.report import Report
 from regard.runs import Run, RunFolder
@@ -27,7 +29,6 @@ from regard.runs.training import BEST_MINUTES
 
 STATE, REPORTS = "best.json", ("report.md", "report.html")
 _FORECAST_MINUTES = 10.0  # below which half a minute is too much
-_NO_TIME = "no time was left"
 _LEAST_SECONDS = 5.0  # in which a step can do anything
 _NETWORK_SECONDS = 60.0 * BEST_MINUTES  # in which a network learns something, where pairs are too many for phrases
 
@@ -97,7 +98,7 @@ class _State:
         self.results = [StepResult(**one) for one in saved.get("results", ())]
         self.left_out: dict[str, str] = dict(saved.get("left_out", {}))  # steps without a result → why
         self.forecast = [str(line) for line in saved.get("forecast", ())]  # lines of the page
-        self.before, self._start = float(saved.get("seconds", 0.0)), time.monotonic()
+        self.spent = SpentTime(file.with_name("seconds.json"), counts=True)
 
     @classmethod
     def of(cls, wanted: BestRequest) -> "_State":
@@ -121,13 +122,14 @@ class _State:
     @property
     def seconds(self) -> float:
         """Seconds of all calls so far."""
-        return self.before + time.monotonic() - self._start
+        return self.spent.seconds
 
     @contextmanager
     def counting(self) -> Iterator[None]:
         """Keep the results and their time, however it ends."""
         try:
-            yield
+            with self.spent.counting():
+                yield
         finally:
             self.save()
 
@@ -135,7 +137,7 @@ class _State:
         """Write the state."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         results = [one._asdict() for one in self.results]
-        values = {"results": results, "left_out": self.left_out, "forecast": self.forecast, "seconds": self.seconds}
+        values = {"results": results, "left_out": self.left_out, "forecast": self.forecast}
         write_checked(self.file, {"origin": self.origin, **values})
 
 
@@ -143,9 +145,7 @@ def _texts(wanted: BestRequest, state: _State, say: Say) -> BestTexts:
     """The texts as an earlier call wrote them, or written now, all or none."""
     place = wanted.folder / "texts"
     if not place.is_dir():
-        folder = wanted.folder.absolute()
-        new = folder.with_name(f".{folder.name}.texts")
-        shutil.rmtree(new, ignore_errors=True)
+        new = staged(wanted.folder.absolute() / "texts")  # in the folder, which may be another disk than where it is
         try:
             make_texts(new, wanted.pairs, wanted.dev, wanted.more, say)
             state.save()  # before the texts, so that a folder with texts is always known as that of a search
@@ -184,23 +184,32 @@ def _forecast(texts: BestTexts, minutes: float, say: Say) -> list[str]:
 def _try(work: Workshop, state: _State, seconds: float, say: Say) -> None:
     """Try the steps that have no result yet, and keep why others are left out.
 
-    A step that has no time in this call keeps the reason of the call that tried it.
+    A step that has no time in this call keeps the reason of the call that tried it. Networks that would stay far below
+    phrases in their time leave it to the other steps.
     """
     left_out, known = state.left_out, {one.step for one in work.results}
-    for place, (name, step) in enumerate(BEST_STEPS.items()):
-        if name in known:
-            continue
-        if not _has_text(step, work):
-            left_out[name] = f"no --text-{step.text} was given"
+    steps = {name: step for name, step in BEST_STEPS.items() if name not in known}
+    left_out |= {name: f"no --text-{step.text} was given" for name, step in steps.items() if not _has_text(step, work)}
+    steps = {name: step for name, step in steps.items() if _has_text(step, work)}
+    hopeless = ""
+    if "network" in steps and "phrases" in BEST_STEPS:
+        share = steps["network"].share / sum(one.share for one in steps.values())
+        hopeless = hopeless_network(work, (seconds - state.seconds) * share)
+    for name, step in [*steps.items()]:
+        if step.family == "network" and not work.results:
+            hopeless = ""  # phrases did not make a translator
+        later = [one.share for one in steps.values() if not (hopeless and one.family == "network")]
+        del steps[name]
+        if hopeless and step.family == "network":
+            left_out[name] = hopeless
+            say(f"{name}: {hopeless}")
             continue
         left = seconds - state.seconds
-        rest = [*BEST_STEPS.items()][place:]
-        later = [one.share for other, one in rest if other not in known and _has_text(one, work)]
         mine = left * step.share / sum(later)
         if mine < _LEAST_SECONDS and work.results:
-            left_out.setdefault(name, _NO_TIME)
+            left_out.setdefault(name, NO_TIME)
             continue
-        state.save()  # the time of a process that is killed counts up to here
+        state.save()
         say(f"{name} (about {mine / 60:.1f} of the {left / 60:.1f} minutes left): {step.about}")
         start = time.monotonic()
         try:

@@ -18,7 +18,7 @@ from regard.experiment import SETTINGS_FILE, DecodingSettings, read_experiment
 from regard.predictor import load
 from regard.recipes.back_translation import BACK_TAG
 from regard.recipes.best.pairs import BestTexts, write_lines
-from regard.recipes.best.step import SURE_GAIN, BestStep, Family, NoGainError, StepResult, step_folder_of
+from regard.recipes.best.step import NO_TIME, SURE_GAIN, BestStep, Family, NoGainError, StepResult, step_folder_of
 from regard.registry import Choice
 from regard.results import Prediction
 from regard.runs import Run, RunFolder, train_run
@@ -151,8 +151,8 @@ class Workshop:
                     experiment.save(complete)
                     experiment = read_experiment(complete, more)
             except ConfigError as error:
-                if all(fault.place == "training.max_minutes" for fault in error.faults):
-                    raise NoGainError(f"no time was left: {error.faults[0].problem}") from error
+                if of_time(error):
+                    raise NoGainError(f"{NO_TIME}: {error.faults[0].problem}") from error
                 raise
         if not train_run(experiment, resume=resume, quiet=self.quiet, hints=False):
             raise Interrupted(f"stopped while {name} was trained")
@@ -208,6 +208,11 @@ class Workshop:
                 if time.monotonic() - reported > REPORT_SECONDS:
                     reported = time.monotonic()
                     self.say(f"{done:,} lines translated, at most {max(0.0, seconds - reported + start):.0f} s left")
+
+
+def of_time(error: ConfigError) -> bool:
+    """Return whether a training is refused for its time alone."""
+    return all(fault.place == "training.max_minutes" for fault in error.faults)
 
 
 def as_lines(predictions: Iterable[Prediction]) -> list[str]:
