@@ -98,6 +98,10 @@ class TrainingSettings:
     precision: Annotated[
         Literal["auto", "float32", "bf16"], Doc("Floating-point precision; auto: bf16 on a GPU, else float32.")
     ] = "auto"
+    quantization: Annotated[
+        Literal["none", "int8"],
+        Doc("Quantization-aware training: int8 rounds weight matrices as decoding.precision=int8 does."),
+    ] = "none"
     products: Annotated[
         Products,
         Doc("Matrix-multiplication backend on a CPU: torch's BLAS, oneDNN, or the faster one measured per shape."),

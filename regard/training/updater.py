@@ -17,6 +17,7 @@ from regard.objectives import Objective
 from regard.ops.linear import half_products
 from regard.ops.memory import lacks_memory, telling_of_memory
 from regard.ops.recompute import checkpoint_gradients
+from regard.ops.rounding import rounded_weights
 from regard.records import Batch, Loss
 from regard.training.optimizers import takes_rows
 from regard.training.settings import TrainingSettings
@@ -82,6 +83,9 @@ class Updater:
         if settings.gradient_checkpointing and not checkpoint_gradients(model):
             problem = "this model has no Transformer block, and nothing else can be computed again"
             raise ConfigError("training.gradient_checkpointing", problem, "leave it out")
+        if settings.quantization != "none" and self.sharded:
+            problem = "is not possible with training.parallel=fsdp: a process holds parts of rows"
+            raise ConfigError("training.quantization", problem, "training.parallel=ddp")
         self.device = next(model.parameters()).device
         loss = together or objective.loss
         self._forward: Any = torch.compile(loss, dynamic=True) if settings.compile else loss
@@ -144,9 +148,10 @@ class Updater:
         total, count = torch.zeros((), device=self.device), 0
         parts: dict[str, Tensor] = {}
         for batch in batches:
-            with self._precision():
-                loss: Loss = self._forward(batch.to(self.device), turn.name)
-            loss.sum.backward()
+            with self._rounded():
+                with self._precision():
+                    loss: Loss = self._forward(batch.to(self.device), turn.name)
+                loss.sum.backward()
             total, count = total + loss.sum.detach(), count + loss.count
             for name, part in loss.parts.items():
                 parts[name] = parts[name] + part if name in parts else part
@@ -158,6 +163,11 @@ class Updater:
         if self.half and self.device.type == "cpu" and not self.settings.compile:
             return half_products()
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.half)
+
+    def _rounded(self) -> AbstractContextManager[None]:
+        """Return the context in which the model has 8-bit weights, where training is aware of them."""
+        none = self.settings.quantization == "none"
+        return nullcontext() if none else rounded_weights(self._modules[0].parameters())
 
     def _summed(self, turn: Turn, sums: Sums) -> Sums:
         """Losses and gradients of all processes; shards are summed while they are made."""

@@ -14,6 +14,7 @@ from torch.nn import functional
 from regard.compat import functorch_is_active
 from regard.ops.kernels.library import library
 from regard.ops.plain import is_plain
+from regard.ops.rounding import row_scales
 
 _T = TypeVar("_T")
 Precision = Literal["float32", "int8"]
@@ -42,7 +43,7 @@ class PackedProduct:
         more = -outputs % panel
         rows, scales = functional.pad(weight.detach(), (0, 0, 0, more)), None
         if precision == "int8":
-            scales = rows.abs().amax(dim=1).clamp(min=1e-30) / 127
+            scales = row_scales(rows)
             eight = (rows / scales.unsqueeze(1)).round_().add_(128).to(torch.uint8)
             fours = functional.pad(eight, (0, -inputs % 4)).view(len(rows) // panel, panel, -1, 4)
             self.panels = fours.transpose(1, 2).contiguous()
