@@ -20,6 +20,7 @@ from regard.cli.compare import compare_command
 from regard.cli.data import data_app
 from regard.cli.demo import demo_command
 from regard.cli.dictionary import dictionary_command
+from regard.cli.distil import distil_command
 from regard.cli.doctor import doctor_command
 from regard.cli.embeddings import embeddings_app
 from regard.cli.evaluate import evaluate_command
@@ -54,6 +55,7 @@ COMMANDS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {  # by the 
     },
     "Improve a run": {
         "best": best_command,
+        "distil": distil_command,
         "tune": tune_command,
         "calibrate": calibrate_command,
         "shortlist": shortlist_command,

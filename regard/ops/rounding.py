@@ -6,12 +6,12 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-STEPS = 127
+LARGEST_STEP = 127
 
 
 def row_scales(rows: Tensor) -> Tensor:
     """(row, input) → (row): the size of one step."""
-    return rows.abs().amax(dim=1).clamp(min=1e-30) / STEPS
+    return rows.abs().amax(dim=1).clamp(min=1e-30) / LARGEST_STEP
 
 
 def rounded(weight: Tensor) -> Tensor:

@@ -1,0 +1,75 @@
+"""regard distil"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regard.cli.emit import emit, resumable, say_unless
+from regard.cli.files import is_change
+from regard.cli.options import Json, Quiet
+from regard.errors import ConfigError
+
+TeachersAndSettings = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[TEACHER...] [KEY=VALUE...]", help="Runs that translate, and settings of the student."),
+]
+StudentText = Annotated[
+    list[Path],
+    typer.Option("--text", metavar="FILE", help="Source text to translate, one sentence a line; repeatable."),
+]
+Translated = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Translations of --text by another program, instead of a teacher.")
+]
+StudentDevSource = Annotated[Path | None, typer.Option(metavar="FILE", help="Source text of the dev set.")]
+StudentDevTarget = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Its translation. (default: the dev set of the teacher)")
+]
+ShapeOption = Annotated[
+    str, typer.Option(metavar="NAME", help="Size of the student: small, tiny, base_memory or base.")
+]
+DroppedShare = Annotated[
+    float, typer.Option("--drop", min=0, max=0.9, metavar="NUMBER", help="Fraction of the worst translations to drop.")
+]
+TrainingMinutes = Annotated[float, typer.Option(min=0.01, metavar="NUMBER", help="Time limit of training.")]
+TranslatingWorkers = Annotated[
+    int | None, typer.Option(min=1, metavar="INTEGER", help="Processes that translate. (default: one a core)")
+]
+StudentRun = Annotated[Path, typer.Option(metavar="FOLDER", help="Folder of the student's run.")]
+
+
+def distil_command(
+    words: TeachersAndSettings = None,
+    *,
+    text: StudentText,
+    run: StudentRun = Path("runs/student"),
+    translated: Translated = None,
+    dev_source: StudentDevSource = None,
+    dev_target: StudentDevTarget = None,
+    shape: ShapeOption = "tiny",
+    drop: DroppedShare = 0.05,
+    minutes: TrainingMinutes = 90.0,
+    workers: TranslatingWorkers = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a small, fast student on what teachers write.
+
+    Several teachers translate as an ensemble. The student has a deep encoder, a shallow recurrent decoder, 8-bit
+    weights and a shortlist. Interrupted, the same command continues.
+
+    regard distil runs/en-de --text news.en --run runs/small
+    regard distil runs/a runs/b --text train.en --text news.en --minutes 60
+    regard distil --text news.en --translated news.de --dev-source dev.en --dev-target dev.de
+    """
+    from regard.recipes.distillation import DistillationRequest, distil
+
+    dev = {side: file for side, file in (("source", dev_source), ("target", dev_target)) if file is not None}
+    if len(dev) == 1:
+        raise ConfigError("--dev-source", "goes with --dev-target", "give both, or none")
+    changes = [word for word in words or [] if is_change(word)]
+    teachers = [Path(word) for word in words or [] if not is_change(word)]
+    request = DistillationRequest(teachers, text, run, translated, dev or None, shape, drop, minutes, workers, changes)
+    with resumable():
+        report = distil(request, say_unless(quiet), quiet=quiet)
+    emit(report, as_json=as_json)

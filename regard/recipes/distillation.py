@@ -1,0 +1,279 @@
+"""`regard distil TEACHER... --text FILE`: a small, fast student that learns what larger translators write.
+
+Sequence-level distillation (https://aclanthology.org/D16-1139) as small engines use it
+(https://aclanthology.org/2020.ngt-1.26): teachers translate, the worst translations are dropped, a student with a deep
+encoder and a shallow recurrent decoder learns them with guided alignment and sampled pieces, and is fine-tuned with
+8-bit weights. Every step is a folder or a file beside the run, which the same command finds again.
+"""
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from regard.config import write_atomically
+from regard.data.readers.lines import digest, read_lines
+from regard.errors import ConfigError, DataError, nearest
+from regard.experiment import SETTINGS_FILE, read_experiment
+from regard.predictor import load
+from regard.recipes.best.pairs import write_lines
+from regard.recipes.best.workshop import copied_run
+from regard.recipes.shards.plan import PredictOptions
+from regard.recipes.shards.program import ShardedRequest, predict_shards
+from regard.reports.evaluation import evaluate
+from regard.reports.report import Report
+from regard.reports.table import Cell, Table
+from regard.runs import Run, RunFolder, train_run
+from regard.runs.lexicons import learn_shortlist
+from regard.training.interrupt import Interrupted
+
+_SHARD_LINES = 2_000
+_TUNED = 0.15  # share of the minutes in which 8-bit weights are learnt
+_FEWEST = 500  # lines to learn from
+_TABLE = "distillation.json"
+_COLUMNS = ("system", "MB", "BLEU", "95 % interval", "chrF", "95 % interval", "sentences/s", "start, s")
+
+
+class StudentShape(NamedTuple):
+    """Sizes of a student: a Transformer that reads, recurrent units (SSRU) that write."""
+
+    dim: int
+    feedforward_dim: int
+    num_heads: int
+    encoder_layers: int
+    decoder_layers: int = 2
+
+    def settings(self) -> list[str]:
+        """Return the settings of the model: the shape of Marian's students, which Firefox reads."""
+        both = f"feedforward_dim: {self.feedforward_dim}, norm: post, norm_eps: 1.0e-6"
+        return [
+            f"model.dim={self.dim}",
+            "model.embedder={name: words, zero_start: true}",
+            "model.position={name: sinusoidal, layout: halves, frequencies: inclusive}",
+            f"model.encoder={{name: transformer, num_layers: {self.encoder_layers}, {both}}}",
+            f"model.decoder={{name: transformer, num_layers: {self.decoder_layers}, {both}, history: recurrent}}",
+            f"model.attention={{score: scaled_dot, num_heads: {self.num_heads}}}",
+            f"model.self_attention={{score: scaled_dot, num_heads: {self.num_heads}}}",
+            "model.head={name: linear, bias: true}",
+            "model.tied=all",
+        ]
+
+
+STUDENT_SHAPES = {
+    "small": StudentShape(128, 512, 4, 6),
+    "tiny": StudentShape(256, 1536, 8, 6),
+    "base_memory": StudentShape(384, 1536, 8, 12),
+    "base": StudentShape(512, 2048, 8, 6),
+}
+_TRAINING = (
+    "text.tokenizer={name: subwords, size: 8000, kind: unigram, sampling: 0.1}",
+    "text.shared=true",
+    "model.dropout=0.1",
+    "objective={name: likelihood, label_smoothing: 0}",
+    "penalties={name: guided_alignment, weight: 0.05, ahead: true}",
+    "training.learning_rate=0.002",
+    "training.keep_best=5",
+    "training.average=5",
+    "decoding.search=greedy",
+    "data.test_share=0",
+)
+_TUNING = ("training.quantization=int8", "training.learning_rate=0.0003", "training.schedule=constant")
+
+
+@dataclass(frozen=True)
+class DistillationRequest:
+    """Teachers, texts and the student's run."""
+
+    teachers: Sequence[Path]  # runs, whose ensemble translates
+    texts: Sequence[Path]  # of the source language
+    folder: Path  # of the student
+    translated: Path | None = None  # translations of the texts by another program, line by line, in place of teachers
+    dev: Mapping[str, Path] | None = None  # source and target; None: the teacher's dev set
+    shape: str = "tiny"
+    dropped: float = 0.05  # fraction of translations, those of the lowest log-probability per character
+    minutes: float = 90.0  # of training
+    workers: int | None = None  # processes that translate; None: one a core
+    changes: Sequence[str] = ()  # settings of the student
+
+
+class Distillation:
+    """The steps, each of which leaves a file or folder in `work`."""
+
+    def __init__(self, request: DistillationRequest, say: Callable[[str], None], *, quiet: bool) -> None:
+        """Raise ConfigError for a request that is not complete, or other than the one the folder was begun with."""
+        if request.shape not in STUDENT_SHAPES:
+            raise ConfigError("--shape", f"unknown '{request.shape}'", nearest(request.shape, STUDENT_SHAPES))
+        if bool(request.teachers) == bool(request.translated):
+            problem = "needs a teacher" if request.translated is None else "does not go with a teacher"
+            raise ConfigError("--translated", problem, "regard distil TEACHER --text FILE")
+        self.request, self.say, self.quiet = request, say, quiet
+        self.work = request.folder.with_name(f"{request.folder.name}-distillation")
+        self.runs = [Run.open(path) for path in request.teachers]
+        self.dev = self._dev()
+        self.work.mkdir(parents=True, exist_ok=True)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Note what the folder is for. Raises ConfigError where it was begun for something else."""
+        asked, note = self.request, self.work / "request.json"
+        files = [*asked.texts, *([asked.translated] if asked.translated else []), *self.dev.values()]
+        values = {
+            "teachers": [run.weights_digest for run in self.runs],
+            "texts": [digest(file).hex() for file in files],
+            "student": [asked.shape, asked.dropped, asked.minutes, *asked.changes],
+        }
+        if note.exists() and (
+            other := [key for key, one in json.loads(note.read_bytes()).items() if one != values[key]]
+        ):
+            problem = f"'{self.work}' was begun with other {' and '.join(other)}"
+            raise ConfigError("--run", problem, f"another --run, or rm -r {self.work}")
+        write_atomically(note, json.dumps(values))
+
+    def _dev(self) -> dict[str, Path]:
+        """Return the dev set. Raises ConfigError where there is none."""
+        if self.request.dev:
+            return dict(self.request.dev)
+        settings: Any = self.runs[0].settings.get("data", {}).get("dev") if self.runs else None
+        files = settings.get("files", settings) if isinstance(settings, Mapping) else {}
+        found = {side: Path(files[side]) for side in ("source", "target") if isinstance(files.get(side), str)}
+        if len(found) < len(("source", "target")) or not all(file.is_file() for file in found.values()):
+            raise ConfigError("--dev-source", "must be given, and --dev-target", "the teacher's dev set is not there")
+        return found
+
+    def pairs(self) -> dict[str, Path]:
+        """Return the files that the student learns from: sources, and translations that are not among the worst.
+
+        Empty translations and copies are left out. Raises DataError where few are left.
+        """
+        files = {side: self.work / f"pairs.{side}" for side in ("source", "target")}
+        if all(file.is_file() for file in files.values()):
+            return files
+        found = [(source, text, score) for source, text, score in self._translations() if text and text != source]
+        ranks = sorted(range(len(found)), key=lambda row: found[row][2] / (1 + len(found[row][1])))
+        worst = set(ranks[: round(self.request.dropped * len(found))]) if self.request.teachers else set()
+        kept = [(source, text) for row, (source, text, _) in enumerate(found) if row not in worst]
+        if len(kept) < _FEWEST:
+            problem = f"{len(kept):,} translations are left, fewer than {_FEWEST}"
+            raise DataError(self.request.texts[0], problem, hint="more --text")
+        self.say(f"translations: {len(found):,}, dropped as the worst: {len(worst):,}")
+        for side, lines in zip(files, zip(*kept, strict=True), strict=True):
+            write_lines(files[side], lines)
+        return files
+
+    def _translations(self) -> Iterator[tuple[str, str, float]]:
+        """The sources, each once, their translations and log-probabilities (0 for those of another program)."""
+        lines = (line.strip() for line in chain.from_iterable(map(read_lines, self.request.texts)))
+        if self.request.translated is not None:
+            yield from self._given(lines, self.request.translated)
+            return
+        texts = self.work / "source.txt"
+        if not texts.is_file():
+            write_lines(texts, (line for line in dict.fromkeys(lines) if line))
+        first, *others = self.request.teachers
+        changes = [f"decoding.ensemble={json.dumps([str(path.resolve()) for path in others])}"] if others else []
+        options = PredictOptions(str(first), changes, raw=True, scores=True)
+        shards = -(-sum(1 for _ in read_lines(texts)) // _SHARD_LINES)
+        request = ShardedRequest(options, [texts], self.work / "translated", shards, self.request.workers)
+        (result,) = predict_shards(request, self.say)
+        for line, answer in zip(read_lines(texts), read_lines(result), strict=True):
+            score, _, text = answer.partition("\t")
+            yield line, text, float(score)
+
+    def _given(self, lines: Iterator[str], translated: Path) -> Iterator[tuple[str, str, float]]:
+        """Lines, each once, and their translations in a file. Raises DataError where the numbers differ."""
+        seen = {""}
+        try:
+            for line, text in zip(lines, read_lines(translated), strict=True):
+                if line not in seen:
+                    seen.add(line)
+                    yield line, text.strip(), 0.0
+        except ValueError as error:
+            raise DataError(translated, "has not as many lines as the texts") from error
+
+    def student(self, pairs: Mapping[str, Path]) -> Path:
+        """Train the student, then with 8-bit weights, and return the second run."""
+        files = [f"data.train.{side}={json.dumps(str(file))}" for side, file in pairs.items()]
+        files += [f"data.dev.{side}={json.dumps(str(file))}" for side, file in self.dev.items()]
+        if self.runs:
+            source, target = self.runs[0].experiment.data.language_pair()
+            files += [f"data.languages=[{source}, {target}]"] if source and target else []
+        minutes = self.request.minutes
+        first = [*_TRAINING, *STUDENT_SHAPES[self.request.shape].settings(), *self.request.changes]
+        start = self._train("student", [*files, *first, f"training.max_minutes={minutes * (1 - _TUNED):.3f}"], None)
+        second = [*files, "data.test_share=0", *_TUNING, f"training.max_minutes={minutes * _TUNED:.3f}"]
+        return self._train("eight-bit", second, start)
+
+    def _train(self, name: str, settings: Sequence[str], start: Path | None) -> Path:
+        """Train a run, go on with it, or leave a finished one. Raises Interrupted."""
+        folder = RunFolder(self.work / name)
+        if folder.finished:
+            return folder.path
+        resume = (folder.path / SETTINGS_FILE).is_file()
+        changes = [*settings, f"run={json.dumps(str(folder))}"]
+        experiment = (
+            Run.open(folder).experiment if resume else read_experiment(None, changes, start=start, say=self.say)
+        )
+        self.say(f"{name}: training")
+        if not train_run(experiment, resume=resume, quiet=self.quiet, hints=False):
+            raise Interrupted(f"stopped while the run '{name}' was trained")
+        return folder.path
+
+    def finished(self, tuned: Path) -> Path:
+        """Return the student's run: 8-bit weights, greedy search, a shortlist."""
+        folder = self.request.folder
+        if not RunFolder(folder).finished:
+            made = self.work / "finished"
+            decoding = Run.open(tuned).experiment.decoding
+            copied_run(tuned, made, replace(decoding, precision="int8"), seen_from=folder)
+            learn_shortlist(Run.open(made), say=self.say)
+            copied_run(made, folder, replace(decoding, precision="int8", shortlist=True))
+            shutil.rmtree(made)
+        return folder
+
+    def report(self, student: Path) -> Report:
+        """Compare the student with its teachers on the dev set: size, scores, speed, start."""
+        systems = [*self.request.teachers, student]
+        found = evaluate(systems, self.dev)
+        values, rows = [], []
+        for path, system in zip(
+            systems, found.systems[-len(systems) :], strict=True
+        ):  # before: one of 8 bits in float32
+            begun = time.perf_counter()
+            load(path).predict(["."])
+            start = time.perf_counter() - begun
+            size, speed = sum(map(_bytes, _answering_files(path))), found.examples / (system.seconds or 1e-9)
+            scores = [*zip(system.scores, system.intervals, strict=True)][:2]
+            shown = [text for one, (low, high) in scores for text in (f"{one.value:.2f}", f"{low:.2f} to {high:.2f}")]
+            rows.append([*map(Cell, (str(path), f"{size / 1e6:.1f}", *shown, f"{speed:,.0f}", f"{start:.2f}"))])
+            named = {one.name: [one.value, *interval] for one, interval in scores}
+            values.append(
+                {"system": str(path), "bytes": size, "lines_per_second": speed, "start_seconds": start, **named}
+            )
+        tests = [f"{name}: {test}" for name, test in found.comparisons]
+        write_atomically(self.work / _TABLE, json.dumps(values, indent=1))
+        use = f"translate with: regard predict {student} < FILE"
+        return Report([Table(_COLUMNS, rows)], {"systems": values, "comparisons": tests}, "\n".join([*tests, use]))
+
+
+def distil(request: DistillationRequest, say: Callable[[str], None], *, quiet: bool = False) -> Report:
+    """Make a student and return its table beside the teachers'. The same call goes on after an interruption.
+
+    Raises ConfigError, DataError and Interrupted.
+    """
+    steps = Distillation(request, say, quiet=quiet)
+    return steps.report(steps.finished(steps.student(steps.pairs())))
+
+
+def _answering_files(run: Path) -> Iterator[Path]:
+    """The files of a run that answers need: weights that answer, vocabularies, shortlist."""
+    folder = RunFolder(run)
+    yield from (file for file in folder.text.rglob("*") if file.is_file())
+    yield from (file for file in Run.open(run).checkpoint.folder.iterdir() if file.suffix == ".safetensors")
+
+
+def _bytes(file: Path) -> int:
+    return file.stat().st_size

@@ -1,0 +1,114 @@
+"""A student learns what teachers, or another program, write."""
+
+import json
+from itertools import islice
+
+import pytest
+from small_runs import PAIRS, SMALL, regard, unsaid, write_texts
+
+from regard.data.readers.lines import read_lines
+from regard.predictor import load
+from regard.recipes import distillation
+from regard.recipes.distillation import DistillationRequest, distil
+from regard.runs import Run
+
+STUDENT = [*SMALL[:4], "training.batch_tokens=500", "training.validate_lines=5"]
+
+
+@pytest.fixture(scope="module")
+def teacher(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("teacher")
+    options = [*write_texts(folder), "--dev-source", folder / "a.en", "--dev-target", folder / "a.de"]
+    assert regard("train", *options, "--run", folder / "run", "data.test_share=0", *SMALL).code == 0
+    return folder / "run"
+
+
+@pytest.fixture
+def text(tmp_path, monkeypatch):
+    monkeypatch.setattr(distillation, "_FEWEST", 4)
+    monkeypatch.setattr("regard.recipes.shards.program.Processes.launch", answered_here)
+    path = tmp_path / "more.en"
+    path.write_text("".join(f"{PAIRS[row % 4][0]} {row % 9}\n" for row in range(30)), encoding="utf-8")
+    return path
+
+
+def answered_here(self, folder, plan, workers, say):
+    from regard.recipes.shards.worker import ShardWorker
+
+    worker = ShardWorker(folder.path)
+    for number in range(len(plan.shards)):
+        worker.answer(number)
+
+
+def request_of(teacher, text, tmp_path, **changes):
+    given = {"minutes": 0.05, "dropped": 0.25, "shape": "small", "changes": STUDENT, **changes}
+    return DistillationRequest([teacher], [text], tmp_path / "student", **given)
+
+
+def test_a_student_is_a_run_with_8_bits_and_a_shortlist(teacher, text, tmp_path):
+    report = distil(request_of(teacher, text, tmp_path), lambda line: None, quiet=True)
+    run = Run.open(tmp_path / "student")
+    assert (run.experiment.decoding.precision, run.experiment.decoding.shortlist) == ("int8", True)
+    assert len(load(tmp_path / "student").predict(["a dog runs"])) == 1
+    assert [one["system"] for one in report.values["systems"]] == [str(teacher), str(tmp_path / "student")]
+
+
+def test_the_worst_translations_are_dropped(teacher, text, tmp_path):
+    steps = distillation.Distillation(request_of(teacher, text, tmp_path), lambda line: None, quiet=True)
+    kept = {*zip(*map(read_lines, steps.pairs().values()), strict=True)}
+    sources = [*dict.fromkeys(read_lines(text))]
+    answers = load(teacher).predict(sources)
+    found = [one for one in answers if one.text and one.text != one.source]
+    ranked = sorted(found, key=lambda one: one.score / (1 + len(one.text)))
+    best = islice(reversed(ranked), len(found) - round(0.25 * len(found)))
+    assert kept == {(one.source, one.text) for one in best}
+
+
+def test_the_same_call_goes_on(teacher, text, tmp_path):
+    request = request_of(teacher, text, tmp_path)
+    distil(request, lambda line: None, quiet=True)
+    weights = Run.open(tmp_path / "student").weights_digest
+    said = []
+    distil(request, said.append, quiet=True)
+    assert Run.open(tmp_path / "student").weights_digest == weights
+    assert not [line for line in said if "training" in line]
+
+
+def test_translations_of_another_program(teacher, text, tmp_path):
+    translated, dev = tmp_path / "more.de", teacher.parent
+    translated.write_text("".join(f"{line.upper()}\n" for line in read_lines(text)), encoding="utf-8")
+    request = DistillationRequest(
+        [], [text], tmp_path / "student", translated, {"source": dev / "a.en", "target": dev / "a.de"},
+        shape="small", minutes=0.05, changes=STUDENT,
+    )  # fmt: skip
+    distil(request, lambda line: None, quiet=True)
+    pairs = zip(
+        *(read_lines(tmp_path / f"student-distillation/pairs.{side}") for side in ("source", "target")), strict=True
+    )
+    assert [*pairs] == [(line, line.upper()) for line in dict.fromkeys(read_lines(text))]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["TEACHER", "--shape", "tinny"], ["--shape", "did you mean 'tiny'?"]),
+        ([], ["--translated", "needs a teacher"]),
+        (["TEACHER", "--translated", "TEXT"], ["--translated", "does not go with a teacher"]),
+        (["TEACHER", "--dev-source", "TEXT"], ["--dev-source", "goes with --dev-target"]),
+        (["--translated", "SHORT", "--dev-source", "TEXT", "--dev-target", "TEXT"], ["short", "not as many lines"]),
+        (["--translated", "TEXT", "--dev-source", "TEXT", "--dev-target", "TEXT"], ["0 translations are left"]),
+    ],
+)
+def test_refusals(teacher, text, tmp_path, words, said):
+    (tmp_path / "short.de").write_text("ein\n", encoding="utf-8")
+    names = {"TEACHER": teacher, "TEXT": text, "SHORT": tmp_path / "short.de"}
+    done = regard("distil", *(names.get(word, word) for word in words), "--text", text, "--run", tmp_path / "student")
+    assert unsaid(done, *said) == []
+
+
+def test_a_folder_begun_otherwise_is_refused(teacher, text, tmp_path):
+    work = tmp_path / "student-distillation"
+    work.mkdir()
+    (work / "request.json").write_text(json.dumps({"teachers": ["another"], "texts": [], "student": []}))
+    done = regard("distil", teacher, "--text", text, "--run", tmp_path / "student")
+    assert unsaid(done, "--run", "other teachers and texts and student") == []
