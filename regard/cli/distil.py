@@ -18,7 +18,7 @@ StudentText = Annotated[
     list[Path],
     typer.Option("--text", metavar="FILE", help="Source text to translate, one sentence a line; repeatable."),
 ]
-Translated = Annotated[
+OtherTranslations = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Translations of --text by another program, instead of a teacher.")
 ]
 StudentDevSource = Annotated[Path | None, typer.Option(metavar="FILE", help="Source text of the dev set.")]
@@ -43,7 +43,7 @@ def distil_command(
     *,
     text: StudentText,
     run: StudentRun = Path("runs/student"),
-    translated: Translated = None,
+    translated: OtherTranslations = None,
     dev_source: StudentDevSource = None,
     dev_target: StudentDevTarget = None,
     shape: ShapeOption = "tiny",
