@@ -96,6 +96,12 @@ def kept_lines(scores: Sequence[float], likeness: Sequence[float], top_fraction:
     return sorted(best[alike[: len(best) - int(dropped * len(best))]].tolist())
 
 
+def round_trip_likeness(lines: Sequence[str], back: Sequence[str]) -> list[float]:
+    """Return how like each line is to its translation that was translated back: sentence BLEU."""
+    statistics = METRICS.build(Choice("sentence_bleu")).statistics(corpus_of([*back], [*lines]))
+    return [float(one) for one in statistics[:, 0]]
+
+
 class _Rounds:
     """A back-translation that has been prepared."""
 
@@ -246,7 +252,7 @@ class _Rounds:
         self, name: str, writer: Predictor, judge: str, lines: Sequence[str], made: Sequence[str], made_side: str
     ) -> list[int]:
         """The places of the translations that are kept."""
-        settings, scores, likeness = self.settings, np.zeros(len(lines)), np.zeros(len(lines))
+        settings, scores, likeness = self.settings, np.zeros(len(lines)), [0.0] * len(lines)
         if settings.top_fraction < 1:
             known = [row for row, text in enumerate(made) if text]
             scores[:] = -np.inf
@@ -259,9 +265,8 @@ class _Rounds:
                 scores[known] += settings.lm_weight * np.array(logs)
         if settings.round_trip:
             back = self._translated(f"{name}.back", load(self.place / judge, ["decoding.search=greedy"]), made)
-            metric = METRICS.build(Choice("sentence_bleu"))
-            likeness = metric.statistics(corpus_of(back, lines))[:, 0]
-        return kept_lines(scores.tolist(), likeness.tolist(), settings.top_fraction, settings.round_trip)
+            likeness = round_trip_likeness(lines, back)
+        return kept_lines(scores.tolist(), likeness, settings.top_fraction, settings.round_trip)
 
     def _translated(self, name: str, predictor: Predictor, lines: Sequence[str]) -> list[str]:
         """The translation of each line, written chunk by chunk, so that a later call goes on; "" for an empty line."""

@@ -1,18 +1,23 @@
 """The networks of regard best: what teaches them, what the user's settings decide, and when none is tried."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from best_texts import PARTS, SHORT, options, write_parts
 from small_runs import regard
 
 from regard.config import read_checked
+from regard.errors import CheckpointError
+from regard.experiment import read_experiment
 from regard.experiment.time_plan import TrainingPace
 from regard.predictor import load
-from regard.recipes.best import BEST_STEPS, networks, page, program
-from regard.recipes.best.pairs import BestTexts
+from regard.recipes.best import BEST_STEPS, networks, page, phrases, program
+from regard.recipes.best.pairs import BestTexts, write_lines
+from regard.recipes.best.step import StepResult
 from regard.recipes.best.workshop import Workshop
-from regard.runs import Run
+from regard.results import TextPrediction
+from regard.runs import Run, train_run
 
 
 @pytest.fixture
@@ -99,3 +104,100 @@ def test_what_the_user_asks_for_is_not_forecast_away(texts, monkeypatch, seconds
     (work.run("network")).mkdir(parents=True)
     (work.run("network") / "experiment.yaml").touch()  # a killed call had begun with it
     assert networks.hopeless_network(work, 120.0) == ""
+
+
+def experiments_of(monkeypatch):
+    """Collect the experiments that networks would train."""
+    read = []
+    monkeypatch.setattr("regard.recipes.best.workshop.train_run", lambda experiment, **_: not read.append(experiment))
+    return read
+
+
+def workshop(texts, *changes, **given):
+    files = {side: texts / f"train.{code}" for side, code in (("source", "en"), ("target", "de"))}
+    (texts / "run" / "texts").mkdir(parents=True)
+    return Workshop(texts / "run", BestTexts(files, files, {}, None), changes=[*SHORT, *changes], **given)
+
+
+def test_corpora_and_weights_of_the_user_keep_their_ratios(texts, monkeypatch):
+    files = {side: texts / f"more.{code}" for side, code in (("source", "en"), ("target", "de"))}  # 120 lines
+    web = f"data.corpora.web={{source: {files['source']}, target: {files['target']}}}"
+    read = experiments_of(monkeypatch)
+    work = workshop(texts, web, "data.weights={train: 3, web: 1}")
+    networks.train_network("network", work, 60.0, {"made": files})
+    work.changes.pop()
+    networks.train_network("taught", work, 60.0, {"made": files})
+    few = {side: texts / f"dev.{code}" for side, code in (("source", "en"), ("target", "de"))}  # 20 lines
+    networks.train_network("back", work, 60.0, {"made": few, "more": few})
+    assert read[0].data.weights == {"train": 3.0, "web": 1.0, "made": 3.0}
+    assert read[1].data.weights == {"train": 120.0, "web": 120.0, "made": 120.0}
+    assert read[2].data.weights == {"train": 120.0, "web": 120.0, "made": 20.0, "more": 20.0}
+
+
+def test_much_synthetic_text_leaves_the_pairs_of_the_user_their_share(texts, monkeypatch):
+    (texts / "many").write_text("a\n" * 1_800)
+    read, many = experiments_of(monkeypatch), dict.fromkeys(("source", "target"), texts / "many")
+    networks.train_network("network", workshop(texts), 60.0, {"made": many})
+    assert read[0].data.weights == {"train": 1_200.0, "made": 1_800.0}
+
+
+@pytest.mark.parametrize(("own", "change", "kept"), [
+    ("null", (), None),
+    ("{copies: 3, share: 0.25}", (), 0.25),
+    ("{copies: 3, share: 0.25}", ("data.recombination=null",), None),
+])  # fmt: skip
+def test_a_run_to_start_from_keeps_its_recombination(texts, monkeypatch, own, change, kept):
+    monkeypatch.setattr(networks, "FEW_PAIRS", range(50, 200))
+    sides = [f"data.train.source={texts / 'train.en'}", f"data.train.target={texts / 'train.de'}"]
+    start = texts / "start"
+    assert train_run(read_experiment(None, [*sides, *SHORT, f"data.recombination={own}", f"run={start}"]), quiet=True)
+    read, work = experiments_of(monkeypatch), workshop(texts, *change, start=start)
+    networks.train_network("network", work, 60.0, {"made": work.texts.train})
+    found = read[0].data.recombination
+    assert (found and found.share) == kept
+
+
+@pytest.mark.parametrize(("start", "taught"), [("better", False), ("worse", True), ("cannot", True)])
+def test_phrases_teach_a_run_to_start_from_where_they_are_better(texts, monkeypatch, start, taught):
+    monkeypatch.setattr(networks, "FEW_PAIRS", range(50, 200))
+    work, given = workshop(texts, start=texts / start), []
+    answers = {"phrases": lambda line: line + " x y z", "better": str, "worse": lambda line: "x"}
+    known = dict(zip(work.sources, work.references, strict=True))
+
+    def opened(run, *_):
+        if run.name == "cannot":
+            raise CheckpointError(run, "is a language model")
+        answer = answers[run.name]
+        return SimpleNamespace(
+            predict=lambda lines, **_: [TextPrediction(one, answer(known.get(one, one)), 0.0) for one in lines]
+        )
+
+    monkeypatch.setattr("regard.recipes.best.workshop.load", opened)
+    monkeypatch.setattr(networks, "train_network", lambda name, work, seconds, corpora: given.append(corpora))
+    work.results.append(StepResult("phrases", "phrases", 1.0, 20.0, "", 0.0, 1.0, True, True))
+    note = networks.Network().make("network", work, 60.0)
+    assert (given[0] is not None) is taught and ("phrases do not teach" in note) is not taught
+
+
+@pytest.mark.parametrize(("known", "kept"), [(True, 18), (False, 20)])
+def test_back_translations_unlike_themselves_are_left_out(texts, monkeypatch, known, kept):
+    work, lines = workshop(texts), [f"the line number {row} of all" for row in range(20)]
+    back = {side: texts / f"back.{side}" for side in ("source", "target")}
+    for side, file in back.items():
+        write_lines(file, [f"{side} {line}" for line in lines])
+    lost = {f"source {lines[row]}" for row in (3, 7)}
+    turned = SimpleNamespace(
+        predict=lambda given, **_: [
+            TextPrediction(one, "another" if one in lost else one.replace("source", "target"), 0.0) for one in given
+        ]
+    )
+    monkeypatch.setattr("regard.recipes.best.workshop.load", lambda run, *_: turned)
+    if known:
+        work.results.append(StepResult("phrases", "phrases", 1.0, 20.0, "", 0.0, 1.0, True, True))
+    found = phrases.kept_back_translations(work, back, 60.0)
+    assert len(found) == kept and (not known or not {3, 7} & {*found})
+    monkeypatch.setattr(networks, "back_translated", lambda *_: back)
+    monkeypatch.setattr(networks, "train_network", lambda *_: None)
+    note = networks.BackTranslated().make("back", work, 60.0)
+    tagged = work.synthetic_files("back")["source"].read_text().splitlines()
+    assert tagged == [f"<bt> source {lines[row]}" for row in found] and note.startswith(f"{kept} of 20 lines")

@@ -3,25 +3,30 @@
 import json
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from regard.config import parse_changes
+from regard.data.readers import READERS
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError
-from regard.experiment import SETTINGS_FILE, read_experiment
+from regard.experiment import SETTINGS_FILE, Experiment, read_experiment
 from regard.experiment.complete_settings import LIMITS
+from regard.experiment.data import CORPORA
+from regard.experiment.huggingface import is_huggingface
 from regard.experiment.sizes import COPIES, FEW_PAIRS
 from regard.experiment.time_plan import TRAINING, measured_pace
 from regard.recipes.back_translation import BACK_TAG
 from regard.recipes.best.pairs import write_lines
-from regard.recipes.best.phrases import back_translated
+from regard.recipes.best.phrases import back_translated, kept_back_translations
 from regard.recipes.best.step import NO_TIME, BestStep, Family, NoGainError
 from regard.recipes.best.workshop import Workshop, of_time
 from regard.reports.forecast.coefficients import NetworkFacts, read_coefficients
+from regard.runs import Run
 from regard.statistical.recombination import recombined_pairs
 
 _ORIGINALS = 0.4  # least share of pairs of the user among the batches that are not of recombined pairs
@@ -34,19 +39,49 @@ Corpora = Mapping[str, Mapping[str, Path]]  # name → column → file
 
 
 def train_network(name: str, work: Workshop, seconds: float, corpora: Corpora | None = None) -> None:
-    """Train on the pairs and further corpora, from the best network so far on."""
-    more, added = {**work.corpora(), **(corpora or {})}, list[str]()
-    settings = [*work.texts.data(), f"training.max_minutes={seconds / 60:.3f}", *work.changes]
-    if more:
-        counts = {one: count_lines(files["source"]) for one, files in more.items()}
-        pairs = count_lines(work.texts.train["source"])
-        most = sum(counts.values()) * _ORIGINALS / (1 - _ORIGINALS)
-        weights = {"train": max(pairs, round(most, 3)), **counts}
-        files = {one: {side: str(path) for side, path in sides.items()} for one, sides in more.items()}
-        added = [f"data.corpora={json.dumps(files)}", f"data.weights={json.dumps(weights)}"]
-        if pairs in FEW_PAIRS and "recombination" not in parse_changes(work.changes).get("data", {}):
-            added.append(f"data.recombination={{copies: {COPIES}, share: {_RECOMBINED}}}")
-    work.train(name, settings, work.best_run("network") or work.start, added)
+    """Train on the pairs and further corpora, from the best network so far on.
+
+    Phrases are recombined as the user's settings say, else as in the run that networks begin with, else beside
+    synthetic text of few pairs.
+    """
+    made, data = {**work.corpora(), **(corpora or {})}, parse_changes(work.changes).get("data", {})
+    settings = [*work.texts.data(), f"training.max_minutes={seconds / 60:.3f}"]
+    if work.start is not None:
+        settings.append(f"data.recombination={json.dumps(_recombination_of(work.start))}")
+    free = work.start is None and "recombination" not in data
+
+    def mixed(experiment: Experiment) -> list[str]:
+        return _with_corpora(experiment, made, recombined=free) if made else []
+
+    work.train(name, [*settings, *work.changes], work.best_run("network") or work.start, mixed)
+
+
+def _with_corpora(experiment: Experiment, made: Corpora, *, recombined: bool) -> list[str]:
+    """Return changes that add synthetic corpora by size; corpora and weights of the user keep their ratios.
+
+    All that is the user's has a share of _ORIGINALS at least.
+    """
+    data, columns = experiment.data, tuple(experiment.columns)
+    sizes = {
+        name: sum(1 for _ in READERS.build(data.readers()[part], columns, place=f"data.{part}"))
+        for name, part in {"train": "train", **{name: f"{CORPORA}{name}" for name in data.corpora}}.items()
+    }
+    own = dict(data.weights) or sizes
+    counts = {name: count_lines(files["source"]) * own["train"] / sizes["train"] for name, files in made.items()}
+    least = sum(counts.values()) * _ORIGINALS / (1 - _ORIGINALS)
+    factor = max(1.0, least / sum(own.values()))
+    weights = {name: round(factor * weight, 6) for name, weight in own.items()} | counts
+    files = {one: {side: str(path) for side, path in sides.items()} for one, sides in made.items()}
+    added = [f"data.corpora={json.dumps(files)}", f"data.weights={json.dumps(weights)}"]
+    if recombined and sizes["train"] in FEW_PAIRS:
+        added.append(f"data.recombination={{copies: {COPIES}, share: {_RECOMBINED}}}")
+    return added
+
+
+def _recombination_of(start: Path) -> Mapping[str, Any] | None:
+    """Return the settings of recombined pairs of a run to start from; None for none."""
+    found = None if is_huggingface(start) else Run.open(start).experiment.data.recombination
+    return None if found is None else asdict(found)
 
 
 def hopeless_network(work: Workshop, seconds: float) -> str:
@@ -96,6 +131,9 @@ class Network(BestStep):
     def make(self, name: str, work: Workshop, seconds: float) -> str:
         start, notes = time.monotonic(), [] if work.start is None else [f"began with {work.start}"]
         teacher, corpora = work.best_run("phrases"), None
+        if teacher is not None and work.start is not None and not work.is_better(teacher, work.start):
+            teacher = None
+            notes.append("phrases do not teach: they are not better on the dev text")
         lines = None if teacher is None else _recombined_sources(name, work)
         if teacher is not None and lines is not None:
             corpora = {name: work.synthetic(name, teacher, lines, "target", _TAUGHT * seconds)}
@@ -128,12 +166,16 @@ class BackTranslated(BestStep):
     text = "target"
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:
+        start = time.monotonic()
         back, tagged = back_translated(work, _WRITING * seconds), work.synthetic_files(name)
         if not tagged["target"].is_file():
-            write_lines(tagged["source"], (f"{BACK_TAG} {line}" for line in read_lines(back["source"])))
-            write_lines(tagged["target"], read_lines(back["target"]))
-        train_network(name, work, (1 - _WRITING) * seconds, {name: tagged})
-        return f"{count_lines(tagged['target']):,} lines translated back"
+            kept = kept_back_translations(work, back, _WRITING / 2 * seconds)
+            sources, targets = ([*read_lines(back[side])] for side in ("source", "target"))
+            write_lines(tagged["source"], (f"{BACK_TAG} {sources[row]}" for row in kept))
+            write_lines(tagged["target"], (targets[row] for row in kept))
+        left = min((1 - _WRITING) * seconds, seconds - time.monotonic() + start)
+        train_network(name, work, max(0.0, left), {name: tagged})
+        return f"{count_lines(tagged['target']):,} of {count_lines(back['target']):,} lines translated back are kept"
 
 
 class SelfTaught(BestStep):

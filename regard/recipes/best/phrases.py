@@ -1,16 +1,18 @@
 """Steps of `regard best` that count phrases."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from regard.data.readers.lines import read_lines
 from regard.models import PhraseBased
+from regard.recipes.back_translation import kept_lines, round_trip_likeness
 from regard.recipes.best.pairs import BestTexts, write_lines
 from regard.recipes.best.step import NO_TIME, BestStep, Family, NoGainError
 from regard.recipes.best.workshop import Workshop
+from regard.recipes.one_language import BackTranslationSettings
 from regard.statistical.phrase_decoder import SearchLimits
 from regard.text.words import cut_words
 
@@ -106,6 +108,20 @@ def back_translated(work: Workshop, seconds: float) -> dict[str, Path]:
     rounds = min(_LEAST_ROUNDS, affordable_rounds(work, seconds))
     work.train(REVERSE, phrase_settings(work.texts.data(turned=True), rounds))
     return work.synthetic("back_translated", work.run(REVERSE), work.texts.more["target"], "source", seconds)
+
+
+def kept_back_translations(work: Workshop, back: Mapping[str, Path], seconds: float) -> list[int]:
+    """Return the places of the lines that pass the filter of `regard train --text-target`, with its default share.
+
+    The phrases of the pairs translate back as many as the seconds allow; the share that is least like itself is left
+    out. Without such phrases all are kept.
+    """
+    targets = [*read_lines(back["target"])]
+    if not any(one.step == "phrases" for one in work.results):
+        return [*range(len(targets))]
+    found = work.translated("round_trip", work.run("phrases"), back["source"], seconds)
+    likeness, dropped = round_trip_likeness(targets[: len(found)], found), BackTranslationSettings().round_trip
+    return [*kept_lines([0.0] * len(found), likeness, 1.0, dropped), *range(len(found), len(targets))]
 
 
 def _words(line: str) -> list[str]:

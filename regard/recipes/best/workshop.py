@@ -4,17 +4,17 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from regard.data.readers.lines import read_lines
-from regard.errors import ConfigError
+from regard.errors import ConfigError, RegardError
 from regard.evaluation import METRICS
 from regard.evaluation.metric import Statistics, corpus_of
 from regard.evaluation.significance import compare_statistics
-from regard.experiment import SETTINGS_FILE, DecodingSettings, read_experiment
+from regard.experiment import SETTINGS_FILE, DecodingSettings, Experiment, read_experiment
 from regard.predictor import load
 from regard.recipes.back_translation import BACK_TAG
 from regard.recipes.best.pairs import BestTexts, write_lines
@@ -28,6 +28,7 @@ from regard.training.interrupt import Interrupted
 
 CHUNK = 64  # lines that are translated until the clock is read again
 REPORT_SECONDS = 15.0  # between lines of progress
+_COMPARED = 200  # dev lines by which a run to start from is compared with phrases
 _NOT_COPIED = ("data", ".lock")  # of a run: what only a training that goes on needs
 
 
@@ -83,6 +84,20 @@ class Workshop:
         """Return whether another run ranks translations anew in a run."""
         return Run.open(run).experiment.decoding.rerank is not None
 
+    def is_better(self, run: Path, other: Path) -> bool:
+        """Return whether a run has a higher BLEU than another on the first lines of the dev set.
+
+        One that cannot translate them, such as a language model, is worse.
+        """
+        return self._first_bleu(run) > self._first_bleu(other)
+
+    def _first_bleu(self, run: Path) -> float:
+        try:
+            found = as_lines(load(run).predict(self.sources[:_COMPARED], safeguards=False))
+        except RegardError:
+            return -1.0
+        return self.metric.value(self.metric.statistics(corpus_of(found, self.references[:_COMPARED])).sum(axis=0))
+
     def judged(self, name: str, step: BestStep, seconds: float, note: str) -> StepResult:
         """Translate the dev part by a step's candidate, compare it with those so far, and keep the result.
 
@@ -127,10 +142,17 @@ class Workshop:
 
     # Work
 
-    def train(self, name: str, settings: Sequence[str], start: Path | None = None, more: Sequence[str] = ()) -> Path:
+    def train(
+        self,
+        name: str,
+        settings: Sequence[str],
+        start: Path | None = None,
+        more: Callable[[Experiment], Sequence[str]] = lambda experiment: (),
+    ) -> Path:
         """Train the run of a step, or go on with it; a finished one is left as it is.
 
-        `more` are settings by which defaults do not change, such as synthetic corpora: sizes follow the pairs.
+        `more` returns settings, of the complete ones, by which defaults do not change, such as synthetic corpora: sizes
+        follow the pairs.
         Raises Interrupted, and NoGainError for a time in which no network can learn.
         """
         folder = RunFolder(self.run(name))
@@ -143,13 +165,14 @@ class Workshop:
             changes = [*settings, f"run={json.dumps(str(folder))}"]
             try:
                 experiment = read_experiment(None, changes, start=start, say=self.say)
+                added = [*more(experiment)]
                 if start is None and "target" in self.texts.more and experiment.text.tokenizer.name == "subwords":
                     reserved = dict.fromkeys((*experiment.text.tokenizer.settings["reserved"], BACK_TAG))
-                    more = [*more, f"text.tokenizer.reserved={json.dumps([*reserved])}"]  # later networks share pieces
-                if more:
+                    added.append(f"text.tokenizer.reserved={json.dumps([*reserved])}")  # later networks share pieces
+                if added:
                     complete = self.folder / "texts" / f"{name}.yaml"
                     experiment.save(complete)
-                    experiment = read_experiment(complete, more)
+                    experiment = read_experiment(complete, added)
             except ConfigError as error:
                 if of_time(error):
                     raise NoGainError(f"{NO_TIME}: {error.faults[0].problem}") from error
@@ -168,9 +191,8 @@ class Workshop:
         """
         files = self.synthetic_files(name)
         if not all(file.is_file() for file in files.values()):
-            drafts = self.folder / "texts" / f"{name}.draft"
-            self._translate(run, lines, drafts, seconds, changes)
-            both = zip(read_lines(lines), read_lines(drafts), strict=False)  # the time may have ended before the lines
+            drafts = self.translated(name, run, lines, seconds, changes)
+            both = zip(read_lines(lines), drafts, strict=False)  # the time may have ended before the lines
             pairs = [(one, draft) for one, draft in both if draft and draft != one]
             if not pairs:
                 raise NoGainError("not one line was translated in its time")
@@ -190,8 +212,9 @@ class Workshop:
         }
         return {name: files for name, files in made.items() if files["source"].is_file()}
 
-    def _translate(self, run: Path, lines: Path, out: Path, seconds: float, changes: Sequence[str]) -> None:
-        """Translate lines of a file into another one until they or the seconds are over, beginning where it ends."""
+    def translated(self, name: str, run: Path, lines: Path, seconds: float, changes: Sequence[str] = ()) -> list[str]:
+        """Return translations of the first lines of a file, as many as the seconds allow; a later call goes on."""
+        out = self.folder / "texts" / f"{name}.draft"
         out.parent.mkdir(parents=True, exist_ok=True)
         whole = out.read_bytes() if out.is_file() else b""
         whole = whole[: whole.rfind(b"\n") + 1]  # half a line is of a process that was killed
@@ -208,6 +231,7 @@ class Workshop:
                 if time.monotonic() - reported > REPORT_SECONDS:
                     reported = time.monotonic()
                     self.say(f"{done:,} lines translated, at most {max(0.0, seconds - reported + start):.0f} s left")
+        return [*read_lines(out)]
 
 
 def of_time(error: ConfigError) -> bool:
