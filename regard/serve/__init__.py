@@ -1,1 +1,1 @@
-"""Trained runs behind an HTTP API and a page. What is here needs no torch: each model has a process of its own."""
+"""Trained models behind an HTTP API and a page. The server needs no torch: each model has a process of its own."""

@@ -1,4 +1,4 @@
-"""The application: the API, and around each request its name, its time, who may come in, and how much is read."""
+"""The application: the API, and around each request its id, its time, admission, and the limit of its body."""
 
 import asyncio
 import logging
@@ -21,16 +21,16 @@ from regard.serve.telemetry import Asked
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 OPEN_WHILE_DRAINING = ("/health", "/healthz", "/readyz", "/metrics")
-FORM_ROOM = 64 * KIB  # what stands around a file in a form
-DISCARD_SECONDS = 5.0  # that a client may go on sending what nobody reads, so that it sees the answer
-LEAST_RATE = 16 * KIB  # bytes a second: whoever sends as fast as that may send on
+FORM_ROOM = 64 * KIB  # of a form around its file
+DISCARD_SECONDS = 5.0  # a refused client may go on sending this long, so that it sees the answer
+LEAST_RATE = 16 * KIB  # bytes a second: minimum rate of an upload
 
 _LOG = logging.getLogger("regard.serve")
 
 
 def create_app(service: Service) -> ASGIApp:
-    """The ASGI application; it loads the engines when it starts and ends them when it stops."""
-    # around the API, not in it: a request that is refused must cost next to nothing, or a crowd stops the server
+    """Return the ASGI application; it loads the engines at startup and ends them at shutdown."""
+    # around the API: refusing a request must cost next to nothing, or a crowd stops the server
     modelled = paths_that_need_models(service.settings.url_prefix)
     app: ASGIApp = Guarded(Bounded(create_api(service), service), service, modelled)
     if service.settings.cors_origins:
@@ -45,9 +45,9 @@ def create_app(service: Service) -> ASGIApp:
 
 
 class Framed:
-    """The outermost: every answer has its headers, every request is counted, and no fault is shown to a client.
+    """The outermost layer: sets the headers of every answer, counts every request, and hides internal errors.
 
-    `modelled` are the paths of endpoints that need a model, which are known by name even where a request was refused.
+    `modelled` are the paths of endpoints that need a model, known by name even if a request was refused.
     """
 
     def __init__(self, app: ASGIApp, service: Service, modelled: Collection[str]) -> None:
@@ -57,7 +57,7 @@ class Framed:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if scope["method"] == "HEAD":  # as GET; the server sends the head of the answer alone
+        if scope["method"] == "HEAD":  # as GET; uvicorn omits the body
             scope = {**scope, "method": "GET"}
         began, status, size = time.perf_counter(), GONE, {"bytes_in": 0, "bytes_out": 0}
         own, asked = self._headers(scope), Asked()
@@ -98,7 +98,7 @@ class Framed:
                     log.write({**head, **request, "seconds": round(seconds, 4), **_question(asked)})
 
     def _route(self, scope: Scope) -> str:
-        """The path as the app has it, never as the client wrote it; "other" for what came no further than the door."""
+        """Return the path of the app's route, never the client's; "other" for a request without a route."""
         known: str = scope["path"] if scope["path"] in self.modelled else "other"
         path: str = getattr(scope.get("route"), "path", known)
         return path
@@ -116,7 +116,7 @@ class Framed:
 
 
 class Guarded:
-    """Turns away what does not belong here before it is read, and what needs a model while none has room."""
+    """Refuses invalid requests before their body is read, and those that need a model while every queue is full."""
 
     def __init__(self, app: ASGIApp, service: Service, modelled: Collection[str]) -> None:
         self.app, self.service, self.modelled = app, service, modelled
@@ -141,14 +141,14 @@ class Guarded:
         if service.draining and path not in OPEN_WHILE_DRAINING:
             return ending()
         if scope["method"] == "POST" and scope["path"] in self.modelled and (seconds := service.busy):
-            return of_engine(Busy(seconds))  # here it costs a fraction of what it costs once the request is read
+            return of_engine(Busy(seconds))  # far cheaper here than after the request is read
         return None
 
 
 class Bounded:
-    """Reads a body whole, if it is no larger and no slower than it may be; cancels the work for a client that left.
+    """Reads a body whole, within limits of size and time; cancels the work for a client that left.
 
-    And for one that the server, which is told to end, cannot wait for.
+    It also cancels a request that exceeds the grace time of a shutdown.
     """
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
@@ -163,7 +163,7 @@ class Bounded:
 
         async def sending(message: Message) -> None:
             nonlocal begun
-            begun = True  # from here on it is too late to say anything else
+            begun = True  # from here on no other answer is possible
             unanswered.discard(patience)
             await send(message)
 
@@ -180,16 +180,18 @@ class Bounded:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         settings = self.service.settings
-        kind = Headers(scope=scope).get("content-type", "").lower()  # a file comes in a form, and never in JSON
+        kind = Headers(scope=scope).get("content-type", "").lower()  # a file comes in a form, never in JSON
         files = scope["path"] == f"{settings.url_prefix}/translate_file" and kind.startswith("multipart/form-data")
         limit = settings.max_file + FORM_ROOM if files else settings.max_body
         try:
             body = await _read(scope, receive, limit, settings.request_timeout)
         except TimeoutError:
-            await _refuse(ApiError(408, "the request came too slowly", {"Connection": "close"}), scope, receive, send)
+            await _refuse(
+                ApiError(408, "the request was sent too slowly", {"Connection": "close"}), scope, receive, send
+            )
         except _TooLarge:
-            told = f"the request has more than the {limit:,} bytes that are read"
-            await _refuse(ApiError(413, told, {"Connection": "close"}), scope, receive, send)
+            problem = f"the request has more than the limit of {limit:,} bytes"
+            await _refuse(ApiError(413, problem, {"Connection": "close"}), scope, receive, send)
         except _Left:
             return
         else:
@@ -201,11 +203,11 @@ class _TooLarge(Exception):
 
 
 class _Left(Exception):
-    """A client that is gone."""
+    """The client has left."""
 
 
 async def _read(scope: Scope, receive: Receive, limit: int, seconds: float) -> bytes:
-    """Raises TimeoutError when nothing comes for so many seconds, or after them less than the least rate."""
+    """Raise TimeoutError if nothing arrives in `seconds`, or less than the minimum rate after that."""
     told = Headers(scope=scope).get("content-length", "")
     if told.isdecimal() and int(told[:20]) > limit:
         raise _TooLarge
@@ -228,7 +230,7 @@ async def _read(scope: Scope, receive: Receive, limit: int, seconds: float) -> b
 
 
 async def _refuse(error: ApiError, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers, then lets the client send on for a while: who is cut off while sending does not see the answer."""
+    """Answer, then read on for a while: a client that is cut off while sending does not see the answer."""
     response = refusal(error)
     await send({"type": "http.response.start", "status": error.status, "headers": response.raw_headers})
     await send({"type": "http.response.body", "body": response.body, "more_body": True})
@@ -242,8 +244,8 @@ async def _refuse(error: ApiError, scope: Scope, receive: Receive, send: Send) -
 
 
 async def _while_there(app: ASGIApp, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
-    """The app's answer to a body that was read, cancelled when the client leaves before it is whole."""
-    leaving = asyncio.ensure_future(receive())  # after a whole body nothing comes but the end
+    """Run the app on a body that was read; cancel it if the client leaves early."""
+    leaving = asyncio.ensure_future(receive())  # after a whole body only a disconnect can arrive
     whole, given = False, False
 
     async def replay() -> Message:
@@ -270,6 +272,6 @@ async def _while_there(app: ASGIApp, scope: Scope, body: bytes, receive: Receive
 
 
 def _question(asked: Asked) -> dict[str, str | int | None]:
-    """Return the fields of a line of the access log on the question itself: no texts, only how many."""
+    """Return the fields of an access log line for a question: counts, no texts."""
     model, pair = ",".join(asked.models) or None, asked.pair or None
     return {"model": model, "pair": pair, "texts": asked.texts, "characters": asked.characters}

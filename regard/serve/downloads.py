@@ -1,4 +1,4 @@
-"""Translated files that wait to be fetched, for half an hour."""
+"""Translated files, kept for half an hour for download."""
 
 import re
 import secrets
@@ -11,20 +11,20 @@ from typing import NamedTuple
 from regard.serve.settings import MIB
 
 KEPT_SECONDS = 30 * 60.0  # seconds
-MAX_TOTAL = 512 * MIB  # of all files together: the oldest go first
-MAX_NAME = 100  # bytes of a name, and of what is behind its last dot: a file system takes 255 in all
+MAX_TOTAL = 512 * MIB  # of all files together: the oldest are deleted first
+MAX_NAME = 100  # bytes of a name, and of its suffix: a file system takes 255 in all
 FILE_NAME = re.compile(r"[0-9a-f]{32}\.[\w.-]{1,200}")
 
 
 class KeptFile(NamedTuple):
-    """A file that waits."""
+    """A file that was kept."""
 
     until: float
     size: int
 
 
 class Downloads:
-    """Files by names that nobody can guess, in a folder that is gone when the server ends."""
+    """Files under unguessable names, in a folder that is deleted when the server ends."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._folder = TemporaryDirectory(prefix="regard-files-")
@@ -32,7 +32,7 @@ class Downloads:
         self._kept: dict[str, KeptFile] = {}  # the oldest first
 
     def keep(self, name: str, data: bytes) -> str:
-        """Keeps a file → the name that it can be had by."""
+        """Keep a file; return the name of its download."""
         known = f"{secrets.token_hex(16)}.{plain_name(name)}"
         self.forget(room=len(data))
         (Path(self._folder.name) / known).write_bytes(data)
@@ -40,12 +40,12 @@ class Downloads:
         return known
 
     def find(self, name: str) -> Path | None:
-        """The file of a name, as long as it is kept."""
+        """Return the file of a name, while it is kept."""
         self.forget()
         return Path(self._folder.name) / name if name in self._kept else None
 
     def forget(self, *, room: int = 0) -> None:
-        """Deletes what has been kept long enough, and the oldest of the rest until there is room."""
+        """Delete expired files, and then the oldest until there is room."""
         now, total = self._clock(), room + sum(kept.size for kept in self._kept.values())
         for name, kept in list(self._kept.items()):
             if kept.until > now and total <= MAX_TOTAL:
@@ -55,12 +55,12 @@ class Downloads:
             total -= kept.size
 
     def close(self) -> None:
-        """Deletes everything."""
+        """Delete everything."""
         self._folder.cleanup()
 
 
 def plain_name(name: str) -> str:
-    """A file name that means nothing to a shell, a path or a header."""
+    """Return a file name without special characters of a shell, a path or a header."""
     stem, dot, suffix = re.sub(r"[^\w.-]+", "_", name).rpartition(".")
     return f"{_cut(stem.strip('.')) or 'file'}{dot}{_cut(suffix)}"
 

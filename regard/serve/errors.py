@@ -1,4 +1,4 @@
-"""Refusals: every error is `{"error": "..."}` with a status that fits."""
+"""Errors of the API: each is `{"error": "..."}` with a fitting status."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -21,20 +21,20 @@ from regard.serve.engine import (
     Unreadable,
 )
 
-LATE = 5  # seconds after which a request that was too late may be sent again
-ENDING = 5  # seconds after which to ask again, by then another server
+LATE = 5  # seconds to wait after a timeout
+ENDING = 5  # seconds to wait after a shutdown, for another server
 ALWAYS = {
     OutOfMemory: 413,
     TooCostly: 413,
     Unreadable: 400,
-}  # of a text that would not be answered another time, either
-GONE = 499  # of a client that did not wait, in metrics alone
+}  # of a text that would fail again
+GONE = 499  # of a client that left, in metrics alone
 
 _LOG = logging.getLogger("regard.serve")
 
 
 class ApiError(Exception):
-    """A request that is refused."""
+    """An error of the API."""
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         self.status, self.message, self.headers = status, message, dict(headers or {})
@@ -42,22 +42,22 @@ class ApiError(Exception):
 
 
 def bad(message: str) -> ApiError:
-    """A request that is wrong."""
+    """Return the error of an invalid request."""
     return ApiError(400, message)
 
 
 def later(status: int, message: str, seconds: int) -> ApiError:
-    """A request that may be sent again after so many seconds."""
+    """Return the error of a request that may be sent again after a number of seconds."""
     return ApiError(status, message, {"Retry-After": str(max(seconds, 1))})
 
 
 def too_long(size: int, limit: int) -> ApiError:
-    """In LibreTranslate's words, whether of texts, characters or pieces."""
+    """Return LibreTranslate's error of a limit, for texts, characters or tokens."""
     return bad(f"Invalid request: request ({size}) exceeds text limit ({limit})")
 
 
 def of_engine(error: ServingError) -> ApiError:
-    """What a client is told of an engine's refusal."""
+    """Return the API error for an engine's error."""
     match error:
         case Busy():
             return later(429, f"Slowdown: {error}", error.retry_after)
@@ -73,24 +73,24 @@ def of_engine(error: ServingError) -> ApiError:
 
 
 def ending() -> ApiError:
-    """What is told when the server is told to end: to those who come then, and to those for whom it cannot wait."""
+    """Return the error at shutdown: for new requests, and for those that exceed the grace time."""
     fault = later(503, f"the server is ending, retry in {ENDING} seconds", ENDING)
     fault.headers["Connection"] = "close"
     return fault
 
 
 def refusal(error: ApiError) -> JSONResponse:
-    """The refusal as a response."""
+    """Return the error as a response."""
     return JSONResponse({"error": error.message}, error.status, error.headers)
 
 
 def install(app: FastAPI) -> None:
-    """Every refusal, whoever raises it, in the same form."""
+    """Return the handlers that give every error the same form."""
     reasons: dict[type[Exception], Callable[[Any], ApiError]] = {
         ApiError: lambda error: error,
         ServingError: of_engine,
         OSError: _unwritten,
-        Exception: lambda _: ApiError(500, "Internal server error"),  # a fault of ours; it is raised again, and logged
+        Exception: lambda _: ApiError(500, "Internal server error"),  # a bug; it is raised again, and logged
         HTTPException: lambda error: ApiError(error.status_code, str(error.detail), error.headers),
     }
     for kind, reason in reasons.items():
@@ -102,6 +102,6 @@ async def _refused(reason: Callable[[Any], ApiError], _: Request, error: Excepti
 
 
 def _unwritten(error: OSError) -> ApiError:
-    """A disk that is full, a folder that is gone: no fault of the request, and none that lasts for ever."""
+    """Handle a full disk or a missing folder: not an error of the request, and perhaps temporary."""
     _LOG.error("a file cannot be read or written", exc_info=error)
     return later(503, "the server cannot write its files now", LATE)

@@ -1,4 +1,4 @@
-"""Glossaries of requests, read beside other requests, one at a time; the last ones are kept."""
+"""Glossaries of requests, parsed in a thread, one at a time; the latest are cached."""
 
 from collections import OrderedDict
 
@@ -9,19 +9,19 @@ from regard.serve.errors import ApiError, bad
 from regard.serve.in_thread import LARGE, ThreadSlots, in_thread
 from regard.serve.languages import AUTO
 
-KEPT_TERMS = 100_000  # terms of glossaries that are kept, all together
-KEPT_CHARACTERS = 2**23  # of their texts, which may have few terms
+KEPT_TERMS = 100_000  # cached terms of all glossaries
+KEPT_CHARACTERS = 2**23  # cached characters of all glossaries
 
 
 class Glossaries:
-    """Reads glossaries of at most `most` terms, each with at most `alternatives` translations."""
+    """Parser and cache of glossaries with at most `most` terms, each with at most `alternatives` translations."""
 
     def __init__(self, most: int, alternatives: int) -> None:
         self.most, self.alternatives = most, alternatives
         self._slots, self._kept = ThreadSlots(1), OrderedDict[tuple[str, tuple[str, str]], Glossary]()
 
     async def read(self, text: str, languages: tuple[str, str]) -> Glossary:
-        """The terms between two languages. Raises ApiError for a glossary that cannot be used, or is too large."""
+        """Return the terms between two languages. Raises ApiError for an invalid or too large glossary."""
         if (found := self._kept.get((text, languages))) is None:
             large = len(text) >= LARGE
             work = self._slots.work(self._read, text, languages) if large else in_thread(0, self._read, text, languages)
@@ -32,12 +32,12 @@ class Glossaries:
         return found
 
     def _too_large(self) -> bool:
-        """Return whether more is kept than may be; a text costs its end, too, so that empty ones are few."""
+        """Return True if the cache is over its limits; an empty text counts as one character."""
         characters = sum(len(text) + 1 for text, _ in self._kept)
         return characters > KEPT_CHARACTERS or sum(map(len, self._kept.values())) > KEPT_TERMS
 
     async def lines_within(self, glossary: Glossary, texts: list[str]) -> tuple[str, ...]:
-        """The lines of the terms that stand in these texts; others cost a model nothing."""
+        """Return the lines of the terms that occur in these texts; others would cost time for nothing."""
         if not len(glossary):
             return ()
         return tuple((await in_thread(sum(map(len, texts)), glossary.within, texts)).lines())
@@ -55,7 +55,7 @@ class Glossaries:
         return found
 
     def _check_lines(self, lines: list[str]) -> None:
-        """Raise ApiError for more than is read, before it is."""
+        """Raise ApiError for a glossary over the limits, before it is parsed."""
         if len(lines) > self.most:
             self._check_terms(sum(1 for line in lines if line.strip()))
         for number, line in enumerate(lines, start=1):
@@ -64,10 +64,10 @@ class Glossaries:
 
     def _check_terms(self, count: int) -> None:
         if count > self.most:
-            raise _large(f"{count:,} terms, more than the {self.most:,} that are read: give those that the texts need")
+            raise _large(f"{count:,} terms, more than the limit of {self.most:,}: send only terms of the texts")
 
     def _hint(self) -> str:
-        return f"more than the {self.alternatives:,} that a term may have: give the likeliest"
+        return f"more than the limit of {self.alternatives:,} for a term: send the likeliest"
 
 
 def _large(problem: str) -> ApiError:

@@ -1,4 +1,4 @@
-"""Codes of languages, as clients spell them and as runs do, and their names in any language."""
+"""Language codes, of clients and of runs, and names of languages in any language."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -7,25 +7,25 @@ from babel import Locale, UnknownLocaleError
 
 AUTO = "auto"
 ENGLISH = "en"
-OUTWARD = {"zh": "zh-Hans", "zt": "zh-Hant", "pb": "pt-BR"}  # LibreTranslate's own codes, and what it says of them
+OUTWARD = {"zh": "zh-Hans", "zt": "zh-Hant", "pb": "pt-BR"}  # codes of LibreTranslate alone, in its longer form
 INWARD = {code.lower(): own for own, code in OUTWARD.items()}
 MAX_HEADER = 200  # characters of Accept-Language that are read
 
 
 def inward(code: str) -> str:
-    """As languages are compared: `zh-Hans`, `zh_hans` and `zh` → `zh`."""
+    """Return the code in normal form: `zh-Hans`, `zh_hans` and `zh` → `zh`."""
     plain = code.lower().replace("_", "-")
     return INWARD.get(plain, plain)
 
 
 def outward(code: str) -> str:
-    """As clients are told: `zh` → `zh-Hans`."""
+    """Return the code for clients: `zh` → `zh-Hans`."""
     return OUTWARD.get(code, code)
 
 
 @lru_cache(maxsize=1024)
 def name_of(code: str, reader: str = ENGLISH) -> str:
-    """What a language is called in the language of the reader; a code that nobody knows is its own name."""
+    """Return the name of a language in the reader's language; for an unknown code the code."""
     try:
         name = Locale.parse(_babel(code)).get_display_name(Locale.parse(_babel(reader)))
     except (UnknownLocaleError, ValueError):
@@ -34,13 +34,13 @@ def name_of(code: str, reader: str = ENGLISH) -> str:
 
 
 def reading_language(accept_language: str) -> str:
-    """The first language of an `Accept-Language` header in which languages have names; English if there is none."""
+    """Return the first language of an `Accept-Language` header with names of languages; else English."""
     ranked = sorted(_wanted(accept_language[:MAX_HEADER]), key=lambda wanted: -wanted[0])
     return next((tag for quality, tag in ranked if quality > 0 and _known(tag)), ENGLISH)
 
 
 def _wanted(header: str) -> Iterator[tuple[float, str]]:
-    """(quality, code) of each range."""
+    """Return (quality, code) of each range."""
     for part in header.split(","):
         tag, _, parameter = part.strip().partition(";")
         key, _, value = parameter.strip().partition("=")
@@ -59,5 +59,5 @@ def _known(tag: str) -> bool:
 
 
 def _babel(code: str) -> str:
-    """`zt` and `pb` are LibreTranslate's alone; `zh` says nothing of the script."""
+    """Return the code in the form of BCP 47: `zt` and `pb` are LibreTranslate's alone; `zh` names no script."""
     return (code if code == "zh" else outward(code)).replace("-", "_")

@@ -1,7 +1,6 @@
-"""Who may ask, how often, and what an answer may do in a browser.
+"""Access control: host names, origins, API keys, rate limits, and content security policy.
 
-Names that a server answers to, and pages that may ask it, are checked against DNS rebinding and forged requests. Keys
-are kept as digests alone.
+Host names and origins are checked against DNS rebinding and forged requests. Keys are kept as digests alone.
 """
 
 import hmac
@@ -20,8 +19,8 @@ BROWSER_HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-NO_PAGE = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"  # for all that is no page
-OWN_PAGE = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"  # for a page that brings a policy of its own
+NO_PAGE = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"  # for any answer but a page
+OWN_PAGE = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"  # for a page with a policy of its own
 _ANY = "*"
 _LONGEST_NAME = 64  # characters of the name of a key
 MINUTE = 60.0  # seconds
@@ -29,12 +28,12 @@ FORGET_ABOVE = 10_000  # clients
 
 
 def new_nonce() -> str:
-    """What the scripts and styles of one answer are known by."""
+    """Nonce of the scripts and styles of one answer."""
     return secrets.token_urlsafe(18)
 
 
 def page_policy(nonce: str) -> str:
-    """Only scripts and styles with this nonce; requests to this server alone."""
+    """Policy: only scripts and styles with this nonce, and requests to this server alone."""
     return (
         f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src 'self' data: blob:; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -42,17 +41,17 @@ def page_policy(nonce: str) -> str:
 
 
 class Hosts:
-    """The names in `Host` that are answered.
+    """Accepted names of the `Host` header.
 
-    An address cannot be rebound, since nothing is looked up for it: every address is answered. Of names only localhost,
-    the machine's own and those that are given.
+    Every IP address is accepted: no DNS look-up is needed, so it cannot be rebound. Accepted names are localhost, the
+    machine's own and the given ones.
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._names = {"localhost", socket.gethostname().lower(), *(name.lower().rstrip(".") for name in names)}
 
     def allows(self, header: str) -> bool:
-        """Return whether a `Host` header names this server."""
+        """Return True if a `Host` header names this server."""
         if _ANY in self._names:
             return True
         name = host_name(header)
@@ -60,14 +59,14 @@ class Hosts:
 
 
 class AllowedOrigins:
-    """The pages that may ask: those of this server, and of origins that are given."""
+    """Allowed origins: this server, and the given ones."""
 
     def __init__(self, origins: Iterable[str] = ()) -> None:
-        """As browsers write them."""
+        """Set the origins, in the form that browsers send."""
         self._origins = set(origins)
 
     def allows(self, origin: str | None, host: str) -> bool:
-        """Return whether a request with this `Origin` (None: no browser sent it) may come to this `Host`."""
+        """Return True if a request with this `Origin` (None: not from a browser) may access this `Host`."""
         if origin is None or _ANY in self._origins or origin in self._origins:
             return True
         try:
@@ -78,10 +77,10 @@ class AllowedOrigins:
 
 
 def host_name(header: str) -> str | None:
-    """`Example.org:5000` → `example.org`; None for what is no host."""
+    """Return the host name: `Example.org:5000` → `example.org`; None for an invalid one."""
     try:
         parts = urlsplit(f"//{header}")
-        _ = parts.port  # raises where it is no number
+        _ = parts.port  # raises if it is not a number
     except ValueError:
         return None
     if parts.netloc != header or "@" in header or not parts.hostname:
@@ -98,14 +97,14 @@ def _is_address(name: str) -> bool:
 
 
 class Keys:
-    """The keys that a server takes, hashed with a salt of this process, compared in constant time.
+    """Accepted keys, hashed with a salt of this process and compared in constant time.
 
-    A line of a file has a key and, behind a tab, its name for logs and metrics; a key without one is `key 1`, `key 2`
-    in the order given. Two keys of one name are one client: an old one and its successor.
+    A line of a file has a key and, after a tab, its name for logs and metrics; a key without one is `key 1`, `key 2`
+    in order. Two keys with one name are one client: an old key and its successor.
     """
 
     def __init__(self, keys: Iterable[str] = (), file: Path | None = None) -> None:
-        """Raise ConfigError for a file without a key, OSError or UnicodeError for one that cannot be read."""
+        """Raise ConfigError for a file without a key, OSError or UnicodeError for an unreadable one."""
         self._salt, self._file = secrets.token_bytes(32), file
         given = dict.fromkeys(map(self._digest, keys))
         self._given = {digest: f"key {number}" for number, digest in enumerate(given, 1)}
@@ -119,15 +118,15 @@ class Keys:
         return f"Keys({len(self)})"
 
     def holder(self, key: str) -> str | None:
-        """A name for whoever has this key, which tells nothing of it; None for a key that is not among them."""
+        """Return the name of a key, which reveals nothing of it; None for an unknown key."""
         digest, found = self._digest(key), None
-        for known, name in self._names.items():  # all of them, so that the time tells nothing
+        for known, name in self._names.items():  # all of them: the time must not reveal a match
             if hmac.compare_digest(digest, known):
                 found = name
         return found
 
     def reread(self) -> None:
-        """Take the keys that the file has now. Raise as the constructor does; then the keys stay as they were."""
+        """Read the keys of the file again. On an error, raise as the constructor does and keep the old keys."""
         if self._file is None:
             return
         names = dict(self._given)
@@ -141,7 +140,7 @@ class Keys:
 
     def _read(self, file: Path) -> str:
         try:
-            return file.read_text(encoding="utf-8-sig")  # Windows begins it with a mark
+            return file.read_text(encoding="utf-8-sig")  # Windows writes a byte order mark
         except UnicodeDecodeError as error:
             raise ConfigError("--api-keys", f"'{file}' is not UTF-8", "a text file with one key a line") from error
 
@@ -150,30 +149,30 @@ class Keys:
 
 
 def same_secret(given: str, wanted: str) -> bool:
-    """Return whether two secrets are equal, in a time that tells nothing."""
+    """Return True if two secrets are equal, in constant time."""
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), wanted.encode("utf-8", "surrogatepass"))
 
 
 def read_keys(option: str, given: Sequence[str], file: Path | None) -> Keys:
-    """Keys that were typed, and those of a file, one a line. Raises ConfigError."""
+    """Return typed keys and those of a file, one a line. Raises ConfigError."""
     if not all(key.strip() for key in given):
         raise ConfigError(option, "is empty", "a long random text")
     return Keys(given, file)
 
 
 class Rates:
-    """Requests a minute of each client, in windows that begin with its first request.
+    """Rate limit of each client, in windows of a minute that begin with its first request.
 
-    A client that goes on all the same is banned after `flood` refusals, each of which is forgiven after a minute.
+    A client that does not slow down is banned after `flood` refusals, each of which expires after a minute.
     """
 
     def __init__(self, limit: int, flood: int, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.limit, self.flood, self._clock = limit, flood, clock
-        self._windows: dict[str, tuple[float, int]] = {}  # client → when it began, requests
+        self._windows: dict[str, tuple[float, int]] = {}  # client → start, requests
         self._refusals: dict[str, list[float]] = {}
 
     def wait(self, client: str) -> float:
-        """Counts a request of a client → seconds until it may ask (0: now)."""
+        """Count a request of a client; return the seconds that it must wait (0: none)."""
         if self.limit < 0:
             return 0.0
         now = self._clock()
@@ -189,7 +188,7 @@ class Rates:
         return max(began + MINUTE - now, 0.001)
 
     def banned(self, client: str) -> bool:
-        """Return whether a client was refused too often of late."""
+        """Return True if a client was refused too often recently."""
         recent = [when for when in self._refusals.get(client, ()) if self._clock() - when < MINUTE]
         return 0 <= self.flood < len(recent)
 

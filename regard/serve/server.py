@@ -1,4 +1,4 @@
-"""A server's life in one process: listen, load, answer, and end without losing what was accepted."""
+"""A server's life in one process: listen, load, answer, and drain accepted requests at shutdown."""
 
 import asyncio
 import gc
@@ -25,22 +25,22 @@ from regard.serve.service import LOOK, Service
 from regard.serve.settings import KIB, NO_LIMIT, Settings
 
 KEEP_ALIVE = 30  # seconds that a connection may be idle
-LAST_WORDS = 2  # seconds after the grace, in which what is given up is told so
-SILENT, LEAST_SILENT = 10.0, 3.0  # seconds without a sign of life of a model's process, at most and at least
-HEAD_SECONDS = 10.0  # that the head of a request may take
-MAX_HEAD = 32 * KIB  # what it may have: its address, and all its headers
+LAST_WORDS = 2  # seconds after the grace time for the last error answers
+SILENT, LEAST_SILENT = 10.0, 3.0  # maximum and minimum seconds without a heartbeat of a model's process
+HEAD_SECONDS = 10.0  # maximum time of the head of a request
+MAX_HEAD = 32 * KIB  # maximum size of the head: address and headers
 TOO_LARGE = "The head of the request is too large."
-LINGER = 0.25  # seconds in which a request that was on its way when the server was told to end still gets an answer
-HANGUP = getattr(signal, "SIGHUP", None)  # which Windows lacks
+LINGER = 0.25  # seconds after the stop signal in which a request on its way is still answered
+HANGUP = getattr(signal, "SIGHUP", None)  # absent on Windows
 
 _LOG = logging.getLogger("regard.serve")
 
 
 class Connection(http_protocol()):  # type: ignore[misc]  # uvicorn has no public name for it
-    """As uvicorn has it, but closed when the head of a request does not come in time, or does not end."""
+    """Uvicorn's connection, but closed if the head of a request is too slow or too long."""
 
     _waiting: asyncio.TimerHandle | None = None
-    _head, _unfinished = 0, 0  # bytes of the head that is read, and of pieces that did not bring its end
+    _head, _unfinished = 0, 0  # bytes of the current head, and of its incomplete pieces
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -75,7 +75,7 @@ class Connection(http_protocol()):  # type: ignore[misc]  # uvicorn has no publi
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
-        """Not at once, since a request may be on its way."""
+        """Close after a delay, since a request may be on its way."""
         if self.cycle is None or self.cycle.response_complete:
             self.loop.call_later(LINGER, self._shut)
         else:
@@ -88,10 +88,10 @@ class Connection(http_protocol()):  # type: ignore[misc]  # uvicorn has no publi
     def _count(self, part: bytes) -> None:
         self._head += len(part)
         if self._head > MAX_HEAD:
-            raise ValueError(TOO_LARGE)  # the parser stops, and the client is told that its request is wrong
+            raise ValueError(TOO_LARGE)  # the parser stops, and the client gets an error
 
     def _wait(self) -> None:
-        """From the first piece of a head on, not from the last."""
+        """Start the timer at the first piece of a head, not at the last."""
         if self._waiting is None:
             self._waiting = self.loop.call_later(HEAD_SECONDS, self.transport.close)
 
@@ -102,9 +102,9 @@ class Connection(http_protocol()):  # type: ignore[misc]  # uvicorn has no publi
 
 
 class Server(uvicorn.Server):
-    """As uvicorn has it; who is told to end first says so to whoever asks /readyz, and takes nothing new.
+    """Uvicorn's server, but on a stop signal /readyz fails first, and new requests are refused.
 
-    What is not answered when the grace is over is told to come again.
+    Requests that exceed the grace time get 503 with `Retry-After`.
     """
 
     def __init__(self, service: Service) -> None:
@@ -118,11 +118,11 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     def hang_up(self) -> None:
-        """Called on SIGHUP: load what has changed anew; end, where it means that the terminal is gone."""
+        """Handle SIGHUP: reload changed runs and keys; or shut down if the terminal has closed."""
         if self._terminal and not os.isatty(sys.stdin.fileno()):
             self.service.draining = self.should_exit = True
             return
-        if self.service.draining:  # a model that is loaded now would answer nobody
+        if self.service.draining:  # a reload would be of no use
             return
         task = asyncio.create_task(self.service.reload(), name="reload")
         self._reloads.add(task)
@@ -140,11 +140,11 @@ class Server(uvicorn.Server):
 
 
 def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
-    """Serves until it is told to end. Raises RegardError where it cannot listen, or a run cannot be served."""
+    """Serve until a stop signal. Raises RegardError if it cannot listen, or a run cannot be served."""
     logging.basicConfig(format="regard: %(message)s", level=logging.WARNING)
     _LOG.setLevel(logging.INFO)
     for name in ("uvicorn.error", "python_multipart"):
-        logging.getLogger(name).setLevel(logging.ERROR)  # what clients do wrong is no news
+        logging.getLogger(name).setLevel(logging.ERROR)  # errors of clients are not logged
     faults: list[BaseException] = []
 
     def failed(error: BaseException) -> None:
@@ -164,10 +164,10 @@ def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
         )
         service = Service(settings, open_engines(runs, limits), failed)
         server = Server(service)
-        for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when all is done
+        for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again at the end
             signal.signal(number, lambda *_: None)
         if HANGUP is not None:
-            signal.signal(HANGUP, lambda *_: None)  # until there is a loop that hears it
+            signal.signal(HANGUP, lambda *_: None)  # until the event loop handles it
         place = address(listener, settings)
         _LOG.info("serving at %s (Ctrl-C ends it); loading %s ...", place, ", ".join(service.engines))
         _LOG.info("%s", _limits(settings))
@@ -192,7 +192,7 @@ async def _tell_when_ready(service: Service) -> None:
     while not service.ready:
         await asyncio.sleep(LOOK)
     gc.collect()
-    gc.freeze()  # what is here for good is looked through no more
+    gc.freeze()  # permanent objects are excluded from garbage collection
     for model in service.catalogue.models:
         parameters = model.card.get("parameters") or 0
         what = " → ".join(name_of(inward(code)) for code in model.languages) or model.card["task"].replace("_", " ")
@@ -201,7 +201,7 @@ async def _tell_when_ready(service: Service) -> None:
 
 
 def _limits(settings: Settings) -> str:
-    """What one client may ask for, in a line."""
+    """Return the limits of a client, in a line."""
     limits = {
         "characters a text": settings.char_limit,
         "texts a request": settings.batch_limit,
@@ -214,7 +214,7 @@ def _limits(settings: Settings) -> str:
 
 
 def configured(service: Service) -> uvicorn.Config:
-    """Return how uvicorn runs it."""
+    """Return uvicorn's settings."""
     settings = service.settings
     return uvicorn.Config(
         create_app(service),
@@ -226,18 +226,18 @@ def configured(service: Service) -> uvicorn.Config:
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=math.ceil(settings.shutdown_grace) + LAST_WORDS,
-        proxy_headers=bool(settings.trusted_proxies),  # else every client could give itself a new address
+        proxy_headers=bool(settings.trusted_proxies),  # otherwise a client could forge its address
         forwarded_allow_ips=list(settings.trusted_proxies),
     )
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket at that place, so that a place that is taken is told of before anything is loaded."""
+    """Return a listening socket, so that a busy port fails before anything is loaded."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
         raise ConfigError(
-            "--host", f"'{host}' is no address of this machine", "127.0.0.1, or 0.0.0.0 for all"
+            "--host", f"'{host}' is not an address of this machine", "127.0.0.1, or 0.0.0.0 for all"
         ) from error
     family, kind, protocol, _, place = found[0]
     listener = socket.socket(family, kind, protocol)
@@ -252,7 +252,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def address(listener: socket.socket, settings: Settings) -> str:
-    """What to type into a browser."""
+    """Return the URL for a browser."""
     port, host = listener.getsockname()[1], settings.host
     host = "localhost" if host in {"0.0.0.0", "::"} else host
     return f"http://{f'[{host}]' if ':' in host else host}:{port}{settings.url_prefix}/"

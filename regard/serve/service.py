@@ -1,4 +1,4 @@
-"""A server's one state: what it serves, for whom, and whether it can be asked now."""
+"""The state of a server: its engines, clients and readiness."""
 
 import asyncio
 import logging
@@ -16,16 +16,16 @@ from regard.serve.security import AllowedOrigins, Hosts, Rates
 from regard.serve.settings import Settings
 from regard.serve.telemetry import AccessLog, Metrics
 
-LOADING, RESTARTING = 3, 2  # seconds after which to ask again
-FILES = 2  # read or written again at a time
-LOOK = 0.1  # seconds between two looks at whether an engine is ready, or has nothing left to answer
-WARM_WITHIN = 120.0  # seconds after loading in which an engine that replaces another must be ready
+LOADING, RESTARTING = 3, 2  # seconds to wait before a retry
+FILES = 2  # parsed or written at a time
+LOOK = 0.1  # seconds between two checks of an engine: ready, or drained
+WARM_WITHIN = 120.0  # time limit in seconds for the warm-up of a replacement
 
 _LOG = logging.getLogger("regard.serve")
 
 
 class Service:
-    """The engines behind one address. They are loaded while it is listening already, and answers 503."""
+    """The engines behind one address. While they load, the server already listens, and answers 503."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Service:
         *,
         make_detector: Callable[[Sequence[str]], Detector] = Detector,
     ) -> None:
-        """`failed` is told why the engines could not be started."""
+        """`failed` is called with the error if the engines cannot be started."""
         self.settings, self.engines = settings, engines
         self.metrics = Metrics()
         self.access_log = None if settings.access_log is None else AccessLog(settings.access_log)
@@ -46,75 +46,75 @@ class Service:
         self.files = ThreadSlots(FILES)
         self.glossaries = Glossaries(settings.max_terms, settings.max_term_alternatives)
         self.draining = False
-        self.unanswered = set[asyncio.Timeout]()  # the time of each request that was let in
+        self.unanswered = set[asyncio.Timeout]()  # the timeout of each admitted request
         self._failed = failed
         self._catalogue: Catalogue | None = None
-        self._served = dict[str, list[ServedModel]]()  # by engine: its models that are wanted
+        self._served = dict[str, list[ServedModel]]()  # by engine: its selected models
         self._make_detector = make_detector
         self._detector: Detector | None = None
         self._starting: asyncio.Task[None] | None = None
         self._reloading = asyncio.Lock()
-        self._replaced = set[asyncio.Task[None]]()  # engines that answer their last requests
+        self._replaced = set[asyncio.Task[None]]()  # engines that are draining
 
     @property
     def catalogue(self) -> Catalogue:
-        """What is served. Raises NotReady as long as that is not known."""
+        """The served models. Raises NotReady until they are known."""
         if self._catalogue is None:
             raise NotReady(LOADING)
         return self._catalogue
 
     @property
     def detector(self) -> Detector:
-        """Tells the languages that are served from each other. Raises NotReady as long as they are not known."""
+        """Detector of the served languages. Raises NotReady until they are known."""
         if self._detector is None:
             raise NotReady(LOADING)
         return self._detector
 
     @property
     def ready(self) -> bool:
-        """Return whether every engine can be asked, and new requests are taken."""
+        """Return True if every engine is ready, and new requests are accepted."""
         known = self._catalogue
         return known is not None and not self.draining and all(model.engine.ready for model in known.models)
 
     @property
     def busy(self) -> int:
-        """Seconds after which to ask again, since no engine has room for one more text; 0: one has."""
+        """Seconds to wait for room in some queue; 0: there is room."""
         known = self._catalogue
         return 0 if known is None else min(model.engine.busy for model in known.models)
 
     def start(self) -> None:
-        """Begins to load."""
+        """Begin to load."""
         self._starting = asyncio.create_task(self._start())
 
     async def started(self) -> None:
-        """Returns when loading has ended, well or not."""
+        """Wait until loading has ended, with success or not."""
         if self._starting is not None:
             await asyncio.wait([self._starting])
 
     def give_up(self) -> None:
-        """Ends the work on all that is not answered yet: it could not be answered later either."""
+        """Cancel all unanswered requests at the end of the grace time."""
         self.draining = True
         now = asyncio.get_running_loop().time()
         while self.unanswered:
             self.unanswered.pop().reschedule(now)
 
     async def reload(self) -> None:
-        """Read keys anew, and load each run whose files have changed beside the engine that serves it.
+        """Read the keys again, and load each changed run beside its engine.
 
-        Requests go to the new engine as soon as it is ready; the old one ends when those that it has are answered. What
-        cannot be read or loaded is logged, and stays as it was. Several calls take turns.
+        Requests go to the new engine as soon as it is ready; the old one ends after its last answer. A failure to
+        read or load is logged, and the old state stays. Concurrent calls take turns.
         """
         async with self._reloading:
             if self.access_log is not None:
                 try:
                     self.access_log.reopen()
                 except RegardError as error:
-                    _LOG.error("reload: the access log goes on in the file it has: %s", error)
+                    _LOG.error("reload: the access log stays in its old file: %s", error)
             await self.started()
             try:
                 self.settings.keys.reread()
             except (RegardError, OSError, UnicodeError) as error:
-                _LOG.error("reload: the keys stay as they were: %s", error)
+                _LOG.error("reload: the keys stay unchanged: %s", error)
             renewed = [await asyncio.to_thread(self.engines[name].renewed) for name in self._served]
             changed = [fresh for fresh in renewed if fresh is not None]
             _LOG.info(
@@ -124,7 +124,7 @@ class Service:
                 await self._load_anew(fresh)
 
     async def stop(self) -> None:
-        """Ends all that was started."""
+        """End everything that was started."""
         self.draining = True
         for task in self._replaced:
             task.cancel()
@@ -144,15 +144,17 @@ class Service:
             if not any(served.values()):
                 there = [one.languages for engine in self.engines.values() for one in models_of(engine)]
                 raise none_between(self.settings.load_only, there)
-            for name in [name for name, wanted in served.items() if not wanted]:  # only their models could tell
+            for name in [
+                name for name, wanted in served.items() if not wanted
+            ]:  # their languages were unknown before the load
                 await self.engines[name].stop()
                 del served[name]
             await self._serve(self.engines, served)
-        except Exception as error:  # told by whoever runs the server, which then ends
+        except Exception as error:  # the server reports it, then ends
             self._failed(error)
 
     async def _serve(self, engines: Engines, served: dict[str, list[ServedModel]]) -> None:
-        """From the end of this on requests go to these."""
+        """Switch new requests to these models."""
         catalogue, before = Catalogue([one for wanted in served.values() for one in wanted]), self._catalogue
         detector = self._detector
         if detector is None or before is None or before.languages != catalogue.languages:
@@ -162,16 +164,16 @@ class Service:
         self.engines, self._served, self._catalogue, self._detector = engines, served, catalogue, detector
 
     def _wanted(self, engine: Engine) -> list[ServedModel]:
-        """The models of an engine between languages that are wanted, and those that translate nothing."""
+        """Return the models of an engine between selected languages, and those that are not translators."""
         models = models_of(engine)
         for one in models:
             if not all(one.languages):
-                hint = "name them when it is trained: data.languages=[en,de]"
-                raise ConfigError(one.name, "nothing says which languages this run translates", hint)
+                hint = "name them in training: data.languages=[en,de]"
+                raise ConfigError(one.name, "the languages of this run are unknown", hint)
         return [one for one in models if between(one.languages, self.settings.load_only)]
 
     async def _load_anew(self, fresh: Engine) -> None:
-        """Put a new engine in the place of the one of its name, which goes on where that cannot be done."""
+        """Replace the engine of the same name; on a failure the old one stays."""
         began, old = time.monotonic(), self.engines[fresh.name]
         try:
             await fresh.start()
@@ -185,8 +187,8 @@ class Service:
             await self._serve(self.engines.with_renewed(fresh), {**self._served, fresh.name: wanted})
         except Exception as error:
             await fresh.stop()
-            told = f"is not ready within {WARM_WITHIN:g} seconds" if isinstance(error, TimeoutError) else error
-            _LOG.error("reload: %s goes on as it was: the changed run cannot be served: %s", fresh.name, told)
+            problem = f"not ready within {WARM_WITHIN:g} seconds" if isinstance(error, TimeoutError) else error
+            _LOG.error("reload: %s stays unchanged: the changed run cannot be served: %s", fresh.name, problem)
             self.metrics.reloaded(fresh.name, "failed")
             return
         except asyncio.CancelledError:
@@ -195,16 +197,16 @@ class Service:
         self.metrics.forget(replaced, self._served[fresh.name])
         self.metrics.reloaded(fresh.name, "loaded")
         there = set(self.unanswered)
-        told = "the old model answers the %d requests that there are, and ends"
+        rest = "the old model answers its last %d requests and ends"
         _LOG.info(
-            f"reload: %s: the new model answers after %.1f s; {told}", fresh.name, time.monotonic() - began, len(there)
+            f"reload: %s: the new model answers after %.1f s; {rest}", fresh.name, time.monotonic() - began, len(there)
         )
         task = asyncio.create_task(self._drain(old, there), name=f"last requests of {old.name}")
         self._replaced.add(task)
         task.add_done_callback(self._replaced.discard)
 
     async def _drain(self, old: Engine, there: set[asyncio.Timeout]) -> None:
-        """End an engine once these requests are answered, which may have been handed to it."""
+        """End an engine after these requests, which may use it."""
         try:
             while there & self.unanswered:
                 await asyncio.sleep(LOOK)

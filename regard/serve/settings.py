@@ -1,4 +1,4 @@
-"""The settings of a server, each with its default and the option that sets it."""
+"""Settings of a server, each with its default and its option."""
 
 import ipaddress
 import re
@@ -20,65 +20,65 @@ _SIZE = re.compile(r"(\d{1,12})\s*([KMG]i?B?|B)?", re.IGNORECASE)
 
 
 def read_size(option: str, text: str) -> int:
-    """`2MiB`, `512k` or `1000` → bytes. Raises ConfigError."""
+    """Return the bytes of `2MiB`, `512k` or `1000`. Raises ConfigError."""
     match = _SIZE.fullmatch(text.strip())
     if match is None or not int(match[1]):
-        raise ConfigError(option, f"'{text}' is no size", "512KiB, 2MiB or a number of bytes")
+        raise ConfigError(option, f"'{text}' is not a size", "512KiB, 2MiB or a number of bytes")
     unit = (match[2] or "B")[0].upper()
     return int(match[1]) * {"B": 1, "K": KIB, "M": MIB, "G": GIB}[unit]
 
 
 def read_prefix(option: str, text: str) -> str:
-    """`translate/` → `/translate`; nothing stays nothing. Raises ConfigError."""
+    """Return a path prefix: `translate/` → `/translate`; an empty text stays empty. Raises ConfigError."""
     path = text.strip("/")
     if not re.fullmatch(r"[A-Za-z0-9_~.-]*(/[A-Za-z0-9_~.-]+)*", path) or ".." in path:
-        raise ConfigError(option, f"'{text}' is no path", "/translate")
+        raise ConfigError(option, f"'{text}' is not a path", "/translate")
     return f"/{path}" if path else ""
 
 
 def read_origin(option: str, text: str) -> str:
-    """`https://A.example:443/` → `https://a.example`, as browsers write it; `*` stays. Raises ConfigError."""
+    """Return an origin in the browsers' form: `https://A.example:443/` → `https://a.example`. Raises ConfigError."""
     origin = text.strip().lower().rstrip("/")
     if origin != "*" and not _ORIGIN.fullmatch(origin):
-        raise ConfigError(option, f"'{text}' is no origin", "https://that.example, without a path; * for all")
+        raise ConfigError(option, f"'{text}' is not an origin", "https://that.example, without a path; * for all")
     scheme, _, place = origin.partition("://")
     return origin.removesuffix({"http": ":80", "https": ":443"}.get(scheme, "")) if place else origin
 
 
 def read_host(option: str, text: str) -> str:
-    """A name as `Host` has it, without a port; `*` stays. Raises ConfigError."""
+    """Return a host name without a port; `*` stays. Raises ConfigError."""
     name = text.strip()
     if name != "*" and host_name(name) != name.lower().rstrip("."):
         raise ConfigError(
-            option, f"'{text}' is no name of a host", "translate.example, without https:// or a port; * for all"
+            option, f"'{text}' is not a host name", "translate.example, without https:// or a port; * for all"
         )
     return name
 
 
 def read_link(option: str, text: str) -> str:
-    """The address of a page; nothing stays nothing. Raises ConfigError."""
+    """Return the URL of a page; an empty text stays empty. Raises ConfigError."""
     if text and not _LINK.fullmatch(text):
-        raise ConfigError(option, f"'{text}' is no address of a page", "https://that.example/key")
+        raise ConfigError(option, f"'{text}' is not the URL of a page", "https://that.example/key")
     return text
 
 
 def read_proxy(option: str, text: str) -> str:
-    """An address, or a network of addresses. Raises ConfigError."""
+    """Return an IP address or network. Raises ConfigError."""
     try:
         network = ipaddress.ip_network(text.strip())
     except ValueError as error:
         raise ConfigError(
-            option, f"'{text}' is no address: {error}", "127.0.0.1, or a network: 172.16.0.0/12"
+            option, f"'{text}' is not an address: {error}", "127.0.0.1, or a network: 172.16.0.0/12"
         ) from error
     return str(network) if network.num_addresses > 1 else str(network.network_address)
 
 
 class Form(NamedTuple):
-    """What is typed for a setting, where that is not the setting itself."""
+    """Typed form of a setting, if it differs from the setting."""
 
     kind: Any = None  # None: the setting's
-    read: Callable[..., Any] = lambda _, typed: typed  # the option, what was typed → the setting; raises ConfigError
-    write: Callable[[Any], Any] = lambda setting: setting  # the setting → what would be typed
+    read: Callable[..., Any] = lambda _, typed: typed  # option, typed text → setting; raises ConfigError
+    write: Callable[[Any], Any] = lambda setting: setting  # setting → typed text
 
 
 SAME = Form()
@@ -90,36 +90,36 @@ OFF = Form(bool, lambda _, typed: not typed, lambda on: not on)
 
 
 class Option(NamedTuple):
-    """The option that sets a setting: `--name`, or `REGARD_NAME` in the environment."""
+    """The option of a setting: `--name`, or `REGARD_NAME` in the environment."""
 
     metavar: str | None  # None: a flag
     help: str
     least: float | None = None
     most: float | None = None
-    name: str = ""  # where it is not the setting's
+    name: str = ""  # if it differs from the setting's
     form: Form = SAME
     group: str = ""  # its heading in --help
 
     @property
     def flag(self) -> str:
-        """As it is typed: `--max-body`."""
+        """The typed name: `--max-body`."""
         return f"--{self.name.replace('_', '-')}"
 
     @property
     def variables(self) -> list[str]:
-        """Names in the environment; the second is that of LibreTranslate."""
+        """Names in the environment; the second is LibreTranslate's."""
         return [f"{prefix}_{self.name.upper()}" for prefix in ("REGARD", "LT")]
 
 
 def repeated(metavar: str, text: str, name: str, read: Callable[[str, str], str]) -> Option:
-    """An option that may be given several times."""
+    """Return an option that may be repeated."""
     form = Form(list[str], lambda option, typed: tuple(read(option, one) for one in typed), list)
     return Option(metavar, f"{text}; may be repeated.", name=name, form=form, group=_ACCESS)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings of a server, in the order of `regard serve --help`. -1 stands for no limit, as in LibreTranslate."""
+    """All settings of a server, in the order of `regard serve --help`. -1: no limit, as in LibreTranslate."""
 
     host: Annotated[str, Option("ADDRESS", "Address to listen on; 0.0.0.0: all interfaces.", group=_ACCESS)] = (
         "127.0.0.1"
@@ -139,10 +139,10 @@ class Settings:
     insecure: Annotated[bool, Option(None, "Allow other machines without a key.", group=_ACCESS)] = False
     allowed_hosts: Annotated[
         tuple[str, ...], repeated("NAME", "Allow this Host name (*: all)", "allowed_host", read_host)
-    ] = ()  # besides addresses, localhost and the machine's own name
+    ] = ()  # in addition to addresses, localhost and the machine's own name
     cors_origins: Annotated[
         tuple[str, ...], repeated("URL", "Allow CORS requests from this origin", "cors_origin", read_origin)
-    ] = ()  # as browsers write them: `read_origin`; "*": any
+    ] = ()  # in the browsers' form, see `read_origin`; "*": any
     trusted_proxies: Annotated[
         tuple[str, ...],
         repeated(
@@ -170,11 +170,11 @@ class Settings:
     max_cost: Annotated[
         int, Option("INTEGER", "Maximum cost of a request in tokens, see GET /v1/limits.", 1, group=_LIMITS)
     ] = 1_000_000
-    max_maps: int = 2 * MIB  # of an answer with all that a model looked at
+    max_maps: int = 2 * MIB  # of an answer with attention maps
 
     max_queue: Annotated[int, Option("INTEGER", "Maximum queue length of a model, in sentences.", 1, group=_LOAD)] = 256
     max_batch_tokens: Annotated[int, Option("INTEGER", "Maximum tokens of a batch.", 1, group=_LOAD)] = 8192
-    changes: tuple[str, ...] = ()  # settings of the models, as of `regard predict`: decoding.precision=int8
+    changes: tuple[str, ...] = ()  # settings of the models: decoding.precision=int8
     batch_wait: Annotated[
         float,
         Option("MS", "Wait of a batch for more texts.", 0, name="batch_wait_ms", form=MILLISECONDS, group=_LOAD),
@@ -218,7 +218,7 @@ class Settings:
 
     @classmethod
     def options(cls) -> dict[str, list[Option]]:
-        """The options of each setting that has any."""
+        """Return the options by setting."""
         hints = get_type_hints(cls, include_extras=True)
         return {
             setting: [option._replace(name=option.name or setting) for option in hint.__metadata__]
@@ -228,7 +228,7 @@ class Settings:
 
     @classmethod
     def read(cls, typed: Mapping[str, Any]) -> Self:
-        """Settings from what was typed for every option, by its name. Raises ConfigError."""
+        """Return the settings of typed options, by name. Raises ConfigError."""
         values = {}
         for setting, options in cls.options().items():
             first = options[0]
@@ -237,5 +237,5 @@ class Settings:
 
     @property
     def loopback(self) -> bool:
-        """Return whether only this machine can reach the server."""
+        """Return True if only this machine can reach the server."""
         return self.host in LOOPBACK or self.host.startswith("127.")

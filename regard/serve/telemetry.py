@@ -1,10 +1,10 @@
-"""What is measured of a server, for Prometheus, and its access log: a line of JSON for each request, without its text.
+"""Prometheus metrics of a server, and its access log: a line of JSON for each request, without its text.
 
 {"time": "2026-11-24T01:02:03.456Z", "request_id": "9f…", "client": "192.0.2.7", "key": "mastodon",
  "method": "POST", "route": "/translate", "status": 200, "bytes_in": 54, "bytes_out": 62, "seconds": 0.0312,
  "model": "en-de", "pair": "en-de", "texts": 1, "characters": 17}
 
-No label of a measure tells anything of a client or a text; a line of the log names a client.
+No label of a metric contains data of a client or a text; a line of the log names the client.
 """
 
 import json
@@ -36,9 +36,9 @@ _LOG = logging.getLogger("regard.serve")
 
 @dataclass
 class Asked:
-    """What a request turned out to ask for; its endpoint fills it in, the frame around all endpoints reads it."""
+    """The content of a request: filled in by its endpoint, read by the layers around it."""
 
-    key: str = ""  # the name of the key that came with it
+    key: str = ""  # the name of its API key
     pair: str = ""  # languages: en-de
     models: tuple[str, ...] = ()
     texts: int | None = None
@@ -46,26 +46,26 @@ class Asked:
 
     @property
     def model(self) -> str:
-        """Name of the model; of several "several", of none nothing."""
+        """Name of the model; "several" for more than one, "" for none."""
         return self.models[0] if len(self.models) == 1 else "several" if self.models else ""
 
     def count(self, texts: Iterable[str], *models: str) -> None:
-        """Note how many texts, with how many characters, which models are asked."""
+        """Record the models, and the number and characters of texts."""
         lengths = [len(text) for text in texts]
         self.texts, self.characters = len(lengths), sum(lengths)
         self.models = tuple(dict.fromkeys(models))
 
 
 class AccessLog:
-    """Where the lines go: a file, appended to, or stdout. What cannot be written is counted, and stops nothing."""
+    """The access log: a file, appended to, or stdout. A failed write is counted, and stops nothing."""
 
     def __init__(self, place: str) -> None:
-        """Raise ConfigError where the file cannot be written."""
+        """Raise ConfigError if the file cannot be written."""
         self._place, self._lost = place, 0
         self._file = self._open()
 
     def write(self, values: dict[str, Any]) -> None:
-        """Append a line, in one piece."""
+        """Append a line, in one write."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         line = json.dumps({"time": now, **values}, separators=(",", ":")).encode() + b"\n"
         try:
@@ -76,11 +76,11 @@ class AccessLog:
                 _LOG.error("--access-log: lines are lost: %s", error.strerror)
         self._lost += not whole
         if whole and self._lost:
-            _LOG.warning("--access-log: is written again; %d lines were lost", self._lost)
+            _LOG.warning("--access-log: writable again; %d lines were lost", self._lost)
             self._lost = 0
 
     def reopen(self) -> None:
-        """Open the file of that name, which may be another one now. Raise ConfigError, and go on with the old one."""
+        """Open the file of that name again, which may be a new one. On a ConfigError the old one stays."""
         new, old = self._open(), self._file
         self._file = new
         if self._place != STDOUT:
@@ -94,17 +94,17 @@ class AccessLog:
     def _open(self) -> int:
         if self._place == STDOUT:
             return sys.stdout.fileno()
-        try:  # a FIFO that nobody reads would make the server wait for ever
+        try:  # a FIFO without a reader would block the server
             return os.open(
                 Path(self._place), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, MODE
             )
         except OSError as error:
             problem = f"'{self._place}' cannot be written: {(error.strerror or str(error)).lower()}"
-            raise ConfigError("--access-log", problem, "a file in a folder that there is, or - for stdout") from error
+            raise ConfigError("--access-log", problem, "a file in an existing folder, or - for stdout") from error
 
 
 class Metrics:
-    """All measures, in a registry of their own."""
+    """All metrics, in a registry of their own."""
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
@@ -114,21 +114,19 @@ class Metrics:
         self.seconds = histogram("regard_request_seconds", "Time of a request", ["route"], buckets=_SECONDS)
         self.in_flight = gauge("regard_in_flight", "Requests being worked on")
         self.by_key = counter("regard_key_requests", "Requests answered, by the name of their key", ["key", "status"])
-        self._reloads = counter(
-            "regard_reloads", "Changed runs that were loaded anew, or could not be", ["model", "result"]
-        )
+        self._reloads = counter("regard_reloads", "Reloads of changed runs, loaded or failed", ["model", "result"])
         self._confidence = histogram("regard_confidence", "Confidence of an answer", ["model"], buckets=_SURE)
-        self._withheld = counter("regard_abstentions", "Answers that were withheld: not sure enough", ["model"])
+        self._withheld = counter("regard_abstentions", "Answers withheld for low confidence", ["model"])
         self._queue = gauge("regard_queue_size", "Texts that wait for a model", named)
         self._waited = histogram("regard_queue_seconds", "Time a text waited for a model", buckets=_SECONDS)
         self._tokens = histogram("regard_batch_tokens", "Pieces in a batch", buckets=_TOKENS)
         self._items = histogram("regard_batch_items", "Texts in a batch", buckets=_ITEMS)
         self._short = counter("regard_oom", "Times that memory was short for a batch")
-        self._ready = gauge("regard_model_ready", "Whether a model can be asked", named)
-        self._info = gauge("regard_model_info", "What is served", [*named, "attention", "sha"])
+        self._ready = gauge("regard_model_ready", "1 if a model is ready", named)
+        self._info = gauge("regard_model_info", "Served models", [*named, "attention", "sha"])
 
     def watch(self, models: Sequence[ServedModel]) -> None:
-        """Models whose names and languages are known from now on."""
+        """Add models, once their names and languages are known."""
         for model in models:
             pair, name, *_ = _labels(model)
             self._queue.labels(pair, name).set_function(partial(getattr, model.engine, "queue_size"))
@@ -138,7 +136,7 @@ class Metrics:
             engine.watchers.append(partial(self.batched, engine.name))
 
     def forget(self, models: Iterable[ServedModel], instead: Iterable[ServedModel]) -> None:
-        """Models that others, which are watched already, have replaced."""
+        """Remove models that were replaced."""
         kept = [_labels(model) for model in instead]
         for labels in map(_labels, models):
             if labels not in kept:
@@ -148,11 +146,11 @@ class Metrics:
                 self._ready.remove(*labels[:2])
 
     def reloaded(self, model: str, result: str) -> None:
-        """A changed run that was "loaded", or "failed" to be."""
+        """Count a reload: "loaded" or "failed"."""
         self._reloads.labels(model, result).inc()
 
     def batched(self, model: str, batch: Batched) -> None:
-        """A batch that a model has worked on."""
+        """Record a finished batch."""
         for one in batch.confidences:
             self._confidence.labels(model).observe(one)
         self._withheld.labels(model).inc(batch.withheld)
@@ -162,18 +160,18 @@ class Metrics:
         self._short.inc(batch.out_of_memory)
 
     def answered(self, route: str, status: int, asked: Asked, seconds: float) -> None:
-        """A request that has its answer."""
+        """Record an answered request."""
         self.requests.labels(route, str(status), asked.pair, asked.model).inc()
         self.seconds.labels(route).observe(seconds)
         if asked.key:
             self.by_key.labels(asked.key, str(status)).inc()
 
     def text(self) -> bytes:
-        """All measures in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
 
 def _labels(model: ServedModel) -> tuple[str, str, str, str]:
-    """Pair of languages, model, attention and SHA-256 of its weights."""
+    """Return pair of languages, model, attention and SHA-256 of the weights."""
     attention, sha = (str(model.card.get(key, "")) for key in ("attention", "sha256"))
     return "-".join(model.languages), model.name, attention, sha

@@ -1,4 +1,4 @@
-"""Texts → translations: languages told apart, documents taken to sentences and put together again."""
+"""Translation of texts: language detection, splitting of documents into sentences, and reassembly."""
 
 import asyncio
 import math
@@ -23,19 +23,19 @@ from regard.serve.service import Service
 from regard.serve.telemetry import Asked
 from regard.text.windows import with_windows
 
-SAMPLE = 10_000  # characters of a file that tell its language
-_SOON = 2  # seconds after which a file may be read
-_PATIENCE = 10  # times as long as a text may a file take
-SURE = 70.0  # per cent of confidence from which a text is in a language that is not translated
-UNLIKELY = 2.0  # per cent of all languages together that are, below which it is in another
-MOST_WARNINGS = 20  # of a file or a text that are told
-OUTSIDE = 1 / 3  # of the confidence in the target counts: who asks for it writes another one
+SAMPLE = 10_000  # characters of a file for language detection
+_SOON = 2  # seconds to wait for a free file slot
+_PATIENCE = 10  # time limit of a file, in multiples of a text's
+SURE = 70.0  # per cent of confidence to detect a language without a translator
+UNLIKELY = 2.0  # per cent of all served languages together; below it, the text is in another
+MOST_WARNINGS = 20  # reported for a file or a text
+OUTSIDE = 1 / 3  # weight of the target language: its speaker rarely writes in it
 
 Kind = Literal["text", "html"]
 
 
 class TranslationRequest(NamedTuple):
-    """What is to be translated, and how. Languages as they are compared inside."""
+    """A request for translations. Language codes are in normal form."""
 
     texts: Sequence[str]
     source: str  # or "auto"
@@ -43,23 +43,23 @@ class TranslationRequest(NamedTuple):
     kind: Kind = "text"
     wanted: Predict = Predict(())  # of each sentence
     model: ServedModel | None = None  # None: the default of a pair
-    prefixes: Sequence[str] = ()  # what the translation of each text begins with; none: whatever it likes
+    prefixes: Sequence[str] = ()  # prefix of each translation, if any
 
     @property
     def size(self) -> int:
-        """Characters to read."""
+        """Number of characters."""
         return sum(map(len, self.texts))
 
 
 class Detected(NamedTuple):
-    """The language that a text was taken for."""
+    """The detected language of a text."""
 
     language: str
     confidence: float  # 0 to 100
 
 
 class Sentence(NamedTuple):
-    """A sentence in its place of the translation."""
+    """A sentence at its place in the translation."""
 
     before: str
     prediction: Prediction
@@ -73,16 +73,16 @@ class Translated:
     source: str
     target: str
     detected: Detected | None
-    model: ServedModel | None  # None: there was nothing to translate
+    model: ServedModel | None  # None: nothing to translate
     text: str
     document: Document | None = None
-    prefix: str = ""  # what the translation begins with
+    prefix: str = ""  # of the translation
     alternatives: list[str] = field(default_factory=list)
     sentences: list[Sentence] = field(default_factory=list)
 
     @property
     def warnings(self) -> list[str]:
-        """Why sentences are not as they were asked for, of the first of them."""
+        """Warnings of the first sentences that have one."""
         return _warnings([sentence.prediction for sentence in self.sentences])
 
     @property
@@ -92,7 +92,7 @@ class Translated:
 
 
 class TranslatedFile(NamedTuple):
-    """A file and, of a glossary, what became of each term that stands in it."""
+    """A translated file, and the terms of the glossary that occur in it."""
 
     data: bytes
     terms: Sequence[dict[str, Any]] = ()
@@ -100,26 +100,26 @@ class TranslatedFile(NamedTuple):
 
 
 async def translate(service: Service, question: TranslationRequest, asked: Asked) -> list[Translated]:
-    """The translation of each text. Raises ApiError for a pair that is not served, and the faults of the engines."""
+    """Return the translation of each text. Raises ApiError for a pair that is not served, and the engines' errors."""
     found = await taken_apart(service, question, asked)
     await answered(service, found, question.wanted)
     return found
 
 
 async def taken_apart(service: Service, question: TranslationRequest, asked: Asked) -> list[Translated]:
-    """The texts, taken apart, and noted in `asked`. Raises ApiError for a pair that is not served."""
+    """Split the texts, recorded in `asked`. Raises ApiError for a pair that is not served."""
     found = await in_thread(question.size, _prepare_all, service, question)
     asked.count(question.texts, *(one.model.name for one in found if one.model is not None))
     return found
 
 
 def sentences_of(found: Sequence[Translated]) -> list[str]:
-    """All that is to be translated."""
+    """All sentences to translate."""
     return [text for one in found if one.document is not None for text in one.document.texts]
 
 
 async def answered(service: Service, found: Sequence[Translated], wanted: Predict) -> None:
-    """Fills in their translations. Raises the faults of the engines."""
+    """Fill in the translations. Raises the engines' errors."""
     groups: dict[tuple[str, bool], list[Translated]] = {}
     for one in found:
         if one.model is not None and one.document is not None:
@@ -129,15 +129,16 @@ async def answered(service: Service, found: Sequence[Translated], wanted: Predic
             for some in groups.values():
                 tasks.create_task(_answer(some, wanted, service.settings.request_timeout))
     except BaseExceptionGroup as group:
-        raise group.exceptions[0] from None  # one fault is told, as if there were no group
+        raise group.exceptions[0] from None  # the first error alone, without the group
 
 
 async def translate_file(
     service: Service, data: bytes, suffix: str, source: str, target: str, glossary: Glossary, asked: Asked
 ) -> TranslatedFile:
-    """The translation of a file, with the terms of a glossary, noted in `asked`. Raises FileError for one that cannot
-    be read, TooLarge for one above its size budget, Busy where enough of them are read already, and what `translate`
-    raises.
+    """Return the translation of a file, with the terms of a glossary, recorded in `asked`.
+
+    Raises FileError for an unreadable file, TooLarge for one above its size budget, Busy while enough others are
+    read already, and the errors of `translate`.
     """
     if service.files.full:
         raise Busy(_SOON)
@@ -158,7 +159,7 @@ async def translate_file(
 
 
 def _term_counts(predictions: Sequence[Prediction]) -> list[dict[str, Any]]:
-    """How often each term of a glossary was found and used, in the order in which they are found first."""
+    """Return how often each term of a glossary was found and used, in order of first occurrence."""
     counts = dict[str, dict[str, Any]]()
     for use in (use for one in predictions for use in one.details().get("terms", ())):
         new = {"source": use["source"], "targets": use["targets"], "found": 0, "used": 0}
@@ -169,18 +170,18 @@ def _term_counts(predictions: Sequence[Prediction]) -> list[dict[str, Any]]:
 
 
 def _warnings(predictions: Sequence[Prediction]) -> list[str]:
-    """What is told of sentences that are not as they were asked for, of the first of them."""
+    """Return the warnings of the first sentences that have one."""
     return [f"{one.source}: {one.warning}" for one in predictions if one.warning][:MOST_WARNINGS]
 
 
 def detect(service: Service, text: str) -> list[Detected]:
-    """The likely languages of a text, best first; as LibreTranslate says it where there is none: English, 0."""
+    """Return the likely languages of a text, best first; without any English with 0, as LibreTranslate does."""
     guesses = [Detected(inward(code), confidence) for code, confidence in service.detector.detect(text)]
     return guesses or [Detected(ENGLISH, 0.0)]
 
 
 def check_pair(catalogue: Catalogue, source: str, target: str) -> ServedModel | None:
-    """What translates a pair; None where both are one language. Raises ApiError where nothing does."""
+    """Return the translator of a pair; None for equal languages. Raises ApiError for a pair that is not served."""
     found = catalogue.model(source, target)
     if found is None and source != target:
         raise bad(
@@ -208,7 +209,7 @@ def _prepare(service: Service, question: TranslationRequest, text: str) -> Trans
     if source == AUTO:
         detected = _choose(service, question.target, text)
         source = detected.language if question.model is None else inward(question.model.languages[0])
-    if not any(character.isalpha() for character in text):  # space, digits, emoji
+    if not any(character.isalpha() for character in text):  # spaces, digits, emoji
         return Translated(source, question.target, detected, None, text)
     model = question.model or check_pair(service.catalogue, source, question.target)
     if model is None:
@@ -218,7 +219,7 @@ def _prepare(service: Service, question: TranslationRequest, text: str) -> Trans
 
 
 def _choose(service: Service, target: str, text: str) -> Detected:
-    """The likeliest of the languages that are translated; another one only where it is clearly none of them."""
+    """Return the likeliest of the served languages; another one only if the text clearly is in none of them."""
     known = [code for code in service.catalogue.languages if service.catalogue.model(code, target) is not None]
     guesses = [Detected(inward(code), confidence) for code, confidence in service.detector.ranked(text)]
     if not guesses:
@@ -232,7 +233,7 @@ def _choose(service: Service, target: str, text: str) -> Detected:
 
 
 async def _answer(some: list[Translated], wanted: Predict, seconds: float) -> None:
-    """Fills in the translations of texts that have one model."""
+    """Fill in the translations of the texts of one model."""
     model, documents = some[0].model, [one.document for one in some if one.document is not None]
     if model is None:
         return
@@ -242,7 +243,7 @@ async def _answer(some: list[Translated], wanted: Predict, seconds: float) -> No
     ]
     explain = wanted.explain or documents[0].explain
     predictions, until = dict[int, Prediction](), asyncio.get_running_loop().time() + seconds
-    for prefix in dict.fromkeys(prefixes):  # nearly always none: each is a question of its own
+    for prefix in dict.fromkeys(prefixes):  # usually none: each prefix is a question of its own
         places = [place for place, other in enumerate(prefixes) if other == prefix]
         asked = tuple(texts[place] for place in places)
         left = until - asyncio.get_running_loop().time()
@@ -253,7 +254,7 @@ async def _answer(some: list[Translated], wanted: Predict, seconds: float) -> No
 
 
 def _lines(model: ServedModel, sentences: Sequence[str]) -> tuple[str, ...]:
-    """The sentences of a document, each with those that the model reads with it."""
+    """Return the sentences of a document, each with those that the model reads with it."""
     return tuple(with_windows(sentences, model.read_together))
 
 

@@ -160,7 +160,7 @@ def test_a_reload_under_load_loses_no_request(tmp_path):
             for file in run.rglob("model.safetensors"):
                 file.write_bytes(file.read_bytes()[:-1])
             process.process.send_signal(signal.SIGHUP)
-            until(lambda: "goes on as it was" in process.said, process)
+            until(lambda: "stays unchanged" in process.said, process)
             before = len(status)
             until(lambda: len(status) > before + 20, process)
         finally:

@@ -1,4 +1,4 @@
-"""What clients may ask: LibreTranslate's questions, and our own under /v1."""
+"""Endpoints of the server: LibreTranslate's, and Regard's own under /v1."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -39,7 +39,7 @@ from regard.serve.api.translate import detect_language, translate_texts
 from regard.serve.api.v1 import all_models, translate_in_detail
 from regard.serve.service import Service
 
-ABOUT = "Trained runs: the API of LibreTranslate, and under /v1 every model's answers and what it looked at."
+ABOUT = "Trained models: the API of LibreTranslate, and under /v1 the answers and the attention of every model."
 LIBRE, REGARD, OPERATION, METRICS_PATH = "LibreTranslate", "Regard", "operation", "/metrics"
 UNTIL_LOADED = {"responses": refusals(503)}
 
@@ -71,7 +71,7 @@ ENDPOINTS = {
 
 
 def create_api(service: Service) -> FastAPI:
-    """Return every route; it loads the engines when it starts and ends them when it stops."""
+    """Return every route; the engines are loaded at startup and ended at shutdown."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -97,7 +97,7 @@ def create_api(service: Service) -> FastAPI:
         if path != METRICS_PATH or service.settings.metrics:
             endpoint.add(app, f"{prefix}{path}", service)
 
-    async def spec() -> dict[str, Any]:  # where LibreTranslate has it
+    async def spec() -> dict[str, Any]:  # the path that LibreTranslate uses
         return app.openapi()
 
     app.add_api_route(f"{prefix}/spec", spec, include_in_schema=False)
@@ -106,5 +106,5 @@ def create_api(service: Service) -> FastAPI:
 
 
 def paths_that_need_models(prefix: str) -> frozenset[str]:
-    """Return the paths of endpoints that a model answers."""
+    """Return the paths of the endpoints that need a model."""
     return frozenset(f"{prefix}{path}" for path, endpoint in ENDPOINTS.items() if endpoint.needs_model)

@@ -1,4 +1,4 @@
-"""Who may ask: keys, limits of their use, and what a request may ask for."""
+"""Access control: API keys, rate limits, and the limits of a request."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ BEARER = "bearer "
 async def admitted(
     service: Service, request: Request, read: Callable[[Request], Awaitable[Mapping[str, Any]]] = read_fields
 ) -> Mapping[str, Any]:
-    """What a client asks that may. Raises ApiError for one that may not, if it can be before the question is read."""
+    """Return the fields of a request that may enter. Raises ApiError, if possible before the body is read."""
     check_key(service, request)
     values = await read(request)
     admit(service, request, values)
@@ -23,17 +23,17 @@ async def admitted(
 
 
 def check_key(service: Service, request: Request) -> None:
-    """Raises ApiError for a client that is banned, or has a wrong key, by what stands in the head of its request."""
+    """Raise ApiError for a banned client or a wrong key, from the headers of the request alone."""
     key, keys = _bearer(request), service.settings.keys
     holder = keys.holder(key) if keys and key else None
     if keys and key and holder is None:
-        admit(service, request, {})  # refuses it, and counts it: keys must not be guessed as fast as one likes
+        admit(service, request, {})  # refuses and counts it: guessing of keys is rate-limited
     if service.rates.banned(holder or _address(request)):
         raise _banned()
 
 
 def admit(service: Service, request: Request, values: Mapping[str, Any]) -> None:
-    """Raises ApiError for a client that is banned, asks too often, or lacks a key where one is needed."""
+    """Raise ApiError for a client that is banned, is over its rate limit, or lacks a required key."""
     key = values.get("api_key")
     key = key if key and isinstance(key, str) else _bearer(request)
     keys, rates = service.settings.keys, service.rates
@@ -54,7 +54,7 @@ def admit(service: Service, request: Request, values: Mapping[str, Any]) -> None
 
 
 def _bearer(request: Request) -> str:
-    """The key in the header that HTTP has for it."""
+    """Return the key of the Authorization header."""
     header = request.headers.get("authorization", "")
     return header[len(BEARER) :].strip() if header.lower().startswith(BEARER) else ""
 

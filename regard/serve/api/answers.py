@@ -1,4 +1,4 @@
-"""What the questions under /v1 have in common: which model is asked, and how an answer is written."""
+"""Helpers of the endpoints under /v1: choice of the model, and form of an answer."""
 
 import json
 from typing import Any, NamedTuple
@@ -16,18 +16,18 @@ from regard.serve.service import Service
 from regard.serve.settings import MIB
 from regard.serve.translating import Sentence, check_pair
 
-MAX_MAPPED = 1200  # bytes, as a measure of pieces in any script
+MAX_MAPPED = 1200  # bytes: an estimate of the tokens in any script
 
 
 def asked_pair(
     service: Service, question: models.TranslateQuestion | models.ForcedQuestion
 ) -> tuple[str, str, ServedModel | None]:
-    """Source (maybe auto), target, and the model where one is named. Raises ApiError where they do not fit."""
+    """Return source (may be auto), target, and the model if it is named. Raises ApiError if they do not fit."""
     source, target, model = inward(question.source), inward(question.target), None
     if question.model is not None:
         model = model_of_name(service, question.model)
         if not model.languages:
-            raise bad(f"{model.name} translates nothing: POST /v1/predict asks it")
+            raise bad(f"{model.name} is not a translator; use POST /v1/predict")
         own_source, own_target = map(inward, model.languages)
         target = target or own_target
         if source not in {AUTO, own_source} or target != own_target:
@@ -42,42 +42,42 @@ def asked_pair(
 
 
 def model_of_name(service: Service, name: str) -> ServedModel:
-    """The model of a name. Raises ApiError where there is none."""
+    """Return the model of a name. Raises ApiError for an unknown name."""
     model = service.catalogue.named(name)
     if model is None:
-        raise bad(f"{name[:40]} is no model here ({service.catalogue.hint(name)})")
+        raise bad(f"{name[:40]} is not a model of this server ({service.catalogue.hint(name)})")
     return model
 
 
 def sentence_json(sentence: Sentence) -> dict[str, Any]:
-    """A sentence as the page reads it."""
+    """Return a sentence in the form that the page reads."""
     [prediction] = to_json([sentence.prediction])["predictions"]
     return {"before": sentence.before, "after": sentence.after, **prediction}
 
 
 def check_maps(*texts: str) -> None:
-    """Raises ApiError for texts of which a model would have to tell too much: maps grow with the square of a length."""
+    """Raise ApiError for texts with too large attention maps, which grow with the square of the length."""
     size = sum(len(text.encode()) for text in texts)
     if size > MAX_MAPPED:
-        told = f"maps are made of texts of {MAX_MAPPED:,} bytes at most, and this has {size:,}"
-        raise ApiError(413, f"{told}: ask for one sentence at a time, or without maps")
+        limited = f"attention maps are limited to texts of {MAX_MAPPED:,} bytes, and this has {size:,}"
+        raise ApiError(413, f"{limited}; send one sentence at a time, or set maps to false")
 
 
 class AnswerLimit(NamedTuple):
-    """An answer, as large as it may be."""
+    """An answer, and its maximum size."""
 
     limit: int  # bytes
     question: QuestionRow
 
     def check(self, size: int) -> None:
-        """Raises ApiError for so many bytes, if they are too many, with what would make them fewer."""
+        """Raise ApiError if an answer of this many bytes is too large; the message says how to get a smaller one."""
         if size > self.limit:
-            told = f"the answer has at least {size / MIB:.1f} MiB, more than the {self.limit / MIB:.1f} that are sent"
-            raise ApiError(413, f"{told}: ask for {self.question.less}")
+            problem = f"the answer has at least {size / MIB:.1f} MiB, more than the limit of {self.limit / MIB:.1f}"
+            raise ApiError(413, f"{problem}: ask for {self.question.less}")
 
 
 def json_answer(answer: Any, wanted: AnswerLimit | None = None) -> Response:
-    """Raises ApiError for an answer that is too large."""
+    """Raise ApiError for an answer that is too large."""
     body = json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     if wanted is not None:
         wanted.check(len(body))

@@ -1,4 +1,4 @@
-"""A row of the table of endpoints: what answers, and what the OpenAPI document says of its body and refusals."""
+"""A row of the table of endpoints: its handler, and the body and errors that OpenAPI documents."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
@@ -12,11 +12,11 @@ from regard.serve.service import Service
 
 
 class Endpoint(NamedTuple):
-    """What answers at a path. While no model has room for more, one that `needs_model` refuses before it reads."""
+    """The handler of a path. With `needs_model` it refuses before it reads the body while every queue is full."""
 
     answers: Callable[[Service, Request], Awaitable[Any]]
     tag: str
-    model: Any = None  # of the answer; None: it is a response already
+    model: Any = None  # of the answer; None: the handler returns a response
     options: Mapping[str, Any] = {}  # of the route
     needs_model: bool = False
     method: str = "GET"
@@ -27,7 +27,7 @@ class Endpoint(NamedTuple):
         async def endpoint(request: Request) -> Any:
             return await self.answers(service, request)
 
-        endpoint.__name__, endpoint.__doc__ = self.answers.__name__, self.answers.__doc__  # OpenAPI tells them
+        endpoint.__name__, endpoint.__doc__ = self.answers.__name__, self.answers.__doc__  # OpenAPI prints them
         app.add_api_route(
             path, endpoint, response_model=self.model, methods=[self.method], tags=[self.tag], **self.options
         )
@@ -42,7 +42,7 @@ def asking(
     needs_model: bool = True,
     **options: Any,
 ) -> Endpoint:
-    """The endpoint of a question that a model of pydantic checks: the kinds of body, any if none are named."""
+    """Return the endpoint of a request that a pydantic model checks: the kinds of body, any if none are named."""
     content = {kind: {"schema": _schema(question, kind)} for kind in kinds or (JSON, FORM, MULTIPART)}
     body = {"requestBody": {"required": True, "content": content}}
     told = {"responses": refusals(), "openapi_extra": body, **options}
@@ -50,7 +50,7 @@ def asking(
 
 
 def _schema(model: type[BaseModel], kind: str) -> dict[str, Any]:
-    """What a model takes; in a form a text where it may be a list, too."""
+    """Return the schema of a model; in a form, a field that may be a list is a text."""
     schema = model.model_json_schema()
     if kind != JSON:
         schema["properties"] = {n: {**each.pop("anyOf", [{}])[0], **each} for n, each in schema["properties"].items()}
@@ -58,7 +58,7 @@ def _schema(model: type[BaseModel], kind: str) -> dict[str, Any]:
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The ways a question may be refused; the usual ones if none are named."""
+    """Return the errors of an endpoint; the usual ones if none are named."""
     return {status: _response(WHY[status], JSON, _ERROR) for status in statuses or _USUAL}
 
 
@@ -67,20 +67,20 @@ def _response(description: str, kind: str, schema: dict[str, Any]) -> dict[str, 
 
 
 WHY = {
-    400: "The request is wrong; `error` says what",
+    400: "The request is invalid; `error` says why",
     401: "The token is missing or wrong",
     403: "The API key is wrong, or the server does not offer this",
-    404: "There is nothing here",
-    413: "The request, or what it asks for, is too large",
+    404: "Not found",
+    413: "The request or its answer is too large",
     415: "The request is compressed",
-    429: "Too many requests; ask again after `Retry-After` seconds",
-    503: "Loading, ending or too slow; ask again after `Retry-After` seconds",
+    429: "Too many requests; retry after `Retry-After` seconds",
+    503: "Loading, shutting down or timed out; retry after `Retry-After` seconds",
 }
 _USUAL = (400, 403, 413, 415, 429, 503)
 _ERROR = {
     "type": "object",
     "required": ["error"],
-    "properties": {"error": {"type": "string", "description": "What is wrong"}},
+    "properties": {"error": {"type": "string", "description": "Error message"}},
 }
 BINARY = {"type": "string", "format": "binary"}
 DOWNLOAD: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""POST /v1/explain and /v1/alternatives: what a model makes of a text and its translation, whoever made it."""
+"""POST /v1/explain and /v1/alternatives: a model's analysis of a text and a given translation of any origin."""
 
 import math
 from typing import Any
@@ -29,7 +29,7 @@ from regard.text.windows import SENTENCE_TAB, with_window
 
 
 async def explain_given(service: Service, request: Request) -> Response:
-    """Score a given translation, and tell what the model looks at as it writes it, or which words speak for it."""
+    """Score a given translation, and return what each word attends to, or the words that speak for it."""
     question = models.ExplainQuestion.of(await admitted(service, request, read_values))
     model = _asked_model(service, question, request.state.asked)
     methods = model.card.get("methods", [])
@@ -38,7 +38,7 @@ async def explain_given(service: Service, request: Request) -> Response:
         *(("reasons", one) for one in question.reasons),
     ):
         if method not in methods:
-            raise bad(f"{field}: there is no method {method[:40]} here ({nearest(method, methods)})")
+            raise bad(f"{field}: there is no method {method[:40]} ({nearest(method, methods)})")
     if len(question.reasons) > MAX_METHODS:
         raise bad(f"Invalid request: reasons: {len(question.reasons):,} are more than {MAX_METHODS}")
     texts, reasons = (_texts_of(model, question),), (*dict.fromkeys(question.reasons),)
@@ -51,7 +51,7 @@ async def explain_given(service: Service, request: Request) -> Response:
 
 
 async def alternatives(service: Service, request: Request) -> Response:
-    """Other words in place of one of a translation, likeliest first; the rest is translated anew after each."""
+    """Return other words in place of one of a translation, likeliest first; the rest is translated again."""
     question = models.AlternativesQuestion.of(await admitted(service, request, read_values))
     model = _asked_model(service, question, request.state.asked)
     texts = (_texts_of(model, question),)
@@ -62,7 +62,7 @@ async def alternatives(service: Service, request: Request) -> Response:
 
 
 def _asked_model(service: Service, question: models.ForcedQuestion, asked: Asked) -> ServedModel:
-    """The model that is asked about a text and its translation, noted in `asked`, once all is checked.
+    """Check the request and return the model that it asks, noted in `asked`.
 
     Raises ApiError.
     """
@@ -76,14 +76,14 @@ def _asked_model(service: Service, question: models.ForcedQuestion, asked: Asked
     source, target, chosen = asked_pair(service, question)
     model = chosen or check_pair(service.catalogue, source, target)
     if model is None:
-        raise bad("Invalid request: source and target are one language, so there is nothing to look at")
+        raise bad("Invalid request: source and target are one language, so there is nothing to explain")
     asked.pair = model.pair
     asked.count([question.source_text], model.name)
     return model
 
 
 def _texts_of(model: ServedModel, question: models.ForcedQuestion) -> Pair:
-    """The text as a model reads it, with the sentences around it, where it reads such; and its translation."""
+    """Return a text as the model reads it, with its document if the model reads one, and its translation."""
     most = model.read_together
     if most == 1:
         return Pair(question.source_text, question.target_text)
@@ -103,7 +103,7 @@ def _explained(model: ServedModel, prediction: Prediction, wanted: AnswerLimit) 
 
 def _page(prediction: Prediction, wanted: AnswerLimit) -> Response:
     text = page(to_json([prediction]), title="Regard")
-    wanted._replace(limit=wanted.limit + MIB).check(len(text))  # the page itself is there, too
+    wanted._replace(limit=wanted.limit + MIB).check(len(text))  # and the page itself
     return HTMLResponse(text, headers={"Content-Security-Policy": OWN_PAGE})
 
 
@@ -113,7 +113,7 @@ def _rewritten(model: ServedModel, prediction: Prediction, word: int, wanted: An
 
 
 def _alternative(prediction: Prediction, word: int) -> dict[str, Any]:
-    """An alternative as the page reads it, with the word that it has in that place and the word's probability."""
+    """Return an alternative in the page's form, with its word in that place and the word's probability."""
     sentence = sentence_json(Sentence("", prediction, ""))
     place = sentence["explanation"]["target_words"][word]
     probability = math.exp(sum(prediction.log_probs[piece] for piece in place["pieces"]))

@@ -1,4 +1,4 @@
-"""POST /translate_file and GET /download_file, as LibreTranslate answers them."""
+"""POST /translate_file and GET /download_file, as in LibreTranslate."""
 
 from pathlib import PurePath
 from typing import Any
@@ -21,7 +21,7 @@ from regard.serve.translating import check_pair, translate_file
 
 
 async def translate_whole_file(service: Service, request: Request) -> dict[str, Any]:
-    """Translate a file; the answer says where the translation is, and what became of numbers and terms."""
+    """Translate a file; the answer has the address of the translation, and warnings of lost numbers and terms."""
     values = await admitted(service, request)
     if not service.settings.files_translation:
         raise ApiError(403, "Files translation are disabled on this server.")
@@ -38,7 +38,7 @@ async def translate_whole_file(service: Service, request: Request) -> dict[str, 
         raise bad(f"Invalid request: {error}") from error
     except TooLarge as error:
         raise ApiError(413, str(error)) from error
-    except TooLate as error:  # of all the time that a file has, so another time would not do either
+    except TooLate as error:  # the whole time limit of a file: a retry would fail, too
         raise ApiError(413, "the file takes longer to translate than a file may: send it in parts") from error
     name = service.downloads.keep(f"{path.stem}_{outward(target)}{path.suffix}", found.data)
     answer: dict[str, Any] = {"translatedFileUrl": str(request.url_for("download_file", name=quote(name)))}
@@ -47,7 +47,7 @@ async def translate_whole_file(service: Service, request: Request) -> dict[str, 
 
 
 async def download_file(service: Service, request: Request) -> Response:
-    """A translated file; after half an hour it is gone."""
+    """Return a translated file; it is deleted after half an hour."""
     if not service.settings.files_translation:
         raise ApiError(403, "Files translation are disabled on this server.")
     name = request.path_params["name"]
@@ -60,12 +60,12 @@ async def download_file(service: Service, request: Request) -> Response:
 
 
 def _check(service: Service, question: FileQuestion) -> None:
-    """Raises ApiError for a file, or languages, that are not translated."""
+    """Raise ApiError for a file or languages that cannot be translated."""
     file, limit = question.file, service.settings.max_file
     if not file.name or not file.data:
         raise bad("Invalid request: empty file")
     if len(file.data) > limit:
-        raise ApiError(413, f"the file has {len(file.data):,} bytes, more than the {limit:,} that are read")
+        raise ApiError(413, f"the file has {len(file.data):,} bytes, more than the limit of {limit:,}")
     if PurePath(file.name).suffix.lower() not in SUFFIXES:
         raise bad("Invalid request: file format not supported")
     check_served(service.catalogue, question.source, question.target)

@@ -1,4 +1,4 @@
-"""What LibreTranslate's endpoints are asked, and its words for what is wrong."""
+"""Requests and answers of LibreTranslate's endpoints, with its error messages."""
 
 import re
 from typing import Annotated, Any
@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
 
 
 def _whole_number(value: Any) -> int:
-    """0 for none, and for one below it. Raises ValueError."""
+    """Return the number; 0 for none or a negative one. Raises ValueError."""
     if value is None:
         return 0
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
@@ -36,24 +36,24 @@ Target = Annotated[
 
 
 class LibreQuestion(Checked):
-    """Fields in the order in which they are checked; others are left alone."""
+    """Fields in the order of their checks; other fields are ignored."""
 
     api_key: Annotated[Any, WithJsonSchema({"type": "string"})] = Field(
-        None, description="An API key, where the server needs one"
+        None, description="API key, if the server requires one"
     )
 
     @classmethod
     def refusal(cls, field: str, fault: ErrorDetails) -> ApiError:
-        """In LibreTranslate's words, which knows two faults."""
+        """Return the error in LibreTranslate's words, which have two cases."""
         if field == "alternatives":
             return bad("Invalid request: alternatives parameter is not a number")
         return missing(field)
 
 
 class TextQuestion(LibreQuestion):
-    """A text, or a list of them."""
+    """A text, or a list of texts."""
 
-    q: _Texts = Field(description="What to translate", examples=["The old man reads a book."])
+    q: _Texts = Field(description="Text to translate", examples=["The old man reads a book."])
     source: Source
     target: Target
     alternatives: Annotated[int, Field(ge=0), BeforeValidator(_whole_number)] = 0
@@ -63,13 +63,13 @@ class TextQuestion(LibreQuestion):
 
 
 class DetectQuestion(LibreQuestion):
-    """A text whose language is asked for."""
+    """A text of unknown language."""
 
     q: _Texts = Field(description="A text", examples=["Guten Morgen!"])
 
 
 class SuggestQuestion(LibreQuestion):
-    """A text and a better translation of it."""
+    """A text and a better translation."""
 
     q: Text = Field(description="The text")
     s: Text = Field(description="A better translation")
@@ -78,7 +78,7 @@ class SuggestQuestion(LibreQuestion):
 
 
 class FileQuestion(LibreQuestion):
-    """A file to translate; LibreTranslate knows no glossary."""
+    """A file to translate; the glossary is Regard's own field."""
 
     file: Annotated[InstanceOf[File], WithJsonSchema(BINARY)]
     source: Source
@@ -87,39 +87,39 @@ class FileQuestion(LibreQuestion):
 
     @classmethod
     def refusal(cls, field: str, fault: ErrorDetails) -> ApiError:
-        """Of the glossary what is wrong."""
+        """Return the error of a glossary."""
         if field == "glossary":
             return bad(f"Invalid request: glossary: {fault['msg']}")
         return super().refusal(field, fault)
 
 
 class LibreAnswer(BaseModel):
-    """Each field is a list where `q` was."""
+    """An answer; each field is a list if `q` was."""
 
     translatedText: str | list[str]  # noqa: N815  as LibreTranslate spells it
     detectedLanguage: Link | list[Link] | None = None  # noqa: N815  as LibreTranslate spells it
     alternatives: list[str] | list[list[str]] | None = None
-    warnings: list[str] | list[list[str]] | None = None  # of sentences that lost a number, or went round in a loop
+    warnings: list[str] | list[list[str]] | None = None  # of sentences with a lost number or a repetition loop
 
 
 class SuggestAnswer(BaseModel):
-    """Return whether it is kept."""
+    """Return True if the suggestion is stored."""
 
     success: bool
 
 
 class TermCount(BaseModel):
-    """A term of a glossary that stands in a file."""
+    """A term of a glossary that occurs in a file."""
 
     source: str
-    targets: list[str]  # that are allowed
-    found: int  # times that it stands there
-    used: int  # times that the translation has it
+    targets: list[str]  # allowed translations
+    found: int  # occurrences in the source
+    used: int  # occurrences in the translation
 
 
 class FileAnswer(BaseModel):
-    """Where the translated file is for half an hour, and what became of its sentences and of terms of a glossary."""
+    """Address of the translated file, valid for half an hour; warnings of sentences, and terms of the glossary."""
 
     translatedFileUrl: str  # noqa: N815  as LibreTranslate spells it
     terms: list[TermCount] | None = None
-    warnings: list[str] | None = None  # of sentences that lack terms or numbers, or that terms fit badly
+    warnings: list[str] | None = None  # of sentences with missing terms or numbers, or badly fitting terms

@@ -1,4 +1,4 @@
-"""What /v1 is asked, and what it answers."""
+"""Requests and answers of /v1."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -17,11 +17,11 @@ GLOSSARY = Field(
 
 
 class Checked(BaseModel):
-    """What a client asks, checked all at once."""
+    """Fields of a request, all checked at once."""
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """The question with these fields. Raises ApiError for the first that is wrong."""
+        """Return the question with these fields. Raises ApiError for the first that is wrong."""
         try:
             return cls.model_validate(values)
         except ValidationError as error:
@@ -30,7 +30,7 @@ class Checked(BaseModel):
 
     @classmethod
     def refusal(cls, field: str, fault: ErrorDetails) -> ApiError:
-        """What is wrong with a field, with the nearest right name for one that there is not."""
+        """Return the error of a field; for an unknown one with the nearest right name."""
         if fault["type"] == "extra_forbidden":
             return bad(f"Invalid request: {field[:40]}: there is no such field ({nearest(field, cls.model_fields)})")
         return bad(f"Invalid request: {field}: {fault['msg']}")
@@ -39,7 +39,7 @@ class Checked(BaseModel):
 class _Strict(Checked):
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    api_key: str | None = Field(None, description="an API key, where the server needs one")
+    api_key: str | None = Field(None, description="API key, if the server requires one")
 
 
 class _Asked(_Strict):
@@ -49,75 +49,75 @@ class _Asked(_Strict):
 
 
 class TranslateQuestion(_Asked):
-    """A text, or a list of them, and what is wanted besides the translation."""
+    """A text or a list of texts, and optional outputs besides the translation."""
 
     q: str | Annotated[list[str], Field(fail_fast=True)] = Field(
-        "", description="what to translate", examples=["The old man reads a book."]
+        "", description="text to translate", examples=["The old man reads a book."]
     )
-    n_best: int = Field(1, ge=1, le=MAX_N_BEST, description="how many translations of each sentence")
-    explain: bool = Field(False, description="tell what each piece looked at")
-    maps: bool = Field(False, description="and all that every attention looked at, by layer and head")
+    n_best: int = Field(1, ge=1, le=MAX_N_BEST, description="number of translations of each sentence")
+    explain: bool = Field(False, description="return the attention of each token")
+    maps: bool = Field(False, description="also return the attention weights of every layer and head")
     format: Literal["text", "html"] = "text"
     glossary: Annotated[str, GLOSSARY] = ""
     target_prefix: str | Annotated[list[str], Field(fail_fast=True)] = Field(
-        "", description="what the translation of each text begins with; as many as there are texts"
+        "", description="prefix of each translation; one for each text"
     )
 
 
 class ForcedQuestion(_Asked):
-    """A text and its translation, whoever made it."""
+    """A text and a translation of any origin."""
 
     source_text: str = Field("", examples=["The old man reads a book."])
     target_text: str = Field("", examples=["Der alte Mann liest ein Buch."])
     document: str = Field(
         "",
         description="`details.document` of the translation: the sentences of its text, with tabs between; only models "
-        "that translate sentences with their text read it",
+        "with document context read it",
     )
 
 
 class ExplainQuestion(ForcedQuestion):
-    """What the translation looked at."""
+    """Explanation of a given translation."""
 
-    html: bool = Field(False, description="answer with a page that stands for itself")
-    by: str = Field("", description="tell which words speak for each word: lrp, gradient_times_input, saliency …")
-    reasons: list[str] = Field([], description="tell the same by each of these methods, beside that")
-    steps: bool = Field(False, description="tell what a search of the source held and dropped at each step, in details")
+    html: bool = Field(False, description="answer with a self-contained page")
+    by: str = Field("", description="attribution method: lrp, gradient_times_input, saliency …")
+    reasons: list[str] = Field([], description="further attribution methods")
+    steps: bool = Field(False, description="return the hypotheses kept and dropped at each search step, in details")
 
 
 class AlternativesQuestion(ForcedQuestion):
     """Other words in place of one of the translation."""
 
-    word: int = Field(0, ge=0, description="which word, from 0, as `target_words` of an explanation counts them")
-    count: int = Field(5, ge=1, le=MAX_N_BEST, description="how many at most")
+    word: int = Field(0, ge=0, description="index of the word in `target_words` of an explanation, from 0")
+    count: int = Field(5, ge=1, le=MAX_N_BEST, description="maximum number of alternatives")
 
 
 class PredictQuestion(_Strict):
-    """Texts, or examples by column, and what is wanted besides the answers."""
+    """Texts, or examples by column, and optional outputs besides the answers."""
 
-    model: str | None = Field(None, description="name of a model; by default the first that is no translator")
+    model: str | None = Field(None, description="name of a model; by default the first that is not a translator")
     texts: Annotated[list[str], Field(fail_fast=True)] = Field(
-        [], description="what to predict from; of several columns, with tabs between them", examples=[["A fine film."]]
+        [], description="texts to predict from; several columns are separated by tabs", examples=[["A fine film."]]
     )
     examples: Annotated[list[dict[str, str]], Field(fail_fast=True)] = Field(
-        [], description="the same by column, in place of texts", examples=[[{"first": "A dog.", "second": "A cat."}]]
+        [], description="examples by column, in place of texts", examples=[[{"first": "A dog.", "second": "A cat."}]]
     )
-    n_best: int = Field(1, ge=1, le=MAX_N_BEST, description="how many texts, of a model that writes")
-    explain: bool = Field(False, description="tell how much each word was looked at")
-    maps: bool = Field(False, description="and all that every attention looked at, by layer and head")
+    n_best: int = Field(1, ge=1, le=MAX_N_BEST, description="number of texts, of a model that generates text")
+    explain: bool = Field(False, description="return how much each word is attended to")
+    maps: bool = Field(False, description="also return the attention weights of every layer and head")
 
 
 class Link(BaseModel):
-    """A language that a text was taken for."""
+    """A detected language."""
 
     language: str
     confidence: float
 
 
 class PredictionAnswer(BaseModel):
-    """An answer, and what was given."""
+    """An answer, and the input that it belongs to."""
 
-    answers: str  # what it is: text, label, tags, span or numbers
+    answers: str  # its kind: text, label, tags, span or numbers
     source: str
     text: str
     score: float | None  # nats
@@ -127,12 +127,12 @@ class PredictionAnswer(BaseModel):
     flags: list[dict[str, Any]]
     explanation: dict[str, Any] | None
     # confidence, and whether it is calibrated; probabilities of labels; tags of words and their offsets; a warning;
-    # place of a span; terms; shares of a score
+    # place of a span; terms; parts of a score
     details: dict[str, Any] = {}
 
 
 class SentenceAnswer(PredictionAnswer):
-    """A sentence as the model was asked it, its prediction, what is written for it, and what stands around it."""
+    """A sentence in the model's form, its prediction, its output text, and the text around it."""
 
     before: str
     after: str
@@ -140,18 +140,18 @@ class SentenceAnswer(PredictionAnswer):
 
 
 class ExplainedSentence(SentenceAnswer):
-    """A sentence whose translation was given: its text."""
+    """A sentence with a given translation: its text."""
 
     translation: str = ""
 
 
 class TextAnswer(BaseModel):
-    """A translated text: its sentences one after the other."""
+    """A translated text: its sentences in order."""
 
     translatedText: str  # noqa: N815  as LibreTranslate spells it
     score: float | None
     detectedLanguage: Link | None = None  # noqa: N815  as LibreTranslate spells it
-    seems: Link | None = None  # the language of the target, where the text is in that one although another was named
+    seems: Link | None = None  # the target language, if the text is already in it
     model: str | None
     sentences: list[SentenceAnswer]
 
@@ -166,7 +166,7 @@ class TranslateAnswer(BaseModel):
 
 
 class ExplainAnswer(BaseModel):
-    """The given target, scored and explained."""
+    """The given translation, scored and explained."""
 
     model: str
     source: str
@@ -175,14 +175,14 @@ class ExplainAnswer(BaseModel):
 
 
 class Alternative(ExplainedSentence):
-    """A translation with another word in one place, and what the model wrote after it."""
+    """A translation with another word in one place, and the model's continuation."""
 
     word: str
-    probability: float  # of the word, after those before it
+    probability: float  # of the word, given those before it
 
 
 class AlternativesAnswer(BaseModel):
-    """Other words, likeliest first; none behind the last word."""
+    """Other words, likeliest first; none after the last word."""
 
     model: str
     source: str
@@ -191,7 +191,7 @@ class AlternativesAnswer(BaseModel):
 
 
 class PredictAnswer(BaseModel):
-    """An answer per text, in their order."""
+    """An answer per text, in the same order."""
 
     model: str
     task: str
@@ -199,30 +199,30 @@ class PredictAnswer(BaseModel):
 
 
 class ModelAnswer(BaseModel):
-    """A model that is served."""
+    """A model of the server."""
 
     name: str
-    source: str | None  # codes of languages; null where nothing is translated
+    source: str | None  # codes of languages; null if it is not a translator
     target: str | None
     ready: bool
     task: str | None
-    given: list[str]  # columns of an example
-    predicted: str | None  # the column that is answered
-    answers: str | None  # what it is: text, label, tags or span
+    given: list[str]  # input columns of an example
+    predicted: str | None  # the output column
+    answers: str | None  # its kind: text, label, tags or span
     parameters: int | None
     attention: str | None
     layers: Any
     heads: Any
     vocabulary: Any
     sha256: str | None
-    pairs: int | None  # examples that it has learnt from
-    bleu: float | None  # of the texts it was chosen by
-    scores: dict[str, float] | None  # all that were measured on them, by name
-    demo: bool | None  # whether it knows nothing but the grammar of `regard demo`
-    methods: list[str] | None  # by which words can be weighed
-    grades: dict[str, Any] | None  # how far each can be trusted, as `regard explain RUN --grade` measured it
-    calibration: dict[str, Any] | None  # how far confidence was off, as `regard calibrate RUN` found; null: not asked
-    examples: list[str]  # to try; none where the server asks for keys
+    pairs: int | None  # training examples
+    bleu: float | None  # of the dev set
+    scores: dict[str, float] | None  # metrics of the dev set, by name
+    demo: bool | None  # trained on the grammar of `regard demo` alone
+    methods: list[str] | None  # attribution methods
+    grades: dict[str, Any] | None  # faithfulness of each, from `regard explain RUN --grade`
+    calibration: dict[str, Any] | None  # calibration error, from `regard calibrate RUN`; null: not measured
+    examples: list[str]  # to try; none if the server requires keys
 
 
 class ModelsAnswer(BaseModel):

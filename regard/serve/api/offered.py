@@ -1,4 +1,4 @@
-"""What there is, what one may ask for, and how the server is: all that is told without a key."""
+"""Public information, without a key: languages, settings of the page, limits, health and metrics."""
 
 from typing import Annotated, Any
 
@@ -19,48 +19,48 @@ from regard.serve.service import RESTARTING, Service
 TYPING = 500  # milliseconds a page waits for the next letter
 
 
-def _told(text: str) -> object:
+def _described(text: str) -> object:
     return Field(description=text)
 
 
 class LimitsAnswer(BaseModel):
-    """Limits of one request; -1: none."""
+    """Limits of one request; -1: no limit."""
 
-    texts: Annotated[int, _told("texts of a request")]
-    characters: Annotated[int, _told("characters of a text")]
-    body_bytes: Annotated[int, _told("bytes of a request, files apart")]
-    file_bytes: Annotated[int, _told("bytes of a file")]
-    file_sentences: Annotated[int, _told("sentences of a file")]
-    answer_bytes: Annotated[int, _told("bytes of an answer under /v1")]
-    alternatives: Annotated[int, _told("`alternatives` of /translate")]
-    n_best: Annotated[int, _told("`n_best` of /v1")]
+    texts: Annotated[int, _described("texts of a request")]
+    characters: Annotated[int, _described("characters of a text")]
+    body_bytes: Annotated[int, _described("bytes of a request, files apart")]
+    file_bytes: Annotated[int, _described("bytes of a file")]
+    file_sentences: Annotated[int, _described("sentences of a file")]
+    answer_bytes: Annotated[int, _described("bytes of an answer under /v1")]
+    alternatives: Annotated[int, _described("`alternatives` of /translate")]
+    n_best: Annotated[int, _described("`n_best` of /v1")]
     cost: Annotated[
         int,
-        _told(
+        _described(
             "pieces of all texts, each with its prefix and its terms, "
             "times what n_best, terms or methods of explanation cost"
         ),
     ]
-    glossary_terms: Annotated[int, _told("terms of a glossary")]
-    term_alternatives: Annotated[int, _told("translations of a term")]
-    prefix_pieces: Annotated[int, _told("pieces of a target_prefix")]
-    explained_pieces: Annotated[int, _told("pieces of source_text and target_text together")]
-    methods: Annotated[int, _told("`reasons` of an explanation")]
-    waiting_texts: Annotated[int, _told("texts that wait for a model, of all clients together")]
-    request_seconds: Annotated[float, _told("seconds that a request may wait, or an explanation may take")]
+    glossary_terms: Annotated[int, _described("terms of a glossary")]
+    term_alternatives: Annotated[int, _described("translations of a term")]
+    prefix_pieces: Annotated[int, _described("pieces of a target_prefix")]
+    explained_pieces: Annotated[int, _described("pieces of source_text and target_text together")]
+    methods: Annotated[int, _described("`reasons` of an explanation")]
+    waiting_texts: Annotated[int, _described("texts that wait for a model, of all clients together")]
+    request_seconds: Annotated[float, _described("seconds that a request may wait, or an explanation may take")]
 
 
 async def languages(service: Service, request: Request) -> list[dict[str, Any]]:
-    """The languages that are read, and into which each is translated; named in the language of the reader."""
+    """Return the source languages with their targets, named in the reader's language."""
     catalogue, reader = service.catalogue, reading_language(request.headers.get("accept-language", ""))
-    return [  # those that are only written, too, since clients look up the names of targets here
+    return [  # with target-only languages, since clients look up their names here
         {"code": outward(code), "name": name_of(code, reader), "targets": [*map(outward, catalogue.targets(code))]}
         for code in catalogue.languages
     ]
 
 
 async def frontend_settings(service: Service, request: Request) -> dict[str, Any]:
-    """What a page has to know of the server."""
+    """Return the settings that the page needs."""
     reader = reading_language(request.headers.get("accept-language", ""))
     settings, (_, target) = service.settings, service.catalogue.first or (AUTO, "")
     return {
@@ -82,19 +82,19 @@ async def frontend_settings(service: Service, request: Request) -> dict[str, Any
 
 
 async def health(_: Service, __: Request) -> dict[str, str]:
-    """Return whether the process is alive."""
+    """Return 200 while the process is alive."""
     return {"status": "ok"}
 
 
 async def readiness(service: Service, _: Request) -> JSONResponse:
-    """Return whether every model can be asked."""
+    """Return 200 while every model is ready."""
     if service.ready:
         return JSONResponse({"status": "ok"})
     raise later(503, "the server is ending" if service.draining else str(NotReady(RESTARTING)), RESTARTING)
 
 
 async def limits(service: Service, _: Request) -> LimitsAnswer:
-    """How much a request may ask for; what asks for more is refused with 413 or 400, and a line that says why."""
+    """Return the limits of a request; one above them is refused with 413 or 400 and the reason."""
     settings = service.settings
     return LimitsAnswer(
         texts=settings.batch_limit,
@@ -117,7 +117,7 @@ async def limits(service: Service, _: Request) -> LimitsAnswer:
 
 
 async def metrics(service: Service, request: Request) -> Response:
-    """Everything that is measured, for Prometheus."""
+    """Return all metrics, for Prometheus."""
     token = service.settings.metrics_auth_token
     if token and not same_secret(request.headers.get("authorization", ""), f"Bearer {token}"):
         raise ApiError(401, "Unauthorized", {"WWW-Authenticate": "Bearer"})

@@ -1,4 +1,4 @@
-"""The page and its files, and the page that documents the API: nothing comes from anywhere else."""
+"""The page with its files, and the API documentation; both work offline."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +11,7 @@ from regard.explain.frame import filled
 from regard.explain.page import page, to_json
 from regard.serve.security import OWN_PAGE, new_nonce, page_policy
 
-SWAGGER = ("swagger-ui-bundle.js", "swagger-ui.css")  # of the package fastapi-offline, which brings them along
+SWAGGER = ("swagger-ui-bundle.js", "swagger-ui.css")  # files of the package fastapi-offline
 DOCS = """<!doctype html>
 <html lang="en">
 <head>
@@ -33,7 +33,7 @@ SwaggerUIBundle({url: "{{prefix}}/openapi.json", dom_id: "#api", deepLinking: fa
 
 
 def add_pages(app: FastAPI, prefix: str, *, web_ui: bool) -> None:
-    """Add the two pages with their files, and the view of attention as a page to be kept."""
+    """Add the two pages with their files, and the self-contained attention page."""
 
     async def docs() -> Response:
         return _page(DOCS, prefix)
@@ -45,7 +45,7 @@ def add_pages(app: FastAPI, prefix: str, *, web_ui: bool) -> None:
         return HTMLResponse(page(to_json([])), headers={"Content-Security-Policy": OWN_PAGE})
 
     async def entrance() -> Response:
-        """`/translate` leads to the page at `/translate/`."""
+        """Redirect `/translate` to the page at `/translate/`."""
         return RedirectResponse(f"{prefix}/", status_code=308)
 
     own = {"/": index, "/static/explain/standalone.html": standalone, **({"": entrance} if prefix else {})}

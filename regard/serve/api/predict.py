@@ -1,4 +1,4 @@
-"""POST /v1/predict: what any model answers to texts, or to examples by column."""
+"""POST /v1/predict: answers of any model to texts, or to examples by column."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ from regard.results import Prediction, as_line
 from regard.serve.api import models
 from regard.serve.api.access import admitted
 from regard.serve.api.answers import AnswerLimit, check_maps, json_answer, model_of_name
-from regard.serve.api.checking import MAX_TOLD, check_sizes, missing
+from regard.serve.api.checking import MAX_QUOTED, check_sizes, missing
 from regard.serve.api.request_body import read_values
 from regard.serve.catalogue import ServedModel
 from regard.serve.engine import OutOfMemory, Predict, Unreadable
@@ -21,11 +21,11 @@ from regard.serve.service import Service
 
 
 async def predict_any(service: Service, request: Request) -> Response:
-    """Ask any model: a label with probabilities, a tag for each word, a place in a text, or a text."""
+    """Predict with any model: a label with probabilities, a tag for each word, a span of a text, or a text."""
     question = models.PredictQuestion.of(await admitted(service, request, read_values))
     model = _asked_model(service, question.model)
     if question.n_best > model.most_answers:
-        raise bad(f"Invalid request: n_best: {model.name} writes no texts to choose among")
+        raise bad(f"Invalid request: n_best: {model.name} does not generate text")
     lines = _lines(model, question)
     check_sizes(lines, service.settings)
     request.state.asked.pair = model.pair
@@ -42,7 +42,7 @@ async def predict_any(service: Service, request: Request) -> Response:
 
 
 async def _predictions(model: ServedModel, question: Predict, seconds: float) -> Sequence[Prediction]:
-    """Answers to all lines; an empty one has an empty answer, and keeps no other from its own."""
+    """Return the answers to all lines; an empty line has an empty answer and does not affect the others."""
     lines = question.texts
     blank = {place: model.empty_answer(line) for place, line in enumerate(lines)}
     found = {place: one for place, one in blank.items() if one is not None}
@@ -58,7 +58,7 @@ async def _predictions(model: ServedModel, question: Predict, seconds: float) ->
 
 
 def _asked_model(service: Service, name: str | None) -> ServedModel:
-    """The model of that name; without one the first that is no translator, or the first of all."""
+    """Return the model of a name; without one the first that is not a translator, or else the first."""
     if name is not None:
         return model_of_name(service, name)
     served = service.catalogue.models
@@ -66,30 +66,30 @@ def _asked_model(service: Service, name: str | None) -> ServedModel:
 
 
 def _lines(model: ServedModel, question: models.PredictQuestion) -> list[str]:
-    """What is asked as texts, with tabs between columns. Raises ApiError for other columns."""
+    """Return the texts of a request, columns separated by tabs. Raises ApiError for other columns."""
     if question.texts and question.examples:
-        raise bad("Invalid request: texts and examples: give one of them")
+        raise bad("Invalid request: give either texts or examples, not both")
     if not question.texts and not question.examples:
         raise missing("texts")
     for number, text in enumerate(question.texts, start=1):
         count = text.count("\t") + 1
         if len(model.given) > 1 and count != len(model.given):
             fields = "field" if count == 1 else "fields"
-            told = f"text {number} has {count} {fields}, and {model.name} reads {len(model.given)}"
-            raise bad(f"Invalid request: {told}: {', a tab, '.join(model.given)}")
+            problem = f"text {number} has {count} {fields}, and {model.name} reads {len(model.given)}"
+            raise bad(f"Invalid request: {problem}: {', a tab, '.join(model.given)}")
     lines = question.texts or [_line(model, number, one) for number, one in enumerate(question.examples, start=1)]
     return lines
 
 
 def _line(model: ServedModel, number: int, example: Mapping[str, str]) -> str:
-    """Raises ApiError for an example that lacks a column, or has another one."""
+    """Raise ApiError for an example that lacks a column, or has an unknown one."""
     strange = next((name for name in example if name not in model.given), None)
     if strange is not None:
         hint = nearest(strange, model.given)
-        raise bad(f"Invalid request: example {number}: {strange[:MAX_TOLD]} is no column of {model.name} ({hint})")
+        raise bad(f"Invalid request: example {number}: {strange[:MAX_QUOTED]} is not a column of {model.name} ({hint})")
     lacking = next((name for name in model.given if name not in example), None)
     if lacking is not None:
-        raise bad(f"Invalid request: example {number} has no {lacking}, which {model.name} reads")
+        raise bad(f"Invalid request: example {number} lacks the column {lacking} of {model.name}")
     return as_line(example[name] for name in model.given)
 
 

@@ -1,4 +1,4 @@
-"""What a request says, read strictly: JSON, form, multipart or query."""
+"""Strict parsers of a request: JSON, form, multipart or query."""
 
 import json
 import math
@@ -15,20 +15,20 @@ from regard.serve.in_thread import in_thread
 
 MAX_FIELDS = 100
 INVALID = "Invalid JSON format"
-QUICK = 32  # times as fast as texts are translated they are read
+QUICK = 32  # speed of parsing, in multiples of the speed of translation
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 
 
 @dataclass(frozen=True)
 class File:
-    """A file that came with a form."""
+    """A file of a form."""
 
     name: str
     data: bytes
 
 
 async def read_fields(request: Request) -> Mapping[str, Any]:
-    """The fields by name. In JSON there is no query; else the query goes before the form."""
+    """Return the fields by name. JSON ignores the query; else the query precedes the form."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == JSON or (kind.startswith("application/") and kind.endswith("+json")):
         return await read_values(request)
@@ -41,31 +41,31 @@ async def read_fields(request: Request) -> Mapping[str, Any]:
 
 
 async def _multipart(request: Request, query: dict[str, str]) -> Mapping[str, Any]:
-    """Texts and files; the body is in memory already and was no larger than it may be."""
+    """Return texts and files; the body is in memory and within its limit."""
     values: dict[str, Any] = {}
     try:
         async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=1 << 30) as form:
-            for name, value in reversed(form.multi_items()):  # the first one stays
+            for name, value in reversed(form.multi_items()):  # the first value is kept
                 if isinstance(value, UploadFile):
                     values[name] = File(value.filename or "", await value.read())
                 else:
                     values[name] = value
     except ValueError as error:  # some encodings fail in ways of their own
-        raise bad("Invalid request: the form is not in the encoding that it names") from error
+        raise bad("Invalid request: the form is not in its declared encoding") from error
     return _whole({**values, **query})
 
 
 async def read_values(request: Request) -> dict[str, Any]:
-    """A JSON object, read beside other requests if it is large. Raises ApiError as `read_json` does."""
+    """Return a JSON object; a large one is parsed in a thread. Raises ApiError as `read_json` does."""
     body = await request.body()
     return await in_thread(len(body) // QUICK, read_json, body)
 
 
 def read_json(body: bytes) -> dict[str, Any]:
-    """A JSON object. Raises ApiError for anything that two readers could understand differently, or that is a trap.
+    """Return a JSON object. Raises ApiError for anything ambiguous or dangerous.
 
-    That is: no object, numbers that are none (NaN) or of thousands of digits, names that stand twice, depth without
-    end, and halves of surrogate pairs.
+    That is: any other value, NaN, numbers of thousands of digits, duplicate names, deep nesting, and lone
+    surrogates.
     """
     try:
         value = json.loads(
@@ -88,12 +88,12 @@ def _finite(digits: str) -> float:
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("duplicate name")
     return found
 
 
 def _pairs(encoded: bytes) -> dict[str, str]:
-    """The first value of each name, as LibreTranslate takes them."""
+    """Return the first value of each name, as LibreTranslate does."""
     try:
         pairs = parse_qsl(encoded.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError as error:
@@ -102,9 +102,9 @@ def _pairs(encoded: bytes) -> dict[str, str]:
 
 
 def _whole(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Raises ApiError where a text holds half of a surrogate pair: no encoding can write it."""
+    """Raise ApiError for a text with a lone surrogate, which no encoding can write."""
     try:
         json.dumps(values, ensure_ascii=False, default=lambda file: None).encode("utf-8")
     except UnicodeEncodeError as error:
-        raise bad("Invalid request: the text is not valid Unicode (half of a surrogate pair)") from error
+        raise bad("Invalid request: the text is not valid Unicode (lone surrogate)") from error
     return values

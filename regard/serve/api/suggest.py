@@ -1,4 +1,4 @@
-"""POST /suggest: better translations that users send in, kept line by line for a person to read."""
+"""POST /suggest: stores users' better translations line by line, for review."""
 
 import json
 from datetime import UTC, datetime
@@ -14,11 +14,11 @@ from regard.serve.errors import ApiError
 from regard.serve.service import Service
 from regard.serve.settings import MIB
 
-MAX_FILE = 64 * MIB  # strangers write here
+MAX_FILE = 64 * MIB  # anyone may write here
 
 
 async def keep_suggestion(service: Service, request: Request) -> dict[str, bool]:
-    """Send in a better translation."""
+    """Store a better translation."""
     values = await admitted(service, request)
     place = service.settings.suggestions
     if place is None:
@@ -28,21 +28,21 @@ async def keep_suggestion(service: Service, request: Request) -> dict[str, bool]
 
 
 def check_place(place: Path) -> None:
-    """Makes the file if there is none. Raises ConfigError where it cannot be written."""
+    """Create the file if it does not exist. Raises ConfigError if it cannot be written."""
     try:
         place.open("ab").close()
     except OSError as error:
         problem = f"'{place}' cannot be written: {(error.strerror or str(error)).lower()}"
-        raise ConfigError("--suggestions", problem, "a file in a folder that there is") from error
+        raise ConfigError("--suggestions", problem, "a file in an existing folder") from error
 
 
 def keep(place: Path, suggestion: dict[str, str]) -> None:
-    """One more line of JSON. Raises ApiError when the file has grown too large, OSError when it cannot be written."""
+    """Append a line of JSON. Raises ApiError when the file is full, OSError when it cannot be written."""
     line = json.dumps(suggestion, ensure_ascii=False).encode() + b"\n"
     if place.exists() and place.stat().st_size + len(line) > MAX_FILE:
         raise ApiError(403, "Suggestions are disabled on this server.")
     with place.open("ab") as file:
-        file.write(line)  # in one piece
+        file.write(line)  # in one write
 
 
 def _suggestion(service: Service, question: SuggestQuestion) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""POST /translate and POST /detect, as LibreTranslate answers them."""
+"""POST /translate and POST /detect, as in LibreTranslate."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from fastapi import Request
 from fastapi.responses import JSONResponse
 
 from regard.serve.api.access import admitted
-from regard.serve.api.checking import MAX_TOLD, asked_texts, check_libretranslate_sizes, check_served
+from regard.serve.api.checking import MAX_QUOTED, asked_texts, check_libretranslate_sizes, check_served
 from regard.serve.api.libretranslate import DetectQuestion, TextQuestion
 from regard.serve.engine import Predict
 from regard.serve.errors import bad
@@ -21,7 +21,7 @@ MAX_GUESSES = 3
 
 
 async def translate_texts(service: Service, request: Request) -> JSONResponse:
-    """Translate a text, or a list of them."""
+    """Translate a text, or a list of texts."""
     question = TextQuestion.of(await admitted(service, request))
     whole = _checked(service, question)
     request.state.asked.pair = f"{question.source}-{question.target}"
@@ -30,7 +30,7 @@ async def translate_texts(service: Service, request: Request) -> JSONResponse:
 
 
 async def detect_language(service: Service, request: Request) -> JSONResponse:
-    """Tell the language of a text, best guess first."""
+    """Detect the language of a text, best guess first."""
     texts = asked_texts(DetectQuestion.of(await admitted(service, request)).q)
     check_libretranslate_sizes(texts, service.settings)
     request.state.asked.count(texts)
@@ -39,12 +39,12 @@ async def detect_language(service: Service, request: Request) -> JSONResponse:
 
 
 def told(guess: Detected) -> dict[str, Any]:
-    """A guess as clients read it."""
+    """Return a guess in the clients' form."""
     return {"confidence": round(float(guess.confidence), 1), "language": outward(guess.language)}
 
 
 def _checked(service: Service, question: TextQuestion) -> TranslationRequest:
-    """The question, once it fits what is served: the rest of LibreTranslate's checks, in its order."""
+    """Return the question after the rest of LibreTranslate's checks, in its order."""
     texts, source, target = asked_texts(question.q), question.source, question.target
     limit = service.settings.alternatives_limit
     if NO_LIMIT != limit < question.alternatives:
@@ -54,7 +54,7 @@ def _checked(service: Service, question: TextQuestion) -> TranslationRequest:
     name = question.format or "text"
     kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise bad(f"{str(name)[:MAX_TOLD]} format is not supported")
+        raise bad(f"{str(name)[:MAX_QUOTED]} format is not supported")
     if source != AUTO:
         check_pair(service.catalogue, source, target)
     n_best = 1 if kind == "html" else question.alternatives + 1
@@ -62,7 +62,7 @@ def _checked(service: Service, question: TextQuestion) -> TranslationRequest:
 
 
 def _answer(found: list[Translated], question: TextQuestion) -> dict[str, Any]:
-    """A field is a list when `q` was."""
+    """Return a list if `q` was one, else its only item."""
     columns: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
     if question.source == AUTO:
         columns["detectedLanguage"] = [told(one.detected) for one in found if one.detected is not None]

@@ -1,4 +1,4 @@
-"""POST /v1/translate and GET /v1/models: scores, words, alternatives and what a model looked at."""
+"""POST /v1/translate and GET /v1/models: scores, words, alternatives and attention."""
 
 import math
 from typing import Any
@@ -36,13 +36,13 @@ SCORE_DIGITS = 3
 
 
 async def all_models(service: Service, _: Request) -> Response:
-    """The models that are served."""
-    told = not service.settings.keys  # who has no key must not read texts that belong to somebody
-    return json_answer({"models": [_model(model, told) for model in service.catalogue.models]})
+    """Return the models of the server."""
+    public = not service.settings.keys  # example sentences of a private server need a key
+    return json_answer({"models": [_model(model, public) for model in service.catalogue.models]})
 
 
 async def translate_in_detail(service: Service, request: Request) -> Response:
-    """Translate, and tell scores, n best, words and what the model looked at."""
+    """Translate, with scores, n-best translations, words and attention."""
     question = models.TranslateQuestion.of(await admitted(service, request, read_values))
     texts = asked_texts(question.q)
     check_sizes(texts, service.settings)
@@ -58,7 +58,7 @@ async def translate_in_detail(service: Service, request: Request) -> Response:
     wanted = AnswerLimit(service.settings.max_maps, asked_for)
     found = await taken_apart(service, whole, request.state.asked)
     sentences = sentences_of(found)
-    size = sum(len(text.encode("utf-8", "replace")) for text in sentences)  # the source stands beside each translation
+    size = sum(len(text.encode("utf-8", "replace")) for text in sentences)  # an answer repeats the source
     wanted.check(question.n_best * size)
     terms = await service.glossaries.lines_within(glossary, sentences)
     await answered(service, found, replace(asked_for, glossary=terms))
@@ -68,13 +68,13 @@ async def translate_in_detail(service: Service, request: Request) -> Response:
 
 
 def _prefixes(question: models.TranslateQuestion, texts: int) -> list[str]:
-    """What each translation begins with; none where nothing is asked. Raises ApiError for too few or too many."""
+    """Return the prefix of each translation; none without a request. Raises ApiError for too few or too many."""
     told = question.target_prefix
     prefixes = told if isinstance(told, list) else [told] * (texts if isinstance(question.q, str) else 0)
     if not any([told] if isinstance(told, str) else told):
         return []
     if len(prefixes) != texts:
-        raise bad("Invalid request: target_prefix: a list as long as q is needed, or one text for one text")
+        raise bad("Invalid request: target_prefix: expected one prefix for each text of q")
     return prefixes
 
 
@@ -101,7 +101,7 @@ def _translated(
 
 
 def _seems(service: Service, one: Translated, text: str) -> Detected | None:
-    """The target's language, where a text clearly is in it already, although another one was named."""
+    """Return the target language if the text is clearly in it, although another source was named."""
     if one.detected is not None or one.model is None:
         return None
     guess = detect(service, text[:SAMPLE])[0]
@@ -129,7 +129,7 @@ def _text(one: Translated, seems: Detected | None) -> dict[str, Any]:
 
 
 def _in_place(one: Translated) -> list[list[str]]:
-    """What is written for each sentence, placeholders and all: the best, and each of the n best after it."""
+    """Return the output of each sentence with its placeholders: the best, then each of the n best."""
     if one.document is None:
         return []
     found = [sentence.prediction for sentence in one.sentences]

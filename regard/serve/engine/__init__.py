@@ -1,6 +1,6 @@
-"""Models in processes of their own, behind queues: what a server asks. No HTTP and no torch in here.
+"""Models in processes of their own, behind queues. This package needs neither HTTP nor torch.
 
-Only `worker`, `answering` and `model_info`, which a model's process runs, need torch.
+Only `worker`, `answering` and `model_info` need torch; they run in a model's process.
 """
 
 from regard.serve.engine.capacity import Batched, Limits, cores

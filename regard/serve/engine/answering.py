@@ -1,4 +1,4 @@
-"""In the model's process: texts → answers, each for itself, whatever its batch mates do."""
+"""Inference in the model's process: each text is answered independently of its batch."""
 
 import copy
 import functools
@@ -25,7 +25,7 @@ from regard.serve.engine.questions import Kept, Pair, Predict, Question
 from regard.tasks.example_texts import Ids
 from regard.text.clean import clean
 
-_SHARED_SETTINGS = ("max_ratio", "max_extra", "min_length")  # settings that every search has
+_SHARED_SETTINGS = ("max_ratio", "max_extra", "min_length")  # settings of every search
 
 _LOG = logging.getLogger("regard.serve")
 
@@ -33,32 +33,32 @@ _T = TypeVar("_T")
 
 
 class Answered(NamedTuple):
-    """A batch as it was worked on."""
+    """Results of a batch."""
 
-    found: dict[int, Prediction]  # by the numbers of their texts
-    refused: dict[int, Refused]  # and those of the others
-    out_of_memory: int  # times that there was not enough of it
-    sizes: Sequence[int] = ()  # of the texts in pieces, their ends included, where they were counted
+    found: dict[int, Prediction]  # by index of their texts
+    refused: dict[int, Refused]  # by index of the other texts
+    out_of_memory: int  # out-of-memory errors
+    sizes: Sequence[int] = ()  # of the texts in tokens with their ends, if they were counted
 
 
 class _GivenUp(Exception):
-    """Nobody waits for an explanation any more."""
+    """No client waits for the explanation any more."""
 
 
 class Answering:
-    """A run, loaded and ready to answer batches, one at a time."""
+    """A loaded run that answers batches, one at a time."""
 
     def __init__(self, predictor: Predictor, search: Choice) -> None:
         self.predictor, self.search = predictor, search
         self._searches = functools.cache(self._search)
         self.looking = Looking(predictor)
-        self.routes: dict[str, Answering] = {}  # for further pairs of languages of the same model, by name
+        self.routes: dict[str, Answering] = {}  # further language pairs of the same model, by name
 
     @classmethod
     def load(
         cls, run: Path, *, batch_tokens: int, changes: Sequence[str] = ()
     ) -> "tuple[Answering, dict[str, dict[str, Any]]]":
-        """With what there is to tell of the model along each route, by name, the first one "".
+        """Load a run; return it with the model card of each language pair, by name, the first one "".
 
         Raises RegardError for a run that cannot be served.
         """
@@ -70,11 +70,11 @@ class Answering:
         return first, {name: card_of(one.predictor) for name, one in along.items()}
 
     def along(self, route: str) -> "Answering":
-        """What answers for a further pair of languages; "": this one."""
+        """Return the answering of a further language pair; "": this one."""
         return self.routes[route] if route else self
 
     def beside(self) -> "Answering":
-        """For another thread: the same weights in modules of its own, so that a recording hears nobody else."""
+        """Return a copy for another thread: shared weights in modules of its own, so that recordings stay apart."""
         other = copy.copy(self)
         other.predictor = self.predictor.replica()
         other.looking = self.looking.of(other.predictor)
@@ -88,9 +88,9 @@ class Answering:
         unwanted: Unwanted = frozenset,
         encoded: Sequence[Ids] | None = None,
     ) -> Answered:
-        """The answers along the route of a question; where nobody has counted its texts, of those up to `most` pieces.
+        """Return the answers for the language pair of a question; texts that were not counted have up to `most` tokens.
 
-        Texts that are `unwanted` meanwhile are given up. `encoded` are the texts in pieces, where they are known.
+        Texts that become `unwanted` are dropped. `encoded` are the texts in tokens, if they are known.
         """
         mine = self.along(question.route)
         if most is None:
@@ -108,9 +108,9 @@ class Answering:
         return Answered(copied, refused, done.out_of_memory, [size + 1 for size in sizes])
 
     def count(self, question: Question) -> list[TextCost | Prediction | Refused]:
-        """What each text costs, in pieces; what has more than the model takes, or may be explained, is refused.
+        """Return the cost of each text, in tokens; refuse one that is longer than the model or an explanation allows.
 
-        What is only copied is answered, and nothing explains it: it was not read.
+        A text that is only copied is answered at once, without an explanation: the model does not read it.
         """
         task = self.predictor.task
 
@@ -147,7 +147,7 @@ class Answering:
         unwanted: Unwanted = frozenset,
         encoded: Sequence[Ids] | None = None,
     ) -> Answered:
-        """Return what the search of the run finds; with terms or a prefix a beam search that keeps them."""
+        """Return the results of the run's search; with terms or a prefix, of a beam search that keeps them."""
         search = self._searches(question.n_best)
 
         def ask(rows: list[int]) -> Sequence[Prediction]:
@@ -172,9 +172,9 @@ class Answering:
         unwanted: Unwanted = frozenset,
         encoded: Sequence[Ids] | None = None,
     ) -> Answered:
-        """The answers to texts that are worked on one after the other.
+        """Return the answers to texts that are processed one after the other.
 
-        `one` is given a text, a function that tells whether it is unwanted, and its pieces, where they are known.
+        `one` gets a text, a function that returns True once it is unwanted, and its tokens, if they are known.
         """
 
         def ask(rows: list[int]) -> list[Prediction]:
@@ -194,10 +194,10 @@ class Answering:
         reasons: Sequence[str],
         steps: bool,
     ) -> Prediction:
-        """A given target, scored and explained: by what it looked at, or by a method; by others beside that.
+        """Return a given target, scored and explained: by attention or by method `by`, and by further methods.
 
         With `steps` it has the steps of a search of its source. Between two passes through the model `is_unwanted` is
-        called; what is, then, has no further explanation.
+        called; once it returns True, no further explanation is computed.
         """
 
         def progress() -> None:
@@ -229,14 +229,14 @@ class Answering:
         word: int,
         count: int,
     ) -> Prediction:
-        """A given target with alternatives that have another word in place of one and are explained."""
+        """Return a given target with explained alternatives that have another word in one place."""
         lines = frozenset(range(FIRST_PIECES * count))
         search = SEARCHES.build(self.search).until(lambda: lines if is_unwanted() else frozenset())
         found = rewritten(self.predictor, search, *text, word, count, encoded)
         return replace(found, alternatives=self.looking.explained(found.alternatives, maps=False))
 
     def _search(self, n_best: int) -> Search:
-        """The run's own. Where that finds one target alone, a beam as wide as there are targets wanted."""
+        """Return the run's search. If it finds one target only, a beam as wide as the targets requested."""
         search = self.search
         if n_best == 1:
             return SEARCHES.build(search)
@@ -247,7 +247,7 @@ class Answering:
 
 
 def _among(rows: Sequence[int], unwanted: Unwanted) -> Callable[[], set[int]]:
-    """The places, among some rows, of those that are unwanted."""
+    """Return the unwanted ones of some rows."""
 
     def left() -> set[int]:
         gone = unwanted()
@@ -259,19 +259,19 @@ def _among(rows: Sequence[int], unwanted: Unwanted) -> Callable[[], set[int]]:
 def _one_by_one(
     rows: list[int], ask: Callable[[list[int]], Sequence[_T]]
 ) -> tuple[dict[int, _T], dict[int, Refused], int]:
-    """Together if that goes well, else in halves: only what cannot be answered even alone is refused.
+    """Answer the rows together; on an error in halves, so that only a text that fails alone is refused.
 
-    With the times that memory was short.
+    Also returns the number of out-of-memory errors.
     """
     if not rows:
         return {}, {}, 0
     try:
         return dict(zip(rows, ask(rows), strict=True)), {}, 0
-    except Exception as error:  # whatever a model raises is the fault of some text, not of the others
+    except Exception as error:  # any error of the model belongs to one text of the batch
         short, wrong, reason = lacks_memory(error), isinstance(error, DataError | ConfigError), line_of(error)
         if len(rows) == 1 and not (short or wrong):
             _LOG.exception("a text could not be answered")
-    if short and torch.cuda.is_available():  # the error is gone here, and with it the frames that held tensors
+    if short and torch.cuda.is_available():  # here the error is freed, with the frames that held tensors
         torch.cuda.empty_cache()
     if len(rows) == 1:
         refused = Refused("memory") if short else Refused("wrong" if wrong else "failed", reason)
@@ -282,7 +282,7 @@ def _one_by_one(
 
 
 def line_of(error: Exception) -> str:
-    """What a user may read: the words of our own errors, of others only what they are."""
+    """Return the text of an error for a user: the whole message of Regard's errors, the class of others."""
     if isinstance(error, RegardError):
         return str(error).splitlines()[0]
     return type(error).__name__

@@ -1,4 +1,4 @@
-"""In the model's process: lanes of long and short texts share the cores by time, a step of a search each."""
+"""Core scheduling in the model's process: long and short texts share the cores, one search step at a time."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -8,16 +8,16 @@ from typing import Self
 
 
 class CoreScheduler:
-    """So many cores for several lanes. Those that have something to do divide the time as their shares have it."""
+    """Cores shared by several lanes. Busy lanes divide the time in proportion to their shares."""
 
     def __init__(self, cores: int, shares: Sequence[float]) -> None:
         self._free, self._shares, self._changed = cores, shares, Condition()
-        self._waiting, self._batches = [0] * len(shares), [0] * len(shares)  # that wait for a core; all
-        self._used = [0.0] * len(shares)  # seconds that each lane has had, divided by its share
+        self._waiting, self._batches = [0] * len(shares), [0] * len(shares)  # waiting for a core; all
+        self._used = [0.0] * len(shares)  # used seconds of each lane, divided by its share
         self._clock = 0.0
 
     def begin(self, lane: int) -> None:
-        """Waits for a core. A lane that had nothing to do is owed nothing for it."""
+        """Wait for a core. A lane that was idle gets no credit for it."""
         with self._changed:
             self._advance()
             if not self._batches[lane]:
@@ -26,7 +26,7 @@ class CoreScheduler:
             self._take(lane)
 
     def give_way(self, lane: int, seconds: float) -> bool:
-        """After so long with a core: whether it went to another lane meanwhile, which has had less time."""
+        """Return True if another lane, with less time used, took the core after this long."""
         with self._changed:
             self._used[lane] += seconds / self._shares[lane]
             other = self._first()
@@ -38,7 +38,7 @@ class CoreScheduler:
             return True
 
     def end(self, lane: int, seconds: float) -> None:
-        """A core is free again."""
+        """Release a core."""
         with self._changed:
             self._used[lane] += seconds / self._shares[lane]
             self._advance()
@@ -47,7 +47,7 @@ class CoreScheduler:
             self._changed.notify_all()
 
     def _advance(self) -> None:
-        """Note the least time that a busy lane has had; a lane that was idle is brought up to it."""
+        """Update the minimum of the time used by busy lanes; an idle lane is raised to it."""
         busy = [used for used, count in zip(self._used, self._batches, strict=True) if count]
         self._clock = max(self._clock, min(busy, default=0.0))
 
@@ -56,16 +56,16 @@ class CoreScheduler:
         self._changed.wait_for(lambda: self._free > 0 and self._first() == lane)
         self._waiting[lane] -= 1
         self._free -= 1
-        self._changed.notify_all()  # another core may be free for another lane
+        self._changed.notify_all()  # for another free core and lane
 
     def _first(self) -> int | None:
-        """Of the lanes with a batch that waits the one that has had the least time."""
+        """Return the lane with a waiting batch and the least time used."""
         waiting = [lane for lane, count in enumerate(self._waiting) if count]
         return min(waiting, key=lambda lane: self._used[lane], default=None)
 
 
 class CoreTime:
-    """A batch's time with a core, which it lends to other lanes between two steps."""
+    """A batch's time on a core, which it yields to other lanes between two steps."""
 
     def __init__(self, scheduler: CoreScheduler, lane: int) -> None:
         self.scheduler, self.lane, self.seconds = scheduler, lane, 0.0
@@ -80,7 +80,7 @@ class CoreTime:
         self.scheduler.end(self.lane, self._passed())
 
     def give_way(self) -> None:
-        """Between two steps."""
+        """Yield the core between two steps."""
         if self.scheduler.give_way(self.lane, self._passed()):
             self._since = time.perf_counter()
 
@@ -92,18 +92,18 @@ class CoreTime:
 
 
 class Work:
-    """The progress of a batch, and the texts that nobody waits for. A search calls it after every step."""
+    """The progress of a batch, and its unwanted texts. A search calls it after every step."""
 
     def __init__(self, core_time: CoreTime) -> None:
         self.core_time, self.steps = core_time, 0
         self._left = frozenset[int]()
 
     def __call__(self) -> frozenset[int]:
-        """The texts that nobody waits for, after other lanes have had their turn."""
+        """Return the unwanted texts, after a turn of the other lanes."""
         self.steps += 1
         self.core_time.give_way()
         return self._left
 
     def leave(self, texts: Iterable[int]) -> None:
-        """Nobody waits for these any more. Called by the one thread that hears the server."""
+        """Mark texts as unwanted. Called only by the thread that reads the server's messages."""
         self._left |= frozenset(texts)

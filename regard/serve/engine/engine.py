@@ -1,4 +1,4 @@
-"""One model to ask: its process, which is started anew when it ends, and who may ask it."""
+"""One served model: its process, restarted when it ends, and admission of requests."""
 
 import asyncio
 import logging
@@ -18,13 +18,13 @@ from regard.serve.engine.pipe import Gone, Pipe
 from regard.serve.engine.questions import QuestionRow
 from regard.serve.engine.waiting import Miscounted, counted
 
-PORTION = 4  # what a request waits with at once is no more than this part of the queue: a fourth
-LARGE_REQUESTS = 3  # requests at once of more than a portion; what they leave of the queue is for small ones
-_COUNTED = 10_000  # characters whose pieces are counted at a time
-_SOON = 2  # seconds after which to ask again while a model is loaded
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before a process that ended is started again
+PORTION = 4  # a request has at most this part of the queue waiting at once: a fourth
+LARGE_REQUESTS = 3  # large requests at once; the rest of the queue is left to small ones
+_COUNTED = 10_000  # characters tokenized at a time
+_SOON = 2  # retry after these seconds while a model is loaded
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before a restart of a process
 
-_UNREAD, UNREAD_FOLDER = (".lock", "metrics.jsonl"), "data"  # of a run: what no answer depends on
+_UNREAD, UNREAD_FOLDER = (".lock", "metrics.jsonl"), "data"  # files of a run that do not affect answers
 
 Fingerprint = frozenset[tuple[str, int, int, int]]
 
@@ -32,66 +32,66 @@ log = logging.getLogger("regard.serve")
 
 
 class Engine:
-    """A run, served. The process of its model loads it; what holds this object needs no torch."""
+    """A served run. A separate process loads the model, so this object needs no torch."""
 
     def __init__(self, run: Path, *, name: str | None = None, limits: Limits | None = None) -> None:
         self.run, self.name, self.limits = run, name or run_name(run), limits or Limits()
-        self.cards: Mapping[str, Mapping[str, Any]] = {}  # of its model, by route, once it has started; the first: ""
+        self.cards: Mapping[str, Mapping[str, Any]] = {}  # of its model, by route, after the start; the first: ""
         self._lanes = Lanes(self.limits)
-        self._counted = 0  # texts that are being counted
+        self._counted = 0  # texts being tokenized
         self._pipe: Pipe | None = None
         self._life: asyncio.Task[None] | None = None
-        self._large = 0  # requests of several portions, accepted and not answered
+        self._large = 0  # accepted requests of several portions, not yet answered
         self._warm = False
-        self._loaded: Fingerprint = frozenset()  # of the run's files, just before the model was loaded
+        self._loaded: Fingerprint = frozenset()  # of the run's files, taken before the load
 
     def __repr__(self) -> str:
         return f"Engine({self.name}, {'ready' if self.ready else 'not ready'})"
 
     @property
     def ready(self) -> bool:
-        """Return whether it takes requests: loaded, warm, and not seen to have ended."""
+        """Return True if it takes requests: loaded, warmed up, and its process has not ended."""
         return self._warm and self._pipe is not None and self._pipe.alive
 
     @property
     def queue_size(self) -> int:
-        """Texts that wait."""
+        """Number of waiting texts."""
         return self._lanes.queue_size + self._counted
 
     @property
     def busy(self) -> int:
-        """Seconds after which to ask again, since there is no room for one more text; 0: there is."""
+        """Seconds to wait for room for one more text; 0: there is room."""
         return self._busy(1)
 
     @property
     def threads(self) -> int:
-        """Batches at a time, each on a core of its own."""
+        """Number of parallel batches, one for each core."""
         return self.limits.threads or threads_each(cores(), 1)
 
     @property
     def in_flight(self) -> int:
-        """Texts that the model works on."""
+        """Number of texts in progress."""
         return self._lanes.in_flight
 
     @property
     def pid(self) -> int | None:
-        """Of the model's process, None while there is none."""
+        """PID of the model's process; None while there is none."""
         return None if self._pipe is None else self._pipe.process.pid
 
     @property
     def watchers(self) -> list[Watcher]:
-        """Are told of every batch."""
+        """Functions called after every batch."""
         return self._lanes.watchers
 
     async def start(self) -> None:
-        """Returns when the model is loaded; `ready` follows when it is warm. Raises RegardError if it cannot be."""
+        """Wait until the model is loaded; `ready` follows after warm-up. Raises RegardError if it fails."""
         await self._load()
         self._life = asyncio.create_task(self._live(), name=f"engine {self.name}")
 
     async def ask(self, question: QuestionRow, *, seconds: float = 30.0) -> list[Prediction]:
-        """One prediction per text, in order; the model must have begun with each within `seconds`.
+        """Return one prediction per text, in order; the model must begin with each within `seconds`.
 
-        An explanation must have ended by then. Work of a cancelled caller is dropped. Raises Busy, NotReady, TooLate,
+        An explanation must finish in that time. A cancelled call drops its work. Raises Busy, NotReady, TooLate,
         TooLong, TooCostly, Unreadable, OutOfMemory or Failed.
         """
         if question.late is None:
@@ -109,7 +109,7 @@ class Engine:
         return Engine(self.run, name=self.name, limits=self.limits)
 
     async def stop(self) -> None:
-        """Ends the process; who still waits is told NotReady."""
+        """End the process; waiting requests fail with NotReady."""
         self._warm = False
         if self._life is not None:
             self._life.cancel()
@@ -136,7 +136,7 @@ class Engine:
             self._large -= large
 
     async def _answers(self, portions: Mapping[int, QuestionRow], until: float) -> list[Prediction]:
-        """In order. A short text that comes alone is not counted first, which would be half a millisecond more."""
+        """Return the costs in order. A short text alone is not tokenized first: that saves half a millisecond."""
         if len(portions) == 1 and (size := portions[0].guess) is not None:
             with suppress(Miscounted):
                 return [*(await self._lanes.answer(portions[0], {0: TextCost(size)}, until, guessed=True)).values()]
@@ -153,15 +153,15 @@ class Engine:
         return found
 
     def _busy(self, texts: int) -> int:
-        """As `busy`, of so many texts."""
+        """Return `busy` for a number of texts."""
         return self._lanes.seconds() if self._lanes.full(self._counted + texts) else 0
 
     async def _count(
         self, question: QuestionRow, before: int, until: float
     ) -> tuple[dict[int, TextCost], dict[int, Prediction]]:
-        """As `counted`. Meanwhile they count as short ones that wait."""
+        """Return `counted` costs. Meanwhile the texts count as short ones that wait."""
         pipe, texts = self._pipe, question.texts
-        if not self.ready or pipe is None:  # no longer: between two portions
+        if not self.ready or pipe is None:  # it may have ended between two portions
             raise _not_ready()
         self._counted += len(texts)
         said = list[Said]()
@@ -186,7 +186,7 @@ class Engine:
         return self._pipe
 
     async def _live(self) -> None:
-        """Works as long as the process lives, and starts another one if it ends."""
+        """Work as long as the process lives, and start another one when it ends."""
         pause = FIRST_PAUSE
         while True:
             try:
@@ -195,11 +195,11 @@ class Engine:
                 self._warm, pause = True, FIRST_PAUSE
                 await self._lanes.work(pipe, self.threads)
             except Gone as error:
-                log.error("%s: the process of the model has ended (%s); it is started again", self.name, error)
+                log.error("%s: the process of the model has ended (%s); restarting", self.name, error)
             except RegardError as error:
-                log.error("%s: cannot be started again: %s", self.name, error)
-            except Exception:  # a fault of our own must not leave those who ask without an answer for ever
-                log.exception("%s: a fault; the process of the model is started again", self.name)
+                log.error("%s: restart failed: %s", self.name, error)
+            except Exception:  # a bug must not leave requests without an answer
+                log.exception("%s: unexpected error; restarting the process of the model", self.name)
             self._warm = False
             self._lanes.fail(_not_ready)
             await self._close()
@@ -213,9 +213,9 @@ class Engine:
 
 
 def fingerprint(run: Path) -> Fingerprint:
-    """Return what identifies the contents of a run's files without reading them: path, inode, size, time of change.
+    """Return the identity of a run's files without their contents: path, inode, size, time of change.
 
-    Of files that come and go in a training that goes on, only the checkpoints count.
+    In a folder of a running training only the checkpoints count.
     """
     found = set[tuple[str, int, int, int]]()
     for folder, folders, names in os.walk(run.resolve()):
@@ -223,14 +223,14 @@ def fingerprint(run: Path) -> Fingerprint:
         for name in names:
             if name not in _UNREAD:
                 path = os.path.join(folder, name)
-                with suppress(OSError):  # gone meanwhile
+                with suppress(OSError):  # deleted meanwhile
                     told = os.stat(path)
                     found.add((path, told.st_ino, told.st_size, told.st_mtime_ns))
     return frozenset(found)
 
 
 def _countable(question: QuestionRow) -> Iterator[slice]:
-    """Portions of few characters: while a model's process counts it hears nobody else."""
+    """Yield portions of few characters: a model's process reads no message while it tokenizes."""
     first, characters = 0, 0
     for place, text in enumerate(question.texts):
         size = question.characters(text)
@@ -242,7 +242,7 @@ def _countable(question: QuestionRow) -> Iterator[slice]:
 
 
 def run_name(run: Path) -> str:
-    """A run is named as its folder, or as the demo's around it."""
+    """Return the name of a run: its folder, or the demo's folder around it."""
     path = run.resolve()
     return path.parent.name if path.name == "model" else path.name
 

@@ -1,4 +1,4 @@
-"""All models that a server has."""
+"""All engines of a server."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from regard.serve.engine.engine import Engine, run_name
 
 
 class Engines(Mapping[str, Engine]):
-    """By name, in the order they were given."""
+    """Engines by name, in the given order."""
 
     def __init__(self, engines: Sequence[Engine]) -> None:
         self._engines = {engine.name: engine for engine in engines}
@@ -29,7 +29,7 @@ class Engines(Mapping[str, Engine]):
         return Engines([fresh if engine.name == fresh.name else engine for engine in self.values()])
 
     async def start(self) -> None:
-        """Loads all at once. Raises the first RegardError; then none runs."""
+        """Load all at once. Raises the first RegardError; then none runs."""
         starting = [asyncio.ensure_future(engine.start()) for engine in self.values()]
         try:
             await asyncio.gather(*starting)
@@ -41,12 +41,12 @@ class Engines(Mapping[str, Engine]):
             raise
 
     async def stop(self) -> None:
-        """Ends their processes."""
+        """End all processes."""
         await asyncio.gather(*(engine.stop() for engine in self.values()))
 
 
 def open_engines(runs: Sequence[Path], limits: Limits | None = None) -> Engines:
-    """An engine for each run, not yet started. They share the cores; runs of one name are numbered."""
+    """Return an engine for each run, not yet started. They share the cores; equal names are numbered."""
     limits = limits or Limits()
     each = replace(limits, threads=limits.threads or threads_each(cores(), len(runs)))
     engines: dict[str, Engine] = {}

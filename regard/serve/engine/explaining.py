@@ -1,6 +1,6 @@
-"""In the model's process: explanations in bounded memory, and other words in place of one of a translation.
+"""Explanations in the model's process, in bounded memory, and alternatives to a word of a translation.
 
-What every head looked at grows with the square of a text's length.
+The attention weights of all heads grow with the square of a text's length.
 """
 
 import copy
@@ -27,18 +27,18 @@ from regard.tasks.example_texts import Ids
 from regard.tasks.text_predictions import own_log_probs
 from regard.text.clean import clean
 
-MOST_WEIGHTS, MOST_SHOWN = 4_000_000, 500_000  # weights of a text that is explained; those that go out as maps
-AT_ONCE = 500_000  # of several texts that are explained together, while nobody else has the core
-TOO_LONG = "the texts are too long for maps of what they look at"
-FIRST_PIECES = 2  # first pieces that are tried for each word that is wanted: several may begin one word
-_LIKELIEST = 500  # of the likeliest pieces, of which some only go on with the word before
+MOST_WEIGHTS, MOST_SHOWN = 4_000_000, 500_000  # maximum weights of an explained text; of its maps
+AT_ONCE = 500_000  # maximum weights of texts explained in one pass, which holds the core
+TOO_LONG = "the texts are too long for attention maps"
+FIRST_PIECES = 2  # first tokens tried per requested word: several may begin one word
+_LIKELIEST = 500  # likeliest tokens; some continue the word before
 
 
 class Looking:
     """Explains predictions of a model, some at a time."""
 
     def __init__(self, predictor: Predictor) -> None:
-        """Asks the model once, to see how many heads look from which column at which."""
+        """Run the model once to count the heads from each column to each column."""
         self.predictor = predictor
         columns = predictor.task.vocabularies
         (seen,) = predictor.predict([{name: columns[name].spread(2) for name in predictor.task.inputs}], explain=True)
@@ -47,7 +47,7 @@ class Looking:
             self.heads[each.queries, each.keys] += len(each.weights)
 
     def of(self, predictor: Predictor) -> "Looking":
-        """The same of another one of the same model."""
+        """Return the explainer of another copy of the model."""
         other = copy.copy(self)
         other.predictor = predictor
         return other
@@ -55,11 +55,11 @@ class Looking:
     def explained(
         self, predictions: Sequence[Prediction], *, maps: bool, unwanted: Unwanted = frozenset
     ) -> list[Prediction]:
-        """The same predictions, each with its explanation; without maps where those are not wanted, or too large.
+        """Return the predictions with explanations; without maps if they are not requested, or too large.
 
-        Maps are told in any case where they alone tell something, as of a pair of texts that attend to each other.
+        Maps stay if the explanation consists of them alone, as for a pair of texts with attention between them.
 
-        A text that alone has more weights than may be held has no explanation, nor has one that is `unwanted` by then.
+        A text with more weights than the limit gets no explanation, nor does one that is `unwanted` by then.
         """
         found, weights = list(predictions), [self.weights(one) for one in predictions]
         for portion in _portions(weights):
@@ -73,16 +73,16 @@ class Looking:
         return found
 
     def weights(self, prediction: Prediction) -> int:
-        """How many weights all heads together give to a text and its answer, at most."""
+        """Return the maximum number of attention weights of a text and its answer, over all heads."""
         task, sizes = self.predictor.task, Counter[str]()
         answered = task.texts.answered(replace(prediction, source=clean(prediction.source)))
         for name, ids in answered.items():
-            sizes[name if name in task.columns else task.last] += len(ids)  # a continuation goes on with its text
-        lengths = {"": 1, **{name: size + 1 for name, size in sizes.items()}}  # "": a learned question
+            sizes[name if name in task.columns else task.last] += len(ids)  # a continuation belongs to its text
+        lengths = {"": 1, **{name: size + 1 for name, size in sizes.items()}}  # "": a learned query
         asked = {name for pair in self.heads for name in pair}
         written = self.predictor.model.written_columns
         lengths |= {name: column.longest(answered) for name, column in written.items() if name in asked}
-        longest = max(lengths.values())  # stands for what is no column of an example, as the sentences of a text
+        longest = max(lengths.values())  # for anything that is not a column, as the sentences of a text
         looks = [
             count * lengths.get(one, longest) * lengths.get(other, longest)
             for (one, other), count in self.heads.items()
@@ -91,7 +91,7 @@ class Looking:
 
 
 def _portions(weights: Sequence[int]) -> Iterator[list[int]]:
-    """Numbers of predictions that are explained together; those of more than MOST_WEIGHTS weights are left out."""
+    """Yield numbers of predictions to explain together; one with more than MOST_WEIGHTS weights is left out."""
     portion, held = list[int](), 0
     for row, count in enumerate(weights):
         if count > MOST_WEIGHTS:
@@ -106,7 +106,7 @@ def _portions(weights: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _has_maps_alone(prediction: Prediction) -> bool:
-    """Return whether an explanation would be empty without the maps that are as large as two texts."""
+    """Return True if an explanation would be empty without the maps that are as large as two texts."""
     found = prediction.explanation
     return found is not None and not (
         found.link.weights or found.link.pairs or any(not each.queries for each in found.maps)
@@ -121,35 +121,35 @@ def _without_maps(prediction: Prediction) -> Prediction:
     found = prediction.explanation
     if found is None:
         return prediction
-    maps = [each for each in found.maps if not each.queries]  # of one question: no longer than the text
+    maps = [each for each in found.maps if not each.queries]  # of one query: as long as the text
     return replace(prediction, explanation=replace(found, maps=maps))
 
 
 class Beginnings:
-    """What each row has to write first, and how much of it is written."""
+    """Forced beginning of each row, and its written length."""
 
     def __init__(self, rows: Sequence[Sequence[int]], written: int = 0) -> None:
         self.rows, self.written = rows, written
 
     def select(self, rows: Tensor) -> "Beginnings":
-        """Rows in that order."""
+        """Return the rows in that order."""
         return Beginnings([self.rows[row] for row in rows.tolist()], self.written)
 
 
 class BeginningFeature(Feature):
-    """-inf for any word but the next of a row's beginning, as long as there is one."""
+    """Feature with -inf for any word but the next one of a row's forced beginning."""
 
     name = "beginning"
 
     def __init__(self, beginnings: Sequence[Sequence[int]]) -> None:
-        self.beginnings = beginnings  # of each line of the batch
+        self.beginnings = beginnings  # of each row of the batch
 
     def start(self, batch: Batch) -> Beginnings:
-        """Nothing is written."""
+        """Return the state before the first word."""
         return Beginnings([self.beginnings[line] for line in batch.lines.tolist()])
 
     def step(self, step: Step, ids: Tensor, state: Beginnings) -> tuple[Tensor, Beginnings]:
-        """0 for the next word, and for all words behind the beginning."""
+        """Return 0 for the next forced word, and for all words after the beginning."""
         added = torch.zeros_like(step.log_probs)
         for row, beginning in enumerate(state.rows):
             if state.written < len(beginning):
@@ -167,10 +167,10 @@ def rewritten(
     count: int,
     encoded: Sequence[Ids] | None = None,
 ) -> TextPrediction:
-    """The target with at most `count` alternatives: another word in place of one, and what the model writes after it.
+    """Return the target with up to `count` alternatives: another word in one place, and the model's continuation.
 
-    The likeliest words come first. Up to that word an alternative is the target. There is none behind the last word.
-    `line` is the source, or a line of several columns as `predict` takes it; `encoded` are the pieces of both.
+    The likeliest words come first. An alternative equals the target before that word. The last word has none after it.
+    `line` is the source, or a line of several columns as in `predict`; `encoded` are the tokens of both.
     """
     task = predictor.task
     column, example = cast(TextColumn, task.vocabularies["target"]), task.texts.given(line)
@@ -204,7 +204,7 @@ def rewritten(
 
 
 def _written(predictor: Predictor, search: Search, row: Ids, beginning: list[int], count: int) -> list[Hypothesis]:
-    """The best target after each of the likeliest pieces that begin a word behind the beginning."""
+    """Return the best target after each of the likeliest tokens that begin a word after the beginning."""
     task, model = predictor.task, cast(Generator, predictor.model)
     column = cast(TextColumn, task.vocabularies["target"])
     with torch.inference_mode():
@@ -216,12 +216,12 @@ def _written(predictor: Predictor, search: Search, row: Ids, beginning: list[int
         batch = task.batch([row] * len(rows)).to(model.device)
         engine = cast(Engine, task.engine(model, search, [*predictor.features, BeginningFeature(rows)]))
         found = [ranked[0] for ranked in engine.answer(batch)]
-    # a feature may forbid what is forced, and then nothing is written as it should be
+    # a feature may forbid a forced word; then the row is dropped
     return [one for one, wanted in zip(found, rows, strict=True) if one.ids[: len(wanted)] == wanted]
 
 
 def _next(writer: Generator, batch: Batch, beginning: Sequence[int], search: Search) -> list[int]:
-    """The likeliest pieces that may follow, best first; none where nobody wants them any more."""
+    """Return the likeliest next tokens, best first; none once the text is unwanted."""
     state = writer.start(batch)
     for token in [BOS, *beginning]:
         if search.dropped(batch.lines) is not None:
@@ -232,12 +232,12 @@ def _next(writer: Generator, batch: Batch, beginning: Sequence[int], search: Sea
 
 
 def _begins(column: TextColumn, beginning: list[int], piece: int) -> bool:
-    """Return whether a piece begins a word, and does not go on with the one before."""
+    """Return True if a token begins a word, False if it continues the one before."""
     return words_of([*column.pieces([*beginning, piece]), END])[-2].pieces == [len(beginning)]
 
 
 def _word(column: TextColumn, hypothesis: Hypothesis, number: int, begin: int) -> tuple[str, float]:
-    """The word of that number and its probability; "" where none begins there, as spaces may part others."""
+    """Return the word of that number and its probability; "" if no word begins there, as at other spaces."""
     words = words_of([*column.pieces(hypothesis.ids), END])
     if number >= len(words) - 1 or words[number].pieces[0] != begin:
         return "", 0.0

@@ -1,21 +1,21 @@
-"""Why a request is not answered.
+"""Errors of a request without an answer.
 
 ServingError
-├── Busy         the queue has no room for it now
-├── NotReady     the model is being loaded, or the server is about to end
-├── TooLate      its time was over
-├── TooLong      a text has more pieces than the model takes
-├── TooCostly    a request, or a text of it, asks for more work than one may
-├── Unreadable   a text is nothing that the model reads
+├── Busy         the queue is full
+├── NotReady     the model is being loaded, or the server shuts down
+├── TooLate      it timed out
+├── TooLong      a text has more tokens than the model takes
+├── TooCostly    a request, or one of its texts, costs more than the limit
+├── Unreadable   the model cannot read a text
 ├── OutOfMemory  a text does not fit into memory even alone
-└── Failed       the model could not answer a text
+└── Failed       the model failed on a text
 """
 
 from regard.errors import RegardError
 
 
 class ServingError(RegardError):
-    """A request that gets no answer."""
+    """A request without an answer."""
 
 
 class _Later(ServingError):
@@ -29,26 +29,26 @@ class _Later(ServingError):
 
 
 class Busy(_Later):
-    """The queue is full; the seconds are as the queue has moved of late."""
+    """The queue is full; the wait follows its recent speed."""
 
     reason = "server busy"
 
 
 class NotReady(_Later):
-    """The model cannot be asked now."""
+    """The model is not ready."""
 
     reason = "model not ready"
 
 
 class TooLate(ServingError):
-    """The request has waited as long as it may, or its explanation has taken as long."""
+    """The request waited too long, or its explanation took too long."""
 
-    def __init__(self, problem: str = "request timed out before the model came to it") -> None:
+    def __init__(self, problem: str = "request timed out in the queue") -> None:
         super().__init__(problem)
 
 
 class TooLong(ServingError):
-    """Text `index` (from 0) of the request has `pieces`, the model takes `limit`."""
+    """Text `index` (from 0) of the request has `pieces`; the model takes `limit`."""
 
     def __init__(self, index: int, pieces: int, limit: int) -> None:
         self.index, self.pieces, self.limit = index, pieces, limit
@@ -56,14 +56,14 @@ class TooLong(ServingError):
 
 
 class TooCostly(ServingError):
-    """A request costs `pieces`, more than `limit`; `what` has so many, and `hint` says what to do."""
+    """A request costs `pieces`, more than `limit`; `what` names its subject, and `hint` the remedy."""
 
     def __init__(self, what: str, pieces: int, limit: int, hint: str) -> None:
         super().__init__(f"{what} {pieces:,} pieces, more than this server takes ({limit:,}): {hint}")
 
 
 class Unreadable(ServingError):
-    """Text `index` (from 0) of the request is nothing that the model reads, and why."""
+    """The model cannot read text `index` (from 0) of the request, for this reason."""
 
     def __init__(self, index: int, reason: str) -> None:
         self.index, self.reason = index, reason
@@ -79,7 +79,7 @@ class OutOfMemory(ServingError):
 
 
 class Failed(ServingError):
-    """Text `index` (from 0) of the request could not be answered."""
+    """The model failed on text `index` (from 0) of the request."""
 
     def __init__(self, index: int, reason: str) -> None:
         self.index, self.reason = index, reason

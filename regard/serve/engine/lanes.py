@@ -1,6 +1,6 @@
-"""The queues of an engine, by the length of texts: requests → batches → a model's process → answers.
+"""Queues of an engine, by length of texts: requests → batches → a model's process → answers.
 
-How much goes into a batch follows how fast the model is.
+The batch size follows the measured speed of the model.
 """
 
 import asyncio
@@ -19,33 +19,33 @@ from regard.serve.engine.pipe import Pipe
 from regard.serve.engine.questions import QuestionRow
 from regard.serve.engine.waiting import Item, QueuedRequest, Waiting, deliver
 
-LEAST_BATCH = 64.0  # pieces of a batch: smaller ones cost more in calls than they gain in waiting
-HEED, QUICK_HEED = 0.2, 0.5  # how much the latest batch counts beside those before, in averages and in sizes
+LEAST_BATCH = 64.0  # tokens of a batch: in smaller ones the overhead outweighs the shorter wait
+HEED, QUICK_HEED = 0.2, 0.5  # weight of the latest batch in moving averages of speed and of size
 LONGEST_WAIT = 60  # seconds
-MOST_KINDS = 64  # kinds of requests whose speed is remembered
+MOST_KINDS = 64  # kinds of requests with a recorded speed
 
 
 class Pace:
-    """Batches hold at most `max_batch_tokens`, and fewer where those would take longer than `max_batch_seconds`."""
+    """Batch size: at most `max_batch_tokens`, and less if a batch would take longer than `max_batch_seconds`."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.speed = 1000.0  # pieces per second, as measured while it was warmed up
-        self.item_seconds = 0.0  # of a text, in batches of late
+        self.speed = 1000.0  # tokens per second, measured at warm-up
+        self.item_seconds = 0.0  # moving average per text
         self._budgets: dict[QuestionRow, float] = {}
 
     def warmed(self, speed: float) -> None:
-        """Take over the speed that the model's process has measured."""
+        """Set the speed that the model's process has measured."""
         self.speed = max(speed, 1.0)
         self._budgets.clear()
 
     def budget(self, kind: QuestionRow) -> float:
-        """Pieces, padding included, of a batch of this kind."""
+        """Return the tokens, padding included, of a batch of this kind."""
         quick = self.speed * self.limits.max_batch_seconds
         return self._bounded(self._budgets.get(kind, quick / math.sqrt(kind.width)))
 
     def note(self, kind: QuestionRow, items: int, size: int, seconds: float, *, full: bool) -> None:
-        """A batch of `size` pieces has taken so long; `full`: there was more to do than it had room for."""
+        """Record the seconds of a batch of `size` tokens; `full`: more texts were waiting than it had room for."""
         each = seconds / items
         self.item_seconds += (HEED if self.item_seconds else 1.0) * (each - self.item_seconds)
         quick = seconds < self.limits.max_batch_seconds
@@ -59,7 +59,7 @@ class Pace:
             )
 
     def seconds_for(self, items: int) -> int:
-        """Whole seconds, at least one, until so many texts are answered."""
+        """Return whole seconds, at least one, until this number of texts is answered."""
         return min(max(math.ceil(items * self.item_seconds), 1), LONGEST_WAIT)
 
     def _bounded(self, size: float) -> float:
@@ -67,16 +67,16 @@ class Pace:
 
 
 class Working(NamedTuple):
-    """A batch that a model works on."""
+    """A batch in progress."""
 
     name: str
     items: list[Item]
 
 
 class Batcher:
-    """A queue of an engine, and what empties it: as many batches at a time as it has slots.
+    """A queue of an engine with a fixed number of slots, each for one batch at a time.
 
-    `lane`: the place among LANES, which take turns.
+    `lane`: index in LANES, which take turns.
     """
 
     def __init__(self, limits: Limits, watchers: Sequence[Watcher], lane: int) -> None:
@@ -86,25 +86,25 @@ class Batcher:
         self._names = count()
         self._arrived = asyncio.Event()
         self._pipe: Pipe | None = None
-        self._idle = 0  # slots without a batch, which share what waits: two small batches at once beat a large one
+        self._idle = 0  # free slots share the waiting texts: two small batches at once beat a large one
 
     @property
     def queue_size(self) -> int:
-        """Texts that wait."""
+        """Number of waiting texts."""
         return self._waiting.size
 
     @property
     def in_flight(self) -> int:
-        """Texts that the model works on."""
+        """Number of texts in progress."""
         return sum(len(batch.items) for batch in self._working)
 
     def put(self, request: QueuedRequest) -> None:
-        """Behind the others."""
+        """Append a request."""
         self._waiting.add(request)
         self._arrived.set()
 
     def drop(self, request: QueuedRequest) -> None:
-        """Cancel a request: drop its waiting texts, give up those that are worked on."""
+        """Cancel a request: drop its waiting texts, and give up those in progress."""
         self._waiting.drop(request)
         for name, items in self._working:
             left = [row for row, item in enumerate(items) if item.request is request]
@@ -112,7 +112,7 @@ class Batcher:
                 self._pipe.tell(Leave(batch=name, rows=left))
 
     def fail(self, error: Callable[[], ServingError]) -> None:
-        """Tells all who wait, the batches that are worked on included."""
+        """Fail all waiting requests, batches in progress included."""
         requests = {*self._waiting, *(item.request for batch in self._working for item in batch.items)}
         self._working.clear()
         for request in requests:
@@ -121,7 +121,7 @@ class Batcher:
                 request.answer.set_exception(error())
 
     async def work(self, pipe: Pipe, slots: int) -> None:
-        """Answers as long as the process does. Raises Gone when it ends."""
+        """Process batches until the process ends. Raises Gone when it ends."""
         self._pipe, self._idle = pipe, slots
         tasks = [asyncio.ensure_future(self._slot(pipe)) for _ in range(slots)]
         try:
@@ -133,12 +133,12 @@ class Batcher:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _slot(self, pipe: Pipe) -> None:
-        company = False  # whether requests come several at once, so that it is worth waiting for mates
+        company = False  # whether requests arrive together, so that it pays to wait for more
         while True:
             await self._arrived.wait()
             if company or len(self._waiting) > 1:
                 await self._gather()
-            if not self._waiting:  # those who waited have gone
+            if not self._waiting:  # all waiting requests were cancelled
                 self._arrived.clear()
                 continue
             items = self._waiting.take(
@@ -150,7 +150,7 @@ class Batcher:
             self._idle += 1
 
     async def _gather(self) -> None:
-        """The first waits a little for others, unless it has waited already."""
+        """Wait a little for more texts, unless the first has waited already."""
         since = min((request.arrived for request in self._waiting), default=0.0)
         left = since + self.limits.batch_wait - asyncio.get_running_loop().time()
         if left > 0:
@@ -169,7 +169,7 @@ class Batcher:
     def _note(self, items: list[Item], said: Said, began: float, *, full: bool, whole: bool) -> None:
         done = said if isinstance(said, BatchReply) else BatchReply(outcomes=[], seconds=getattr(said, "seconds", 0.0))
         sizes = done.sizes or [item.size for item in items]
-        if whole or done.seconds > self.limits.max_batch_seconds:  # what was given up early says nothing of its size
+        if whole or done.seconds > self.limits.max_batch_seconds:  # a batch given up early is not a measurement
             self.pace.note(items[0].request.kind, len(items), len(items) * max(sizes), done.seconds, full=full)
         waited = sum(began - item.request.arrived for item in items) / len(items)
         found = [one.prediction.prediction for one in done.outcomes if isinstance(one, Found)]
@@ -189,7 +189,7 @@ class Batcher:
 
 
 class Lanes:
-    """The queues of an engine. The model's process lets their batches take turns, a step of the search each."""
+    """All queues of an engine. In the model's process their batches take turns, one search step each."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits, self.watchers = limits, list[Watcher]()
@@ -198,20 +198,20 @@ class Lanes:
 
     @property
     def queue_size(self) -> int:
-        """Texts that wait."""
+        """Number of waiting texts."""
         return sum(batcher.queue_size for batcher in self.batchers)
 
     @property
     def in_flight(self) -> int:
-        """Texts that the model works on."""
+        """Number of texts in progress."""
         return sum(batcher.in_flight for batcher in self.batchers)
 
     def full(self, texts: int) -> bool:
-        """Return whether so many more short texts are too many."""
+        """Return True if there is no room for this number of short texts."""
         return self.batchers[0].queue_size + texts > self.limits.max_queue
 
     def crowded(self, sizes: Iterable[int]) -> int | None:
-        """The lane that has no room for those of some texts that are long; where none waits there is for any number."""
+        """Return a full lane that some of the texts need; a lane of long texts with an empty queue takes any number."""
         for lane, texts in Counter(map(lane_of, sizes)).items():
             waiting = self.batchers[lane].queue_size
             if lane and waiting and waiting + texts > self.limits.max_queue * LANES[lane].queue:
@@ -219,22 +219,22 @@ class Lanes:
         return None
 
     def seconds(self, lane: int = 0) -> int:
-        """Until what is accepted will be answered, as the queue has moved of late."""
+        """Return the seconds until all accepted texts are answered, by the recent speed."""
         batcher = self.batchers[lane]
         return batcher.pace.seconds_for(batcher.queue_size + batcher.in_flight)
 
     def warmed(self, speed: float) -> None:
-        """How many pieces a second the model's process has measured."""
+        """Set the tokens per second that the model's process has measured."""
         for batcher in self.batchers:
             batcher.pace.warmed(speed)
 
     def fail(self, error: Callable[[], ServingError]) -> None:
-        """Tells all who wait."""
+        """Fail all waiting requests."""
         for batcher in self.batchers:
             batcher.fail(error)
 
     async def work(self, pipe: Pipe, slots: int) -> None:
-        """Answers as long as the process does, so many batches of each kind at a time. Raises Gone when it ends."""
+        """Process batches until the process ends, a number of them at once in each lane. Raises Gone when it ends."""
         works = [batcher.work(pipe, slots) for batcher in self.batchers]
         tasks = [asyncio.ensure_future(each) for each in (*works, pipe.ended())]
         try:
@@ -253,10 +253,10 @@ class Lanes:
         before: int = 0,
         guessed: bool = False,
     ) -> dict[int, Prediction]:
-        """The predictions of those texts whose pieces are given, by place. Work of a cancelled caller is dropped.
+        """Return the predictions of the texts with given tokens, by place. A cancelled call drops its work.
 
-        `before` them the caller gave so many others.
-        Where the pieces are `guessed` the model's process counts. Raises Miscounted if a text belongs to another lane.
+        `before`: number of texts that the caller gave before.
+        If the tokens are `guessed`, the model's process counts. Raises Miscounted if a text belongs to another lane.
         """
         loop = asyncio.get_running_loop()
         waits = list[tuple[Batcher, QueuedRequest]]()
@@ -283,12 +283,12 @@ class Lanes:
 
 
 def lane_of(size: int) -> int:
-    """Which of LANES is for a text that costs so many pieces."""
+    """Return the lane of a text with this cost in tokens."""
     return next(lane for lane, each in enumerate(LANES) if size <= each.pieces)
 
 
 def _expire(requests: Sequence[QueuedRequest]) -> None:
-    """Too late for what still waits; what the model works on already is answered."""
+    """Time out the texts that still wait; those in progress are answered."""
     for request in requests:
         if request.waiting and not request.answer.done():
             request.answer.set_exception(TooLate())

@@ -1,6 +1,6 @@
-"""Between the server and the model's process: msgpack, its length before it. No pickle.
+"""Messages between the server and the model's process: length-prefixed msgpack. No pickle.
 
-Both sides know the types of all that may come, so what is none of them is refused before anybody acts on it.
+Both sides know the types of all messages and reject any other before it is handled.
 """
 
 import json
@@ -14,13 +14,13 @@ from regard.answers import ANSWERS
 from regard.results import Explanation, Prediction
 from regard.serve.engine.questions import QuestionRow
 
-HEAD = 8  # bytes that hold the length, the highest first
+HEAD = 8  # bytes of the length, big-endian
 
 _KINDS = {kind.__name__: kind for row in ANSWERS.values() for kind in row.records}  # of answers
 
 
 class Message(Struct, tag=True, kw_only=True):
-    """A message of one side; an answer has the number of what it answers."""
+    """A message of one side; an answer repeats the number of its request."""
 
     number: int | None = None
 
@@ -35,11 +35,11 @@ class Job(Message):
 
 
 class Warm(Message):
-    """Do what is done only once."""
+    """Warm up."""
 
 
 class CountTexts(Message):
-    """Count what each text costs."""
+    """Count the tokens of each text."""
 
     question: QuestionRow
 
@@ -50,19 +50,19 @@ class Batch(Message):
     name: str
     lane: int
     question: QuestionRow
-    most: float | None = None  # pieces that a text may cost, where nobody has counted them yet
-    encoded: list[Any] | None = None  # the texts in pieces, where they have been counted
+    most: float | None = None  # maximum tokens of a text that is not yet counted
+    encoded: list[Any] | None = None  # the texts in tokens, if they were counted
 
 
 class Leave(Message):
-    """Nobody waits for these texts of a batch any more."""
+    """Mark texts of a batch as unwanted."""
 
     batch: str
     rows: list[int]
 
 
 class Carried:
-    """A prediction on its way, of whatever kind."""
+    """A prediction of any kind, serialized."""
 
     def __init__(self, prediction: Prediction) -> None:
         self.prediction = prediction
@@ -75,56 +75,56 @@ class Found(Struct, tag=True):
 
 
 class TextCost(Struct, tag=True):
-    """The cost of a text, and its pieces, which the server passes on unread."""
+    """The cost of a text, and its tokens, which the server passes on unread."""
 
     pieces: int
     encoded: Any = None
 
 
 class Refused(Struct, tag=True):
-    """Why a text has no answer."""
+    """Reason of a text without an answer."""
 
     kind: str  # "long", "costly", "pieces", "memory", "wrong" or "failed"
     told: Any = None  # [pieces, limit], the arguments of TooCostly, pieces, nothing, or the reason
 
 
 class Loaded(Message):
-    """The run is loaded: what there is to tell of its model along each route, the first one "" by name."""
+    """The run is loaded: the model card of each route by name, the first one ""."""
 
     cards: dict[str, dict[str, Any]]
 
 
 class Warmed(Message):
-    """The fastest that it was, in pieces per second."""
+    """Warmed up: the highest speed, in tokens per second."""
 
     speed: float
     seconds: float = 0.0
 
 
 class CountReply(Message):
-    """The cost of each text, or its answer where it is only copied."""
+    """The cost of each text, or its answer if it is only copied."""
 
     outcomes: list[TextCost | Found | Refused]
 
 
 class BatchReply(Message):
-    """A batch as it was worked on."""
+    """Results of a batch."""
 
     outcomes: list[Found | Refused]
-    sizes: list[int] = []  # of the texts in pieces, their ends included, where they were counted
-    out_of_memory: int = 0  # times that it had to be split
+    sizes: list[int] = []  # of the texts in tokens with their ends, if they were counted
+    out_of_memory: int = 0  # splits of the batch
     seconds: float = 0.0
 
 
 class Failure(Message):
-    """Why there is no answer at all."""
+    """Reason of a request without any answer."""
 
     reason: str
     seconds: float = 0.0
 
 
 class Beat(Message):
-    """A sign of life: steps of each batch, and seconds of the processor."""
+    """Heartbeat: steps of each batch, and processor seconds."""
 
     steps: dict[str, int]
     cpu: float
@@ -135,7 +135,7 @@ Said = Loaded | Warmed | CountReply | BatchReply | Failure | Beat
 
 
 def packed(message: Message) -> bytes:
-    """A message as it goes over the pipe. A text with a lone surrogate, which is not UTF-8, makes it JSON."""
+    """Return a message as bytes. A text with a lone surrogate, which is not UTF-8, makes it JSON."""
     try:
         body = msgspec.msgpack.encode(message, enc_hook=_plain)
     except UnicodeEncodeError:
@@ -144,18 +144,18 @@ def packed(message: Message) -> bytes:
 
 
 def unpacked(body: bytes) -> ServerMessage:
-    """Read a message of the server. Raises ValueError for what is no message."""
+    """Read a message of the server. Raises ValueError for an invalid one."""
     return _read(body, ServerMessage)
 
 
 def heard(body: bytes) -> Said:
-    """Read a message of a model's process, with its predictions. Raises ValueError for what is no message."""
+    """Read a message of a model's process, with its predictions. Raises ValueError for an invalid one."""
     return _read(body, Said)
 
 
 def _read(body: bytes, kind: Any) -> Any:
     try:
-        if body[:1] == b"{":  # of JSON; a message in msgpack begins with another byte
+        if body[:1] == b"{":  # JSON; msgpack begins with another byte
             return msgspec.convert(json.loads(body), kind, dec_hook=_carried)
         return msgspec.msgpack.decode(body, type=kind, dec_hook=_carried)
     except (msgspec.MsgspecError, RecursionError) as error:
@@ -179,7 +179,7 @@ def _carried(_: type, told: Any) -> Carried:
 
 
 def _without_empty_offsets(found: Explanation) -> Explanation:
-    """An explanation as it was sent: offsets that are not known are no list."""
+    """Return an explanation with unknown offsets as (), as the server expects them."""
     columns = {name: one._replace(offsets=one.offsets or ()) for name, one in found.columns.items()}
     reasons = {name: _without_empty_offsets(one) for name, one in found.reasons.items()}
     return replace(found, columns=columns, reasons=reasons)

@@ -1,4 +1,4 @@
-"""The card of a model on a server: its parts, how well it has learnt what, and texts to try it with."""
+"""The card of a model on a server: architecture, scores on the dev set, and example texts."""
 
 import json
 import warnings
@@ -22,15 +22,15 @@ from regard.runs.measurements import CALIBRATION
 from regard.runs.texts import dev_examples
 from regard.tasks import Task
 
-_METRICS, DEMO = "metrics.jsonl", "demo.json"  # which lies beside a model that the demo has made
-READ_SENTENCES, _SHOWN = 200, 4  # sentences that are read to choose from; that are chosen
+_METRICS, DEMO = "metrics.jsonl", "demo.json"  # beside a model of `regard demo`
+READ_SENTENCES, _SHOWN = 200, 4  # candidate sentences; chosen ones
 SHORTEST, _LONGEST = 8, 50  # characters of an example
 STORY = 240  # characters of one of several columns, all together, at most
 SEED = 1  # of the sentences of the demo's grammar
 
 
 def card_of(predictor: Predictor) -> dict[str, Any]:
-    """Plain values: what it predicts from what, sizes, parts, and the SHA-256 of the file of weights."""
+    """Return plain values: input and output, sizes, architecture, and the SHA-256 of the weights file."""
     run, experiment = predictor.run, predictor.run.experiment
     model, task = experiment.model.settings, predictor.task
     parts = {name: model[name] for name in ("encoder", "decoder", "pooling") if model.get(name)}
@@ -50,10 +50,10 @@ def card_of(predictor: Predictor) -> dict[str, Any]:
         "layers": {name: int(part.settings.get("num_layers", 1)) for name, part in parts.items() if name != "pooling"},
         "heads": None if attention is None else attention.num_heads,
         "vocabulary": {name: len(column) for name, column in task.vocabularies.items()},
-        "methods": quick_methods(),  # by which words may be weighed
+        "methods": quick_methods(),  # attribution methods
         "grades": run.measurements.grades(),
         "calibration": None if predictor.calibration is None else run.measurements.kept(CALIBRATION),
-        "pieces": predictor.max_source - 1,  # that a text may have
+        "pieces": predictor.max_source - 1,  # maximum of a text
         "search": experiment.decoding.search.name,
         "device": predictor.model.device.type,
         "sha256": run.weights_digest,
@@ -65,14 +65,14 @@ def card_of(predictor: Predictor) -> dict[str, Any]:
 
 
 def _attention(parts: AttentionSettings) -> str:
-    """Its parts by name; a span or a weighting is told where it is not the usual one."""
+    """Return the parts of an attention by name; span and weighting only if they are not the usual ones."""
     spans = [span.name for span in parts.span if span.name != "everywhere"]
     weighting = [parts.weighting.name] if parts.weighting.name != "softmax" else []
     return " + ".join([parts.score.name, *spans, *weighting])
 
 
 def _learnt_of(run: Run, task: Task) -> dict[str, Any]:
-    """Plain values: `pairs`, `scores` and `bleu` (of the dev part) where the run tells them, `demo`, `examples`."""
+    """Return plain values: `pairs`, `scores` and `bleu` (dev set) if the run records them, `demo`, `examples`."""
     experiment, demo = run.experiment, (run.path.resolve().parent / DEMO).is_file()
     scores = _scores(run, task, experiment.decoding.route or task.route)
     return {
@@ -87,7 +87,7 @@ def _learnt_of(run: Run, task: Task) -> dict[str, Any]:
 
 
 def chosen(sentences: Sequence[str], longest: int = _LONGEST) -> list[str]:
-    """A few short ones, from the shortest to the longest."""
+    """Return a few short examples, from the shortest to the longest."""
     short = sorted({one for one in sentences if SHORTEST <= len(one) <= longest}, key=lambda one: (len(one), one))
     step = max(len(short) // _SHOWN, 1)
     return short[step // 2 :: step][:_SHOWN]
@@ -99,7 +99,7 @@ def _grammar(experiment: Experiment) -> list[str]:
 
 
 def _dev(experiment: Experiment, task: Task) -> list[str]:
-    """What is given in the dev part; none where its files are no longer there."""
+    """Return the inputs of the dev set; none if its files no longer exist."""
     few = replace(experiment, training=replace(experiment.training, validate_lines=READ_SENTENCES))
     try:
         found = dev_examples(few, task, lambda _: None)
@@ -111,16 +111,16 @@ def _dev(experiment: Experiment, task: Task) -> list[str]:
 
 
 def _pairs(folder: RunFolder) -> int | None:
-    """Of all corpora that lie in the run; None where they lie elsewhere."""
+    """Return the training examples of all corpora in the run; None if they are stored elsewhere."""
     contents = [unseal(seal.parent, only=()) for seal in folder.data.glob(f"*/{SEAL}")]
     return sum(content["kept"] for content in contents if content is not None) or None
 
 
 def _scores(run: Run, task: Task, route: str) -> dict[str, float]:
-    """As they were measured when the checkpoint that answers was made; of several pairs of languages those of one."""
+    """Return the metrics of the current checkpoint, for one pair of languages if there are several."""
     update = run.checkpoint.state["update"]
     try:
-        verify_file(run.path / _METRICS, f"regard evaluate {quote(str(run.path))} measures the scores")
+        verify_file(run.path / _METRICS, f"regard evaluate {quote(str(run.path))} measures them again")
     except CheckpointError as error:
         warnings.warn(f"{error}; its scores are not shown", stacklevel=2)
         return {}

@@ -1,6 +1,6 @@
-"""The server's end of a model's process, which tells twice a second how far its batches are.
+"""The server's end of a model's process, which sends a heartbeat with the progress of its batches twice a second.
 
-Processes of models are forked from one that has imported torch: what they import is in memory once.
+Model processes are forked from one that has imported torch, so its memory is shared.
 """
 
 import asyncio
@@ -22,42 +22,42 @@ from regard.serve.engine.messages import HEAD, Beat, Failure, Job, Loaded, Messa
 _PRELOADED = "regard.serve.engine.preload"
 _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
-    "PYTHONSAFEPATH": "1",  # a folder that a server stands in adds no modules
-    "MALLOC_ARENA_MAX": "1",  # one heap, whose free pages go back: a tenth less memory, no time that can be measured
+    "PYTHONSAFEPATH": "1",  # the working directory adds no modules
+    "MALLOC_ARENA_MAX": "1",  # one heap, with free pages returned: a tenth less memory at no measurable cost
 }
-_PATIENCE = 2.0  # seconds that a process gets to end by itself
-LEAST_CPU = 0.01  # of a beat's time: a process that uses less is waiting for something
-LARGE_MESSAGE = 100_000  # bytes of a message that is read in a thread of its own, so that nobody else waits meanwhile
+_PATIENCE = 2.0  # seconds before a process that should end is killed
+LEAST_CPU = 0.01  # part of a heartbeat interval: a process below it is waiting
+LARGE_MESSAGE = 100_000  # bytes of a message that is parsed in a thread, off the event loop
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload([_PRELOADED])
 
 
-class Gone(Exception):  # as StopIteration, it tells of an end
+class Gone(Exception):  # an end, not an error, as StopIteration
     """The process has ended, or does not answer."""
 
 
 class Pulse:
-    """Signs of life of a process. Time is counted in beats of our own: a server that stood still has missed none.
+    """Heartbeat monitor of a process. It counts own heartbeat intervals, so that a suspended server misses none.
 
-    A batch may take as long as it likes while it comes on step by step. One whose steps are long shows by the time of
-    the processor that it is at work; one that shows neither for `idle_after` seconds hangs.
+    A batch may take any time while it advances step by step. During a long step, processor time shows that it works;
+    a batch without either for `idle_after` seconds hangs.
     """
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._missed = self._idle = 0  # beats in succession
-        self._still: dict[str, int] = {}  # beats for which a batch has made no step
-        self._steps: dict[str, int] = {}  # as of the last beat
+        self._missed = self._idle = 0  # consecutive heartbeats
+        self._still: dict[str, int] = {}  # heartbeats without a step, by batch
+        self._steps: dict[str, int] = {}  # at the last heartbeat
         self._cpu = 0.0
-        self._armed = False  # what loads tells nothing
+        self._armed = False  # a loading process sends no heartbeat
 
     def begin(self) -> None:
-        """The process has loaded its model: from now on it tells."""
+        """Start monitoring: the model is loaded."""
         self._armed = True
 
     def hear(self, said: Beat) -> None:
-        """A sign of life."""
+        """Record a heartbeat."""
         self._missed, self._armed = 0, True
         steps, cpu = said.steps, said.cpu
         same = {name for name, count in steps.items() if self._steps.get(name) == count}
@@ -67,13 +67,13 @@ class Pulse:
         self._steps, self._cpu = steps, cpu
 
     def fault(self) -> str | None:
-        """Called once a beat: what is wrong with it."""
+        """Return the problem, if there is one. Called once per heartbeat interval."""
         self._missed += self._armed
         limits = self.limits
         for beats, most, what in (
-            (self._missed - 1, limits.silent_after, "no sign of life"),
-            (self._idle, limits.idle_after, "a batch that neither goes on nor works"),
-            (max(self._still.values(), default=0), limits.stuck_after, "a batch that does not go on"),
+            (self._missed - 1, limits.silent_after, "no heartbeat"),
+            (self._idle, limits.idle_after, "an idle batch"),
+            (max(self._still.values(), default=0), limits.stuck_after, "a batch without progress"),
         ):
             if beats * BEAT >= most:
                 return f"{what} for {most:g} seconds"
@@ -81,7 +81,7 @@ class Pulse:
 
 
 class Pipe:
-    """A process that answers several messages at a time, each by its number. One that hangs is killed."""
+    """A process that answers several messages at a time, each by its number. A hanging one is killed."""
 
     def __init__(
         self, process: BaseProcess, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: Limits
@@ -95,7 +95,7 @@ class Pipe:
 
     @classmethod
     async def open(cls, job: Job, limits: Limits) -> "tuple[Pipe, Mapping[str, Mapping[str, Any]]]":
-        """Starts a process, which loads the run → what it tells of the model. Raises RegardError if it cannot."""
+        """Start a process that loads the run; return it with the model cards. Raises RegardError if it cannot."""
         process, ours = await _started()
         pipe = cls(process, *await asyncio.open_connection(sock=ours), limits)
         try:
@@ -103,7 +103,7 @@ class Pipe:
                 found = await pipe.ask(job)
         except TimeoutError:
             await pipe.close(0.0)
-            raise RegardError(f"{job.run}: was not loaded within {limits.load_within:g} seconds") from None
+            raise RegardError(f"{job.run}: not loaded within {limits.load_within:g} seconds") from None
         except Gone:
             await pipe.close()
             raise RegardError(f"{job.run}: the process of the model ended with code {process.exitcode}") from None
@@ -118,16 +118,16 @@ class Pipe:
 
     @property
     def alive(self) -> bool:
-        """Return whether an answer can still come: false as soon as anything has shown that the process ended."""
+        """Return True while an answer can still come, False once the process is known to have ended."""
         return not (self._reading.done() or self._writer.is_closing())
 
     async def warm(self) -> float:
-        """Lets the process do what it does only once → pieces per second. Raises Gone if it ends."""
+        """Warm up the process; return its tokens per second. Raises Gone if it ends."""
         said = await self.ask(Warm())
         return said.speed if isinstance(said, Warmed) else 0.0
 
     async def ask(self, message: Message) -> Said:
-        """The answer to a message, by its number. Raises Gone if the process ends before it has answered."""
+        """Return the answer to a message, by its number. Raises Gone if the process ends first."""
         message.number = number = next(self._numbers)
         if self._reading.done():
             raise Gone(self._end)
@@ -142,18 +142,18 @@ class Pipe:
             del self._answers[number]
 
     def tell(self, message: Message) -> None:
-        """What has no answer."""
+        """Send a message without an answer."""
         if not self._reading.done():
             self._writer.write(packed(message))
 
     async def ended(self) -> None:
-        """Raises Gone when the process says nothing more."""
+        """Read messages until the process closes its end. Raises Gone then."""
         await asyncio.wait([self._reading])
         fault = self._reading.exception()
-        raise Gone(self._end if fault is None else f"what it says cannot be read: {fault!r}") from fault
+        raise Gone(self._end if fault is None else f"its message cannot be read: {fault!r}") from fault
 
     async def close(self, patience: float = _PATIENCE) -> None:
-        """Ends the process: it hears that the connection ends, or is killed."""
+        """End the process: close its connection, then kill it."""
         self._writer.close()
         try:
             await asyncio.wait_for(_ended(self.process), patience)
@@ -176,7 +176,7 @@ class Pipe:
         self._kill()
 
     async def _read(self) -> None:
-        """Until the process ends; then those who wait for an answer are told."""
+        """Read answers until the process ends; then fail all that wait."""
         try:
             while True:
                 size = int.from_bytes(await self._reader.readexactly(HEAD), "big")
@@ -197,9 +197,9 @@ class Pipe:
 
 
 async def _started() -> tuple[BaseProcess, socket]:
-    """Return a process that runs `worker.main`, and the socket that leads to it."""
+    """Return a process that runs `worker.main`, and the socket to it."""
     with _environment():
-        forkserver.ensure_running()  # at once; it imports while others wait
+        forkserver.ensure_running()  # early: the import overlaps with other work
     ours, theirs = socketpair()
     process = _CONTEXT.Process(target=run_worker, args=(theirs,), daemon=True)
     try:
@@ -213,7 +213,7 @@ async def _started() -> tuple[BaseProcess, socket]:
 
 
 def run_worker(given: socket) -> None:
-    """Run a model's process. What it imports the server, which imports this, does not need."""
+    """Run a model's process. Imported here, since the server does not need its modules."""
     from regard.serve.engine.worker import main
 
     sys.exit(main(given))
@@ -233,7 +233,7 @@ async def _ended(process: BaseProcess) -> int | None:
 
 @contextmanager
 def _environment() -> Iterator[None]:
-    """Environment of the process that others are forked from."""
+    """Set the environment of the process that others are forked from."""
     before = {name: os.environ.get(name) for name in _ENVIRONMENT}
     os.environ.update(_ENVIRONMENT)
     try:

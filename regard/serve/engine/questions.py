@@ -1,9 +1,9 @@
-"""Questions to a model: a row for each kind, with its texts, its cost in pieces and how a model answers it.
+"""Questions to a model: a row for each kind, with its texts, its cost in tokens and its method of a model.
 
-A new question is a row here, named in the union QuestionRow, and an endpoint. A question's `cost` is counted before it
-is accepted: pieces that a model reads and writes in the time of one. By it texts choose their lane, fill batches, and
-are refused. `GET /v1/limits` tells the limits. Nothing here needs torch: rows are made by the server, and run by a
-model's process.
+A new question is a row here, a member of the union QuestionRow, and an endpoint. The `cost` of a question is computed
+before admission, as the number of tokens that a model reads and writes in the same time. It decides lane, batch and
+refusal. `GET /v1/limits` reports the limits. This module needs no torch: the server makes the rows, and a model's
+process runs them.
 """
 
 import functools
@@ -25,44 +25,44 @@ if TYPE_CHECKING:
     from regard.tasks import Task
     from regard.tasks.example_texts import Ids
 
-PIECE_BYTES = 3  # bytes: pieces of European words have more, a Chinese character has as many
-BEAM = 4  # hypotheses of a usual search; more of them cost more
-BANKS, MOST_BANKS = 8, 32  # terms that widen a beam as much as BEAM does; terms that widen it
-PASSES = 4  # a method of explanation, beside a pass that scores; a search with its steps
-MAPS = 2  # keeping all that every attention looked at
+PIECE_BYTES = 3  # bytes: tokens of European words have more, a Chinese character has 3
+BEAM = 4  # usual beam size; a larger beam costs more
+BANKS, MOST_BANKS = 8, 32  # terms that cost as much as one BEAM; maximum that counts
+PASSES = 4  # cost of an attribution method, in forward passes; of a recorded search
+MAPS = 2  # cost of keeping all attention weights, in forward passes
 SHORT_PIECES = 40  # pieces of a text in the shortest lane
 
 MAX_PREFIX = 1000  # pieces of a prefix
-MAX_EXPLAINED = 512  # pieces of a source and a given target: each word of one is weighed for each of the other
+MAX_EXPLAINED = 512  # pieces of source and given target: the cost grows with their product
 MAX_METHODS = 8  # of one explanation
-GLOSSARIES = 16  # of the last requests
+GLOSSARIES = 16  # of the latest requests, cached
 
-TOO_SLOW = "the explanation took longer than a request may"
+TOO_SLOW = "the explanation exceeded the time limit of a request"
 
 
 class Pair(NamedTuple):
-    """A line as `predict` takes it, and a target that is given."""
+    """A line as `predict` takes it, and a given target."""
 
     source: str
     target: str
 
 
 class Kept(NamedTuple):
-    """Terms and prefix that translations have to keep."""
+    """Terms and prefix that a translation must contain."""
 
     glossary: Glossary | None = None
     prefix: int = 0  # pieces
 
     def terms(self, source: str) -> list[int]:
-        """The pieces of each term that stands in a source, about."""
+        """Return the estimated pieces of each term that occurs in a source."""
         found = [] if self.glossary is None else self.glossary.found(source)
         return [math.ceil(len(one.entry.targets[0].encode()) / PIECE_BYTES) for one in found]
 
 
 class Question(Struct, frozen=True, tag=True):
-    """Texts, and what is wanted of each. Texts of questions that are equal otherwise may share a batch."""
+    """Texts, and the outputs requested for each. Texts of otherwise equal questions may share a batch."""
 
-    late: ClassVar[str | None] = None  # the fault of one not answered in time; None: only waiting takes its time
+    late: ClassVar[str | None] = None  # error after the time limit; None: the limit covers waiting only
     most: ClassVar[float] = math.inf  # pieces of a text in all its columns
 
     texts: tuple[Any, ...]
@@ -70,7 +70,7 @@ class Question(Struct, frozen=True, tag=True):
 
     @property
     def width(self) -> int:
-        """Answers to each text."""
+        """Number of answers to each text."""
         return 1
 
     @property
@@ -80,47 +80,47 @@ class Question(Struct, frozen=True, tag=True):
 
     @property
     def guess(self) -> int | None:
-        """About how many pieces a short text costs that comes alone; None: they must be counted first."""
+        """Return the estimated cost of a single short text; None: it must be counted first."""
         return None
 
     def of(self, texts: Iterable[Any]) -> Self:
-        """The same of other texts; of none it is what texts of one batch have in common."""
+        """Return the same question of other texts; without texts it is the key of a batch."""
         return replace(self, texts=tuple(texts))
 
     def characters(self, text: Any) -> int:
-        """The length of a text in all its columns."""
+        """Return the length of a text in all its columns."""
         return len(text)
 
     def read(self, task: "Task", text: Any) -> Mapping[str, str]:
-        """The example that a text stands for. Raises DataError where it stands for none."""
+        """Return the example of a text. Raises DataError for an invalid one."""
         raise NotImplementedError
 
     def copied(self, task: "Task", example: Mapping[str, str]) -> Prediction | None:
-        """The answer to an example that no model reads; None: one does."""
+        """Return the answer to an example that the model need not read; None: it must."""
         return None
 
     def kept(self, encode: Callable[[str], Sequence[int]]) -> Kept:
-        """Return what each answer has to keep. Raises DataError where that is too much."""
+        """Return the constraints of each answer. Raises DataError if they are too large."""
         return Kept()
 
     def cost(self, lengths: Sequence[int], *, prefix: int = 0, terms: Sequence[int] = ()) -> int:
-        """The cost of a text whose columns have these lengths in pieces; of what is kept prefix and terms are told."""
+        """Return the cost of a text with these lengths of columns in pieces, and with a prefix and terms."""
         raise NotImplementedError
 
     def run(self, answering: "Answering", unwanted: "Unwanted", encoded: "Sequence[Ids] | None") -> "Answered":
-        """The answers of a model. Texts that are `unwanted` meanwhile are given up; `encoded` are their pieces."""
+        """Return the answers of a model. `unwanted` texts are dropped; `encoded` are their pieces."""
         raise NotImplementedError
 
 
 class Predict(Question, frozen=True):
-    """A question for the model's answers to texts."""
+    """Predict answers to texts."""
 
     texts: tuple[str, ...]
     n_best: int = 1
     explain: bool = False  # alignment and weights
-    maps: bool = False  # and all that every attention looked at
-    glossary: tuple[str, ...] = ()  # lines of terms to keep
-    prefix: str = ""  # what answers begin with
+    maps: bool = False  # and the weights of every attention
+    glossary: tuple[str, ...] = ()  # lines of terms
+    prefix: str = ""  # prefix of each answer
 
     @property
     def width(self) -> int:
@@ -136,7 +136,7 @@ class Predict(Question, frozen=True):
 
     @property
     def guess(self) -> int | None:
-        """By the bytes of the text. The model's process counts again: what is too long for its lane comes back."""
+        """Estimate by the bytes of the text. The model's process counts; a text too long for its lane is returned."""
         if len(self.texts) > 1 or self.prefix or self.glossary:
             return None
         size = self.cost([math.ceil(len(self.texts[0].encode(errors="replace")) / PIECE_BYTES)])
@@ -146,7 +146,7 @@ class Predict(Question, frozen=True):
         return task.texts.given(text)
 
     def copied(self, task: "Task", example: Mapping[str, str]) -> Prediction | None:
-        """The answer to a text in a script that training never saw."""
+        """Return the answer to a text in a script outside the training data."""
         return task.texts.unanswerable(example)
 
     def kept(self, encode: Callable[[str], Sequence[int]]) -> Kept:
@@ -158,17 +158,17 @@ class Predict(Question, frozen=True):
         return Kept(glossary_of(self.glossary), prefix)
 
     def cost(self, lengths: Sequence[int], *, prefix: int = 0, terms: Sequence[int] = ()) -> int:
-        """Pieces with those to keep, times the width of the beam."""
+        """Return the pieces with constraints, times the width of the beam."""
         width = math.ceil(self.n_best / BEAM) + math.ceil(min(len(terms), MOST_BANKS) / BANKS)
         return (max(lengths, default=0) + prefix + sum(terms)) * width * (MAPS if self.maps else 1)
 
     def run(self, answering: "Answering", unwanted: "Unwanted", encoded: "Sequence[Ids] | None") -> "Answered":
-        """Return what the search of the run finds; with n_best > 1 the rest of the n best as alternatives."""
+        """Return the results of the run's search; with n_best > 1 the rest of the n best as alternatives."""
         return answering.predict(self, glossary_of(self.glossary), unwanted, encoded)
 
 
 class _Forced(Question, frozen=True):
-    """A question on targets that are given."""
+    """A question on given targets."""
 
     late, most = TOO_SLOW, MAX_EXPLAINED
 
@@ -182,29 +182,29 @@ class _Forced(Question, frozen=True):
 
 
 class Explain(_Forced, frozen=True):
-    """Which words speak for given targets? They are scored, with all that they look at."""
+    """Score given targets, and explain them by attention or attribution."""
 
-    by: str = ""  # the method that weighs their words; "": what they looked at
-    reasons: tuple[str, ...] = ()  # methods whose weights are wanted beside that
-    steps: bool = False  # and what the search of each source held and dropped at each step
+    by: str = ""  # attribution method; "": attention
+    reasons: tuple[str, ...] = ()  # further attribution methods
+    steps: bool = False  # and the hypotheses kept and dropped at each step of a search
 
     @property
     def less(self) -> str:
         return "one sentence at a time, or without maps"
 
     def cost(self, lengths: Sequence[int], *, prefix: int = 0, terms: Sequence[int] = ()) -> int:
-        """A pass, and several for each method."""
+        """Return the cost: a forward pass, and several for each method."""
         methods = len(self.reasons) + bool(self.by) + self.steps
         return sum(lengths) * (1 + PASSES * methods) if methods else max(lengths, default=0)
 
     def run(self, answering: "Answering", unwanted: "Unwanted", encoded: "Sequence[Ids] | None") -> "Answered":
-        """The given targets, scored and explained: by what they looked at, or by a method; by others beside that."""
+        """Return the given targets, scored and explained: by attention or by method `by`, and by further methods."""
         explained = functools.partial(answering.explained, by=self.by, reasons=self.reasons, steps=self.steps)
         return answering.each(self.texts, explained, unwanted, encoded)
 
 
 class Alternatives(_Forced, frozen=True):
-    """Which other words may stand in place of one of given targets, and how does each go on from there?"""
+    """Find other words in place of one of given targets, and the continuation after each."""
 
     word: int = 0
     count: int = 1  # of other words, at most
@@ -214,19 +214,19 @@ class Alternatives(_Forced, frozen=True):
         return self.count
 
     def cost(self, lengths: Sequence[int], *, prefix: int = 0, terms: Sequence[int] = ()) -> int:
-        """A search for each word."""
+        """Return the cost: a search for each word."""
         return sum(lengths) * self.count
 
     def run(self, answering: "Answering", unwanted: "Unwanted", encoded: "Sequence[Ids] | None") -> "Answered":
-        """The given targets, each with alternatives that have another word in place of one and are explained."""
+        """Return the given targets, each with explained alternatives that have another word in one place."""
         rewritten = functools.partial(answering.rewritten, word=self.word, count=self.count)
         return answering.each(self.texts, rewritten, unwanted, encoded)
 
 
-QuestionRow = Predict | Explain | Alternatives  # as they come over the wire
+QuestionRow = Predict | Explain | Alternatives  # as sent over the wire
 
 
 @functools.lru_cache(GLOSSARIES)
 def glossary_of(lines: tuple[str, ...]) -> Glossary | None:
-    """The terms of a request, whose batches have the same."""
+    """Return the terms of a request; its batches share them."""
     return Glossary.of_lines(lines) if lines else None

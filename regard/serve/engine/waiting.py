@@ -1,4 +1,4 @@
-"""Requests that wait for a model, which of their texts go into it together, and how its answers come back to them."""
+"""Waiting requests of a model, their batches, and the way of answers back to them."""
 
 import asyncio
 import heapq
@@ -17,18 +17,18 @@ ALIKE = 3  # texts above SHORT_PIECES may share a batch whose lengths differ by 
 
 @dataclass(eq=False)
 class QueuedRequest:
-    """Texts of one caller's question that wait together; the caller waits for all of them."""
+    """Waiting texts of one caller's question; the caller waits for all of them."""
 
     question: QuestionRow
-    places: Sequence[int]  # of those that wait here, among the texts of the question
-    sizes: Sequence[TextCost]  # what each costs
+    places: Sequence[int]  # of the waiting texts, among those of the question
+    sizes: Sequence[TextCost]  # cost of each
     answer: "asyncio.Future[list[Prediction]]"
-    arrived: float = 0.0  # seconds, as the event loop counts them
-    before: int = field(default=0, kw_only=True)  # texts of the same caller that came earlier
-    guessed: bool = field(default=False, kw_only=True)  # whether nobody has counted the pieces yet
+    arrived: float = 0.0  # seconds of the event loop's clock
+    before: int = field(default=0, kw_only=True)  # earlier texts of the same caller
+    guessed: bool = field(default=False, kw_only=True)  # whether the pieces are an estimate
     kind: QuestionRow = field(init=False)  # requests of one kind may share a batch
     found: list[Prediction | None] = field(init=False)
-    waiting: "deque[int]" = field(init=False)  # numbers, among the places, of the texts that no batch has taken yet
+    waiting: "deque[int]" = field(init=False)  # indices among the places, of texts that are in no batch yet
 
     def __post_init__(self) -> None:
         self.kind = self.question.of(())
@@ -40,38 +40,38 @@ class Item(NamedTuple):
     """One text of a request."""
 
     request: QueuedRequest
-    number: int  # among the texts of the request
+    number: int  # index among the texts of the request
 
     @property
     def size(self) -> int:
-        """In pieces, its end included."""
+        """Number of pieces, with the end."""
         return self.request.sizes[self.number].pieces + 1
 
     @property
     def encoded(self) -> Any:
-        """Its pieces, where they have been counted."""
+        """Its pieces, if they were counted."""
         return self.request.sizes[self.number].encoded
 
     @property
     def place(self) -> int:
-        """Its place among all that its caller has given."""
+        """Its index among all texts of its caller."""
         return self.request.before + self.request.places[self.number]
 
     @property
     def text(self) -> Any:
-        """The text, as the question has it."""
+        """The text of the question."""
         return self.request.question.texts[self.request.places[self.number]]
 
 
 class Waiting:
-    """The queue. Requests take turns, a text each, so that a large one does not keep small ones waiting."""
+    """The queue. Requests take turns, one text each, so that a large one does not delay small ones."""
 
     def __init__(self) -> None:
         self._requests: deque[QueuedRequest] = deque()
 
     @property
     def size(self) -> int:
-        """Texts that wait."""
+        """Number of waiting texts."""
         return sum(len(request.waiting) for request in self._requests)
 
     def __iter__(self) -> Iterator[QueuedRequest]:
@@ -81,26 +81,26 @@ class Waiting:
         return len(self._requests)
 
     def add(self, request: QueuedRequest) -> None:
-        """Behind the others."""
+        """Append a request."""
         self._requests.append(request)
 
     def drop(self, request: QueuedRequest) -> None:
-        """What of it waits is not worked on."""
+        """Drop the waiting texts of a request."""
         if request in self._requests:
             self._requests.remove(request)
         request.waiting.clear()
 
     @property
     def first(self) -> QueuedRequest:
-        """Whose turn it is."""
+        """Return the request at the head of the queue."""
         return self._requests[0]
 
     def take(self, most: float, texts: int | None = None) -> list[Item]:
-        """The next batch: texts of one kind and of like lengths, rows × longest at most `most` pieces, at least one.
+        """Return the next batch: texts of one kind and similar length, rows × longest ≤ `most`, at least one text.
 
-        No more than so many `texts`, where that is given.
-        Its first text is the first of the request whose turn it is, so nobody waits for ever. While several requests
-        wait none has more than its part of the batch. Those who had a turn go to the end.
+        With `texts`, no more than that number.
+        It begins with the request at the head, so no request starves. While several requests wait, each
+        gets at most its part of the batch. Served requests move to the tail.
         """
         first = self._requests[0]
         part = most / len(self._requests)
@@ -116,7 +116,7 @@ class Waiting:
         return taken
 
     def _in_turns(self, first: QueuedRequest, size: int) -> Iterator[Item]:
-        """A text of each request in turn; who has given fewer pieces goes first."""
+        """Yield a text of each request in turn; the request with the fewest pieces so far goes first."""
         mates = [request for request in self._requests if request.kind == first.kind]
         items = [[Item(mate, number) for number in mate.waiting] for mate in mates]
         lines = [deque(item for item in line if alike(item.size, size)) for line in items]
@@ -140,21 +140,21 @@ class Waiting:
 
 
 def alike(one: int, other: int) -> bool:
-    """Return whether texts of so many pieces may share a batch: the short of them waits for the long."""
+    """Return True if texts of these sizes may share a batch: the short one waits for the long one."""
     low, high = sorted((one, other))
     return high <= SHORT_PIECES or high <= ALIKE * low
 
 
 class Miscounted(Exception):
-    """A text whose pieces were guessed has more than its lane takes."""
+    """A text with estimated pieces is too long for its lane."""
 
 
 def deliver(items: Sequence[Item], said: Said) -> None:
-    """Each text its answer; a request is answered with its last text, or with the first fault."""
+    """Deliver the answers; a request is done with its last text, or at its first error."""
     answers = said.outcomes if isinstance(said, BatchReply) else [_failure(said)] * len(items)
     for item, answer in zip(items, answers, strict=True):
         request = item.request
-        if request.answer.done():  # nobody waits for it
+        if request.answer.done():  # cancelled
             continue
         if isinstance(answer, Refused):
             request.answer.set_exception(_fault(item.place, answer))
@@ -165,9 +165,9 @@ def deliver(items: Sequence[Item], said: Said) -> None:
 
 
 def counted(said: Iterable[Said], before: int) -> tuple[dict[int, TextCost], dict[int, Prediction]]:
-    """The pieces of texts, as a model's process has counted them, and the answers of those that are only copied.
+    """Return the pieces of texts, counted by a model's process, and the answers of texts that are only copied.
 
-    Both by the places of the texts. Raises the fault of the first that has one; `before` it the caller gave so many.
+    Both by place. Raises the error of the first refused text; `before`: number of texts that the caller gave before.
     """
     found = [one for some in said for one in (some.outcomes if isinstance(some, CountReply) else [_failure(some)])]
     sizes, answers = dict[int, TextCost](), dict[int, Prediction]()

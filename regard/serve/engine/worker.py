@@ -1,10 +1,10 @@
 """The process of a model: messages come in and answers go out on a socket.
 
-Several batches at a time, a thread each: small products gain less from a second thread than a second batch does, and
-on a busy machine threads that wait for each other are many times slower. Long texts and short ones have threads of
-their own and take turns. The thread that hears the server counts pieces, notes who has left, and never decodes; another
-one tells twice a second how far every batch is. The process ends with its socket, so it never outlives the server.
-Ctrl-C, SIGTERM and SIGHUP are the server's business: it drains first.
+Several batches run at a time, a thread each: small products gain less from a second thread than from a second batch,
+and on a busy machine, threads that wait for each other are many times slower. Long and short texts have threads of
+their own and take turns. The thread that reads the server's messages counts tokens, notes cancelled requests, and
+never decodes; another one sends a heartbeat with the progress of every batch twice a second. The process ends with its
+socket, so it never outlives the server. It ignores Ctrl-C, SIGTERM and SIGHUP: the server handles them by draining.
 """
 
 import logging
@@ -54,10 +54,10 @@ from regard.serve.engine.messages import (
 )
 from regard.serve.engine.questions import Predict
 
-SWITCH = 0.001  # seconds that a thread of Python goes on while others wait
+SWITCH = 0.001  # switch interval of Python's threads, in seconds
 _FAULT = 2  # exit code of a run that cannot be served
-WARM_TEXTS, WARM_PIECES, WARM_SECONDS = (1, 8, 32), (4, 12, 40), 5.0  # what is translated before requests come
-IDLE_BEATS = 10  # without a batch: then memory is given back
+WARM_TEXTS, WARM_PIECES, WARM_SECONDS = (1, 8, 32), (4, 12, 40), 5.0  # batches of the warm-up
+IDLE_BEATS = 10  # heartbeats without a batch before memory is returned
 
 _LOG = logging.getLogger("regard.serve")
 
@@ -65,11 +65,11 @@ _Say = Callable[[Message], None]
 
 
 def main(server: socket) -> int:
-    """Loads, then answers until the server closes its end."""
+    """Load the run, then answer until the server closes its end."""
     for number in (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])):
         signal.signal(number, signal.SIG_IGN)
     out, lock = server.makefile("wb"), Lock()
-    os.dup2(2, 1)  # what a library prints belongs to the log, not on the server's stdout
+    os.dup2(2, 1)  # output of libraries goes to the log, not to the server's stdout
 
     def say(message: Message) -> None:
         with lock:
@@ -83,7 +83,7 @@ def main(server: socket) -> int:
 
 
 def serve(given: BinaryIO, say: _Say) -> int:
-    """A conversation, from the job at its beginning to its end → the exit code."""
+    """Run a conversation, from its job to its end; return the exit code."""
     torch.set_num_threads(1)
     _tell_of_compiling()
     sys.setswitchinterval(SWITCH)
@@ -108,7 +108,7 @@ def serve(given: BinaryIO, say: _Say) -> int:
 
 
 class Desk:
-    """What the server says, and who works on it."""
+    """Messages of the server, and the threads that handle them."""
 
     def __init__(self, answering: Answering, threads: int, say: _Say) -> None:
         self.answering, self.say = answering, say
@@ -129,7 +129,7 @@ class Desk:
         self._heart.join()
 
     def hear(self, message: ServerMessage | Failure) -> None:
-        """Counts, notes who has left, or hands a batch to a thread."""
+        """Count, mark unwanted texts, or hand a batch to a thread."""
         match message:
             case Leave():
                 if (work := self._works.get(message.batch)) is not None:
@@ -141,7 +141,7 @@ class Desk:
                 self._works[name] = work = Work(CoreTime(self._scheduler, lane))
                 self._pool.submit(self._answer, name, work, message)
             case _:
-                self._reply(message, Failure(reason="no message"))
+                self._reply(message, Failure(reason="invalid message"))
 
     def _reply(self, message: Message, reply: Message) -> None:
         reply.number = message.number
@@ -153,8 +153,8 @@ class Desk:
         try:
             with work.core_time:
                 told = answer(answering, message, work)
-        except BaseException as error:  # whatever ends this thread, those who wait are told
-            _LOG.exception("a thread of the model was ended")
+        except BaseException as error:  # whatever ends this thread, waiting requests must fail
+            _LOG.exception("a thread of the model ended")
             told = Failure(reason=type(error).__name__)
         finally:
             self._free.put(answering)
@@ -163,7 +163,7 @@ class Desk:
         self._reply(message, told)
 
     def _beat(self) -> None:
-        """Until the end, or until the server is gone. What batches have left in memory is returned after a while."""
+        """Send heartbeats until the end. After an idle time, return the memory of former batches."""
         idle = 0
         while not self._ended.wait(BEAT):
             steps = {name: work.steps for name, work in list(self._works.items())}
@@ -177,7 +177,7 @@ class Desk:
 
 
 def count(answering: Answering, message: CountTexts) -> CountReply | Failure:
-    """Count the pieces that each text of a question costs, or its answer where it is only copied."""
+    """Return the cost of each text of a question in pieces, or its answer if it is only copied."""
     try:
         found = answering.along(message.question.route).count(message.question)
     except Exception as error:
@@ -189,12 +189,12 @@ def count(answering: Answering, message: CountTexts) -> CountReply | Failure:
 def answer(
     answering: Answering, message: Batch | Warm, unwanted: Unwanted = frozenset
 ) -> BatchReply | Warmed | Failure:
-    """The answer to a message. A fault is told, and the process lives on."""
+    """Return the answer to a message. An error is an answer, too: the process lives on."""
     try:
         if isinstance(message, Warm):
             return Warmed(speed=warm(answering))
         done = answering.answer(message.question, message.most, unwanted, message.encoded)
-    except Exception as error:  # a fault in one request must not take the others' model away
+    except Exception as error:  # an error of one request must not end the model of the others
         _LOG.exception("a batch could not be answered")
         return Failure(reason=line_of(error))
     answers: dict[int, Found | Refused] = {row: Found(Carried(one)) for row, one in done.found.items()}
@@ -204,7 +204,7 @@ def answer(
 
 
 def _tell_of_compiling() -> None:
-    """On stderr, which is the server's."""
+    """Log to stderr, which is the server's."""
     kernels, handler = logging.getLogger("regard.ops.kernels.library"), logging.StreamHandler()
     handler.setFormatter(logging.Formatter("regard: %(message)s"))
     kernels.addHandler(handler)
@@ -213,7 +213,7 @@ def _tell_of_compiling() -> None:
 
 
 def rehearse(answering: Answering) -> None:
-    """Ask once for all that takes compiled code of its own, which is compiled now and never inside a request."""
+    """Run once everything that compiles code, so that no request waits for a compiler."""
     task = answering.predictor.task
     few = (as_line(task.vocabularies[name].spread(1) for name in task.inputs),)
     answering.answer(Predict(few))
@@ -223,7 +223,7 @@ def rehearse(answering: Answering) -> None:
 
 
 def warm(answering: Answering) -> float:
-    """First answers cost more than later ones: memory, kernels. → source pieces per second, at best."""
+    """Translate a few batches, as the first ones are slower; return the best source pieces per second."""
     task, speed, start = answering.predictor.task, 0.0, time.perf_counter()
     for count, pieces in product(WARM_TEXTS, WARM_PIECES):
         question = Predict((as_line(task.vocabularies[name].spread(pieces) for name in task.inputs),) * count)
@@ -239,7 +239,7 @@ def warm(answering: Answering) -> float:
 
 
 def _next(given: BinaryIO) -> ServerMessage | Failure | None:
-    """The next message, None when there is none to come. In place of one that cannot be read comes a fault."""
+    """Return the next message; None at the end, an error in place of an unreadable one."""
     head = given.read(HEAD)
     if len(head) < HEAD:
         return None
@@ -250,4 +250,4 @@ def _next(given: BinaryIO) -> ServerMessage | Failure | None:
     try:
         return unpacked(body)
     except ValueError:
-        return Failure(reason="no message")
+        return Failure(reason="invalid message")

@@ -14,7 +14,7 @@ const KNOWN = [
   [/does not fit into memory/, () => ["noMemory"]],
   [/send it in parts/, () => ["inParts"]],
   [/the file is encrypted/, () => ["locked"]],
-  [/the file (is broken|is no list of subtitles|has no subtitles|is not readable text)/, () => ["broken"]],
+  [/the file (is broken|is not a list of subtitles|has no subtitles|is not readable text)/, () => ["broken"]],
 ];
 const STATUSES = { 408: "overloaded", 429: "tooMany", 503: "overloaded", 500: "failed" };
 const LINK = /Visit (https?:\/\/\S+) to get an API key/;

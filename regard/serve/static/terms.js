@@ -24,11 +24,12 @@ export function drawReport(place, t, sentences, at = 0) {
   const told = sentences.map(({ details = {} }, number) => ({ details, number: sentences.length > 1 ? number + 1 : null }));
   const uses = told.flatMap(({ details, number }) => (details.terms ?? []).map((use) => term({ ...use, number }, t)));
   const { score, details: { shares = {} } = {} } = sentences[at] ?? {};
+  const open = place.querySelector("details.score")?.open ? "" : null; // the report is drawn again when explanations arrive
   place.replaceChildren(...[
     uses.length > 0 && element("ul", { class: "terms", "aria-label": t("glossary") }, ...uses),
     ...told.flatMap(({ details, number }) => remarks(details, t).map(([kind, text]) =>
       element("p", { class: kind }, number === null ? text : t("inSentence", number, text)))),
-    Object.keys(shares).length > 0 && made(shares, score, t),
+    Object.keys(shares).length > 0 && made(shares, score, t, open),
   ].filter(Boolean));
   place.hidden = !place.childElementCount;
 }
@@ -47,10 +48,10 @@ function term({ source, targets, used, told = "", number = null }, t) {
 }
 
 // The shares of a score sum to it.
-function made(shares, score, t) {
+function made(shares, score, t, open) {
   const rows = Object.entries(shares).map(([name, share]) => element("tr", {},
     element("th", { scope: "row" }, t("features")[name] ?? name), element("td", {}, signed(share))));
-  return element("details", { class: "score" }, element("summary", {}, t("score", signed(score))), element("table", {}, ...rows));
+  return element("details", { class: "score", open }, element("summary", {}, t("score", signed(score))), element("table", {}, ...rows));
 }
 
 function signed(value) {

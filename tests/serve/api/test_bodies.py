@@ -63,7 +63,7 @@ def test_half_of_a_surrogate_pair(client, path):
     assert (found.status_code, found.json()["error"]) == (400, INVALID_UNICODE)
 
 
-INVALID_UNICODE = "Invalid request: the text is not valid Unicode (half of a surrogate pair)"
+INVALID_UNICODE = "Invalid request: the text is not valid Unicode (lone surrogate)"
 
 
 @pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "Application/JSON", "application/problem+json"])
@@ -133,7 +133,7 @@ def test_too_large_a_body(monkeypatch):
         told = client.post("/translate", content=b"".join(chunks(1000)), headers=JSON)
         streamed = client.post("/translate", content=chunks(1000), headers=JSON)
         fits = client.post("/translate", content=chunks(900), headers=JSON)
-    error = {"error": "the request has more than the 1,000 bytes that are read"}
+    error = {"error": "the request has more than the limit of 1,000 bytes"}
     assert [(found.status_code, found.json()) for found in (told, streamed)] == [(413, error)] * 2
     assert told.headers["Connection"] == "close"
     assert fits.status_code == 200

@@ -136,7 +136,8 @@ def test_only_some_languages(runs, told, codes, kept):
 
 def test_languages_between_which_there_is_no_run(runs, told):
     done = regard("serve", *runs[:3], "--load-only", "en,fr")
-    assert unsaid(done, "--load-only: no run is between en, fr: there is en-de, de-en, en-zh", "leave it away") == []
+    said = "--load-only: no run translates between en, fr; the runs have en-de, de-en, en-zh"
+    assert unsaid(done, said, "omit it") == []
     assert told == []
 
 
@@ -144,15 +145,18 @@ def test_languages_between_which_there_is_no_run(runs, told):
     ("words", "parts"),
     [
         (["nowhere"], ["nowhere: there is no such folder"]),
-        (["RUN", "--max-body", "x"], ["--max-body: 'x' is no size", "2MiB"]),
-        (["RUN", "--max-file", "0"], ["--max-file: '0' is no size"]),
-        (["RUN", "--url-prefix", "a b"], ["--url-prefix: 'a b' is no path"]),
-        (["RUN", "--cors-origin", "a.example"], ["--cors-origin: 'a.example' is no origin", "https://that.example"]),
-        (["RUN", "--trusted-proxy", "a.example"], ["--trusted-proxy: 'a.example' is no address", "127.0.0.1"]),
+        (["RUN", "--max-body", "x"], ["--max-body: 'x' is not a size", "2MiB"]),
+        (["RUN", "--max-file", "0"], ["--max-file: '0' is not a size"]),
+        (["RUN", "--url-prefix", "a b"], ["--url-prefix: 'a b' is not a path"]),
+        (
+            ["RUN", "--cors-origin", "a.example"],
+            ["--cors-origin: 'a.example' is not an origin", "https://that.example"],
+        ),
+        (["RUN", "--trusted-proxy", "a.example"], ["--trusted-proxy: 'a.example' is not an address", "127.0.0.1"]),
         (["RUN", "--suggestions", "nowhere/s"], ["--suggestions: 'nowhere/s' cannot be written", "no such file"]),
-        (["RUN", "--allowed-host", "http://a.b/"], ["--allowed-host: 'http://a.b/' is no name of a host"]),
-        (["RUN", "--allowed-host", "a.b:80"], ["--allowed-host: 'a.b:80' is no name of a host"]),
-        (["RUN", "--get-api-key-link", "javascript:alert(1)"], ["--get-api-key-link: ", "is no address of a page"]),
+        (["RUN", "--allowed-host", "http://a.b/"], ["--allowed-host: 'http://a.b/' is not a host name"]),
+        (["RUN", "--allowed-host", "a.b:80"], ["--allowed-host: 'a.b:80' is not a host name"]),
+        (["RUN", "--get-api-key-link", "javascript:alert(1)"], ["--get-api-key-link: ", "is not the URL of a page"]),
         (["RUN", "--api-key", " "], ["--api-key: is empty"]),
         (["RUN", "--api-keys", "nowhere"], ["nowhere", "No such file"]),
     ],
@@ -217,7 +221,7 @@ def test_a_port_that_is_taken(run):
 
 def test_an_address_that_is_none(run):
     done = regard("serve", run, "--host", "nowhere.invalid", "--insecure", "--port", 0)
-    assert unsaid(done, "--host: 'nowhere.invalid' is no address of this machine") == []
+    assert unsaid(done, "--host: 'nowhere.invalid' is not an address of this machine") == []
 
 
 @pytest.mark.parametrize(

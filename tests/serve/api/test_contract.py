@@ -273,7 +273,7 @@ def test_a_wrong_path(client):
 FAULTS = [
     (Busy(2), 429, "Slowdown: server busy, retry in 2 seconds", "2"),
     (NotReady(3), 503, "model not ready, retry in 3 seconds", "3"),
-    (TooLate(), 503, "request timed out before the model came to it", "5"),
+    (TooLate(), 503, "request timed out in the queue", "5"),
     (OutOfMemory(0), 413, "text 1 does not fit into memory", None),
     (TooLong(0, 900, 500), 400, "Invalid request: request (900) exceeds text limit (500)", None),
     (Failed(0, "ValueError"), 500, "text 1 could not be answered: ValueError", None),

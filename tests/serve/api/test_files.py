@@ -143,7 +143,7 @@ def test_a_file_that_is_too_large(client):
 def test_a_file_is_measured_without_the_form_around_it(client, size, status):
     found = ask(client, data=b"Hello".ljust(size))
     assert found.status_code == status
-    assert status == 200 or found.json() == {"error": "the file has 1,001 bytes, more than the 1,000 that are read"}
+    assert status == 200 or found.json() == {"error": "the file has 1,001 bytes, more than the limit of 1,000"}
 
 
 def test_a_page_by_its_short_name_says_its_language(client):

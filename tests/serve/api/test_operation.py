@@ -208,8 +208,8 @@ class Broken(KnownEngine):
     ("engines", "settings", "kind", "words"),
     [
         ([Broken("en", "de")], None, CheckpointError, "runs/x: is damaged"),
-        ([KnownEngine("", "", "x")], None, ConfigError, "x: nothing says which languages"),
-        (pairs("en-de", "de-en"), Settings(load_only=("en", "fr")), RegardError, "--load-only: no run is between"),
+        ([KnownEngine("", "", "x")], None, ConfigError, "x: the languages of this run are unknown"),
+        (pairs("en-de", "de-en"), Settings(load_only=("en", "fr")), RegardError, "--load-only: no run translates"),
     ],
 )
 def test_why_nothing_is_served(engines, settings, kind, words):

@@ -88,21 +88,21 @@ def test_a_translator_is_asked_by_its_name(client):
         ({"texts": []}, "Invalid request: missing texts parameter"),
         ({"texts": "a"}, "Invalid request: texts: Input should be a valid list"),
         ({"texts": [1]}, "Invalid request: texts: Input should be a valid string"),
-        ({"texts": ["a"], "examples": [{"text": "a"}]}, "Invalid request: texts and examples: give one of them"),
+        ({"texts": ["a"], "examples": [{"text": "a"}]}, "Invalid request: give either texts or examples, not both"),
         (
             {"examples": [{"txt": "a"}]},
-            "Invalid request: example 1: txt is no column of reviews (did you mean 'text'?)",
+            "Invalid request: example 1: txt is not a column of reviews (did you mean 'text'?)",
         ),
-        ({"examples": [{"text": "a"}, {}]}, "Invalid request: example 2 has no text, which reviews reads"),
+        ({"examples": [{"text": "a"}, {}]}, "Invalid request: example 2 lacks the column text of reviews"),
         (
             {"model": "entailment", "texts": ["a\tb", "a"]},
             "Invalid request: text 2 has 1 field, and entailment reads 2: first, a tab, second",
         ),
-        ({"texts": ["a"], "model": "review"}, "review is no model here (did you mean 'reviews'?)"),
+        ({"texts": ["a"], "model": "review"}, "review is not a model of this server (did you mean 'reviews'?)"),
         ({"texts": ["a"] * 4}, "Invalid request: 4 texts are more than this server takes at once: 3"),
         ({"texts": ["a", "b" * 41]}, "Invalid request: text 2 has 41 characters, more than this server takes: 40"),
         ({"texts": ["a"], "n_best": 11}, "Invalid request: n_best: Input should be less than or equal to 10"),
-        ({"texts": ["a"], "n_best": 2}, "Invalid request: n_best: reviews writes no texts to choose among"),
+        ({"texts": ["a"], "n_best": 2}, "Invalid request: n_best: reviews does not generate text"),
         ({"text": ["a"]}, "Invalid request: text: there is no such field (did you mean 'texts'?)"),
     ],
 )
@@ -177,12 +177,12 @@ def test_a_server_without_translators():
         assert client.get("/readyz").status_code == 200
         assert client.get("/languages").json() == []
         assert client.get("/frontend/settings").json()["language"]["target"] == {"code": "", "name": ""}
-        told = {"error": "no model here translates; POST /v1/predict asks those that there are"}
+        told = {"error": "no model of this server translates; use POST /v1/predict"}
         for path in ("/translate", "/v1/translate"):
             found = client.post(path, json=HELLO)
             assert (found.status_code, found.json()) == (400, told)
         found = client.post("/v1/translate", json={**HELLO, "model": "reviews"})
-        assert found.json() == {"error": "reviews translates nothing: POST /v1/predict asks it"}
+        assert found.json() == {"error": "reviews is not a translator; use POST /v1/predict"}
         texts = {"source_text": "a", "target_text": "b"}
         assert ask(client, "/v1/explain", **texts, model="reviews").status_code == 400
         [model] = client.get("/v1/models").json()["models"]

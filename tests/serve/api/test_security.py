@@ -95,7 +95,7 @@ def test_origins_are_read_as_browsers_write_them(given, written):
     "text", ["friend.example", "https://", "https://friend.example/path", "https://a b", "//a", ""]
 )
 def test_what_is_no_origin(text):
-    with pytest.raises(ConfigError, match="is no origin"):
+    with pytest.raises(ConfigError, match="is not an origin"):
         read_origin("--cors-origin", text)
 
 
@@ -241,7 +241,7 @@ def test_proxies(text, read):
 
 @pytest.mark.parametrize("text", ["proxy.example", "*", "10.0.0.1/8", ""])
 def test_what_is_no_proxy(text):
-    with pytest.raises(ConfigError, match=r"--trusted-proxy: '.*' is no address"):
+    with pytest.raises(ConfigError, match=r"--trusted-proxy: '.*' is not an address"):
         read_proxy("--trusted-proxy", text)
 
 

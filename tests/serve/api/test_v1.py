@@ -134,7 +134,7 @@ REFUSALS = {
         ({"q": "a", "target": "de", "explain": 1}, "Invalid request: explain: Input should be a valid boolean"),
         ({"q": 5, "target": "de"}, "Invalid request: q: Input should be a valid string"),
         ({"q": "a", "target": "de", "format": "xml"}, "Invalid request: format: Input should be 'text' or 'html'"),
-        ({"q": "a", "target": "de", "model": "othr"}, "othr is no model here (did you mean 'other'?)"),
+        ({"q": "a", "target": "de", "model": "othr"}, "othr is not a model of this server (did you mean 'other'?)"),
         ({"q": "a", "target": "en", "model": "other"}, "other translates en into de, not auto into en"),
         ({"q": "a", "source": "fr", "model": "other"}, "other translates en into de, not fr into de"),
     ],
@@ -143,7 +143,7 @@ REFUSALS = {
         ({"target_text": ""}, "Invalid request: missing target_text parameter"),
         ({"source": "auto"}, "Invalid request: missing source parameter"),
         ({"target": ""}, "Invalid request: missing target parameter"),
-        ({"target": "en"}, "Invalid request: source and target are one language, so there is nothing to look at"),
+        ({"target": "en"}, "Invalid request: source and target are one language, so there is nothing to explain"),
         ({"target_text": "x" * 41}, "Invalid request: text 2 has 41 characters, more than this server takes: 40"),
         ({"maps": True}, f"Invalid request: maps: {NO_FIELD} (there is: {', '.join(FIELDS)})"),
     ],
@@ -176,7 +176,7 @@ def test_a_given_translation_is_explained(client):
 def test_a_given_translation_is_explained_by_a_method(client):
     assert ask(client, "/v1/explain", **GIVEN, by="lrp").status_code == 200
     found = ask(client, "/v1/explain", **GIVEN, by="lrb")
-    told = "by: there is no method lrb here (did you mean 'lrp'?)"
+    told = "by: there is no method lrb (did you mean 'lrp'?)"
     assert (found.status_code, found.json()) == (400, {"error": told})
     found = ask(client, "/v1/explain", **GIVEN, reasons=["lrp", "lrb"])
     assert (found.status_code, found.json()) == (400, {"error": told.replace("by", "reasons", 1)})
@@ -215,7 +215,7 @@ def test_what_would_be_too_large_is_not_even_made():
     with served([engine]) as client:
         for text in ("Hello " * 250, "你" * 500):
             found = ask(client, q=text, source="en", target="de", maps=True)
-            assert (found.status_code, "without maps" in found.json()["error"]) == (413, True)
+            assert (found.status_code, "set maps to false" in found.json()["error"]) == (413, True)
             assert engine.asked == []
             assert ask(client, q=text, source="en", target="de", explain=True).status_code == 200
             engine.asked.clear()
@@ -356,8 +356,11 @@ def test_terms_and_prefixes_go_to_the_engine(client, engine):
         ({"glossary": "a\tb\na\tc"}, "Invalid request: glossary:2: 'a' is translated otherwise than in line 1"),
         ({"glossary": "a,b;c"}, "Invalid request: glossary:1: each line has a comma and a semicolon"),
         ({"glossary": "a\tb\tc"}, "Invalid request: glossary:1: 3 columns"),
-        ({"target_prefix": ["a", "b"]}, "Invalid request: target_prefix: a list as long as q"),
-        ({"q": ["a", "b"], "target_prefix": "a"}, "Invalid request: target_prefix: a list as long as q"),
+        ({"target_prefix": ["a", "b"]}, "Invalid request: target_prefix: expected one prefix for each text of q"),
+        (
+            {"q": ["a", "b"], "target_prefix": "a"},
+            "Invalid request: target_prefix: expected one prefix for each text of q",
+        ),
     ],
 )
 def test_terms_that_cannot_be_kept_are_refused(client, engine, wanted, told):

@@ -174,7 +174,7 @@ def test_a_process_that_does_not_load_is_told(run, monkeypatch):
     """And it is ended: its pipe is closed, and there is no process left to wait for."""
     monkeypatch.setattr("regard.serve.engine.pipe.run_worker", sleeping)
     began = time.monotonic()
-    with pytest.raises(RegardError, match=r"runs/x: was not loaded within 0.3 seconds"):
+    with pytest.raises(RegardError, match=r"runs/x: not loaded within 0.3 seconds"):
         run(Engine(Path("runs/x"), limits=Limits(load_within=0.3)).start())
     assert time.monotonic() - began < 10
 
@@ -225,13 +225,13 @@ def test_one_that_is_loading_has_no_pulse_yet():
 
 def test_one_that_has_loaded_and_says_nothing_is_noticed():
     fault, seconds = beats(lambda beat: None, 1000, begun=True)
-    assert fault == "no sign of life for 2 seconds"
+    assert fault == "no heartbeat for 2 seconds"
     assert seconds == pytest.approx(2.0)
 
 
 def test_one_that_falls_silent_is_noticed():
     fault, seconds = beats(lambda beat: {"steps": {}, "cpu": 0.0} if beat < 10 else None, 1000)
-    assert fault == "no sign of life for 2 seconds"
+    assert fault == "no heartbeat for 2 seconds"
     assert seconds == pytest.approx(9 * BEAT + 2.0)  # since the last one
 
 
@@ -247,19 +247,19 @@ def test_a_long_batch_that_goes_on_is_well():
 def test_a_long_step_is_well_as_long_as_it_works():
     """Up to where it can only be a loop."""
     fault, seconds = beats(lambda beat: {"steps": {"a": 7}, "cpu": beat * BEAT}, 1000)
-    assert fault == "a batch that does not go on for 20 seconds"
+    assert fault == "a batch without progress for 20 seconds"
     assert seconds == pytest.approx(20.0)
 
 
 def test_a_batch_that_only_waits_hangs():
     fault, seconds = beats(lambda beat: {"steps": {"a": 7}, "cpu": 1.0}, 1000)
-    assert fault == "a batch that neither goes on nor works for 5 seconds"
+    assert fault == "an idle batch for 5 seconds"
     assert seconds == pytest.approx(5.0, abs=BEAT)
 
 
 def test_another_batch_that_goes_on_hides_it_only_for_a_while():
     fault, seconds = beats(lambda beat: {"steps": {"a": 7, "b": beat}, "cpu": 1.0}, 1000)
-    assert fault == "a batch that does not go on for 20 seconds"
+    assert fault == "a batch without progress for 20 seconds"
     assert seconds == pytest.approx(20.0)
 
 

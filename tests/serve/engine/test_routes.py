@@ -139,5 +139,5 @@ def test_a_server_offers_the_pairs_that_are_wanted(only, targets):
 def test_a_run_is_loaded_for_any_of_its_pairs(folder):
     assert wanted([folder], ["de", "en"]) == [folder]
     assert wanted([folder], []) == [folder]
-    with pytest.raises(ConfigError, match="no run is between fr, en: there is en-de, de-en"):
+    with pytest.raises(ConfigError, match="no run translates between fr, en; the runs have en-de, de-en"):
         wanted([folder], ["fr", "en"])

@@ -153,7 +153,7 @@ SERVED = {
     "pairs": Served(
         "{{name: tsv, file: {}}}", PAIRS, "a dog runs\tit moves", "a dog\t ", "text: has an empty field 2"
     ),
-    "phrases": Served("{{name: parallel, files: {{source: {0}, target: {0}}}}}", LINES, "a dog"),
+    "phrases": Served("{{name: parallel, files: {{source: {0}, target: {1}}}}}", LINES, "a dog"),
     "question_answering": Served(
         "{{name: babi, file: {}}}",
         STORY,
@@ -164,7 +164,7 @@ SERVED = {
     "reading": Served("{{name: babi, file: {}}}", STORY, ASKED, "Mary went home.", "text: has 1 field"),
     "tagging": Served("{{name: conll, file: {}}}", WORDS, "a dog"),
     "translation": Served(
-        "{{name: parallel, files: {{source: {0}, target: {0}}}}}", LINES, "a dog", settings=CHARACTERS
+        "{{name: parallel, files: {{source: {0}, target: {1}}}}}", LINES, "a dog", settings=CHARACTERS
     ),
     "unpaired_translation": Served(
         "{{name: parallel, files: {{source: {0}, target: {0}}}}}", LINES, "a dog", settings=(*UNPAIRED, *CHARACTERS)
@@ -177,7 +177,8 @@ SERVED = {
 def test_any_task_is_loaded_warmed_and_asked(task, tmp_path, monkeypatch):
     served = SERVED[task]
     (tmp_path / "data").write_text(served.content)
-    data = [f"data.{part}={served.reader.format(tmp_path / 'data')}" for part in ("train", "dev")]
+    (tmp_path / "target").write_text(served.content.replace("a ", "the "))  # one text as both sides is refused
+    data = [f"data.{part}={served.reader.format(tmp_path / 'data', tmp_path / 'target')}" for part in ("train", "dev")]
     updates = ["training.max_updates=2", "training.validate_every=1", "training.average=1"]
     settings = [one.replace("FILE", str(tmp_path / "data")) for one in served.settings]
     words = [f"task={task}", *settings, *data, *updates]

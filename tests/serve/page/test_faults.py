@@ -9,17 +9,17 @@ TOLD = {  # by what the server says: status, a piece of the page's words in Engl
     "Invalid request: request (9000) exceeds text limit (5000)": (400, "has 9000 characters", "9000 个字符", False),
     "Invalid request: text 1 has 9000 characters, more than this server takes: 70": (
         400, "has 9000 characters; the limit of this server is 70", "9000 个字符", False),
-    "Invalid request: request (900) exceeds text limit (512)": (400, "it has 900 pieces", "900 个子词", False),
+    "Invalid request: request (900) exceeds text limit (512)": (400, "900 pieces", "900 个子词", False),
     "English (en) is not available as a target language from Chinese (zh-Hans)": (
         400, "translates from Simplified Chinese into English", "译成英语的模型", False,
     ),
-    "Invalid API key": (403, "does not know this API key", "此 API 密钥无效", False),
+    "Invalid API key": (403, "API key is not valid", "此 API 密钥无效", False),
     "Please contact the server operator to get an API key": (400, "needs an API key", "需要 API 密钥", False),
-    "Too many request limits violations": (403, "no longer answers you", "不再响应", False),
+    "Too many request limits violations": (403, "has blocked you", "不再响应", False),
     "text 1 does not fit into memory": (413, "too little memory", "内存不足", False),
-    "Invalid request: q: what else": (400, "refused this: q: what else", "拒绝了此请求：q: what else", False),
+    "Invalid request: q: what else": (400, "rejected the request: q: what else", "拒绝了此请求：q: what else", False),
     "Slowdown: 5 per 1 minute": (429, "Too many requests", "过于频繁", True),
-    "request timed out before the model came to it": (503, "too busy", "太忙", True),
+    "request timed out in the queue": (503, "overloaded", "太忙", True),
     "Internal server error": (500, "could not process this text", "未能处理", True),
 }  # fmt: skip
 EXPLAINED = """async ([message, status, language]) => {

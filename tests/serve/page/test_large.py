@@ -41,7 +41,7 @@ def test_a_large_map_follows_the_pointer(large):
     expect(large.tab.locator(".canvas-map")).to_be_visible()
     times = large.tab.evaluate(HOVER, [[60 + 9 * step, 60 + 7 * step] for step in range(60)])
     assert times[int(0.95 * len(times))] < 100  # milliseconds
-    expect(large.tab.locator(".readout")).to_contain_text("looks at")
+    expect(large.tab.locator(".readout")).to_contain_text("attends to")
 
 
 def test_a_large_map_by_keyboard(large):

@@ -276,7 +276,7 @@ def test_what_is_true_of_most_words_is_told_once(visit):
     page = visit()
     page.write("Wort Ding Sache das Stein")
     told = page.view.locator(".warnings")
-    expect(told).to_have_text("Most of this is not translated: the words are unknown word.")
+    expect(told).to_have_text("Most of this is not translated: the words are unknown to the model.")
     expect(page.view.locator(".flags")).to_be_hidden()
     page.write("das Wort ist klein")
     expect(told).to_be_empty()

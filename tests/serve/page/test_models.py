@@ -135,7 +135,7 @@ def test_a_link_opens_a_model_with_its_example(visit, server):
 
 def test_a_link_to_a_model_that_is_not_here_is_told_and_its_text_kept(alone, server):
     page = alone("reviews", fragment="#model=nope&q=fine+weather")
-    expect(page.tab.locator("#model-fault")).to_contain_text("a model that this server does not have: nope.")
+    expect(page.tab.locator("#model-fault")).to_contain_text("The model in the link is not on this server: nope.")
     expect(field(page, "Text")).to_have_value("fine weather")
     page.tab.wait_for_timeout(500)
     assert asked(server) == []
@@ -147,7 +147,7 @@ def test_a_link_to_a_model_that_is_not_here_is_told_and_its_text_kept(alone, ser
 def test_beside_translators_too_a_link_to_no_model_is_told(visit, server):
     server.others = ["reviews"]
     page = visit("#model=nope&q=Hallo")
-    expect(page.tab.locator("#fault-text")).to_contain_text("a model that this server does not have: nope.")
+    expect(page.tab.locator("#fault-text")).to_contain_text("The model in the link is not on this server: nope.")
     expect(page.field).to_have_value("Hallo")
     assert not [path for path, _ in server.asked if path == "/v1/translate"]
     page.write()

@@ -68,7 +68,7 @@ def test_a_method_colours_the_words(visit, weighing):
     expect(readout).to_contain_text("60% from the source, 40% from the preceding words")
     page.view.get_by_role("combobox", name="Explained by").select_option("")
     page.word("Translation", "house").hover()
-    expect(readout).to_contain_text("looks at")
+    expect(readout).to_contain_text("attends to")
     assert asked(weighing) == [["lrp", "saliency"]]
 
 
