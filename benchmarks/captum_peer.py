@@ -97,7 +97,7 @@ def questions(run: Path, lines: int, kind: Callable[[Model], Model]) -> Iterator
     examples = part_of(predictor.run, predictor.task, "dev")
     model = kind(predictor.model)
     given = as_rows({name: examples[name][:lines] for name in predictor.task.inputs})
-    for ids in predictor.answered(predictor.predict(given, safeguards=False)):
+    for ids in predictor.encoder.encode_answered(predictor.predict(given, safeguards=False)):
         yield question_of(predictor.task, model, predictor.task.batch([ids]))
 
 

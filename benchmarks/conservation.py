@@ -42,7 +42,7 @@ def measured(predictor: Predictor, rows: Sequence[dict[str, str]]) -> Errors:
     method = RELEVANCES.build(EXACT)
     model, task = method.model(predictor.model), predictor.task
     missed, scores, differences, sizes = list[Tensor](), list[Tensor](), list[Tensor](), list[Tensor]()
-    for number, ids in enumerate(predictor.answered(predictor.predict(rows, safeguards=False))):
+    for number, ids in enumerate(predictor.encoder.encode_answered(predictor.predict(rows, safeguards=False))):
         question = question_of(task, model, task.batch([ids]))
         found = method.of(question)
         assert found.total is not None  # it is promised

@@ -169,10 +169,10 @@ def report(run: Path, data: Path, lines: int, pictures: Path) -> Iterator[str]:
     predictor = regard.load(run, ["decoding.search=greedy", "device=cpu"])
     common = common_words(lines_of(data / "train.de.gz"))
     predictions = predictor.predict(lines_of(data / "test2016.de.gz"), safeguards=False)
-    reads = {name: [*map(read_of, predictor.weighed(predictions[:lines], name))] for name in METHODS}
+    reads = {name: [*map(read_of, predictor.explainer.relevance(predictions[:lines], name))] for name in METHODS}
     first = reads[METHODS[0]]
     others = [one for one in predictions[lines:] if said_again(one.text)]
-    more = [*first, *map(read_of, predictor.weighed(others, METHODS[0]))]
+    more = [*first, *map(read_of, predictor.explainer.relevance(others, METHODS[0]))]
     yield head("method", "UNKs", "rest most on a rare source word", "rare words of the source")
     yield from (unknown_line(name, some, common) for name, some in reads.items())
     yield f"\n{head('', 'words', 'relevance of the words before')}"

@@ -178,7 +178,7 @@ def tell_checks(run: Path, predictor: regard.Predictor, models: BothWays, source
     checks = [("lexicon", {"certain": value}) for value in (0.7, 0.8, 0.9, 0.95)]
     checks += [("attention", {"below": value}) for value in (0.1, 0.2, 0.4)]
     explained: dict[str, Sequence[Prediction]] = {
-        name: predictor.explained(some)
+        name: predictor.explainer.with_attention(some)
         for name, some in (("changed", [one for one, _ in changed]), ("whole", whole), ("ours", ours))
     }
     for name, settings in checks:

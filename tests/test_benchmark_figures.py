@@ -192,7 +192,7 @@ def test_conservation_measures_every_item_of_a_run(tmp_path):
     predictor = load(tiny_run_in(tmp_path), ["device=cpu", "decoding.search=greedy"])
     rows = [{"source": "a dog runs"}, {"source": "two cats"}]
     found = conservation.measured(predictor, rows)
-    answers = predictor.answered(predictor.predict(rows))
+    answers = predictor.encoder.encode_answered(predictor.predict(rows))
     assert (found.examples, found.items) == (2, sum(len(one["target"]) + 1 for one in answers))  # the end is an item
     assert max(found.worst_missed, found.worst_slope) < 1e-6
 

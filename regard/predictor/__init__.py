@@ -13,13 +13,13 @@ from regard.explain.translation_faults import fault_finder_of
 from regard.models import Generator, Model
 from regard.models.ensemble import Ensemble
 from regard.ops.memory import keep_memory
-from regard.predictor.predictor import Predictor
+from regard.predictor.predictor import Predictor, answers_and_losses
 from regard.predictor.reranking import Reranker
 from regard.runs import Assembled, Run
 from regard.runs.assembly import adequacy_of, engine_of, features_of, shortlist_of, surroundings_of
 from regard.tasks import Task
 
-__all__ = ["Predictor", "check_open", "load", "load_routes", "predictor_of"]
+__all__ = ["Predictor", "answers_and_losses", "check_open", "load", "load_routes", "predictor_of"]
 
 
 ENSEMBLE = "decoding.ensemble"

@@ -4,26 +4,28 @@ Small products gain less from a second thread than a second batch does.
 """
 
 import math
-from abc import ABC
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from dataclasses import replace
+from functools import cached_property
+from typing import TypeVar, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from regard.attention import is_recording
-from regard.data.columns import longest_read
+from regard.data.columns import TextColumn, longest_read
 from regard.data.examples import ColumnTexts
 from regard.data.packing import chunks
 from regard.errors import DataError, TooLongError
-from regard.experiment import DecodingSettings
 from regard.models import Model
 from regard.ops.memory import hinting_at_memory
 from regard.ops.plain import is_plain
+from regard.predictor.terminology import TermPhrases
 from regard.records import Batch
+from regard.results import Prediction
 from regard.tasks import Task
 from regard.tasks.example_texts import Ids
 from regard.text.clean import clean
@@ -35,7 +37,7 @@ FEWEST_TOKENS = 2048  # tokens below which all threads work on one batch
 
 
 def planned(lengths: Sequence[int], tokens: int, threads: int) -> tuple[list[Rows], int]:
-    """Texts of these lengths → which of them share a batch of at most so many tokens, and how many go at once.
+    """Return batches of at most `tokens` for texts of these lengths, and how many batches are computed at once.
 
     Several threads share the budget, and their batches are about equal, so that none waits long for the last one.
     """
@@ -52,7 +54,7 @@ def planned(lengths: Sequence[int], tokens: int, threads: int) -> tuple[list[Row
 
 
 def at_once(answer: Callable[[Rows], list[_T]], batches: Sequence[Rows], threads: int) -> Iterator[list[_T]]:
-    """The answers in the order of the batches; with several threads each of these computes with one."""
+    """Yield the answers in the order of the batches; each of several threads computes one batch."""
 
     def alone(rows: Rows) -> list[_T]:
         with torch.inference_mode():  # which a thread has for itself
@@ -75,16 +77,19 @@ def _one_thread_each(threads: int) -> Iterator[ThreadPoolExecutor]:
         torch.set_num_threads(before)  # some of what it sets is the process's, not the thread's
 
 
-class TextBatches(ABC):
-    """The part of a predictor that reads texts and computes in batches: it needs a model, a task and limits."""
+class TextEncoder:
+    """Texts → ids of their pieces, and batches of these: what a model computes on.
 
-    model: Model
-    task: Task
-    settings: DecodingSettings
-    max_source: int  # pieces of a text, with its end
+    >>> encoder = regard.load("runs/en-de").encoder
+    >>> (ids,) = encoder.encode(encoder.examples(["Good morning!"]))  # {"source": [412, 87, 9]}
+    """
 
-    def given(self, texts: Sequence[str | ColumnTexts]) -> list[ColumnTexts]:
-        """The examples that texts stand for. Raises DataError, with its number, for one that stands for none."""
+    def __init__(self, model: Model, task: Task, *, max_source: int, batch_tokens: int) -> None:
+        """Store the limits in pieces: `max_source` of a text with its end, `batch_tokens` of a batch with padding."""
+        self.model, self.task, self.max_source, self.batch_tokens = model, task, max_source, batch_tokens
+
+    def examples(self, texts: Sequence[str | ColumnTexts]) -> list[ColumnTexts]:
+        """Return the texts by column. Raises DataError, with its number, for a text that lacks a column."""
         found = list[ColumnTexts]()
         for line, text in enumerate(texts, start=1):
             try:
@@ -98,10 +103,14 @@ class TextBatches(ABC):
         for line, example in enumerate(examples, start=1):
             for name in self.task.inputs:
                 if not isinstance(example.get(name), str):
-                    raise DataError(name, "is missing in an example, or is no text", line=line)
+                    raise DataError(name, "is missing in an example, or is not a text", line=line)
 
     def encode(self, examples: Sequence[ColumnTexts], lines: Sequence[int] | None = None) -> list[Ids]:
-        """The ids of examples; `lines` are their numbers for faults, from 1."""
+        """Return the ids of the pieces of each example, by column.
+
+        `lines` are the numbers of the examples in errors, from 1. Raises DataError for a missing column, and
+        TooLongError for a text of more than `max_source` pieces.
+        """
         self.check(examples)
         rows = self.task.encode([{name: clean(value) for name, value in one.items()} for one in examples])
         for line, row in zip(lines or range(1, len(rows) + 1), rows, strict=True):
@@ -114,6 +123,20 @@ class TextBatches(ABC):
                 raise TooLongError("source", problem, line=line, hint=hint)
         return rows
 
+    def encode_answered(self, predictions: Sequence[Prediction]) -> list[Ids]:
+        """Return the ids of predictions with their answers. Raises as `encode` does."""
+        self.encode(self.examples([prediction.source for prediction in predictions]))
+        answered = self.task.texts.answered
+        return [answered(replace(one, source=clean(one.source))) for one in predictions]
+
+    @cached_property
+    def term_phrases(self) -> TermPhrases:
+        """Terms of glossaries, in pieces of translations."""
+        target, source = (
+            self.task.vocabularies.get(name) for name in (self.task.last, self.task.spec.translated or "")
+        )
+        return TermPhrases(cast(TextColumn, target), cast(TextColumn | None, source))
+
     def in_batches(
         self,
         rows: Sequence[Ids],
@@ -123,11 +146,11 @@ class TextBatches(ABC):
         alone: bool = False,
         lines: Sequence[int] | None = None,
     ) -> list[_T]:
-        """What `work` makes of each row; `alone`: one batch at a time, as hooks on the model need it.
+        """Return what `work` makes of each row; `alone`: one batch at a time, as hooks on the model need it.
 
-        `lines` are what the batches call the rows: their places, unless they are given.
+        `lines` of the batches are the places of the rows, unless they are given.
 
-        Large batches spare calls, small ones stay in a cache: where each piece takes `width` times the room, the best
+        Large batches spare calls, small ones stay in a cache: where each piece takes `width` times the memory, the best
         size is that of one piece divided by the root of `width`, as two costs t / size and size · width have it.
         """
         device = self.model.device
@@ -140,7 +163,7 @@ class TextBatches(ABC):
 
         here = alone or is_plain() or is_recording()  # said to this thread alone
         threads = 1 if here or device.type != "cpu" else torch.get_num_threads()
-        batches, threads = planned(lengths, max(int(self.settings.batch_tokens / math.sqrt(width)), 1), threads)
+        batches, threads = planned(lengths, max(int(self.batch_tokens / math.sqrt(width)), 1), threads)
         answers: dict[int, _T] = {}
         with hinting_at_memory("try decoding.batch_tokens=2048 or less, or shorter texts"):
             for places, found in zip(batches, at_once(answer, batches, threads), strict=True):

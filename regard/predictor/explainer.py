@@ -1,10 +1,9 @@
-"""Explanations of answers: what a model looked at, what its words rest on by a method, hidden states and searches."""
+"""Explanations of answers: attention, relevance, alignments, hidden states and recorded searches."""
 
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
+from typing import Protocol, cast
 
 from regard.attention import is_recording
 from regard.data.columns import TextColumn
@@ -14,117 +13,147 @@ from regard.errors import RegardError
 from regard.explain.maps import without_end
 from regard.explain.relevance import RELEVANCES, method_of
 from regard.explain.relevance.question import OnProgress, no_progress
-from regard.explain.translation_faults import FaultFinder
-from regard.predictor.batches import TextBatches
+from regard.predictor.batches import TextEncoder
 from regard.predictor.predictions import Predictions
+from regard.predictor.setup import Setup
 from regard.registry import Choice
 from regard.results import Explanation, Prediction, TextPrediction, WordRelevance
 from regard.tasks import Task
-from regard.tasks.example_texts import Ids
 from regard.tasks.relevance import state_relevance, word_relevance
-from regard.text.clean import clean
 
 EXPLAINED = 256  # sentences whose maps are in memory at once
-WIDTH_OF_MAPS = 4  # rows a sentence counts for when all that it looked at is kept
+WIDTH_OF_MAPS = 4  # rows a sentence counts for when all attention weights are kept
 
 
-class Explainer(TextBatches):
-    """The part of a predictor that explains: it needs answers and their scores, too."""
+class Answers(Protocol):
+    """The parts of a predictor that explanations need."""
 
-    search: Search
-    fault_finder: FaultFinder | None  # by what a run counted; None: nothing was
+    @property
+    def encoder(self) -> TextEncoder:
+        """Texts → ids and batches."""
 
-    @abstractmethod
+    @property
+    def setup(self) -> Setup:
+        """Search and fault finder."""
+
     def predict(self, texts: Iterable[str | ColumnTexts], *, search: Search | None = None) -> Predictions:
         """Return one prediction per text."""
 
-    @abstractmethod
     def score(self, sources: Iterable[str], targets: Iterable[str]) -> Predictions:
-        """Return how likely the model finds each given target."""
+        """Return the log-probabilities of given targets."""
 
-    def explain(
-        self, texts: Iterable[str | ColumnTexts], *, by: str | Choice = "lrp", search: Search | None = None
-    ) -> list[WordRelevance]:
-        """Weigh how much each word that was read speaks for each word of the answer, by a row of RELEVANCES.
 
-        >>> (found,) = predictor.explain(["Good morning!"], by="integrated_gradients")
-        >>> found.array("source").values  # (item, token), labelled by found.items and found.tokens["source"]
+class Explainer:
+    """Explanations of predictions: attention, relevance, alignments, hidden states, recorded searches.
 
-        Raises ConfigError for an unknown method or setting, and RegardError where a model cannot be explained so.
+    >>> explainer = regard.load("runs/en-de").explainer
+
+    Methods return new predictions in the same order. An `explanation` has pieces by column, links between them, and
+    maps (head, query, key) of attention weights; `RegardError` says where a model cannot be explained.
+    """
+
+    def __init__(self, predictor: Answers) -> None:
+        self._predictor, self._encoder, self._setup = predictor, predictor.encoder, predictor.setup
+        self._task, self._model = predictor.encoder.task, predictor.encoder.model
+
+    def relevance(self, predictions: Sequence[Prediction], by: str | Choice) -> list[WordRelevance]:
+        """Return the relevance of each input word for each word of these answers, (item, token) by column.
+
+        >>> (found,) = explainer.relevance(predictor.score(["Good morning!"], ["Guten Morgen!"]), "lrp")
+        >>> found.array("source").values
+
+        `by` is a row of RELEVANCES. Raises ConfigError for an unknown method or setting, RegardError where the method
+        cannot explain this model.
         """
-        return self.weighed(self.predict(texts, search=search), by)
-
-    def weighed(self, predictions: Sequence[Prediction], by: str | Choice) -> list[WordRelevance]:
-        """Weigh how much each word that was read speaks for each word of these answers."""
-        pairs = zip(self._weighed(predictions, by), predictions, strict=True)
+        pairs = zip(self._relevance(predictions, by), predictions, strict=True)
         return [found if one.finished else found.without_end() for found, one in pairs]
 
-    def _weighed(
+    def _relevance(
         self, predictions: Sequence[Prediction], by: str | Choice, progress: OnProgress = no_progress
     ) -> list[WordRelevance]:
         choice = method_of(by)
         method = RELEVANCES.build(choice)
-        rows = self.answered(predictions)
+        rows = self._encoder.encode_answered(predictions)
         if is_recording():
             raise RegardError("relevance: it cannot be computed inside `recording`")
-        model, found = method.model(self.model), list[WordRelevance]()
+        model, found = method.model(self._model), list[WordRelevance]()
         for row in rows:
-            batch = self.task.batch([row]).to(model.device)
-            found.append(word_relevance(self.task, model, batch, method, choice.name, progress))
+            batch = self._task.batch([row]).to(model.device)
+            found.append(word_relevance(self._task, model, batch, method, choice.name, progress))
         return found
 
-    def pictured(
+    def with_relevance(
         self, predictions: Sequence[Prediction], by: str | Choice, progress: OnProgress = no_progress
     ) -> Predictions:
-        """The same predictions, each with the relevance of words by a method as its explanation.
+        """Return the predictions, each with the relevance of words as its explanation.
 
-        `progress` is called before every pass through the model; what it raises ends the explanation.
+        >>> (one,) = explainer.with_relevance(predictor.predict(["Good morning!"]), "saliency")
+
+        `progress` is called before every pass through the model; an exception that it raises ends the explanation.
+        Raises as `relevance` does.
         """
-        found = self._weighed(predictions, by, progress)
-        return self._pictured(predictions, map(self.task.relevance.explanation, found))
+        found = self._relevance(predictions, by, progress)
+        return self._explained(predictions, map(self._task.relevance.explanation, found))
 
-    def explained(self, predictions: Sequence[Prediction]) -> Predictions:
-        """The same predictions, each with what its pieces looked at as they were written, and what a lexicon says."""
-        return self._pictured(predictions, self._explanations(predictions))
+    def with_attention(self, predictions: Sequence[Prediction]) -> Predictions:
+        """Return the predictions, each with its attention weights, and with translation errors that a lexicon finds.
 
-    def _pictured(self, predictions: Sequence[Prediction], explanations: Iterable[Explanation]) -> Predictions:
+        >>> (one,) = explainer.with_attention(predictor.score(["Good morning!"], ["Guten Morgen!"]))
+        >>> one.explanation.maps[0].weights  # (head, query, key)
+
+        Memory grows with the square of a text's length. Raises TooLongError for a text that the model cannot read.
+        """
+        return self._explained(predictions, self._attention(predictions))
+
+    def _explained(self, predictions: Sequence[Prediction], explanations: Iterable[Explanation]) -> Predictions:
         pairs = zip(predictions, explanations, strict=True)
         return Predictions(self._diagnosed(self._with(one, found)) for one, found in pairs)
 
     def _diagnosed(self, prediction: Prediction) -> Prediction:
-        if self.fault_finder is None or not isinstance(prediction, TextPrediction):
+        finder = self._setup.fault_finder
+        if finder is None or not isinstance(prediction, TextPrediction):
             return prediction
-        return replace(prediction, lexicon=self.fault_finder.report(prediction.source, prediction.text))
+        return replace(prediction, lexicon=finder.report(prediction.source, prediction.text))
 
-    def _explanations(self, predictions: Sequence[Prediction]) -> list[Explanation]:
-        rows = self.answered(predictions)
-        return self.in_batches(rows, partial(self.task.explain, self.model), width=WIDTH_OF_MAPS, alone=True)
+    def _attention(self, predictions: Sequence[Prediction]) -> list[Explanation]:
+        rows = self._encoder.encode_answered(predictions)
+        explain = partial(self._task.explain, self._model)
+        return self._encoder.in_batches(rows, explain, width=WIDTH_OF_MAPS, alone=True)
 
-    def linked(self, predictions: Sequence[Prediction]) -> Iterator[Prediction]:
-        """The same predictions with links between their words, without the maps that would fill the memory."""
+    def with_alignments(self, predictions: Sequence[Prediction]) -> Iterator[Prediction]:
+        """Yield the predictions with word alignments, and without the maps that would fill the memory.
+
+        >>> one = next(explainer.with_alignments(predictor.predict(["Good morning!"])))
+        >>> one.explanation.link.pairs  # (source, target) positions from 0
+        """
         for start in range(0, len(predictions), EXPLAINED):
             some = predictions[start : start + EXPLAINED]
-            for one, found in zip(some, self._explanations(some), strict=True):
+            for one, found in zip(some, self._attention(some), strict=True):
                 yield self._with(one, replace(found, maps=[]))
 
-    def weighed_states(self, predictions: Sequence[Prediction], by: str | Choice, layer: str) -> list[WordRelevance]:
-        """Weigh how much each word that was read is worth to each state of a layer, as the answers are written.
+    def state_relevance(self, predictions: Sequence[Prediction], by: str | Choice, layer: str) -> list[WordRelevance]:
+        """Return the relevance of each input word for each state of a layer, (state, token) by column.
+
+        >>> (found,) = explainer.state_relevance(predictor.predict(["Good morning!"]), "lrp", "encoder")
 
         `layer` is encoder, decoder, or the name of any module of the model: https://aclanthology.org/P17-1106. Raises
-        RegardError for one that is not there.
+        RegardError for a layer that does not exist, ConfigError for an unknown method.
         """
         choice = method_of(by)
         method, found = RELEVANCES.build(choice), list[WordRelevance]()
-        model = method.model(self.model)
-        for row in self.answered(predictions):
-            batch = self.task.batch([row]).to(model.device)
-            found.append(state_relevance(self.task, model, batch, method, choice.name, layer))
+        model = method.model(self._model)
+        for row in self._encoder.encode_answered(predictions):
+            batch = self._task.batch([row]).to(model.device)
+            found.append(state_relevance(self._task, model, batch, method, choice.name, layer))
         return found
 
-    def pictured_states(self, predictions: Sequence[Prediction], by: str | Choice, layer: str) -> list[Prediction]:
-        """The same predictions, each with what words are worth to the states of a layer as its explanation."""
-        found = zip(predictions, self.weighed_states(predictions, by, layer), strict=True)
-        task = self.task
+    def with_state_relevance(self, predictions: Sequence[Prediction], by: str | Choice, layer: str) -> list[Prediction]:
+        """Return the predictions, each with `state_relevance` as its explanation. Raises as that does.
+
+        >>> (one,) = explainer.with_state_relevance(predictor.predict(["Good morning!"]), "lrp", "encoder")
+        """
+        found = zip(predictions, self.state_relevance(predictions, by, layer), strict=True)
+        task = self._task
         return [
             replace(one, explanation=_located(task, task.relevance.explanation(states), one.source))
             for one, states in found
@@ -133,64 +162,66 @@ class Explainer(TextBatches):
     def with_reasons(
         self, predictions: Sequence[Prediction], methods: Iterable[str | Choice], progress: OnProgress = no_progress
     ) -> list[Prediction]:
-        """Explained predictions with the `reasons` of each method in their explanations, to be set side by side.
+        """Return explained predictions with the `reasons` of each method in their explanations, for comparison.
 
-        One without an explanation, as of a text that is too long for it, stays as it is. Raises ConfigError for an
-        unknown method, and RegardError where a method cannot explain this model.
+        >>> found = explainer.with_reasons(explainer.with_attention(predictions), ["lrp", "saliency"])
+
+        A prediction without an explanation, as of a text that is too long for it, stays as it is. Raises as
+        `relevance` does.
         """
         found = list(predictions)
         rows = [row for row, one in enumerate(found) if one.explanation is not None]
         for choice in map(method_of, methods):
-            weighed = self.pictured([found[row] for row in rows], choice, progress)
-            for row, one in zip(rows, weighed, strict=True):
+            relevant = self.with_relevance([found[row] for row in rows], choice, progress)
+            for row, one in zip(rows, relevant, strict=True):
                 found[row] = _with_reason(found[row], choice.name, one.explanation)
         return found
 
-    def explained_beside(
+    def with_own_explanations(
         self, predictions: Sequence[Prediction], methods: Sequence[str | Choice] = ()
     ) -> list[Prediction]:
-        """The answers of another model as this one scores and explains them: what it would rest them on.
+        """Return the answers of another model, scored and explained by this one.
 
-        By what it looks at, or the first of the methods; the others are `reasons`. Raises ConfigError where answers
-        cannot be scored.
+        >>> second.explainer.with_own_explanations(first.predict(["Good morning!"]), ["lrp"])
+
+        The explanation is the attention, or the first of the methods; the others are `reasons`. Raises ConfigError
+        where answers cannot be scored.
         """
-        lines = map(self.task.texts.line, predictions)
-        scored = self.score(lines, [one.text for one in predictions])
+        lines = map(self._task.texts.line, predictions)
+        scored = self._predictor.score(lines, [one.text for one in predictions])
         given = [replace(one, source=other.source) for one, other in zip(scored, predictions, strict=True)]
         if not methods:
-            return list(self.explained(given))
-        return self.with_reasons(self.pictured(given, methods[0]), methods[1:])
+            return list(self.with_attention(given))
+        return self.with_reasons(self.with_relevance(given, methods[0]), methods[1:])
 
-    def with_search(self, predictions: Sequence[Prediction], unwanted: Unwanted = frozenset) -> list[Prediction]:
-        """The predictions of texts, each with the tree of a search of its source, whatever its own text is.
+    def with_search_tree(self, predictions: Sequence[Prediction], unwanted: Unwanted = frozenset) -> list[Prediction]:
+        """Return the predictions of texts, each with the tree of a search for its source.
 
-        Each source is searched anew by the run's search, alone and without a glossary. What is copied, or is no text
-        that a search writes, has no tree. Raises ConfigError for a search that tells no steps.
-        `unwanted` is asked after every step.
+        >>> (one,) = explainer.with_search_tree(predictor.predict(["Good morning!"]))
+        >>> one.search_tree()
+
+        The run's search is repeated for each source alone, without a glossary. Answers that were copied, or are not
+        texts of a search, have no tree. `unwanted` is called after every step. Raises ConfigError for a search that
+        records no steps.
         """
         return [self._searched(one, unwanted) for one in predictions]
 
     def _searched(self, prediction: Prediction, unwanted: Unwanted) -> Prediction:
-        column = self.task.vocabularies[self.task.last]
+        column = self._task.vocabularies[self._task.last]
         trace = SearchTrace(lambda one: cast(TextColumn, column).pieces([one])[0])
-        self.predict([self.task.texts.line(prediction)], search=self.search.traced(trace).until(unwanted))
+        search = self._setup.search.traced(trace).until(unwanted)
+        self._predictor.predict([self._task.texts.line(prediction)], search=search)
         if 0 not in trace.trees or not isinstance(prediction, TextPrediction):
             return prediction
         return replace(prediction, search=trace.trees[0])
 
-    def answered(self, predictions: Sequence[Prediction]) -> list[Ids]:
-        """The ids of predictions with their answers."""
-        self.encode(self.given([prediction.source for prediction in predictions]))
-        answered = self.task.texts.answered
-        return [answered(replace(one, source=clean(one.source))) for one in predictions]
-
     def _with(self, prediction: Prediction, found: Explanation) -> Prediction:
         shown = found if prediction.finished else without_end(found)
-        return replace(prediction, explanation=_located(self.task, shown, prediction.source))
+        return replace(prediction, explanation=_located(self._task, shown, prediction.source))
 
 
 def _located(task: Task, found: Explanation, source: str) -> Explanation:
-    """Return an explanation with the place of each token in the text that was given, where its column tells it."""
+    """Return an explanation with the place of each token in the text that was given, where its column has it."""
     if found.has_sides_alone:
         return found
     columns = dict(found.columns)

@@ -34,8 +34,8 @@ class KeptTerms:
             return
         predictor.task.texts.check_terms("--prefix" if self.glossary is None else "--glossary")
         if self.glossary is not None and self.file is not None:
-            self.glossary = type(self.glossary).read(self.file, predictor.languages)
-            predictor.term_phrases.check([self.glossary])
+            self.glossary = type(self.glossary).read(self.file, predictor.setup.languages)
+            predictor.encoder.term_phrases.check([self.glossary])
 
     def answer(self, predict: Callable[..., list[Prediction]]) -> LineAnswer:
         """Predictions of lines, so many others before them, with what they have to keep."""

@@ -105,7 +105,7 @@ class Abstention:
                 "needs a calibrated confidence, and the answers of this model have no items that are right or wrong"
             )
             raise ConfigError("--abstain", problem, "leave it out")
-        if least is not None and predictor.calibration is None:
+        if least is not None and predictor.setup.calibration is None:
             problem = "needs a calibrated confidence, which this run does not tell"
             raise ConfigError("--abstain", problem, f"regard calibrate {run}")
         self.least, self.warn, self.lines, self.withheld = least, warn, 0, 0

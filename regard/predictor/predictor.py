@@ -1,19 +1,12 @@
-"""Texts in, predictions out: the one road that the command line, evaluation and pages share."""
+"""Texts → predictions, for the command line, evaluation and pages."""
 
 import copy
-import math
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from functools import cached_property, partial
-from itertools import accumulate
-from typing import Any, TypeVar, cast
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
-from regard.data.columns import TextColumn
 from regard.data.examples import ColumnTexts
 from regard.decoding import Answering, BeamSearch, Feature, Search
-from regard.documents.document import Document, nth
 from regard.documents.files import file_document
 from regard.documents.glossary import Glossary
 from regard.errors import DataError, RegardError
@@ -22,12 +15,16 @@ from regard.explain.adequacy import Adequacy, checked
 from regard.explain.translation_faults import FaultFinder
 from regard.models import Model
 from regard.ops.kernels.packing import caches_of
+from regard.predictor.batches import TextEncoder
 from regard.predictor.confidence import calibrated
 from regard.predictor.explainer import Explainer
 from regard.predictor.predictions import Predictions
 from regard.predictor.reranking import Reranker
-from regard.predictor.terminology import TermPhrases, WantedTerms, prefixes_of_sentences, with_terms
-from regard.results import DocumentPrediction, Prediction
+from regard.predictor.setup import Setup
+from regard.predictor.terminology import WantedTerms, prefixes_of_sentences, with_terms
+from regard.predictor.whole_texts import composed, known_pair, naming_documents
+from regard.registry import Choice
+from regard.results import Prediction, WordRelevance
 from regard.runs import Run
 from regard.statistical.calibration import Calibrations
 from regard.tasks import Examples, Outcome, Task
@@ -39,12 +36,10 @@ from regard.text.windows import with_windows
 
 X = TypeVar("X", str, str | Mapping[str, str])
 
-_LanguagePair = tuple[str, str]  # codes
-
 _DEFAULTS = DecodingSettings()
 
 
-class Predictor(Explainer):
+class Predictor:
     """A model and its task, ready to answer.
 
     >>> predictor = regard.load("runs/en-de")
@@ -68,39 +63,91 @@ class Predictor(Explainer):
         fault_finder: FaultFinder | None = None,
         languages: tuple[str | None, str | None] = (None, None),
     ) -> None:
-        """`run` is where the model comes from; `features` go with every search that a call of `predict` names.
+        """Put a model (in evaluation mode from here on), its task and an engine together; `Setup` has the rest.
 
-        `settings` have limits of batches, texts and the cost of terms; `search` is that of the run. `adequacy` tells
-        words left out; `languages` are codes. `calibration` mends the probabilities that predictions tell; which answer
-        is the best it does not change. `reranker` ranks the n best anew, unless terms or prefixes are wanted.
-        `fault_finder` tells faults of explained translations.
+        `run` is the folder that the model comes from, `search` the search of the run.
         """
-        self._run, self.settings, self.search, self.adequacy = run, settings, search or BeamSearch(), adequacy
-        self.model, self.task, self.engine, self.features = model.eval(), task, engine, tuple(features)
+        self._run, self._model, self._task = run, model.eval(), task
+        self._setup = Setup(
+            engine,
+            settings,
+            search or BeamSearch(),
+            tuple(features),
+            adequacy,
+            calibration,
+            reranker,
+            fault_finder,
+            languages,
+        )
         limits = [settings.max_source, model.max_source, engine.max_source]
-        self.languages, self.calibration, self.reranker = languages, calibration, reranker
-        self.fault_finder = fault_finder
-        self.max_source = min(one for one in limits if one is not None)
+        longest = min(one for one in limits if one is not None)
+        self._encoder = TextEncoder(model, task, max_source=longest, batch_tokens=settings.batch_tokens)
 
     @property
     def run(self) -> Run:
-        """The run that the model comes from. Raises RegardError for a model of none."""
+        """The opened run: settings, vocabularies, measurements. Raises RegardError for a model without a run folder.
+
+        >>> predictor.run.experiment.model
+        """
         if self._run is None:
             raise RegardError("predictor.run: this model comes from no run folder; regard.load opens one")
         return self._run
+
+    @property
+    def model(self) -> Model:
+        """The network, a `torch.nn.Module` in evaluation mode.
+
+        >>> sum(one.numel() for one in predictor.model.parameters())
+        """
+        return self._model
+
+    @property
+    def task(self) -> Task:
+        """The task: columns with their vocabularies, batches, measures.
+
+        >>> len(predictor.task.vocabularies["target"])  # pieces
+        """
+        return self._task
+
+    @property
+    def setup(self) -> Setup:
+        """Engine, search, limits, calibration and languages.
+
+        >>> predictor.setup.languages
+        ('en', 'de')
+        """
+        return self._setup
+
+    @property
+    def encoder(self) -> TextEncoder:
+        """Texts → ids of pieces and batches of them.
+
+        >>> (ids,) = predictor.encoder.encode([{"source": "Good morning!"}])  # {"source": [412, 87, 9]}
+        """
+        return self._encoder
+
+    @property
+    def explainer(self) -> Explainer:
+        """Attention, relevance, alignments and recorded searches of predictions.
+
+        >>> (one,) = predictor.explainer.with_relevance(predictor.predict(["Good morning!"]), "lrp")
+        """
+        return Explainer(self)
 
     def __repr__(self) -> str:
         sizes = " → ".join(f"{len(one):,}" for one in dict.fromkeys(self.task.vocabularies.values()))
         count = sum(parameter.numel() for parameter in self.model.parameters())
         return f"Predictor({sizes} pieces, {count / 1e6:.1f} M parameters)"
 
-    def replica(self) -> "Predictor":
-        """Another one for another thread: the same weights in modules of its own, so that hooks stay apart."""
+    def copy(self) -> "Predictor":
+        """Return a predictor for another thread: the same weights in other modules, so that hooks stay apart.
+
+        >>> workers = [predictor, predictor.copy()]
+        """
         weights = (*self.model.parameters(), *self.model.buffers(), *caches_of(self.model))
-        shared: dict[int, Any] = {
-            id(one): one
-            for one in (*weights, self.task, self.adequacy, self.reranker, self.fault_finder, *self.features)
-        }
+        setup = self.setup
+        kept = (*weights, self.task, self._run, setup.adequacy, setup.reranker, setup.fault_finder, *setup.features)
+        shared: dict[int, Any] = {id(one): one for one in kept}
         return copy.deepcopy(self, shared)
 
     def predict(
@@ -114,37 +161,62 @@ class Predictor(Explainer):
         prefixes: Sequence[str] | None = None,
         encoded: Sequence[Ids] | None = None,
     ) -> Predictions:
-        """One prediction per text, in order, each read as one sentence; with `explain` each has what it looked at.
+        """Return one prediction per text, in order; each text is read as one sentence.
 
-        Where a task reads several columns, an example by column stands in for a text. A translator answers nothing with
-        nothing; a language model, which goes on with a text, begins one. `search` stands in for that of the run.
-        With `safeguards` texts in a script that training never saw are copied, loops cut and words left out looked for;
-        a `warning` says so. `lines` of the batches that a search sees are the places of the texts, from 0.
-        Terms of a `glossary` are translated as it says, by a beam search, and `terms` of a prediction tells which were
-        found and used; the answer to each text begins with its own of the `prefixes`.
-        Batched by length; a text's answer does not depend on the others. `encoded` are the ids of the texts, where the
-        task has encoded them before. Raises TooLongError for a text that is longer
-        than `max_source` pieces, or than the model knows places, and TypeError for anything but texts.
+        >>> (found,) = predictor.predict(["Good morning!"])
+        >>> found.text, found.score  # nats
+
+        Texts are batched by length; the answer to one does not depend on the others.
+
+        Args:
+            texts: Sentences; examples by column where the task reads several. A translator answers nothing with
+                nothing; a language model begins a text.
+            explain: Record the attention weights; each prediction gets an `explanation`.
+            search: In place of the run's search.
+            safeguards: Copy texts in a script that training never saw, remove loops, report omitted words; a `warning`
+                says so.
+            glossary: Terminology constraints for a beam search, one for all texts or one for each; `terms` of a
+                prediction reports which were found and used.
+            prefixes: The first words of each answer.
+            encoded: Ids of the texts, where they are known.
+
+        Raises:
+            TooLongError: A text has more than `encoder.max_source` pieces.
+            DataError: A text lacks a column, or terms and prefixes do not fit.
+            TypeError: Something is not a text.
         """
-        examples = self.given(_listed(texts, "predict([text])"))
-        self.check(examples)
+        examples = self.encoder.examples(_listed(texts, "predict([text])"))
+        self.encoder.check(examples)
+        setup = self.setup
         if glossary is None and prefixes is None:
-            found = self._predicted(examples, range(len(examples)), search, safeguards, self.reranker, encoded)
+            found = self._predicted(examples, range(len(examples)), search, safeguards, setup.reranker, encoded)
         else:
-            for option, given in (("glossary", glossary), ("prefixes", prefixes)):
-                if given is not None:
-                    self.task.texts.check_terms(option)
+            found = self._with_terms(examples, search, safeguards, glossary, prefixes, encoded)
+        found = calibrated(self.task, found, setup.calibration)
+        found = checked(found, setup.adequacy if safeguards else None, self.explainer.with_alignments)
+        return self.explainer.with_attention(found) if explain else Predictions(found)
 
-            def predicted(rows: Sequence[int], other: Search | None) -> list[Prediction]:
-                known = None if encoded is None else [encoded[row] for row in rows]
-                return self._predicted([examples[row] for row in rows], rows, other or search, safeguards, None, known)
+    def _with_terms(
+        self,
+        examples: Sequence[ColumnTexts],
+        search: Search | None,
+        safeguards: bool,
+        glossary: Glossary | Sequence[Glossary] | None,
+        prefixes: Sequence[str] | None,
+        encoded: Sequence[Ids] | None,
+    ) -> list[Prediction]:
+        """Return predictions with terms and prefixes, as `predict` does."""
+        for option, given in (("glossary", glossary), ("prefixes", prefixes)):
+            if given is not None:
+                self.task.texts.check_terms(option)
 
-            wanted = WantedTerms.of(glossary, prefixes, len(examples))
-            beam = (search or self.search).as_beam()
-            found = with_terms(predicted, beam, self.term_phrases, wanted, self.settings.term_cost)
-        found = calibrated(self.task, found, self.calibration)
-        found = checked(found, self.adequacy if safeguards else None, self.linked)
-        return self.explained(found) if explain else Predictions(found)
+        def predicted(rows: Sequence[int], other: Search | None) -> list[Prediction]:
+            known = None if encoded is None else [encoded[row] for row in rows]
+            return self._predicted([examples[row] for row in rows], rows, other or search, safeguards, None, known)
+
+        wanted = WantedTerms.of(glossary, prefixes, len(examples))
+        beam = (search or self.setup.search).as_beam()
+        return with_terms(predicted, beam, self.encoder.term_phrases, wanted, self.setup.settings.term_cost)
 
     def _predicted(
         self,
@@ -155,35 +227,27 @@ class Predictor(Explainer):
         reranker: Reranker | None = None,
         encoded: Sequence[Ids] | None = None,
     ) -> list[Prediction]:
-        """One prediction for each example; `lines` are their places among those that were given."""
-        texts = self.task.texts
+        """Return one prediction for each example; `lines` are their places among those that were given."""
+        texts, setup = self.task.texts, self.setup
         answers = [*map(texts.unasked, examples)]
         if safeguards:
             answers = [answer or texts.unanswerable(one) for answer, one in zip(answers, examples, strict=True)]
         asked = [row for row, answer in enumerate(answers) if answer is None]
         if encoded is None:
-            rows = self.encode([examples[row] for row in asked], [lines[row] + 1 for row in asked])
+            rows = self.encoder.encode([examples[row] for row in asked], [lines[row] + 1 for row in asked])
         else:
             rows = [encoded[row] for row in asked]
+        wanted = (search or setup.search).n_best
         if reranker is not None:
-            wanted = (search or self.search).n_best
-            search = reranker.widened(search or self.search, self.engine.width)
-        engine = self.engine if search is None else self.task.engine(self.model, search, self.features)
+            search = reranker.widened(search or setup.search, setup.engine.width)
+        engine = setup.engine if search is None else self.task.engine(self.model, search, setup.features)
         predict = partial(self.task.predict, engine)
-        found = iter(self.in_batches(rows, predict, width=engine.width, lines=[lines[row] for row in asked]))
+        found = iter(self.encoder.in_batches(rows, predict, width=engine.width, lines=[lines[row] for row in asked]))
         whole = [next(found) if answer is None else answer for answer in answers]
         predictions = [*map(texts.as_given, whole, examples)]
         if reranker is not None:
             predictions = reranker.reranked(predictions, wanted)
         return [*map(texts.safeguarded, predictions)] if safeguards else predictions
-
-    @cached_property
-    def term_phrases(self) -> TermPhrases:
-        """What terms of a glossary are in the pieces of translations."""
-        target, source = (
-            self.task.vocabularies.get(name) for name in (self.task.last, self.task.spec.translated or "")
-        )
-        return TermPhrases(cast(TextColumn, target), cast(TextColumn | None, source))
 
     def translate(
         self,
@@ -193,16 +257,31 @@ class Predictor(Explainer):
         glossary: Glossary | Sequence[Glossary] | None = None,
         prefixes: Sequence[str] | None = None,
     ) -> Predictions:
-        """One prediction per text of any length: its sentences are predicted one by one, and put together again.
+        """Return one prediction per text of any length: its sentences are predicted and put together again.
 
-        Line ends, addresses, numbers and emoji stay as they are. A text of several sentences has a DocumentPrediction.
-        `glossary` and `prefixes` are as of `predict`; the first sentence of a text begins with its prefix. Where the
-        task answers a text as a whole, this is `predict`.
+        >>> (found,) = predictor.translate(["Good morning! See https://example.org/a_b."])
+
+        Line ends, addresses, numbers and emoji stay as they are. Where the task answers a text as a whole, this is
+        `predict`.
+
+        Args:
+            texts: Texts of one or more sentences.
+            search: In place of the run's search.
+            glossary: As of `predict`.
+            prefixes: One for each text, of its first sentence.
+
+        Returns:
+            A `DocumentPrediction` for each text of several sentences.
+
+        Raises:
+            TooLongError: A sentence is too long; the error has the number of its text.
+            TypeError: An item is not a text.
         """
+        languages = self.setup.languages
         read = _listed(texts, "translate([text])")
         if any(not isinstance(text, str) for text in read):
             raise TypeError("translate takes texts; predict takes examples by column")
-        documents = [self.task.texts.document(text, self.languages[0]) for text in read]
+        documents = [self.task.texts.document(text, languages[0]) for text in read]
         pairs = zip(read, documents, strict=True)
         asked = [
             [text] if document is None else with_windows(document.texts, self.task.texts.window)
@@ -210,10 +289,10 @@ class Predictor(Explainer):
         ]
         begins = None if prefixes is None else prefixes_of_sentences(prefixes, asked)
         flat = [one for some in asked for one in some]
-        with _naming_documents(asked):
+        with naming_documents(asked):
             found = iter(self.predict(flat, search=search, glossary=glossary, prefixes=begins))
         answers = [[next(found) for _ in some] for some in asked]
-        return Predictions(_composed(read, documents, answers, self.linked, _known_pair(self.languages)))
+        return Predictions(composed(read, documents, answers, self.explainer.with_alignments, known_pair(languages)))
 
     def translate_file(
         self,
@@ -223,50 +302,90 @@ class Predictor(Explainer):
         search: Search | None = None,
         glossary: Glossary | Sequence[Glossary] | None = None,
     ) -> tuple[bytes, list[Prediction]]:
-        """The same file with its sentences translated, and their predictions; layout, markup and code stay.
+        """Return the file with its sentences translated, and their predictions; layout, markup and code stay.
 
-        `suffix` tells the kind: .txt, .srt, .html or .docx. Raises FileError for any other and for a broken file,
-        TooLarge above 20,000 sentences, and DataError where the task reads no source and target.
+        >>> data, predictions = predictor.translate_file(Path("letter.docx").read_bytes(), ".docx")
+
+        Args:
+            data: The bytes of the file.
+            suffix: Its kind: .txt, .srt, .html or .docx.
+            search: In place of the run's search.
+            glossary: As of `predict`.
+
+        Raises:
+            FileError: Another kind, or a broken file.
+            TooLarge: More than 20,000 sentences.
+            DataError: The task reads no source and target.
         """
-        if self.task.texts.document("", self.languages[0]) is None:
+        languages = self.setup.languages
+        if self.task.texts.document("", languages[0]) is None:
             raise DataError("file", "this model translates no files", hint="give it texts")
-        document = file_document(data, suffix, language=self.languages[0])
+        document = file_document(data, suffix, language=languages[0])
         found: list[Prediction] = self.predict(
             with_windows(document.texts, self.task.texts.window), search=search, glossary=glossary
         )
         if document.explain:
-            found = list(self.linked(found))
+            found = list(self.explainer.with_alignments(found))
         found = document.checked(found)
-        return document.rebuild(found, _known_pair(self.languages)), found
+        return document.rebuild(found, known_pair(languages)), found
 
     def score(
         self, sources: Iterable[str], targets: Iterable[str], *, encoded: Sequence[Ids] | None = None
     ) -> Predictions:
-        """How likely the model finds each given target (forced decoding): log-probabilities per piece, in nats.
+        """Return the log-probability of each given target, by forced decoding, in nats.
 
-        For a language model a target is what follows on its source, which may be empty. A source may be a line of
-        several columns, with tabs between them, as `predict` takes it. `encoded` are the ids of the texts with their
-        targets, where the task has encoded them before. Raises DataError where the counts differ, or a source is too
-        long.
+        >>> (found,) = predictor.score(["Good morning!"], ["Guten Morgen!"])
+        >>> found.score, found.log_probs  # of the whole, and of each piece with the end
+
+        Args:
+            sources: Texts, or lines of several columns with tabs between them. May be empty for a language model.
+            targets: As many; for a language model the continuation.
+            encoded: Ids of the texts with their targets, where they are known.
+
+        Raises:
+            DataError: The counts differ.
+            TooLongError: A source has more than `encoder.max_source` pieces.
+            TypeError: An item is not a text.
         """
         example = "score([source], [target])"
         read, wanted = _listed(sources, example), _listed(targets, example)
         if encoded is None:
-            self.encode(self.given(read))
+            self.encoder.encode(self.encoder.examples(read))
         if len(read) != len(wanted):
             raise DataError("target", f"{len(wanted):,} texts, but the source has {len(read):,}")
         pairs = zip(read, wanted, strict=True)
         examples = [self.task.texts.scored(clean(source), target) for source, target in pairs]
         rows = self.task.encode(examples) if encoded is None else encoded
-        forced = self.in_batches(rows, partial(self.task.force, self.model))
+        forced = self.encoder.in_batches(rows, partial(self.task.force, self.model))
         found = [*map(self.task.texts.as_given, forced, examples)]
-        return Predictions(calibrated(self.task, found, self.calibration))
+        return Predictions(calibrated(self.task, found, self.setup.calibration))
 
-    def outcome(self, examples: Examples) -> Outcome:
-        """Answers and losses of examples by column, for measures; each is computed when it is first asked for."""
-        computed = outcome_of(self.task, self.model, self.engine, examples, self.settings.batch_tokens)
-        given = as_rows({name: examples[name] for name in self.task.inputs})
-        return Outcome(examples, lambda: self.predict(given, safeguards=False), lambda: computed.losses)
+    def explain(
+        self, texts: Iterable[str | ColumnTexts], *, by: str | Choice = "lrp", search: Search | None = None
+    ) -> list[WordRelevance]:
+        """Return the relevance of each input word for each word of the answer.
+
+        >>> (found,) = predictor.explain(["Good morning!"], by="integrated_gradients")
+        >>> found.array("source").values  # (item, token), labelled by found.items and found.tokens["source"]
+
+        Args:
+            texts: As of `predict`.
+            by: A row of RELEVANCES, with its settings as a `Choice`.
+            search: In place of the run's search.
+
+        Raises:
+            ConfigError: The method or its setting is unknown.
+            RegardError: The method cannot explain this model.
+        """
+        return self.explainer.relevance(self.predict(texts, search=search), by)
+
+
+def answers_and_losses(predictor: Predictor, examples: Examples) -> Outcome:
+    """Return answers and losses of examples by column, for measures; each is computed on first use."""
+    setup, task = predictor.setup, predictor.task
+    computed = outcome_of(task, predictor.model, setup.engine, examples, setup.settings.batch_tokens)
+    given = as_rows({name: examples[name] for name in task.inputs})
+    return Outcome(examples, lambda: predictor.predict(given, safeguards=False), lambda: computed.losses)
 
 
 def _listed(texts: Iterable[X], example: str) -> list[X]:
@@ -278,82 +397,3 @@ def _listed(texts: Iterable[X], example: str) -> list[X]:
         given = "one text" if one else f"items of type {strange[0]}"
         raise TypeError(f"a list of texts is needed, not {given}; one text: {example}")
     return listed
-
-
-@contextmanager
-def _naming_documents(asked: Sequence[Sequence[str]]) -> Iterator[None]:
-    """Have faults of sentences name the text that they are of, by its number."""
-    try:
-        yield
-    except DataError as error:
-        if error.line is None:
-            raise
-        ends = list(accumulate(map(len, asked)))
-        raise error.at(bisect_left(ends, error.line) + 1) from error
-
-
-def _composed(
-    texts: Sequence[str],
-    documents: Sequence[Document | None],
-    answers: list[list[Prediction]],
-    linked: Callable[[Sequence[Prediction]], Iterable[Prediction]],
-    pair: _LanguagePair | None,
-) -> list[Prediction]:
-    """Return one prediction per text, put together from the answers to its sentences.
-
-    Those with placeholders are `linked` first: links tell where each goes.
-    """
-    _explain_placeholders(documents, answers, linked)
-    checks = zip(answers, documents, strict=True)
-    checked = [parts if document is None else document.checked(parts) for parts, document in checks]
-    return [
-        parts[0] if document is None else _whole_text(text, document, parts, pair)
-        for text, document, parts in zip(texts, documents, checked, strict=True)
-    ]
-
-
-def _known_pair(languages: tuple[str | None, str | None]) -> _LanguagePair | None:
-    """Return the languages, where both are known."""
-    source, target = languages
-    return None if source is None or target is None else (source, target)
-
-
-def _explain_placeholders(
-    documents: Sequence[Document | None],
-    answers: list[list[Prediction]],
-    linked: Callable[[Sequence[Prediction]], Iterable[Prediction]],
-) -> None:
-    """Explain the sentences with placeholders, of all documents, in place."""
-    where = [
-        (number, place)
-        for number, document in enumerate(documents)
-        for place, passage in enumerate(document.passages if document else ())
-        if passage.explain
-    ]
-    explained = linked([answers[number][place] for number, place in where])
-    for (number, place), one in zip(where, explained, strict=True):
-        answers[number][place] = one
-
-
-def _whole_text(text: str, document: Document, parts: list[Prediction], pair: _LanguagePair | None) -> Prediction:
-    """The prediction of a text, by those of its sentences."""
-    whole = document.rebuild(parts, pair)
-    if parts and parts[0].source == text:
-        alternatives = [replace(one, source=text, text=document.rebuild([one], pair)) for one in parts[0].alternatives]
-        return replace(parts[0], source=text, text=whole, alternatives=alternatives)
-    others: list[Prediction] = [
-        DocumentPrediction(text, other, math.fsum(nth(one, number).score for one in parts))
-        for number, other in enumerate(document.alternatives(parts, pair))
-    ]
-    least = min((one.confidence or 0.0 for one in parts if one.confidences is not None), default=None)
-    return DocumentPrediction(
-        text,
-        whole,
-        math.fsum(one.score for one in parts),
-        [value for one in parts for value in one.log_probs],
-        all(one.finished for one in parts),
-        others,
-        warning="; ".join(dict.fromkeys(one.warning for one in parts if one.warning)),
-        parts=parts,
-        confidences=None if least is None else [least],
-    )

@@ -48,10 +48,11 @@ def tune_weights(
     part = DevPart(dev_part(opened, lines))
     settings = replace(settings, run=settings.run.absolute(), n_best=n_best)
     predictor = predictor_of(opened.changed([*opened.changes, f"decoding.rerank.n_best={n_best}"]))
-    reranker = predictor.reranker
+    setup = predictor.setup
+    reranker = setup.reranker
     assert reranker is not None  # the settings name one
-    predictor.reranker = None
-    wide = reranker.widened(predictor.search, predictor.engine.width)
+    setup.reranker = None
+    wide = reranker.widened(setup.search, setup.engine.width)
 
     def translated(sources: Sequence[str]) -> list[list[TextPrediction]]:
         return [candidates(one) for one in predictor.predict(sources, search=wide, safeguards=False)]

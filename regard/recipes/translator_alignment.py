@@ -137,7 +137,7 @@ def _translator(run: Path, option: str) -> Predictor:
 
 def _check_directions(predictors: Sequence[Predictor | None]) -> None:
     """Raises ConfigError for a second translator that does not translate back."""
-    pairs = [predictor.languages for predictor in predictors if predictor is not None]
+    pairs = [predictor.setup.languages for predictor in predictors if predictor is not None]
     if len(pairs) > 1 and None not in (*pairs[0], *pairs[1]) and pairs[1] != pairs[0][::-1]:
         (source, target), (other, another) = pairs
         raise ConfigError("--reverse", f"translates {other} → {another}", f"a run that translates {target} → {source}")
@@ -156,10 +156,11 @@ def word_weights(predictor: Predictor, pairs: Sequence[_Pair], by: str) -> Itera
         scored = predictor.score([source.text for source, _ in some], [target.text for _, target in some])
         given = [replace(one, source=source.text) for one, (source, _) in zip(scored, some, strict=True)]
         if by == ATTENTION:
-            maps = [one.explanation.maps for one in predictor.explained(given) if one.explanation is not None]
+            explained = predictor.explainer.with_attention(given)
+            maps = [one.explanation.maps for one in explained if one.explanation is not None]
             found: list[_Weights] = [{head: head.weights(one) for head in heads_of(one)} for one in maps]
         else:
-            found = [{None: one.values["source"]} for one in predictor.weighed(given, by)]
+            found = [{None: one.values["source"]} for one in predictor.explainer.relevance(given, by)]
         for pair, each in zip(some, found, strict=True):
             sides = [one.pieces(column.offsets(one.text)) for one, column in zip(pair, columns, strict=True)]
             yield {head: _of_words(np.array(weights), *sides) for head, weights in each.items()}

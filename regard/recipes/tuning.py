@@ -4,7 +4,6 @@ A round translates the dev part, adds the n best of each sentence to the candida
 weights by BLEU among all of them (Och 2003, https://aclanthology.org/P03-1021).
 """
 
-import copy
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -222,7 +221,7 @@ class _LogLinear:
     """A predictor with features, some of them with weights that can be tuned."""
 
     def __init__(self, predictor: Predictor) -> None:
-        self.predictor, self.features = predictor, predictor.features
+        self.predictor, self.features = predictor, predictor.setup.features
         self.weighted = {place: one.weight for place, one in enumerate(self.features) if one.weight is not None}
         self.weights = np.array([*self.weighted.values()])
 
@@ -258,8 +257,8 @@ class _LogLinear:
         return np.array([shares[0] + fixed, *(shares[1 + place] / weight for place, weight in self.weighted.items())])
 
     def _with(self, features: tuple[Feature, ...]) -> "_LogLinear":
-        other = copy.copy(self.predictor)
-        other.features = features
+        other = self.predictor.copy()
+        other.setup.features = features
         return _LogLinear(other)
 
 

@@ -101,7 +101,7 @@ def uncalibrated(run: Path, changes: Sequence[str]) -> Predictor:
     """Open a run without its calibration, also with other data. Raises as `load` does."""
     check_open([one for one in changes if not one.startswith("data.")])
     predictor = predictor_of(Run.open(run, changes))
-    predictor.calibration = None
+    predictor.setup.calibration = None
     return predictor
 
 

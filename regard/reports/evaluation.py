@@ -17,7 +17,7 @@ from regard.evaluation import Score, compare_statistics, interval_of
 from regard.evaluation.metric import Statistics
 from regard.evaluation.tokenization import words
 from regard.experiment import Experiment
-from regard.predictor import check_open, predictor_of
+from regard.predictor import answers_and_losses, check_open, predictor_of
 from regard.registry import Choice
 from regard.reports.evaluation_report import Evaluation, EvaluationBucket, Robustness, System
 from regard.reports.length_buckets import length_buckets
@@ -238,7 +238,8 @@ def _outcome(
         warn_of_unknown(predictor.task, examples, str(path))
 
         def measured(rows: Sequence[int]) -> Outcome:
-            some = predictor.outcome({name: [values[row] for row in rows] for name, values in examples.items()})
+            wanted = {name: [values[row] for row in rows] for name, values in examples.items()}
+            some = answers_and_losses(predictor, wanted)
             for measure in measures:
                 measure.statistics(some)  # computes what it needs, and nothing else
             return some

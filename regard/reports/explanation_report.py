@@ -39,12 +39,13 @@ def explained_report(
     was no search, and for a run `beside` of another task.
     """
     predictions: Sequence[Prediction] = predictor.predict(texts, explain=not methods)
+    explainer = predictor.explainer
     if layer is not None:
-        predictions = predictor.pictured_states(predictions, methods[0], layer)
+        predictions = explainer.with_state_relevance(predictions, methods[0], layer)
     elif methods:
-        predictions = predictor.with_reasons(predictor.pictured(predictions, methods[0]), methods[1:])
+        predictions = explainer.with_reasons(explainer.with_relevance(predictions, methods[0]), methods[1:])
     if steps:
-        predictions = predictor.with_search(predictions)
+        predictions = explainer.with_search_tree(predictions)
         if not any(one.search_tree() for one in predictions):
             raise ConfigError("--steps", "there is no search: nothing was written, or only copied", "leave it out")
     others = {} if beside is None else _beside(predictor, beside, predictions, methods)
@@ -103,10 +104,11 @@ def _beside(
 ) -> dict[str, Sequence[Prediction]]:
     """The same answers as another run explains them, by its name. Raises ConfigError for one of another task."""
     run, other = first.run.path, second.run.path
-    kinds = [(one.task.spec.translated, *one.task.columns, one.languages) for one in (first, second)]
+    kinds = [(one.task.spec.translated, *one.task.columns, one.setup.languages) for one in (first, second)]
     if kinds[0] != kinds[1] or second.task.spec.translated is None:
         raise ConfigError("--beside", f"{other} does not translate as {run} does", "a translator of the same languages")
-    return {other.name if other.name != run.name else str(other): second.explained_beside(predictions, methods)}
+    explained = second.explainer.with_own_explanations(predictions, methods)
+    return {other.name if other.name != run.name else str(other): explained}
 
 
 def sorted_words(words: Sequence[str]) -> tuple[list[str], list[str], list[str]]:

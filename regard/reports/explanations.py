@@ -131,7 +131,8 @@ def grades(
 
     The order of words is compared with that in `others`, models of the same task, by what they stand for.
     """
-    batches = [predictor.task.batch([row]).to(predictor.model.device) for row in predictor.answered(predictions)]
+    rows = predictor.encoder.encode_answered(predictions)
+    batches = [predictor.task.batch([row]).to(predictor.model.device) for row in rows]
     found, errors = {RANDOM: _random(predictor, batches)}, dict[str, float | None]({RANDOM: None})
     correlations: dict[str, Mapping[str, float]] = {RANDOM: {}}
     for name, choice in {_ATTENTION: Choice(_ATTENTION), **methods}.items():

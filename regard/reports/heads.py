@@ -24,7 +24,7 @@ from regard.explain.heads import (
     look_of,
     patterns,
 )
-from regard.predictor import Predictor
+from regard.predictor import Predictor, answers_and_losses
 from regard.records import Batch
 from regard.runs.texts import Say, dev_examples
 from regard.tasks import Examples, Measure
@@ -146,7 +146,7 @@ def mean_slopes(predictor: Predictor, examples: Examples) -> dict[str, torch.Ten
 def losses(predictor: Predictor, examples: Examples, gates: Mapping[str, torch.Tensor]) -> Statistics:
     """Return (example, 2): nats and counted items with these gates."""
     with gated(predictor.model, gates):
-        return predictor.outcome(examples).losses
+        return answers_and_losses(predictor, examples).losses
 
 
 def gates_without(places: Sequence[_Place], predictor: Predictor) -> dict[str, torch.Tensor]:
@@ -192,7 +192,7 @@ def _singly(predictor: Predictor, examples: Examples) -> Iterator[Batch]:
     """Batches of one example each, or of one part of a long one."""
     for number in range(count_of(examples)):
         one = {name: [values[number]] for name, values in examples.items()}
-        for batch in predictor.task.held(one, predictor.settings.batch_tokens):
+        for batch in predictor.task.held(one, predictor.setup.settings.batch_tokens):
             yield batch.to(predictor.model.device)
 
 
@@ -201,7 +201,7 @@ def _judged(
 ) -> tuple[float, Statistics]:
     """The loss and the statistics of the measure without these heads."""
     with gated(predictor.model, gates_without(places, predictor)):
-        outcome = predictor.outcome(examples)
+        outcome = answers_and_losses(predictor, examples)
         return NATS.value(outcome.losses.sum(axis=0)), measure.statistics(outcome)
 
 

@@ -141,7 +141,7 @@ def written_sentences(predictor: Predictor, predictions: Sequence[Prediction], p
     Dropout draws from the seed and the number of the sentence, so others do not matter.
     """
     task, model, found = predictor.task, predictor.model, list[WrittenSentence]()
-    for number, row in enumerate(predictor.answered(predictions)):
+    for number, row in enumerate(predictor.encoder.encode_answered(predictions)):
         batch = task.batch([row]).to(model.device)
         with torch.inference_mode():
             log_probs, right = model.distributions(batch)

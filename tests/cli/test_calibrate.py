@@ -89,7 +89,7 @@ def test_pieces_words_and_sentences_of_a_translator(translator):
     names = [one["of"] for one in found["errors"]]
     assert names[0] == "pieces" and names[-1] == "sentences"
     assert found["calibration"]["name"] == "platt"
-    kept = load(translator, ["device=cpu"]).calibration
+    kept = load(translator, ["device=cpu"]).setup.calibration
     assert kept.items.values() == found["calibration"]["settings"]
     assert kept.answers.values() == found["answers"]["settings"]
     assert all(one["interval"][0] <= one["interval"][1] for one in found["errors"])

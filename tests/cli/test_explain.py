@@ -19,6 +19,10 @@ class Seer:
 
     run = SimpleNamespace(path=Path("run"), measurements=SimpleNamespace(grades=lambda: None))
 
+    @property
+    def explainer(self):
+        return self
+
     def predict(self, texts, explain):
         assert explain
         weights = [[0.1, 0.5, 0.4], [0.8, 0.1, 0.1]]
@@ -117,11 +121,11 @@ def test_steps_of_the_search_are_shown(monkeypatch):
     tree = SearchTree([SearchNode(-1, "▁rot", -0.5, -0.5, "kept"), SearchNode(-1, "▁Rot", -2.0, -2.0, "dropped")], 0)
     seen = []
 
-    def with_search(predictor, found):
+    def with_search_tree(predictor, found):
         seen.append(len(found))
         return [TextPrediction(one.source, one.text, one.score, search=tree) for one in found]
 
-    monkeypatch.setattr(Seer, "with_search", with_search, raising=False)
+    monkeypatch.setattr(Seer, "with_search_tree", with_search_tree, raising=False)
     assert "dropped Rot −2.00" in explain("red house", "--steps")
     data = json.loads(explain("red house", "another", "--steps", "--json"))
     assert [row["details"]["search"]["answer"] for row in data["predictions"]] == [0, 0]
@@ -130,7 +134,7 @@ def test_steps_of_the_search_are_shown(monkeypatch):
 
 
 def test_steps_of_no_search_are_told(monkeypatch):
-    monkeypatch.setattr(Seer, "with_search", lambda predictor, found: found, raising=False)
+    monkeypatch.setattr(Seer, "with_search_tree", lambda predictor, found: found, raising=False)
     done = CliRunner().invoke(app, ["explain", "run", "red", "--steps"])
     assert done.exit_code == 2
     assert "--steps: there is no search" in done.stderr
@@ -145,7 +149,7 @@ def runs_of(monkeypatch, **languages):
         found.task = SimpleNamespace(
             spec=SimpleNamespace(translated="source"), columns={"source": "text", "target": "text"}
         )
-        found.languages = ("en", languages.get(run.name, "de"))
+        found.setup = SimpleNamespace(languages=("en", languages.get(run.name, "de")))
         return found
 
     def beside(model, predictions, methods):
@@ -154,7 +158,7 @@ def runs_of(monkeypatch, **languages):
         return [Prediction(one.source, one.text, -2.0, [-1.0, -1.0], explanation=found) for one in predictions]
 
     monkeypatch.setattr(predictor, "load", load, raising=False)
-    monkeypatch.setattr(Seer, "explained_beside", beside, raising=False)
+    monkeypatch.setattr(Seer, "with_own_explanations", beside, raising=False)
 
 
 def test_another_run_stands_beside_the_first(monkeypatch):

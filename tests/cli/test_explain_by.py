@@ -21,11 +21,15 @@ class Weigher:
     run = SimpleNamespace(path=Path("run"))
     with_reasons = Explainer.with_reasons
 
+    @property
+    def explainer(self):
+        return self
+
     def predict(self, texts, explain):
         assert not explain
         return [Prediction(text, "rot", -1.0) for text in texts]
 
-    def pictured(self, predictions, by, progress=None):
+    def with_relevance(self, predictions, by, progress=None):
         found = Explanation.of_text(["red"], ["rot"], [(0, 0)], [[-1.0]], by=f"{by.name} {dict(by.settings)}")
         return [Prediction(one.source, one.text, one.score, explanation=found) for one in predictions]
 

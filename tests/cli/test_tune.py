@@ -100,12 +100,12 @@ def test_shares_of_the_score_are_told(run):
 
 def test_the_command_line_counts_more_than_the_tuning(run):
     predictor = load(run[0], [TUNED, "decoding.search.size=7", "decoding.features=length"])
-    assert predictor.search.size == 7
-    assert [one.name for one in predictor.features] == ["length"]
+    assert predictor.setup.search.size == 7
+    assert [one.name for one in predictor.setup.features] == ["length"]
 
 
 def test_the_run_stays_as_it_was(run):
-    assert load(run[0]).features == ()
+    assert load(run[0]).setup.features == ()
 
 
 def test_random_search_and_features_of_ones_own(run):

@@ -67,9 +67,9 @@ def test_tags_of_words_of_several_pieces(method, head, pieces):
     predictor = Predictor(model, task, engine_of(model, task))
     predictions = predictor.predict(["the cats sleep"])
     name = next(one for one in RELEVANCES if isinstance(method, RELEVANCES[one]))
-    (found,) = predictor.weighed(predictions, name)
+    (found,) = predictor.explainer.relevance(predictions, name)
     assert found.items == predictions[0].tags
     assert "".join(found.tokens["text"]).replace(" ", "") == "thecatssleep"
-    (shown,) = predictor.pictured(predictions, name)
+    (shown,) = predictor.explainer.with_relevance(predictions, name)
     show([shown])
     assert to_json([shown])["predictions"][0]["explanation"]["by"] == name

@@ -231,9 +231,9 @@ def test_explained_answers_are_looked_up(counted):
     (one,) = counted.predict(["a dog"], explain=True)
     assert one.lexicon.usual == {"a": "ein", "dog": "hund"}
     assert counted.predict(["a dog"])[0].lexicon is None
-    (pictured,) = counted.pictured([one], "saliency")
+    (pictured,) = counted.explainer.with_relevance([one], "saliency")
     assert pictured.lexicon == one.lexicon
-    assert next(counted.linked([counted.predict(["a dog"])[0]])).lexicon is None
+    assert next(counted.explainer.with_alignments([counted.predict(["a dog"])[0]])).lexicon is None
 
 
 # Faults of translations by hand, and good translations left alone

@@ -35,7 +35,7 @@ def temperature(value, whole=None):
 def test_pieces_are_mended_one_by_one(predictor):
     """Of two choices, p at temperature 2 is sqrt(p) / (sqrt(p) + sqrt(1 - p)); the answer and its score stay."""
     before = predictor.predict(TEXTS)
-    predictor.calibration = temperature(2.0)
+    predictor.setup.calibration = temperature(2.0)
     for old, new in zip(before, predictor.predict(TEXTS), strict=True):
         for one, other in zip([old, *old.alternatives], [new, *new.alternatives], strict=True):
             assert (other.text, other.score, other.log_probs) == (one.text, one.score, one.log_probs)
@@ -47,7 +47,7 @@ def test_pieces_are_mended_one_by_one(predictor):
 
 def test_a_temperature_of_one_leaves_every_bit(predictor):
     before = predictor.predict(TEXTS)
-    predictor.calibration = temperature(1.0)
+    predictor.setup.calibration = temperature(1.0)
     for old, new in zip(before, predictor.predict(TEXTS), strict=True):
         assert (new.confidences or []) == old.item_probabilities()
         assert new.confidence == old.confidence
@@ -55,9 +55,9 @@ def test_a_temperature_of_one_leaves_every_bit(predictor):
 
 def test_a_whole_answer_is_mended_by_the_mean_of_its_pieces(predictor):
     """m becomes sqrt(m) / (sqrt(m) + sqrt(1 - m)); its pieces stay as they are."""
-    predictor.calibration = temperature(3.0)
+    predictor.setup.calibration = temperature(3.0)
     by_items = predictor.predict(TEXTS)
-    predictor.calibration = temperature(3.0, 2.0)
+    predictor.setup.calibration = temperature(3.0, 2.0)
     for one, whole in zip(by_items, predictor.predict(TEXTS), strict=True):
         assert whole.confidences == one.confidences
         assert (one.calibrated_confidence, whole.calibrated_confidence) == (None, whole.confidence)
@@ -66,7 +66,7 @@ def test_a_whole_answer_is_mended_by_the_mean_of_its_pieces(predictor):
 
 
 def test_given_translations_are_mended_as_well(predictor):
-    predictor.calibration = temperature(2.0)
+    predictor.setup.calibration = temperature(2.0)
     (found,) = predictor.score(["a dog runs"], ["two cats"])
     assert len(found.confidences) == len(found.log_probs) - 1  # the end symbol is no piece
 
@@ -96,7 +96,7 @@ def test_a_text_is_as_sure_as_its_least_sure_sentence(predictor):
     (before,) = predictor.translate([text])
     assert len(before.parts) == 3
     assert before.confidence == min(one.confidence for one in before.parts)
-    predictor.calibration = temperature(2.0)
+    predictor.setup.calibration = temperature(2.0)
     (found,) = predictor.translate([text])
     assert found.confidences == [min(one.confidence for one in found.parts)] != [before.confidence]
     assert abstained([found], 1.0)[0].withheld == found.text

@@ -179,7 +179,7 @@ def answer(request, predictor):
 
 
 def test_an_explanation_is_of_the_very_pieces_that_were_written(predictor, answer):
-    (one,) = predictor.explained([answer])
+    (one,) = predictor.explainer.with_attention([answer])
     target = predictor.task.target
     assert target.encode(one.text) != one.ids
     assert one.explanation.target_tokens == [*target.pieces(one.ids), *["</s>"] * one.finished]
@@ -193,7 +193,7 @@ def test_an_explanation_is_of_the_very_pieces_that_were_written(predictor, answe
 
 
 def test_a_prediction_made_by_hand_is_explained_by_its_text(predictor):
-    (one,) = predictor.explained([Prediction("two cats", "yes", 0.0)])
+    (one,) = predictor.explainer.with_attention([Prediction("two cats", "yes", 0.0)])
     assert one.explanation.target_tokens == ["y", "e", "s", "</s>"]
 
 

@@ -41,7 +41,7 @@ def translator():
 
 def test_the_tree_ends_with_the_answer(translator):
     (plain,) = translator.predict(["a dog runs"])
-    (found,) = translator.with_search([plain])
+    (found,) = translator.explainer.with_search_tree([plain])
     tree, ids, node = found.search, [], found.search.answer
     while node >= 0:
         ids.insert(0, tree.nodes[node].token)
@@ -53,10 +53,13 @@ def test_the_tree_ends_with_the_answer(translator):
 
 def test_what_is_not_searched_has_no_tree(translator):
     label = LabelPrediction("a dog", "x", 0.0)
-    assert translator.with_search([TextPrediction("", "", 0.0), label]) == [TextPrediction("", "", 0.0), label]
-    translator.search = SamplingSearch()
+    assert translator.explainer.with_search_tree([TextPrediction("", "", 0.0), label]) == [
+        TextPrediction("", "", 0.0),
+        label,
+    ]
+    translator.setup.search = SamplingSearch()
     with pytest.raises(ConfigError, match="tells no steps"):
-        translator.with_search([TextPrediction("a dog", "x", 0.0)])
+        translator.explainer.with_search_tree([TextPrediction("a dog", "x", 0.0)])
 
 
 def test_steps_as_lines():

@@ -30,7 +30,7 @@ def states_of(predictor, prediction, module):
     model, found = predictor.model.double(), []
     hook = dict(model.named_modules())[module].register_forward_hook(lambda one, given, output: found.append(output))
     with torch.no_grad():
-        model.nll(predictor.task.batch(predictor.answered([prediction])))
+        model.nll(predictor.task.batch(predictor.encoder.encode_answered([prediction])))
     hook.remove()
     (output,) = found
     while not isinstance(output, torch.Tensor):
@@ -43,8 +43,8 @@ def states_of(predictor, prediction, module):
 )
 def test_words_together_have_the_sum_of_each_state(predictor, layer, module):
     predictions = predictor.predict(["a dog runs"])
-    (found,) = predictor.weighed_states(predictions, EXACT, layer)
-    (same,) = predictor.weighed_states(predictions, EXACT, module)
+    (found,) = predictor.explainer.state_relevance(predictions, EXACT, layer)
+    (same,) = predictor.explainer.state_relevance(predictions, EXACT, module)
     assert same == found
     sums = states_of(predictor, predictions[0], module).sum(dim=-1)
     words = sum(torch.tensor(rows).sum(dim=1) for rows in found.values.values())
@@ -54,25 +54,25 @@ def test_words_together_have_the_sum_of_each_state(predictor, layer, module):
 
 def test_states_have_the_names_of_their_words(predictor):
     predictions = predictor.predict(["a dog runs"])
-    (source,) = predictor.weighed_states(predictions, "lrp", "encoder")
+    (source,) = predictor.explainer.state_relevance(predictions, "lrp", "encoder")
     assert source.items == source.tokens["source"]
     assert not torch.tensor(source.values["target"]).any()  # what is read knows nothing of what is written
-    (target,) = predictor.weighed_states(predictions, "ding", "decoder")
-    (answer,) = predictor.weighed(predictions, "lrp")
+    (target,) = predictor.explainer.state_relevance(predictions, "ding", "decoder")
+    (answer,) = predictor.explainer.relevance(predictions, "lrp")
     assert target.items[: len(answer.items)] == answer.items  # the end of an answer that was cut off is no item
-    (picture,) = predictor.pictured_states(predictions, "lrp", "encoder")
+    (picture,) = predictor.explainer.with_state_relevance(predictions, "lrp", "encoder")
     assert picture.explanation.target_tokens == source.items
 
 
 def test_states_of_a_classifier(tmp_path):
     predictor = load(tiny_classifier_in(tmp_path), ["device=cpu"])
-    (found,) = predictor.weighed_states(predictor.predict(["a fine film"]), "lrp", "encoder")
+    (found,) = predictor.explainer.state_relevance(predictor.predict(["a fine film"]), "lrp", "encoder")
     assert found.items == found.tokens["text"]
 
 
 def test_an_unknown_layer_is_told_with_the_parts(predictor):
     with pytest.raises(RegardError, match=r"no layer 'encodr' in this model \(did you mean 'encoder'"):
-        predictor.weighed_states(predictor.predict(["a dog"]), "lrp", "encodr")
+        predictor.explainer.state_relevance(predictor.predict(["a dog"]), "lrp", "encodr")
 
 
 def test_states_need_one_method(run):

@@ -9,7 +9,7 @@ from regard.decoding import Hypothesis
 from regard.documents.files import FileError
 from regard.errors import DataError
 from regard.models import AttentionSettings
-from regard.predictor import Predictor
+from regard.predictor import Predictor, answers_and_losses
 from regard.registry import Choice
 from regard.results import DocumentPrediction
 from regard.tasks.text_predictions import unknown_script
@@ -35,8 +35,8 @@ class Capitals:
         return [[Hypothesis(one, -1.0, [-0.5] * len(one), True), Hypothesis(one[::-1], -2.0, [], True)] for one in ids]
 
 
-def predictor_of(times=1, languages=("en", "de")):
-    tokenizer = train_tokenizer(Choice("characters"), [LETTERS])
+def predictor_of(times=1, languages=("en", "de"), tokenizer=None):
+    tokenizer = tokenizer or train_tokenizer(Choice("characters"), [LETTERS])
     blocks = Choice("transformer", {"num_layers": 1, "feedforward_dim": 8})
     heads = AttentionSettings(num_heads=2)
     settings = dict(dim=8, encoder=blocks, decoder=blocks, attention=heads, self_attention=heads)
@@ -52,7 +52,7 @@ def predictor():
 def test_sentences_are_answered_one_by_one(predictor):
     (found,) = predictor.translate(["The old man reads. The dog sees a cat!  Yes?"])
     assert found.text == "THE OLD MAN READS. THE DOG SEES A CAT!  YES?"
-    assert sorted(predictor.engine.told) == ["The dog sees a cat!", "The old man reads.", "Yes?"]
+    assert sorted(predictor.setup.engine.told) == ["The dog sees a cat!", "The old man reads.", "Yes?"]
     assert isinstance(found, DocumentPrediction)
     assert [one.source for one in found.parts] == ["The old man reads.", "The dog sees a cat!", "Yes?"]
     assert (found.score, len(found.details()["sentences"])) == (-3.0, 3)
@@ -75,7 +75,7 @@ def test_a_file_of_another_kind_is_refused(predictor):
 @pytest.mark.parametrize("text", ["12345", "https://example.com/a?b=c", "😀", "", "  "])
 def test_what_has_no_words_is_kept_without_asking(predictor, text):
     assert [one.text for one in predictor.translate([text])] == [text]
-    assert predictor.engine.told == []
+    assert predictor.setup.engine.told == []
 
 
 def test_addresses_and_signs_in_a_sentence_are_kept(predictor):
@@ -102,7 +102,7 @@ def test_alternatives_are_put_together_too(predictor):
 
 
 def test_a_text_too_long_is_told_by_its_number(predictor):
-    predictor.engine.max_source = predictor.max_source = 20
+    predictor.setup.engine.max_source = predictor.encoder.max_source = 20
     with pytest.raises(DataError) as caught:
         predictor.translate(["a. b. c.", "d", "e. " + "f" * 30])
     assert caught.value.line == 3
@@ -110,9 +110,8 @@ def test_a_text_too_long_is_told_by_its_number(predictor):
 
 def test_no_space_between_chinese_sentences():
     tokenizer = train_tokenizer(Choice("characters"), [LETTERS + "。好"])
-    predictor = predictor_of(languages=("en", "zh"))
-    predictor.task = translation_of(tokenizer)
-    predictor.engine.answer = lambda batch: [
+    predictor = predictor_of(languages=("en", "zh"), tokenizer=tokenizer)
+    predictor.setup.engine.answer = lambda batch: [
         [Hypothesis(tokenizer.encode("好。"), -1.0, [], True)] for _ in batch.lines.tolist()
     ]
     assert predictor.translate(["One. Two."])[0].text == "好。好。"
@@ -126,7 +125,7 @@ def test_an_unknown_script_is_copied_and_told(predictor):
 
 
 def test_an_unknown_script_is_not_too_long(predictor):
-    predictor.max_source = 20
+    predictor.encoder.max_source = 20
     assert predictor.predict(["好" * 30])[0].text == "好" * 30
 
 
@@ -153,8 +152,8 @@ def test_a_loop_is_cut_and_told(times, text):
 def test_the_score_of_a_loop_is_that_of_what_is_left():
     """Where it is a sum: over all rounds it moved with the batch. A mean stays what the search found."""
     predictor = predictor_of(30)
-    answer, mean = predictor.engine.answer, predictor.predict(["kinder"])[0].score
-    predictor.engine.answer = lambda batch: [
+    answer, mean = predictor.setup.engine.answer, predictor.predict(["kinder"])[0].score
+    predictor.setup.engine.answer = lambda batch: [
         [one._replace(score=sum(one.log_probs)) for one in ranked] for ranked in answer(batch)
     ]
     (found,) = predictor.predict(["kinder"])
@@ -169,7 +168,7 @@ def test_a_repeated_source_is_no_loop(predictor):
 
 def test_figures_are_taken_without_safeguards():
     predictor = predictor_of(9)
-    outcome = predictor.outcome({"source": ["kinder"], "target": ["x"]})
+    outcome = answers_and_losses(predictor, {"source": ["kinder"], "target": ["x"]})
     assert outcome.answers[0].text == "KINDER" * 9
 
 

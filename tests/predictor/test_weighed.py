@@ -79,24 +79,24 @@ def test_columns_on_scales_of_their_own_have_no_shares_of_each_other():
 
 def test_reasons_of_several_methods_stand_beside_an_explanation(translator):
     predictions = translator.predict(TEXTS, explain=True)
-    found = translator.with_reasons(predictions, ["saliency", "ig"])
+    found = translator.explainer.with_reasons(predictions, ["saliency", "ig"])
     for before, one in zip(predictions, found, strict=True):
         assert one.explanation.weights == before.explanation.weights
         assert list(one.explanation.reasons) == ["saliency", "integrated_gradients"]
     for by, reason in found[1].explanation.reasons.items():
-        (alone,) = translator.pictured(predictions[1:], by)
+        (alone,) = translator.explainer.with_relevance(predictions[1:], by)
         assert reason == alone.explanation
     told = to_json(found)["predictions"][0]["explanation"]["reasons"]
     assert [sorted(one) for one in told.values()] == [["maps", "shares", "sides", "weights"]] * 2
 
 
 def test_what_has_no_explanation_has_no_reasons(translator):
-    (one,) = translator.with_reasons(translator.predict(TEXTS[:1]), ["saliency"])
+    (one,) = translator.explainer.with_reasons(translator.predict(TEXTS[:1]), ["saliency"])
     assert one.explanation is None
 
 
 def test_a_translation_is_shown_with_its_relevance(translator):
-    predictions = translator.pictured(translator.predict(TEXTS), "saliency")
+    predictions = translator.explainer.with_relevance(translator.predict(TEXTS), "saliency")
     for one in predictions:
         found = one.explanation
         assert found.by == "saliency"
@@ -114,7 +114,7 @@ def test_a_language_model_is_shown_with_the_words_before(tokenizer):
     settings = {"dim": 8, "decoder": Choice("transformer", SMALL)}
     model = MODELS.build(Choice("language_model", settings), columns_of(text=len(tokenizer)))
     predictor = predictor_of(model, language_model_of(tokenizer), Choice("greedy", {"max_extra": 3}))
-    (one,) = predictor.pictured(predictor.predict(["a dog"]), "gradient_times_input")
+    (one,) = predictor.explainer.with_relevance(predictor.predict(["a dog"]), "gradient_times_input")
     seen = alignment_view(one.explanation)
     assert seen.columns[:3] == ["<s>", " a", " dog"]
     assert [any(row) for row in seen.weights[:2]] == [False, False]
@@ -128,7 +128,7 @@ def test_a_label_is_shown_with_the_words_that_speak_for_it(tokenizer):
     predictor = Predictor(model, task, engine_of(model, task))
     (found,) = predictor.explain(["a dog runs"], by="occlusion")
     assert found.items == [predictor.predict(["a dog runs"])[0].text]
-    (one,) = predictor.pictured(predictor.predict(["a dog runs"]), "occlusion")
+    (one,) = predictor.explainer.with_relevance(predictor.predict(["a dog runs"]), "occlusion")
     (drawn,) = one.explanation.maps
     assert_close(drawn.weights[0], found.scaled("text"))
 
@@ -149,16 +149,16 @@ def test_a_head_links_words_in_place_of_the_last_layer(translator):
     written = len(found.maps[-1].weights[0]) - before.finished  # without the end symbol
     for head in (one for one in heads_of(found.maps) if not one.ahead):
         task.alignment_head = head
-        (one,) = translator.explained([before])
+        (one,) = translator.explainer.with_attention([before])
         assert one.explanation.weights == head.weights(found.maps)[: len(found.weights)]
         assert one.explanation.alignment == align([line[:-1] for line in one.explanation.weights[:written]])
 
 
 def test_another_model_explains_the_answers_of_the_first(translator):
     answers = translator.predict(TEXTS)
-    found = translator.explained_beside(answers, ["lrp", "saliency"])
+    found = translator.explainer.with_own_explanations(answers, ["lrp", "saliency"])
     assert [(one.source, one.text) for one in found] == [(one.source, one.text) for one in answers]
     assert [(one.explanation.by, [*one.explanation.reasons]) for one in found] == [("lrp", ["saliency"])] * 2
     scored = translator.score(TEXTS, [one.text for one in answers])
     assert [one.log_probs for one in found] == [one.log_probs for one in scored]
-    assert translator.explained_beside(answers)[0].explanation.by == ""
+    assert translator.explainer.with_own_explanations(answers)[0].explanation.by == ""

@@ -51,13 +51,17 @@ class Known:
     def score(self, sources, targets):
         return [Prediction(source, target, 0.0) for source, target in zip(sources, targets, strict=True)]
 
-    def explained(self, predictions):
+    @property
+    def explainer(self):
+        return self
+
+    def with_attention(self, predictions):
         cross = AttentionMap("cross", "cross", 0, [WRITTEN, LATER], *SIDES)
         maps = [AttentionMap("self", "encoder", 0, [WRITTEN]), cross]
         found = Explanation.of_text(["das", "Haus", "</s>"], ["a", "b", "c", "</s>"], [], WRITTEN, maps)
         return [Prediction(one.source, one.text, 0.0, explanation=found) for one in predictions]
 
-    def weighed(self, predictions, by):
+    def relevance(self, predictions, by):
         return [WordRelevance(by, [], {}, {"source": (-np.array(WRITTEN)).tolist()}, []) for _ in predictions]
 
 
@@ -92,7 +96,11 @@ def test_the_head_with_least_error_comes_first():
     links = frozenset({(0, 0), (1, 1)})
     best, *others = rated_ways(Known(), [PAIR], [GoldAlignment(links, links)], "attention")
     assert best.error_rate == 0
-    assert len(others) + 1 == 2 * len(heads_of(Known().explained([Prediction("", "", 0.0)])[0].explanation.maps)) == 12
+    assert (
+        len(others) + 1
+        == 2 * len(heads_of(Known().with_attention([Prediction("", "", 0.0)])[0].explanation.maps))
+        == 12
+    )
     assert [one.error_rate for one in others] == sorted(one.error_rate for one in others)
     gone = frozenset({(0, 0)})
     best, *_ = rated_ways(Known(), [PAIR], [GoldAlignment(gone, gone)], "attention")

@@ -126,7 +126,7 @@ def test_batches_of_a_route_are_cut_by_its_vocabulary(runs):
 def test_a_route_is_scored_in_its_own_pieces(runs, name):
     """As the parts of its route say, which read ids that the vocabulary in the run folder gives."""
     for route, predictor in load_routes(runs[name], []).items():
-        language = predictor.languages[1]
+        language = predictor.setup.languages[1]
         own = Run.open(runs[name]).experiment.text.own_vocabularies
         rest = "shared" if name == "joint-cs" else "target"
         place = f"target-{language}" if language in own else rest
@@ -145,7 +145,7 @@ def test_a_route_answers_and_explains_in_its_own_pieces(runs, tmp_path):
     asked = [one.text for one in predictor.predict(TEXTS["en"], safeguards=False)]
     assert (tmp_path / "answers").read_text(encoding="utf-8").splitlines() == asked * 3
     scored = predictor.score(["two cats"], ["deux chats"])
-    (explained,) = predictor.explained(scored)
+    (explained,) = predictor.explainer.with_attention(scored)
     pieces = TextColumn.load(runs["own"] / "text" / "target-fr")
     assert explained.explanation.target_tokens[:-1] == pieces.pieces(pieces.encode("deux chats"))
 
@@ -167,9 +167,9 @@ def test_a_server_answers_in_the_pieces_of_a_language(runs):
 def test_frozen_languages_answer_as_before(runs, name):
     """To the bit, whatever was learnt beside them."""
     before, after = load_routes(runs[name], []), load_routes(runs[f"{name}-cs"], [])
-    known = {one.languages[1]: one for one in after.values()}
+    known = {one.setup.languages[1]: one for one in after.values()}
     for predictor in before.values():
-        language, other = predictor.languages[1], known[predictor.languages[1]]
+        language, other = predictor.setup.languages[1], known[predictor.setup.languages[1]]
         told = [[(one.text, one.score) for one in each.predict(TEXTS["en"])] for each in (predictor, other)]
         assert told[0] == told[1]
         scores = [[one.score for one in each.score(TEXTS["en"], TEXTS[language])] for each in (predictor, other)]

@@ -10,7 +10,7 @@ from regard.data.streams import MixedStream
 from regard.experiment import read_experiment
 from regard.explain.alignment_head import AlignmentHead
 from regard.models import ROUTE
-from regard.predictor import load, load_routes
+from regard.predictor import answers_and_losses, load, load_routes
 from regard.reports import evaluate
 from regard.runs import Run, RunFolder
 from regard.runs.initial import FROZEN
@@ -85,7 +85,7 @@ def test_figures_of_a_validation_are_means_over_routes(run):
 def test_a_route_is_chosen_when_a_model_is_loaded(run, named, route):
     """What is scored with a route is what the model itself says with that route."""
     predictor = load(run, [] if named is None else [f"decoding.route={named}"])
-    assert predictor.languages == ("en", route)
+    assert predictor.setup.languages == ("en", route)
     model, task, _ = Run.open(run).assembled()
     batch = task.batch(task.encode([{"source": "two cats", "target": TEXTS[route][1]}]))
     (scored,) = predictor.score(["two cats"], [TEXTS[route][1]])
@@ -97,7 +97,9 @@ def test_a_route_is_evaluated_and_explained_by_its_own_texts(run, tmp_path):
     predictor = load(run, ["decoding.route=fr"])
     asked = [one.text for one in predictor.predict(TEXTS["en"], safeguards=False)]
     assert (tmp_path / "answers").read_text(encoding="utf-8").splitlines() == asked * 3
-    wanted = [-loss for loss in predictor.outcome({"source": TEXTS["en"], "target": TEXTS["fr"]}).losses[:, 0]]
+    wanted = [
+        -loss for loss in answers_and_losses(predictor, {"source": TEXTS["en"], "target": TEXTS["fr"]}).losses[:, 0]
+    ]
     assert [one.score for one in predictor.score(TEXTS["en"], TEXTS["fr"])] == pytest.approx(wanted)
     (found,) = load(run, ["decoding.route=fr"]).predict(["a dog runs"], explain=True)
     assert [one.keys for one in found.explanation.maps if one.kind == "cross"]
@@ -125,10 +127,10 @@ def test_what_was_measured_with_the_first_pair_is_not_said_of_others(folder, run
     first, *others = load_routes(made.path, []).values()
     chosen = {name: load(made.path, [f"decoding.route={name}"]) for name in ("de", "fr")}
     for predictor in (first, load(made.path), chosen["de"]):
-        assert predictor.calibration is not None
+        assert predictor.setup.calibration is not None
         assert predictor.task.alignment_head == AlignmentHead(0, 1)
     for predictor in (*others, chosen["fr"]):
-        assert predictor.calibration is None
+        assert predictor.setup.calibration is None
         assert predictor.task.alignment_head is None
 
 
@@ -200,7 +202,7 @@ def test_tokens_of_languages_serve_many_to_one_and_many_to_many(folder, tmp_path
     words += [*parts(folder, "en", "data.routes.fr-en", source="fr"), *parts(folder, "de", "data.routes.en-de")]
     made = trained(tmp_path / "run", *words)
     pairs = {name: load(made, [f"decoding.route={name}"]) for name in ("de-en", "fr-en", "en-de")}
-    assert {name: one.languages for name, one in pairs.items()} == {
+    assert {name: one.setup.languages for name, one in pairs.items()} == {
         "de-en": ("de", "en"), "fr-en": ("fr", "en"), "en-de": ("en", "de"),
     }  # fmt: skip
     assert {name: one.task.route for name, one in pairs.items()} == {"de-en": "en", "fr-en": "en", "en-de": "de"}

@@ -201,7 +201,7 @@ def test_other_words_are_those_of_the_sentence_in_its_text(ask, open_run):
         answering.answer(Alternatives(pairs_of([line], ["It barks."]), word=0, count=4)).found[0].alternatives,
     )
     assert [one["text"] for one in found] == [one.text for one in others]
-    for one, ids in zip(others, predictor.answered(others), strict=True):
+    for one, ids in zip(others, predictor.encoder.encode_answered(others), strict=True):
         (scored,) = predictor.task.force(predictor.model, predictor.task.batch([ids]))
         np.testing.assert_allclose(one.log_probs, scored.log_probs[: len(one.log_probs)], atol=1e-4)
 
@@ -210,7 +210,7 @@ def test_another_run_explains_a_sentence_in_its_text(open_run):
     line, predictor = "Er bellt.\tEin Hund läuft.\tEr bellt.", load(open_run)
     (found,) = predictor.predict([line])
     assert (predictor.task.texts.line(found), found.source) == (line, "Er bellt.")
-    (again,) = predictor.explained_beside([found])
+    (again,) = predictor.explainer.with_own_explanations([found])
     np.testing.assert_allclose(again.log_probs, found.log_probs, atol=1e-3)
     assert (predictor.task.texts.line(again), again.explanation.columns["draft"].texts.count("</s>")) == (line, 2)
 

@@ -137,8 +137,8 @@ def test_lines_that_are_no_longer_wanted_are_left(predictor):
     assert (done.text, done.finished) == ("the man", True)
 
 
-def test_a_replica_shares_what_was_counted(predictor):
-    other = predictor.replica()
+def test_a_copy_shares_what_was_counted(predictor):
+    other = predictor.copy()
     assert other.model.decoder is predictor.model.decoder
     assert other.predict(["der Mann"])[0].text == "the man"
 

@@ -22,7 +22,7 @@ from regard.explain import align
 from regard.explain.alignment import merge_weights
 from regard.explain.tokens import is_end
 from regard.pieces import byte_of
-from regard.predictor import Predictor, load
+from regard.predictor import Predictor, answers_and_losses, load
 from regard.registry import Choice
 from regard.reports.compare.plan import Contender, PlannedRun
 from regard.reports.compare.progress import Event, events, spent_at
@@ -97,7 +97,8 @@ class Judge(NamedTuple):
         """The answers to the test part, if any were asked for, the statistics of each metric, and the time it took."""
 
         def answered(rows: Sequence[int]) -> tuple[Outcome, list[NDArray[np.float64]]]:
-            outcome = predictor.outcome({name: [values[row] for row in rows] for name, values in self.test.items()})
+            examples = {name: [values[row] for row in rows] for name, values in self.test.items()}
+            outcome = answers_and_losses(predictor, examples)
             return outcome, [metric.statistics(outcome) for metric in self.metrics]
 
         (outcome, tables), spent = timed(answered, range(count_of(self.test)))
@@ -292,7 +293,7 @@ def error_rate(predictor: Predictor, gold: Gold) -> float | None:
     """
     pairs = [Prediction(source, target, 0.0) for source, target in zip(gold.sources, gold.targets, strict=True)]
     links = []
-    for prediction in predictor.explained(pairs):
+    for prediction in predictor.explainer.with_attention(pairs):
         found = prediction.explanation
         if found is None or not found.link.weights:
             return None

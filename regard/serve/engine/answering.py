@@ -76,7 +76,7 @@ class Answering:
     def beside(self) -> "Answering":
         """Return a copy for another thread: shared weights in modules of its own, so that recordings stay apart."""
         other = copy.copy(self)
-        other.predictor = self.predictor.replica()
+        other.predictor = self.predictor.copy()
         other.looking = self.looking.of(other.predictor)
         other.routes = {name: one.beside() for name, one in self.routes.items()}
         return other
@@ -130,7 +130,7 @@ class Answering:
         return [told[row] for row in range(len(question.texts))]
 
     def _counted(self, question: Question, row: int, ids: Ids, kept: Kept) -> TextCost | Refused:
-        lengths, most = [*map(len, ids.values())], self.predictor.max_source - 1
+        lengths, most = [*map(len, ids.values())], self.predictor.encoder.max_source - 1
         longest = longest_read(self.predictor.task.vocabularies, ids)
         if longest > most:
             return Refused("long", [longest, most])
@@ -212,11 +212,11 @@ class Answering:
         given = replace(scored, source=self.predictor.task.texts.given(text.source)[self.predictor.task.first])
         try:
             if by:
-                found: Sequence[Prediction] = self.predictor.pictured([given], by, progress)
+                found: Sequence[Prediction] = self.predictor.explainer.with_relevance([given], by, progress)
             else:
                 found = self.looking.explained([given], maps=True, unwanted=none_unwanted)
-            (told,) = self.predictor.with_reasons(found, reasons, progress)
-            return self.predictor.with_search([told], none_unwanted)[0] if steps else told
+            (told,) = self.predictor.explainer.with_reasons(found, reasons, progress)
+            return self.predictor.explainer.with_search_tree([told], none_unwanted)[0] if steps else told
         except _GivenUp:
             return given
 

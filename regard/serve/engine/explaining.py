@@ -62,10 +62,11 @@ class Looking:
         A text with more weights than the limit gets no explanation, nor does one that is `unwanted` by then.
         """
         found, weights = list(predictions), [self.weights(one) for one in predictions]
+        explain = self.predictor.explainer.with_attention
         for portion in _portions(weights):
             gone = unwanted()
             rows = [row for row in portion if row not in gone]
-            for row, one in zip(rows, self.predictor.explained([predictions[row] for row in rows]), strict=True):
+            for row, one in zip(rows, explain([predictions[row] for row in rows]), strict=True):
                 alone = _has_maps_alone(one)
                 keeps = weights[row] <= MOST_SHOWN and (maps or alone)
                 shown = one if keeps else _without_maps(one)
@@ -214,7 +215,7 @@ def _written(predictor: Predictor, search: Search, row: Ids, beginning: list[int
         if not rows:
             return []
         batch = task.batch([row] * len(rows)).to(model.device)
-        engine = cast(Engine, task.engine(model, search, [*predictor.features, BeginningFeature(rows)]))
+        engine = cast(Engine, task.engine(model, search, [*predictor.setup.features, BeginningFeature(rows)]))
         found = [ranked[0] for ranked in engine.answer(batch)]
     # a feature may forbid a forced word; then the row is dropped
     return [one for one, wanted in zip(found, rows, strict=True) if one.ids[: len(wanted)] == wanted]

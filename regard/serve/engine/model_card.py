@@ -52,8 +52,8 @@ def card_of(predictor: Predictor) -> dict[str, Any]:
         "vocabulary": {name: len(column) for name, column in task.vocabularies.items()},
         "methods": quick_methods(),  # attribution methods
         "grades": run.measurements.grades(),
-        "calibration": None if predictor.calibration is None else run.measurements.kept(CALIBRATION),
-        "pieces": predictor.max_source - 1,  # maximum of a text
+        "calibration": None if predictor.setup.calibration is None else run.measurements.kept(CALIBRATION),
+        "pieces": predictor.encoder.max_source - 1,  # maximum of a text
         "search": experiment.decoding.search.name,
         "device": predictor.model.device.type,
         "sha256": run.weights_digest,

@@ -21,7 +21,7 @@ def test_other_decoding_is_measured_anew_but_not_trained(trained):
     assert [line for line in said if "other programs use the processor" not in line] == []  # told of a busy machine
     said = compare("dot.yaml", "--seeds", 1, "decoding.search={name: beam, size: 2}", "--json")
     assert (trained, said.code) == (["dot-seed1"], 0)
-    assert regard.load("runs/compare-dot/dot-seed1").engine.search.size == 2
+    assert regard.load("runs/compare-dot/dot-seed1").setup.engine.search.size == 2
 
 
 def test_more_seeds_and_longer_training_go_on_with_what_there_is(trained):

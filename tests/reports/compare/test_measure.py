@@ -301,7 +301,7 @@ def explaining(*weights):
         given.extend((one.source, one.text) for one in predictions)
         return [Prediction("", "", 0.0, explanation=one) for one in found]
 
-    return SimpleNamespace(explained=explained, given=given)
+    return SimpleNamespace(explainer=SimpleNamespace(with_attention=explained), given=given)
 
 
 def test_the_error_rate_by_hand():

@@ -125,7 +125,9 @@ def test_given_targets_are_scored_and_explained(tiny_run, answering):
 
 def test_given_targets_are_explained_by_a_method(answering):
     (found,) = predictions(answering.answer(Explain(pairs_of(["a dog runs"], ["ein Hund"]), by="lrp")))
-    (wanted,) = answering.predictor.pictured(answering.predictor.score(["a dog runs"], ["ein Hund"]), "lrp")
+    (wanted,) = answering.predictor.explainer.with_relevance(
+        answering.predictor.score(["a dog runs"], ["ein Hund"]), "lrp"
+    )
     assert found.explanation == wanted.explanation
     assert found.explanation.by == "lrp"
 
@@ -135,7 +137,7 @@ def test_given_targets_have_the_steps_of_a_search(answering):
     (found,) = predictions(answering.answer(Explain(pairs_of(["a dog runs"], ["ein Hund"]), steps=True)))
     assert plain.search is None
     assert replace(found, search=None) == plain
-    (alone,) = answering.predictor.with_search([plain])
+    (alone,) = answering.predictor.explainer.with_search_tree([plain])
     assert found.search == alone.search
 
 
@@ -181,7 +183,7 @@ def test_pieces_are_counted_by_the_tokenizer(answering):
         len(target.encode("ein Hund")),
         0,
     ]
-    answering.predictor.max_source = 12
+    answering.predictor.encoder.max_source = 12
     assert pieces(answering.count(Predict(["yes", long]))) == [len(source.encode("yes")), Refused("long", [count, 11])]
     assert pieces(answering.count(Explain(pairs_of(["yes"], [long])))) == [
         Refused("long", [len(target.encode(long)), 11])

@@ -69,7 +69,7 @@ def test_short_texts_are_counted_by_who_answers_them(answering):
         3: plain.found[1].text,
     }
     assert [done.sizes[row] for row in (0, 1, 3)] == [sizes[row] + 1 for row in (0, 1, 3)]
-    answering.predictor.max_source = 12
+    answering.predictor.encoder.max_source = 12
     assert answering.answer(Predict([long]), 40).refused == {0: Refused("long", [sizes[1], 11])}
 
 

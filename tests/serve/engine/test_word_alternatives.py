@@ -76,7 +76,7 @@ def test_alternatives_go_on_from_another_word(tiny_run, answering):
 
 def test_likely_words_come_first(tiny_run):
     predictor = load(tiny_run)
-    found = rewritten(predictor, predictor.engine.search, "two cats", "zwei Katzen", 0, 5)
+    found = rewritten(predictor, predictor.setup.engine.search, "two cats", "zwei Katzen", 0, 5)
     chances = []
     for other in found.alternatives:
         pieces = words_of([*predictor.task.target.pieces(other.ids), END])[0].pieces
@@ -90,7 +90,7 @@ def test_no_word_stands_behind_the_last_one(answering):
 
 
 def test_long_targets_are_refused(answering):
-    answering.predictor.max_source = 4
+    answering.predictor.encoder.max_source = 4
     assert answering.count(Explain(pairs_of(["yes"], ["ja " * 9])))[0].kind == "long"
 
 
