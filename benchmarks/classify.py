@@ -24,7 +24,10 @@ os.environ.setdefault("KERAS_BACKEND", "torch")  # before keras is imported, in 
 
 RATE, DIM, HIDDEN, HEADS, INNER, WORDS, DROPOUT = 1e-3, 128, 64, 4, 256, 400, 0.3
 SETTINGS = {
-    "cnn": ["model.encoder=embeddings", "model.pooling={name: convolutional, windows: [3, 4, 5], maps: 100}"],
+    "cnn": [
+        "model.encoder=embeddings",
+        "model.pooling={name: convolutional, kernel_sizes: [3, 4, 5], num_filters: 100}",
+    ],
     "bilstm": [
         f"model.encoder={{name: recurrent, cell: lstm, hidden_dim: {HIDDEN}, bidirectional: true}}",
         "model.pooling=mean",

@@ -116,7 +116,7 @@ def network(training: Training, home: Path) -> dict[str, Any]:
     run, files = training.folder(home), training.files(home)
     limit = f"training.max_core_minutes={training.how}"
     known = facts(training, files, limit)
-    train(run, files, limit, "data.test_share=0")
+    train(run, files, limit, "data.test_fraction=0")
     events = read_rows(run / "metrics.jsonl")
     validations = [one for one in events if one["event"] == "validation"]
     best = max(validations, key=lambda one: one["bleu"])
@@ -131,7 +131,7 @@ def phrases(training: Training, home: Path) -> dict[str, Any]:
     run, files = training.folder(home), training.files(home)
     known = facts(training, files, "training.max_core_minutes=1")
     start = os.times()
-    train(run, files, "task=phrases", "data.test_share=0")
+    train(run, files, "task=phrases", "data.test_fraction=0")
     end = os.times()
     seconds = end.children_user + end.children_system - start.children_user - start.children_system
     texts = [read_text_pairs([files[f"{part}.source"], files[f"{part}.target"]]) for part in ("train", "test")]

@@ -175,8 +175,8 @@ def tell_checks(run: Path, predictor: regard.Predictor, models: BothWays, source
     whole = [TextPrediction(source, target, 0.0) for source, target in zip(sources, given, strict=True)]
     ours = predictor.predict(sources)
     count = sum(sum(any(map(str.isalpha, word)) for word in words(source)) for source in sources)
-    checks = [("lexicon", {"certain": value}) for value in (0.7, 0.8, 0.9, 0.95)]
-    checks += [("attention", {"below": value}) for value in (0.1, 0.2, 0.4)]
+    checks = [("lexicon", {"min_confidence": value}) for value in (0.7, 0.8, 0.9, 0.95)]
+    checks += [("attention", {"threshold": value}) for value in (0.1, 0.2, 0.4)]
     explained: dict[str, Sequence[Prediction]] = {
         name: predictor.explainer.with_attention(some)
         for name, some in (("changed", [one for one, _ in changed]), ("whole", whole), ("ours", ours))

@@ -150,7 +150,7 @@ def races(python: str, lines: list[str], folder: Path, rounds: int, epochs: int)
             if system == "gensim":
                 spent, path = gensim(python, lines, folder, seed, epochs)
             else:
-                rows, path = regard(folder, seed, epochs, "data.dev=null", "data.dev_share=0")
+                rows, path = regard(folder, seed, epochs, "data.dev=null", "data.dev_fraction=0")
                 spent = max(row["seconds"] for row in rows)
             seconds[system].append(spent)
             tables[system].append(read_embeddings(path).table)

@@ -1,5 +1,6 @@
-"""Settings of other toolkits (Hugging Face, fairseq, OpenNMT, Joey NMT, PyTorch), and what Regard has for them."""
+"""Settings of other toolkits (Hugging Face, fairseq, OpenNMT, Joey NMT, PyTorch) and of former releases of Regard."""
 
+from collections.abc import Container, Mapping
 from types import MappingProxyType
 
 _ENCODER, _DECODER = "model.encoder", "model.decoder"
@@ -78,3 +79,48 @@ def equivalent(name: str) -> str:
 def hint_at(name: str) -> str:
     """Return a hint that names the setting of Regard; "" for an unknown name."""
     return f"in Regard this is {ours}" if (ours := equivalent(name)) else ""
+
+
+_RENAMED = {  # old and new name of a setting: parts and groups that have it; read for one release
+    "begins prepend_bos": "classification",
+    "below threshold": "attention",
+    "certain min_confidence": "lexicon",
+    "copy_past init_from_encoder": "recurrent",
+    "decides inference": "hard",
+    "dev_share dev_fraction": "DataSettings",
+    "invariance invariance_weight": "adversarial_stability",
+    "least min_attention": "coverage",
+    "least min_count": "lexicon",
+    "least min_probability": "lexicon missing_words ngram_model phrases word_pairs",
+    "longest max_ngram": "cbow skip_gram",
+    "maps num_filters": "convolutional convolutional_query",
+    "nearest num_nearest": "adversarial_stability",
+    "noisy noisy_weight": "adversarial_stability",
+    "null_share null_probability": "diagonal hmm",
+    "reads source_context": "recurrent",
+    "share fraction": "RecombinationSettings",
+    "share mask_probability": "masked_language_model next_sentence",
+    "share prior": "unrelated",
+    "share probability": "case drop keyboard swap synonym typo",
+    "share replace_probability": "adversarial_stability",
+    "share softmax_weight": "linear_start",
+    "shortest min_length": "adding copying counting",
+    "shortest min_ngram": "cbow skip_gram",
+    "soft_share soft_probability": "hard",
+    "tape memory_size": "lstmn",
+    "test_share test_fraction": "DataSettings",
+    "widest max_jump": "hmm",
+    "windows kernel_sizes": "convolutional convolutional_query",
+}
+RENAMED = tuple((old, new, tuple(parts.split())) for names, parts in _RENAMED.items() for old, new in [names.split()])
+
+
+def renamed_settings(part: str, settings: Container[str]) -> Mapping[str, str]:
+    """Return the old names of settings that a part or a group has, with the new ones."""
+    return {old: new for old, new, parts in RENAMED if part in parts and new in settings and old not in settings}
+
+
+def renamed_number(owner: object, name: str) -> str:
+    """Return the present name of an attribute that a schedule may name by its old one."""
+    found = (new for old, new, _ in RENAMED if old == name and hasattr(owner, new))
+    return name if hasattr(owner, name) else next(found, name)

@@ -18,7 +18,7 @@ from regard.registry import Registry
 
 _TABLES: Mapping[str, Registry[Any]] = {"score": SCORES, "span": SPANS, "weighting": WEIGHTINGS}
 EVERY = "regard list attention shows every name"
-WITHOUT = "a recurrent decoder does without attention by model.decoder.reads=final"
+WITHOUT = "a recurrent decoder does without attention by model.decoder.source_context=final"
 
 _ALL_KEYS = {"span": "everywhere", "weighting": "softmax"}
 _HEADS = {"score": "scaled_dot", "num_heads": 8}

@@ -10,7 +10,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from regard.config.faults import shown
 from regard.config.merging import merge
-from regard.config.models import Marker, Setting, Settings, declared, settings_model
+from regard.config.models import Marker, Setting, Settings, declared, present_names, settings_model
 from regard.config.values import Choice
 from regard.errors import ConfigError, nearest
 
@@ -128,11 +128,12 @@ class PartOf(Marker):
             if ":" in name:  # of {name: beam, size: 8}, of which bash makes words
                 hint = "in a shell quote settings in braces: 'SETTING={name: NAME, ...}'"
             raise ConfigError("", f"there is no '{name}'", hint or nearest(name, self.table))
-        given = {key: item for key, item in group.items() if key != "name"}
+        model: type[Settings] = self.table.model(name)
+        given = model.renamed({key: item for key, item in group.items() if key != "name"})
         try:
-            settings = self.table.model(name).check(given)
+            settings = model.check(given)
         except ConfigError as error:
-            other = {"type", "kind", "class"} - self.table.model(name).model_fields.keys()  # what others call the name
+            other = {"type", "kind", "class"} - model.model_fields.keys()  # what others call the name
             hint = "did you mean 'name'?"
             raise ConfigError.of(f._replace(hint=hint) if f.place in other else f for f in error.faults) from None
         return Choice(name, {key: item for key, item in settings if key in given or key not in self.table.inherits})
@@ -164,6 +165,7 @@ class PartOf(Marker):
         name = group.get("name")
         known = [name] if isinstance(name, str) and name in self.table else self.table
         rows = [self.table.model(row) for row in known]
+        group = present_names(group, _old_names(rows), str(name or self.table.place))
         return {key: next((row.spell({key: item})[key] for row in rows if key in row.model_fields), item)
                 for key, item in group.items()}  # fmt: skip
 
@@ -179,6 +181,15 @@ class PartOf(Marker):
         if said is None and found is not None:
             said = {"name": found.name, **found.settings}
         return group if said is None else {**said, **{key: item for key, item in group.items() if key != "name"}}
+
+
+def _old_names(rows: Iterable[type[Settings]]) -> dict[str, str]:
+    """Return old names of settings with the present ones, where all rows agree and none has the old one."""
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        for old, new in row.old_names().items():
+            found.setdefault(old, set()).add(new)
+    return {old: next(iter(new)) for old, new in found.items() if len(new) == 1}
 
 
 def _row(name: str, row: Mapping[str, Any]) -> dict[str, Any]:

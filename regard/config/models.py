@@ -1,5 +1,6 @@
 """Named, typed settings → one strict pydantic model: bounds, defaults, JSON schema, and all faults at once."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
@@ -28,6 +29,7 @@ from regard.config.faults import faults_of
 from regard.config.merging import lay
 from regard.config.values import as_values
 from regard.errors import ConfigError, nearest
+from regard.synonyms import renamed_settings
 
 
 class Setting(NamedTuple):
@@ -108,8 +110,9 @@ class Settings(BaseModel):
     @classmethod
     def check(cls, given: Mapping[str, Any]) -> Self:
         """The settings, complete with defaults. Raises ConfigError with every fault."""
+        given = cls.renamed(given)
         try:
-            return cls.model_validate(dict(given))
+            return cls.model_validate(given)
         except ValidationError as error:
             faults = faults_of(error, given)
         unknown = given.keys() - cls.model_fields.keys()
@@ -119,7 +122,21 @@ class Settings(BaseModel):
     def spell(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return given values, with every name that stands for settings replaced by these."""
         markers = cls._markers()
-        return {name: markers[name].spelled(value) if name in markers else value for name, value in given.items()}
+        return {
+            name: markers[name].spelled(value) if name in markers else value
+            for name, value in cls.renamed(given).items()
+        }
+
+    @classmethod
+    def renamed(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return given values under the present names of settings; warn of each old name. The last value counts."""
+        return present_names(given, cls.old_names(), cls.__name__)
+
+    @classmethod
+    @cache
+    def old_names(cls) -> Mapping[str, str]:
+        """Names of settings in former releases, with the present ones."""
+        return renamed_settings(cls.__name__, cls.model_fields)
 
     @classmethod
     def schema_object(cls) -> dict[str, Any]:
@@ -143,6 +160,14 @@ class Settings(BaseModel):
         """A hint at the groups that have a setting of that name, or at the nearest name."""
         groups = [f"'{group}.{unknown}'" for group, one in cls._markers().items() if unknown in one.names()]
         return f"did you mean {' or '.join(groups)}?" if groups else nearest(unknown, cls.model_fields)
+
+
+def present_names(given: Mapping[str, Any], old_names: Mapping[str, str], part: str) -> dict[str, Any]:
+    """Return values under present names; warn of each old one, with the part or group that it belongs to."""
+    for name in given.keys() & old_names.keys():
+        told = f"'{name}' of {part} is now '{old_names[name]}'; the old name is read for one more release"
+        warnings.warn(told, FutureWarning, stacklevel=2)
+    return {old_names.get(name, name): value for name, value in given.items()}
 
 
 class _Untitled(GenerateJsonSchema):

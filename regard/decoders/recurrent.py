@@ -74,26 +74,27 @@ class RecurrentDecoder(Decoder):
     order "luong": s_i = f(s_(i-1), y), c_i = attention(s_i), state = readout [c_i; s_i], which `input_feeding` puts
     beside the next y. order "gnmt" (https://arxiv.org/abs/1609.08144): c_i = attention(lowest s_(i-1)), every layer
     reads [what is below; c_i], state = readout of the highest. Layers from number `residual_from` on add what is below.
-    reads "final": c is the encoder's last state at every step: no attention; "summary": c = tanh(V final); "start": no
-    c, s_0 is all that is known of the source (https://arxiv.org/abs/1409.3215). The readout is a layer of tanh, maxout
-    or nothing more (linear), as wide as the embedding. s_0 = tanh(W final), of both directions where the encoder has
-    two, or W c for a summary, or the encoder's own with `copy_past`: a layer of two directions of the decoder's width
-    starts two layers, by its forward and by its backward state (https://github.com/tensorflow/nmt). Without a source
-    there is no c, and s_0 = 0. With `intra_attention` the readout also reads what s_i sees of s_1 … s_(i-1), by
-    `model.self_attention` (https://arxiv.org/abs/1705.04304, section 2.2).
+    source_context "final": c is the encoder's last state at every step: no attention; "summary": c = tanh(V final);
+    "start": no c, s_0 is all that is known of the source (https://arxiv.org/abs/1409.3215). The readout is a layer of
+    tanh, maxout or nothing more (linear), as wide as the embedding. s_0 = tanh(W final), of both directions where the
+    encoder has two, or W c for a summary, or the encoder's own with `init_from_encoder`: a layer of two directions of
+    the decoder's width starts two layers, by its forward and by its backward state
+    (https://github.com/tensorflow/nmt). Without a source there is no c, and s_0 = 0. With `intra_attention` the readout
+    also reads what s_i sees of s_1 … s_(i-1), by `model.self_attention` (https://arxiv.org/abs/1705.04304, section
+    2.2).
     """
 
     aliases = (
         "recurrent_neural_network, 循环神经网络, rnnsearch, seq2seq",
         alias("bahdanau", {"order": "bahdanau"}),
-        alias("cho", {"reads": "summary"}),
+        alias("cho", {"source_context": "summary"}),
         alias("gnmt", {"order": "gnmt"}),
         alias("input_feeding", {"input_feeding": True}),
         alias("intra_decoder", {"order": "luong", "intra_attention": True}),
         alias("luong", {"order": "luong"}),
-        alias("sutskever", {"reads": "start"}),
+        alias("sutskever", {"source_context": "start"}),
     )
-    of_source = ("reads", "copy_past")
+    of_source = ("source_context", "init_from_encoder")
 
     def __init__(  # noqa: PLR0913  a setting each
         self,
@@ -106,7 +107,7 @@ class RecurrentDecoder(Decoder):
             Doc("Order of a step: bahdanau attends first, luong afterwards, gnmt with its lowest layer."),
         ] = "bahdanau",
         input_feeding: Annotated[bool, Doc("Input feeding: read the last readout, too (order luong).")] = False,
-        reads: Annotated[
+        source_context: Annotated[
             Literal["states", "final", "summary", "start"],
             Doc("Source context: attention, final state or summary at each step, or initialisation only."),
         ] = "states",
@@ -116,7 +117,7 @@ class RecurrentDecoder(Decoder):
         residual_from: Annotated[
             Annotated[int, Ge(2)] | None, Doc("First layer with a residual connection, counted from 1.")
         ] = None,
-        copy_past: Annotated[bool, Doc("Initialise each layer from the encoder's same layer.")] = False,
+        init_from_encoder: Annotated[bool, Doc("Initialise each layer from the encoder's same layer.")] = False,
         readout: Annotated[Literal["tanh", "maxout", "linear"], Doc("Readout layer before the head.")] = "tanh",
         intra_attention: Annotated[bool, Doc("Self-attention over the decoder's past states.")] = False,
         dropout: DropoutShare = 0.1,
@@ -125,10 +126,10 @@ class RecurrentDecoder(Decoder):
         self.embedder, self.dim, self.dropout = embedder, embedder.dim, Dropout(dropout)
         self.order, self.feeds, self.readout = order, input_feeding, readout
         alone, width = source_dim is None, source_dim or 0
-        self.attention = sockets.cross(hidden_dim, width) if reads == "states" and not alone else None
-        self.to_summary = nn.Linear(width, hidden_dim) if reads == "summary" and not alone else None
+        self.attention = sockets.cross(hidden_dim, width) if source_context == "states" and not alone else None
+        self.to_summary = nn.Linear(width, hidden_dim) if source_context == "summary" and not alone else None
         given_dim = width if self.to_summary is None else hidden_dim
-        self.fixed_dim = given_dim if reads in ("final", "summary") else 0  # of a vector that every step reads
+        self.fixed_dim = given_dim if source_context in ("final", "summary") else 0  # of a vector that every step reads
         context_dim = self.fixed_dim if self.attention is None else self.attention.context_dim(width)
         first = self.dim + (self.dim if input_feeding else 0) + (context_dim if order == "bahdanau" else 0)
         beside = context_dim if order == "gnmt" else 0
@@ -136,7 +137,7 @@ class RecurrentDecoder(Decoder):
         layers = [RECURRENT.build(cell, width, hidden_dim, place="cell") for width in widths]
         note_no_residual(num_layers, residual_from)
         self.stack = Stack(layers, dropout=dropout, residual_from=residual_from)
-        self.starts = None if copy_past or alone else nn.Linear(given_dim, hidden_dim * num_layers)
+        self.starts = None if init_from_encoder or alone else nn.Linear(given_dim, hidden_dim * num_layers)
         self.intra = IntraAttention(sockets.causal(hidden_dim), hidden_dim) if intra_attention else None
         read_dim = hidden_dim + {"bahdanau": context_dim + self.dim, "luong": context_dim, "gnmt": 0}[order]
         read_dim += 0 if self.intra is None else self.intra.context_dim
@@ -221,7 +222,7 @@ class RecurrentDecoder(Decoder):
                 return tuple(given)
         problem = "the encoder's states are not as many and as wide as the decoder's"
         hint = "give both the same cell, num_layers and width (lstmn has ever more states), or leave it out"
-        raise ConfigError("model.decoder.copy_past", problem, hint)
+        raise ConfigError("model.decoder.init_from_encoder", problem, hint)
 
 
 def _directions(pasts: Sequence[Past]) -> tuple[Past, ...]:

@@ -222,7 +222,7 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
         defaults = lay(defaults, teaching)
     elif pairs == LARGE_DATA or given.data.corpora:  # what is held out is a share of the training part alone, all of it
         share = held_out_share(_count(given, "train"))
-        defaults["data"] |= {"dev_share": share, "test_share": share}
+        defaults["data"] |= {"dev_fraction": share, "test_fraction": share}
     _fit(defaults, given, settings.get("training", {}), pairs)
     if pairs < FEW_PAIRS.stop:
         _spell_all(defaults.get("text", {}).get("tokenizer", {}), given)

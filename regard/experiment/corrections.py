@@ -15,7 +15,7 @@ from regard.experiment.upgrade import upgraded
 from regard.registry import Choice
 
 KIND, CORPUS = "suggestions", "corrections"  # the reader, and the corpus beside the old texts
-TAKEN = ("train", "dev", "test", "corpora", "dev_share", "test_share", "folds", "fold", "fold_seed", "max_length")
+TAKEN = ("train", "dev", "test", "corpora", "dev_fraction", "test_fraction", "folds", "fold", "fold_seed", "max_length")
 UPDATES, READINGS = 400, 30  # of a training by corrections, at least: updates, and times that each is read
 _OLD = 3  # batches of old text to one of corrections
 _TOKENS, RATE = 1_024, 3e-4  # of its batches, and of its updates
@@ -80,7 +80,7 @@ def correction_defaults(data: DataSettings) -> dict[str, Any]:
     mixed = data.train is not None and data.train.name != KIND
     batches = -(-count * SENTENCE_PIECES // _TOKENS) * (1 + _OLD if mixed else 1)
     updates = max(UPDATES, READINGS * batches)
-    held = {} if mixed else {"dev_share": HELD_OUT if count >= ENOUGH else 0.0, "test_share": 0.0}
+    held = {} if mixed else {"dev_fraction": HELD_OUT if count >= ENOUGH else 0.0, "test_fraction": 0.0}
     return {
         "data": held,
         "training": {

@@ -70,7 +70,7 @@ class RecombinationSettings:
     """More training pairs, made of those that there are."""
 
     copies: Annotated[Size, Doc("Maximum number of synthetic pairs per training pair.")] = 8
-    share: Annotated[
+    fraction: Annotated[
         Annotated[float, Gt(0), Lt(1)], Doc("Fraction of the training batches made of synthetic pairs.")
     ] = 0.5
 
@@ -113,8 +113,8 @@ class DataSettings:
     languages: Annotated[
         tuple[str, str] | None, Doc("Language codes of source and target; null: from the file extensions.")
     ] = None
-    dev_share: Annotated[Fraction, Doc("Fraction of train held out as dev set if none is given.")] = 0.0
-    test_share: Annotated[Fraction, Doc("Fraction of train held out as test set if none is given.")] = 0.0
+    dev_fraction: Annotated[Fraction, Doc("Fraction of train held out as dev set if none is given.")] = 0.0
+    test_fraction: Annotated[Fraction, Doc("Fraction of train held out as test set if none is given.")] = 0.0
     folds: Annotated[
         Annotated[int, Ge(2)] | None,
         Doc(
@@ -163,10 +163,10 @@ class DataSettings:
             yield Fault("data.train", "must be given", _wanted("train", columns))
         for part, choice in self.readers().items():
             yield from self._faults(part, choice, columns)
-        if self.dev_share + self.test_share >= 1:
+        if self.dev_fraction + self.test_fraction >= 1:
             yield Fault(
-                "data.dev_share",
-                f"and data.test_share hold out {self.dev_share + self.test_share:g} of all",
+                "data.dev_fraction",
+                f"and data.test_fraction hold out {self.dev_fraction + self.test_fraction:g} of all",
                 "less than 1",
             )
         yield from self._fold_faults()

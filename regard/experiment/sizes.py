@@ -102,7 +102,7 @@ def settings_of_size(size: DataSize, pairs: int, updates: int | None = None) -> 
     blocks = {"name": "transformer", "num_layers": size.num_layers, "feedforward_dim": size.feedforward_dim}
     attention = {"score": "scaled_dot", "num_heads": size.num_heads}
     settings = {
-        "data": dict.fromkeys(("dev_share", "test_share"), held_out_share(pairs)),
+        "data": dict.fromkeys(("dev_fraction", "test_fraction"), held_out_share(pairs)),
         "text": {"tokenizer": {"name": "subwords", "size": size.pieces}},
         "model": {
             "dim": size.dim,
@@ -133,7 +133,7 @@ def updates_of(epochs: int, pairs: int, batch_tokens: int) -> int:
 
 def _of_few_pairs(size: DataSize, updates: int) -> dict[str, Any]:
     return {
-        "data": {"recombination": {"copies": COPIES, "share": _SHARE}},
+        "data": {"recombination": {"copies": COPIES, "fraction": _SHARE}},
         "text": {"tokenizer": {"sampling": _BPE_DROPOUT}},
         "training": {
             "validate_every": min(500, max(50, updates // _VALIDATIONS)),

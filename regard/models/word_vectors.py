@@ -34,7 +34,7 @@ _BASIS, _PRIME, _LIMIT = 2166136261, 16777619, 2**32  # of the FNV-1a hash
 
 
 class SpelledWords(Embedder):
-    """v_w = mean of E[w] and B[hash(g) mod buckets] of each n-gram g of <w>, `shortest` to `longest` characters.
+    """v_w = mean of E[w] and B[hash(g) mod buckets] of each n-gram g of <w>, `min_ngram` to `max_ngram` characters.
 
     < and > alone are none, as in fastText: every word has them.
     """
@@ -42,9 +42,9 @@ class SpelledWords(Embedder):
     starts: Tensor
     spelled: Tensor
 
-    def __init__(self, words: Sequence[str], dim: int, *, buckets: int, shortest: int, longest: int) -> None:
+    def __init__(self, words: Sequence[str], dim: int, *, buckets: int, min_ngram: int, max_ngram: int) -> None:
         super().__init__()
-        self.dim, self.buckets, self.shortest, self.longest = dim, buckets, shortest, longest
+        self.dim, self.buckets, self.min_ngram, self.max_ngram = dim, buckets, min_ngram, max_ngram
         self.table = nn.Parameter(torch.empty(len(words) + buckets, dim))  # words, then n-grams
         self.vocab_size = len(words)
         rows = [[place, *self.ngrams(word)] for place, word in enumerate(words)]
@@ -75,7 +75,7 @@ class SpelledWords(Embedder):
         grams = (
             marked[first : first + length]
             for first in range(len(marked))
-            for length in range(self.shortest, self.longest + 1)
+            for length in range(self.min_ngram, self.max_ngram + 1)
             if first + length <= len(marked) and not (length == 1 and first in (0, len(marked) - 1))
         )
         return [self.vocab_size + hashed(gram) % self.buckets for gram in grams]
@@ -119,18 +119,18 @@ class WordVectors(Model):
 
 @known_as("sgns, word2vec, skip_gram_with_negative_sampling")
 def skip_gram(
-    columns: Columns, *, dim: Dim = 100, buckets: Buckets = 0, shortest: _Shortest = 3, longest: Longest = 6
+    columns: Columns, *, dim: Dim = 100, buckets: Buckets = 0, min_ngram: _Shortest = 3, max_ngram: Longest = 6
 ) -> WordVectors:
     """The words around a word each tell it from drawn ones (SGNS)."""
-    return _built(columns, dim, buckets, shortest, longest, mean=False)
+    return _built(columns, dim, buckets, min_ngram, max_ngram, mean=False)
 
 
 @known_as("continuous_bag_of_words")
 def cbow(
-    columns: Columns, *, dim: Dim = 100, buckets: Buckets = 0, shortest: _Shortest = 3, longest: Longest = 6
+    columns: Columns, *, dim: Dim = 100, buckets: Buckets = 0, min_ngram: _Shortest = 3, max_ngram: Longest = 6
 ) -> WordVectors:
     """The mean of the words around a word tells it from drawn ones (https://arxiv.org/abs/1301.3781, section 3.1)."""
-    return _built(columns, dim, buckets, shortest, longest, mean=True)
+    return _built(columns, dim, buckets, min_ngram, max_ngram, mean=True)
 
 
 def numbered(ids: Tensor, size: int) -> tuple[Tensor, Tensor]:
@@ -153,14 +153,16 @@ def hashed(text: str) -> int:
     return code
 
 
-def _built(columns: Columns, dim: int, buckets: int, shortest: int, longest: int, *, mean: bool) -> WordVectors:
+def _built(columns: Columns, dim: int, buckets: int, min_ngram: int, max_ngram: int, *, mean: bool) -> WordVectors:
     column = cast(TextColumn, columns[TEXT])
-    if buckets and longest < shortest:
-        raise PartError(f"is {longest}, less than the shortest of {shortest}", f"{shortest} or more", setting="longest")
+    if buckets and max_ngram < min_ngram:
+        raise PartError(
+            f"is {max_ngram}, less than min_ngram, which is {min_ngram}", f"{min_ngram} or more", setting="max_ngram"
+        )
     embedder: Embedder
     if buckets:
         words = [piece.strip() for piece in column.pieces(range(len(column)))]
-        embedder = SpelledWords(words, dim, buckets=buckets, shortest=shortest, longest=longest)
+        embedder = SpelledWords(words, dim, buckets=buckets, min_ngram=min_ngram, max_ngram=max_ngram)
     else:
         embedder = WordEmbedder(len(column), dim, None, scale=False, dropout=0.0)
     for table in embedder.parameters():

@@ -20,13 +20,13 @@ from regard.records import SOURCE, Batch, Encoded, Loss, Sequences
 
 
 class AdversarialStabilityObjective(Objective):
-    """L(x, y) + noisy · L(x', y) + invariance · (log D(h) + log(1 - D(h'))), h the mean of the encoder's states of x.
+    """L(x, y) + noisy_weight · L(x', y) + invariance_weight · (log D(h) + log(1 - D(h'))), h a mean of encoder states.
 
-    x' is x with noise: "lexical", a share of the pieces becomes near ones, drawn by exp(cosine) among the nearest that
-    sources have had so far, since a shared vocabulary has the target's, too; "feature", N(0, std²) on every number of
-    the vectors that the encoder reads. The discriminator D learns, in the same step, to tell h from h', and the encoder
-    to prevent it: D's gradient reaches the encoder with its sign turned. L is the label-smoothed loss of `likelihood`.
-    Raises ConfigError for models that are no translators.
+    x' is x with noise: "lexical" replaces pieces, with `replace_probability`, by near ones, sampled by exp(cosine)
+    among the nearest that sources have had so far, since a shared vocabulary has the target's, too; "feature" adds
+    N(0, std²) to every number of the vectors that the encoder reads. The discriminator D learns, in the same step, to
+    distinguish h (of x) from h' (of x'), and the encoder to prevent it: D's gradient is reversed on its way to the
+    encoder. L is the label-smoothed loss of `likelihood`. Raises ConfigError for models that are not translators.
     """
 
     aliases = "ast, adversarial_stability_training, gradient_reversal"
@@ -36,11 +36,11 @@ class AdversarialStabilityObjective(Objective):
         context: Context,
         *,
         noise: Annotated[Literal["lexical", "feature"], Doc("Noise on the source.")] = "lexical",
-        share: Annotated[Share, Doc("Probability that lexical noise replaces a piece.")] = 0.3,
-        nearest: Annotated[Size, Doc("Number of nearest pieces to sample a replacement from.")] = 5,
+        replace_probability: Annotated[Share, Doc("Probability that lexical noise replaces a piece.")] = 0.3,
+        num_nearest: Annotated[Size, Doc("Number of nearest pieces to sample a replacement from.")] = 5,
         std: Annotated[NotNegative, Doc("Standard deviation of feature noise.")] = 0.01,
-        noisy: Annotated[NotNegative, Doc("Weight of the loss on perturbed input.")] = 1.0,
-        invariance: Annotated[NotNegative, Doc("Weight of the discriminator's loss, per sentence.")] = 1.0,
+        noisy_weight: Annotated[NotNegative, Doc("Weight of the loss on perturbed input.")] = 1.0,
+        invariance_weight: Annotated[NotNegative, Doc("Weight of the discriminator's loss, per sentence.")] = 1.0,
         label_smoothing: LabelSmoothing = 0.1,
     ) -> None:
         super().__init__(context)
@@ -54,8 +54,13 @@ class AdversarialStabilityObjective(Objective):
         if noise == "lexical" and source.tokenizer is None:
             raise PartError("'lexical' replaces pieces of a text, and this source is none", "feature", setting="noise")
         self.model = (model,)  # a tuple, so that it is no submodule
-        self.lexical, self.share, self.nearest = noise == "lexical", share, nearest
-        self.std, self.noisy, self.invariance, self.label_smoothing = std, noisy, invariance, label_smoothing
+        self.lexical, self.replace_probability, self.num_nearest = noise == "lexical", replace_probability, num_nearest
+        self.std, self.noisy_weight, self.invariance_weight, self.label_smoothing = (
+            std,
+            noisy_weight,
+            invariance_weight,
+            label_smoothing,
+        )
         dim = next(iter(model.encoders.values())).encoder.dim
         self.discriminator = nn.Sequential(nn.Linear(dim, dim), nn.Tanh(), nn.Linear(dim, 1))
         self.read: Tensor  # (vocab,): 1 for pieces that sources have had so far
@@ -79,7 +84,7 @@ class AdversarialStabilityObjective(Objective):
         found = self.discriminator(turned).squeeze(-1)
         real = torch.cat([half.new_full(half.shape, value) for half, value in zip(found.chunk(2), (1, 0), strict=True)])
         told = functional.binary_cross_entropy_with_logits(found, real, reduction="sum")
-        total = clean + self.noisy * noisy + self.invariance * told
+        total = clean + self.noisy_weight * noisy + self.invariance_weight * told
         parts = {"loss": clean, "noisy": noisy, "discriminator": told}
         return Loss(total, batch.count, {name: part.detach() for name, part in parts.items()})
 
@@ -89,13 +94,13 @@ class AdversarialStabilityObjective(Objective):
         (model,) = self.model
         self.read[ids] = 1
         self.read[: len(SPECIALS)] = 0
-        chosen = (torch.rand(ids.shape, device=ids.device) < self.share) & (ids >= len(SPECIALS))
+        chosen = (torch.rand(ids.shape, device=ids.device) < self.replace_probability) & (ids >= len(SPECIALS))
         if not chosen.any():
             return ids
         embedder = model.encoders[model.routes[route].encoder].embedder
         places = self.read.nonzero().squeeze(-1)
         found = ids.clone()
-        near = near_pieces(torch.searchsorted(places, ids[chosen]), embedder.word_vectors(places), self.nearest)
+        near = near_pieces(torch.searchsorted(places, ids[chosen]), embedder.word_vectors(places), self.num_nearest)
         found[chosen] = places[near]
         return found
 

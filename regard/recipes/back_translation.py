@@ -174,7 +174,7 @@ class _Rounds:
         self, folder: RunFolder, direction: ModelDirection, made: Mapping[str, Mapping[str, Path]], start: Path | None
     ) -> Experiment:
         turned = dict(zip(TEXT_SIDES, TEXT_SIDES if direction == "forward" else TEXT_SIDES[::-1], strict=True))
-        data: dict[str, Any] = {"dev_share": 0, "test_share": 0}
+        data: dict[str, Any] = {"dev_fraction": 0, "test_fraction": 0}
         for part in ("train", "dev", "test"):
             files = {side: self.place / "texts" / f"{part}.{own}" for side, own in turned.items()}
             if files["source"].is_file():

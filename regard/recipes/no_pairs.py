@@ -44,8 +44,8 @@ _VECTORS = (  # settings of word vectors: of little text many epochs of small ba
     "task.negatives=10",
     "training.batch_tokens=512",
     "training.max_epochs=15",
-    "data.dev_share=0",
-    "data.test_share=0",
+    "data.dev_fraction=0",
+    "data.test_fraction=0",
 )
 
 

@@ -40,7 +40,7 @@ COSINE_FACTOR = 30.0  # of cosines: 1 / temperature
 _OPTIONS = 20  # translations of a word
 _ORDER, _LONGEST, _ITERATIONS = 4, 5, 4
 _PHRASE_LIMITS = SearchLimits(size=30, pops=120, options=_OPTIONS, jump=4)
-_KEPT = "data.dev_share=0", "data.test_share=0"  # no pair of a synthetic source can choose weights
+_KEPT = "data.dev_fraction=0", "data.test_fraction=0"  # no pair of a synthetic source can choose weights
 
 
 class WordLogProbs(NamedTuple):

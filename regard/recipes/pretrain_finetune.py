@@ -131,7 +131,7 @@ def finetuning(
     return {
         **settings,
         "init": {"run": str(start.absolute())},
-        "data": {"train": train, "test": test, "dev_share": DEV_SHARE, "max_length": before.data.max_length},
+        "data": {"train": train, "test": test, "dev_fraction": DEV_SHARE, "max_length": before.data.max_length},
         "objective": {"name": PRETRAININGS[before.task.name].objective, "label_smoothing": 0.0},
         "training": {
             "batch_sentences": BATCH,

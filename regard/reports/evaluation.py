@@ -308,7 +308,7 @@ def perturbed(
             name: [perturbation(text, len(columns) * line + place) for line, text in enumerate(examples[name])]
             for place, name in enumerate(columns)
         }
-        found.append(Perturbed(f"{choice.name}:{perturbation.share:g}", {**examples, **changed}))
+        found.append(Perturbed(f"{choice.name}:{perturbation.probability:g}", {**examples, **changed}))
     return found
 
 

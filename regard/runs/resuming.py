@@ -89,7 +89,7 @@ def _share(before: Experiment, after: Experiment) -> Iterator[Fault]:
     """A part of its own puts back what was held out, so it is not the setting alone that counts."""
     for part, then, now in zip(("dev", "test"), held_out(before)[:2], held_out(after)[:2], strict=True):
         if then != now:
-            yield Fault(f"data.{part}_share", f"{NEVER}: {then:g} → {now:g} of the training texts held out", HINT)
+            yield Fault(f"data.{part}_fraction", f"{NEVER}: {then:g} → {now:g} of the training texts held out", HINT)
 
 
 def _shapes(before: Experiment, after: Rehearsal, changes: list[Change]) -> Iterator[Fault]:

@@ -140,7 +140,7 @@ def _dev_hint(experiment: Experiment) -> str:
     """What would give examples to validate with."""
     if experiment.reader("dev") is not None:
         return "those of data.dev are all empty"
-    return f"data.dev_share is {held_out(experiment).dev:g}: a larger one, or data.dev, gives some"
+    return f"data.dev_fraction is {held_out(experiment).dev:g}: a larger one, or data.dev, gives some"
 
 
 def test_examples(experiment: Experiment, task: Task, files: Mapping[str, Path] | None = None) -> Examples | None:
@@ -274,7 +274,7 @@ def training_batches(
     weights = dict(experiment.data.weights or sizes)
     if RECOMBINED in streams and (recombination := experiment.data.recombination):
         others = sum(weight for name, weight in weights.items() if name != RECOMBINED)
-        weights[RECOMBINED] = others * recombination.share / (1 - recombination.share)
+        weights[RECOMBINED] = others * recombination.fraction / (1 - recombination.fraction)
     stream = streams["train"] if len(streams) == 1 else MixedStream(streams, weights, routes=routes, seed=seed)
     return transformed(stream, experiment.data.transforms, seed)
 
@@ -307,10 +307,10 @@ class HeldOut(NamedTuple):
 def held_out(experiment: Experiment) -> HeldOut:
     """What is held out of the training part."""
     data = experiment.data
-    dev = data.dev_share if data.dev is None else 0.0
+    dev = data.dev_fraction if data.dev is None else 0.0
     if data.folds is not None:
         return HeldOut(dev, 1 / data.folds, (data.folds, data.fold_seed))
-    return HeldOut(dev, data.test_share if data.test is None else 0.0)
+    return HeldOut(dev, data.test_fraction if data.test is None else 0.0)
 
 
 def _parts(experiment: Experiment) -> tuple[Reader, Reader, Reader]:

@@ -21,10 +21,10 @@ class Diagonal(ZeroOrder[float]):
     def __init__(
         self,
         *,
-        null_share: NullShare = NULL_SHARE,
+        null_probability: NullShare = NULL_SHARE,
         tension: Annotated[Positive, Doc("Initial precision around the diagonal (diagonal tension).")] = 4.0,
     ) -> None:
-        self.null_share, self.tension = null_share, tension
+        self.null_probability, self.tension = null_probability, tension
 
     def start(self, shapes: Sequence[Shape]) -> float:
         return self.tension
@@ -33,8 +33,8 @@ class Diagonal(ZeroOrder[float]):
         if not shape[0]:
             return np.ones((shape[1], 1))
         near = np.exp(-positions * _distances(shape))
-        near *= (1 - self.null_share) / near.sum(axis=1, keepdims=True)
-        return np.pad(near, ((0, 0), (1, 0)), constant_values=self.null_share)
+        near *= (1 - self.null_probability) / near.sum(axis=1, keepdims=True)
+        return np.pad(near, ((0, 0), (1, 0)), constant_values=self.null_probability)
 
     def maximise(self, positions: float, counts: Mapping[Shape, Floats]) -> float:
         """Halve the interval of the tension until the expected distance of links is the one that was found.

@@ -23,14 +23,14 @@ class Hmm(AlignmentModel[Floats]):
     def __init__(
         self,
         *,
-        null_share: NullShare = NULL_SHARE,
-        widest: Annotated[Count, Doc("Maximum jump with its own probability; longer jumps share the last one.")] = 10,
+        null_probability: NullShare = NULL_SHARE,
+        max_jump: Annotated[Count, Doc("Maximum jump with its own probability; longer jumps share the last one.")] = 10,
     ) -> None:
-        self.null_share, self.widest = null_share, widest
+        self.null_probability, self.max_jump = null_probability, max_jump
 
     def start(self, shapes: Sequence[Shape]) -> Floats:
         """A step forward is the likeliest jump."""
-        return np.exp(-0.5 * np.abs(np.arange(-self.widest, self.widest + 1) - 1.0))
+        return np.exp(-0.5 * np.abs(np.arange(-self.max_jump, self.max_jump + 1) - 1.0))
 
     def expect(self, positions: Floats, words: Floats) -> Expected:
         """Forward and backward; the state after a target word is the last source word so far, 0 before any."""
@@ -61,7 +61,7 @@ class Hmm(AlignmentModel[Floats]):
         if not sources:
             return np.zeros((1, 0)), 1.0
         weights = positions[self._jumps(sources)]
-        return (1 - self.null_share) * weights / weights.sum(axis=1, keepdims=True), self.null_share
+        return (1 - self.null_probability) * weights / weights.sum(axis=1, keepdims=True), self.null_probability
 
     def maximise(self, positions: Floats, counts: Mapping[Shape, Floats]) -> Floats:
         """Minorise and maximise (https://doi.org/10.1214/aos/1079120141), which never lowers the likelihood.
@@ -72,7 +72,7 @@ class Hmm(AlignmentModel[Floats]):
         sizes = sorted({sources for sources, _ in counts if sources})
         if not sizes:
             return positions
-        kinds = 2 * self.widest + 1
+        kinds = 2 * self.max_jump + 1
         found, possible, leaving = np.zeros(kinds), list[Floats](), list[Floats]()
         for size in sizes:
             count = np.sum([one for (sources, _), one in counts.items() if sources == size], axis=0)
@@ -91,4 +91,4 @@ class Hmm(AlignmentModel[Floats]):
     def _jumps(self, sources: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
         """(1 + source, source): which weight each jump has."""
         jumps = np.arange(sources) - np.arange(-1, sources)[:, None]
-        return jumps.clip(-self.widest, self.widest) + self.widest
+        return jumps.clip(-self.max_jump, self.max_jump) + self.max_jump

@@ -43,11 +43,11 @@ class Translations:
         counts = self.counts.get(word, {})
         return max((one for one in counts if one != DROPPED), key=lambda one: counts[one], default="")
 
-    def is_usual(self, word: str, *, certain: float, least: int) -> bool:
-        """Return whether a word was seen `least` times, and `certain` of them with a translation of two or more."""
+    def is_usual(self, word: str, *, min_confidence: float, min_count: int) -> bool:
+        """Return whether a word was seen `min_count` times, and `min_confidence` of them with a usual translation."""
         counts = self.counts.get(word, {})
         total, usual = sum(counts.values()), sum(count for one, count in counts.items() if one and count > 1)
-        return total >= least and usual >= max(certain * total, 1)
+        return total >= min_count and usual >= max(min_confidence * total, 1)
 
     def is_covered(self, word: str, written: set[str] | frozenset[str], least: int = 2) -> bool:
         """Return whether words have a source word as it is, or as it was translated `least` times or more."""

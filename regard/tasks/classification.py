@@ -62,13 +62,13 @@ class ClassificationTask(LabelTask):
         max_pieces: Annotated[
             Size | None, Doc("Maximum number of pieces read; null: all, with the limit data.max_length.")
         ] = 400,
-        begins: Annotated[
+        prepend_bos: Annotated[
             bool, Doc("Prepend <s>, as masked language models do; the pooling `first` uses its state.")
         ] = False,
         keep: Annotated[Literal["first", "last"], Doc("Truncation of longer texts: pieces to keep.")] = "first",
     ) -> None:
         text = cast(TextColumn, columns[TEXT])
-        super().__init__({**columns, TEXT: text.cut(max_pieces, from_end=keep == "last", begins=begins)})
+        super().__init__({**columns, TEXT: text.cut(max_pieces, from_end=keep == "last", begins=prepend_bos)})
         self.max_pieces = max_pieces
 
     @property

@@ -62,4 +62,4 @@ class WholeText(SuccessiveLines):
 
     def folded(self, reader: Reader, folds: int, fold: int, seed: int) -> tuple[Reader, Reader]:
         problem = "cuts examples that stand alone, and the lines of a text follow on each other"
-        raise ConfigError("data.folds", problem, "data.test_share=0.1")
+        raise ConfigError("data.folds", problem, "data.test_fraction=0.1")

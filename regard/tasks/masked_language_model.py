@@ -133,7 +133,7 @@ class MaskedLanguageModelTask(Task):
         },
         relevance=FillingRelevance,
         starts={
-            "task": {"begins": True},
+            "task": {"prepend_bos": True},
             "training": {"learning_rate": 5e-4},
             "rows": {"pair_classifier": "pair_encoder"},
             "classifier": {"pooling": "first"},
@@ -148,7 +148,7 @@ class MaskedLanguageModelTask(Task):
         self,
         columns: Columns,
         *,
-        share: Annotated[Share, Doc("Masking probability of a piece, sampled again in each epoch.")] = 0.15,
+        mask_probability: Annotated[Share, Doc("Masking probability of a piece, sampled again in each epoch.")] = 0.15,
         masked: Annotated[Share, Doc("Fraction of masked pieces replaced by <mask>.")] = 0.8,
         random: Annotated[Share, Doc("Fraction of masked pieces replaced by a random piece.")] = 0.1,
         whole_words: Annotated[
@@ -166,7 +166,7 @@ class MaskedLanguageModelTask(Task):
         self.max_pieces = max_pieces
         self.mask = mask_of(self.text)
         words = word_borders(self.text) if whole_words else None
-        self._masking = Masking(TEXT, self.mask, share=share, masked=masked, random=random, words=words)
+        self._masking = Masking(TEXT, self.mask, share=mask_probability, masked=masked, random=random, words=words)
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
         """Fill each hole by itself; as many fillings as the search has hypotheses."""

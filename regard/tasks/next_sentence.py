@@ -76,13 +76,13 @@ class NextSentenceTask(LabelTask):
         self,
         columns: Columns,
         *,
-        share: Annotated[Share, Doc("Masking probability of a piece, sampled again in each epoch.")] = 0.15,
+        mask_probability: Annotated[Share, Doc("Masking probability of a piece, sampled again in each epoch.")] = 0.15,
     ) -> None:
         super().__init__(columns)
         mask = mask_of(cast(TextColumn, columns[FIRST]))
         self._masking = MaskingOfPairs(
             [
-                Masking(name, mask, share=share, masked=0.8, random=0.1, answers=filled)
+                Masking(name, mask, share=mask_probability, masked=0.8, random=0.1, answers=filled)
                 for name, filled in FILLED.items()
             ]
         )

@@ -7,6 +7,7 @@ from torch import nn
 
 from regard.errors import ConfigError
 from regard.objectives import Objective
+from regard.synonyms import renamed_number
 from regard.training.schedules import SCHEDULES
 from regard.training.settings import TrainingSettings
 
@@ -49,6 +50,7 @@ def _owner(name: str, model: nn.Module, objective: Objective) -> tuple[Any, str]
     *inner, last = path or [""]
     for part in inner:
         thing = getattr(thing, part, None)
+    last = renamed_number(thing, last)
     if not isinstance(getattr(thing, last, None), float):
         problem = "names no number that could be driven"
         raise ConfigError(f"training.schedules.{name}", problem, "for example objective.label_smoothing")

@@ -39,7 +39,7 @@ def misses(found: Tensor, expected: Tensor) -> float:
     return float((DRAWS * (found - expected).square() / expected).sum())
 
 
-@pytest.mark.parametrize("name, settings", [("hard", {"soft_share": 0.0}), ("gumbel", {"temperature": 0.7})])
+@pytest.mark.parametrize("name, settings", [("hard", {"soft_probability": 0.0}), ("gumbel", {"temperature": 0.7})])
 def test_keys_are_drawn_with_their_probabilities_and_hidden_ones_never(name, settings):
     scores = torch.randn(1, 1, KEY)
     weights = look(weighting_of(name, **settings), scores.expand(1, DRAWS, KEY), [3]).weights
@@ -50,7 +50,7 @@ def test_keys_are_drawn_with_their_probabilities_and_hidden_ones_never(name, set
 
 def test_a_draw_is_one_key_with_its_log_probability_and_the_entropy(assert_agrees):
     scores = torch.randn(3, 5, KEY, dtype=torch.float64)
-    attended = look(weighting_of("hard", soft_share=0.0), scores, LENGTHS)
+    attended = look(weighting_of("hard", soft_probability=0.0), scores, LENGTHS)
     drawn, terms = attended.weights, attended.terms
     assert bool(((drawn == 0) | (drawn == 1)).all()) and drawn.sum(dim=-1).tolist() == [[1.0] * 5] * 2 + [[0.0] * 5]
     assert_agrees("A11", attended.context, drawn, 0.0)
@@ -61,21 +61,21 @@ def test_a_draw_is_one_key_with_its_log_probability_and_the_entropy(assert_agree
 
 
 def test_a_row_that_sees_nothing_draws_nothing():
-    attended = look(weighting_of("hard", soft_share=0.0), torch.randn(3, 5, KEY), LENGTHS)
+    attended = look(weighting_of("hard", soft_probability=0.0), torch.randn(3, 5, KEY), LENGTHS)
     for found in (attended.context, attended.weights, *attended.terms.values()):
         assert not bool(found[2].any())
 
 
 def test_gradients_of_the_terms_are_finite_where_a_key_has_no_chance():
     scores = tensor([[[0.0, -1e4, 3.0, 1.0]]], requires_grad=True)
-    terms = look(weighting_of("hard", soft_share=0.0), scores).terms
+    terms = look(weighting_of("hard", soft_probability=0.0), scores).terms
     (terms["log_prob"] + terms["entropy"]).sum().backward()
     assert bool(scores.grad.isfinite().all())
 
 
 def test_a_share_of_the_sentences_is_soft_from_the_first_query_to_the_last():
     scores = torch.randn(1, 1, KEY).expand(4000, 6, KEY)
-    attended = look(weighting_of("hard", soft_share=0.25), scores)
+    attended = look(weighting_of("hard", soft_probability=0.25), scores)
     soft = attended.weights.amax(dim=-1) < 1
     assert bool((soft.all(dim=1) == soft.any(dim=1)).all())
     assert float(soft.float().mean()) == pytest.approx(0.25, abs=0.03)
@@ -121,7 +121,7 @@ def test_in_use_the_most_probable_key_is_taken(name):
 
 def test_hard_may_draw_in_use_too():
     scores = torch.randn(1, 1, KEY)
-    weights = look(weighting_of("hard", decides="sample").eval(), scores.expand(1, DRAWS, KEY), [3]).weights
+    weights = look(weighting_of("hard", inference="sample").eval(), scores.expand(1, DRAWS, KEY), [3]).weights
     assert misses(frequencies(weights)[:3], scores[0, 0, :3].softmax(dim=-1)) < CRITICAL
 
 

@@ -51,7 +51,7 @@ def test_the_formula_in_three_loops(name):
 def test_linear_start_mixes_scores_and_softmax_in_training_alone(share):
     queries, keys, mask = random(2, 6, DIM), random(2, 5, DIM), torch.arange(5) < tensor([[5], [2]])
     mixed, soft, linear = (socket(name) for name in ("linear_start", "softmax", "unnormalised"))
-    mixed.weighting.share = share
+    mixed.weighting.softmax_weight = share
     found, softmax, scores = (
         one(queries, one.remember(keys, mask=mask), need_weights=True).weights for one in (mixed, soft, linear)
     )

@@ -34,7 +34,9 @@ def told(*words, code: int = 0) -> str:
     return done.stderr if code else done.stdout
 
 
-@pytest.mark.parametrize("model", ["hmm", "diagonal", "fast_align", "ibm2", "ibm1", "{name: hmm, null_share: 0.2}"])
+@pytest.mark.parametrize(
+    "model", ["hmm", "diagonal", "fast_align", "ibm2", "ibm1", "{name: hmm, null_probability: 0.2}"]
+)
 def test_each_line_has_its_links(files, model):
     _, source, target = files
     assert told(source, target, "--model", model, "--lowercase").splitlines() == WANTED
@@ -117,7 +119,7 @@ def test_lexicon_and_phrases_are_written(files):
     ("words", "problem"),
     [
         (["--model", "hmn"], "--model: there is no 'hmn' (did you mean 'hmm'?)"),
-        (["--model", "{name: hmm, null_share: 1}"], "--model.null_share: must be"),
+        (["--model", "{name: hmm, null_probability: 1}"], "--model.null_probability: must be"),
         (["--model", "{name: hmm, tension: 1}"], "--model.tension: there is no such setting"),
         (["--symmetrise", "grow"], "--symmetrise: there is no 'grow'"),
         (["--reordering", "FOLDER/r"], "--reordering: needs a phrase table"),

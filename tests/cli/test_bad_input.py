@@ -136,10 +136,10 @@ def test_impossible_shapes(corpus, change, parts):
         (["model.head=pointer", "text.shared=false", "model.tied=target"], ("model.head", "one vocabulary")),
         (["text.shared=false"], ("model.tied", "one vocabulary")),
         (
-            ["model.decoder={name: recurrent, hidden_dim: 16, reads: final}", "model.head=pointer"],
+            ["model.decoder={name: recurrent, hidden_dim: 16, source_context: final}", "model.head=pointer"],
             ("model.head", "attends to the source"),
         ),
-        (["model.decoder={name: recurrent, hidden_dim: 16, copy_past: true}"], ("copy_past", "states")),
+        (["model.decoder={name: recurrent, hidden_dim: 16, init_from_encoder: true}"], ("init_from_encoder", "states")),
     ],
     ids=["dot", "pointer", "tied", "final", "copy"],
 )  # fmt: skip

@@ -53,14 +53,14 @@ def test_a_label_that_training_has_not_seen_is_told_with_its_number(folder):
 @pytest.mark.filterwarnings("default:.*cannot answer")
 def test_a_label_whose_examples_are_all_held_out_is_told(folder):
     (folder / "a.tsv").write_text("".join([*ROWS, *(f"rare{number}\tan only text {number}\n" for number in range(20))]))
-    done = train(folder, "data.dev_share=0.3")
+    done = train(folder, "data.dev_fraction=0.3")
     assert done.code == 0 and "a.tsv: the model cannot answer" in done.said and "there is no 'rare" in done.said
 
 
 def test_a_class_with_one_example_is_told_before_training(folder):
     (folder / "dev.tsv").write_text("".join(ROWS[:4]))
     (folder / "a.tsv").write_text("".join([*ROWS, "rare\tan only text\n"]))
-    done = train(folder, f"data.dev={folder / 'dev.tsv'}", "data.test_share=0.0")
+    done = train(folder, f"data.dev={folder / 'dev.tsv'}", "data.test_fraction=0.0")
     assert done.code == 0, done.said
     assert "label: one example alone of 'rare'; of one, nothing can be learnt that can also be judged" in done.said
 
@@ -74,7 +74,7 @@ def test_one_label_is_no_choice(folder):
 
 def test_empty_texts_are_left_out_and_told_by_their_lines(folder):
     (folder / "a.tsv").write_text("".join([*ROWS[:3], "good\t\n", *ROWS[3:]]))
-    done = train(folder, "data.dev_share=0.0", "data.test_share=0.0", "training.max_updates=1")
+    done = train(folder, "data.dev_fraction=0.0", "data.test_fraction=0.0", "training.max_updates=1")
     assert done.code == 0, done.said
     assert "a.tsv: 60 examples; skipped: 1 empty on one side only (line 4)" in done.said
 

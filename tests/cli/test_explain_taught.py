@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from regard.cli.app import app
 
-SHARES = ["data.dev_share=0", "data.test_share=0"]
+SHARES = ["data.dev_fraction=0", "data.test_fraction=0"]
 
 
 @pytest.fixture(scope="module", params=["phrases", "network"])

@@ -121,7 +121,7 @@ def test_random_search_and_features_of_ones_own(run):
 
 
 def test_bad_input_is_one_line(run, texts, tmp_path):
-    alone = trained(texts, tmp_path / "alone", "data.dev_share=0", "data.test_share=0")
+    alone = trained(texts, tmp_path / "alone", "data.dev_fraction=0", "data.test_fraction=0")
     for words, told in (
         ([alone], "data.dev: the run has no dev part to tune on"),
         ([run[0], "--method", "guess"], "--method: there is no 'guess'"),

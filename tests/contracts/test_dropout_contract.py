@@ -27,7 +27,7 @@ from regard.registry import Choice, Registry
 
 BATCH, LENGTH, DIM, VOCAB, P = 2, 5, 8, 11, 0.375
 LAYERS = {"num_layers": 2}
-SIZES = {**LAYERS, "hidden_dim": 8, "feedforward_dim": 12, "maps": 3}
+SIZES = {**LAYERS, "hidden_dim": 8, "feedforward_dim": 12, "num_filters": 3}
 OWN = AttentionSettings(num_heads=2)
 CROSS = AttentionSettings(score=Choice("additive"))
 SOCKETS = Sockets(

@@ -17,8 +17,8 @@ SETTINGS = {
     "structured": {"hops": 2, "hidden_dim": 5},
     "attention": {"hidden_dim": 5},
     "sliced": {"slices": 2, "depth": 2, "hidden_dim": 4},
-    "convolutional": {"maps": 4},
-    "convolutional_query": {"maps": 4, "hidden_dim": 4},
+    "convolutional": {"num_filters": 4},
+    "convolutional_query": {"num_filters": 4, "hidden_dim": 4},
 }
 ATTENTION = ("attention", "featurewise", "feedforward", "query", "structured", "tanh_attention")
 IN_ANY_ORDER = [

@@ -84,7 +84,7 @@ SYSTEMS = {  # where a part's settings change what it is
     },
     "both-directions-start-two-layers": {
         "encoder": Choice("recurrent", {"cell": Choice("lstm"), "num_layers": 1, "hidden_dim": 8}),
-        "decoder": Choice("recurrent", {"cell": Choice("lstm"), "order": "luong", "copy_past": True}),
+        "decoder": Choice("recurrent", {"cell": Choice("lstm"), "order": "luong", "init_from_encoder": True}),
     },
     "summariser": {
         "encoder": Choice("recurrent", {"cell": Choice("lstm")}),
@@ -95,7 +95,7 @@ SYSTEMS = {  # where a part's settings change what it is
     },
     "cho": {
         "encoder": Choice("recurrent", {"bidirectional": False}),
-        "decoder": Choice("recurrent", {"reads": "summary", "readout": "maxout"}),
+        "decoder": Choice("recurrent", {"source_context": "summary", "readout": "maxout"}),
     },
     **{
         f"recurrent-{cell}-{order}": {

@@ -185,7 +185,7 @@ def test_own_earlier_states_by_hand():
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
 @pytest.mark.parametrize("reads", ["final", "summary"])
 def test_an_encoder_decoder_without_attention(reads, cell, make, encoded, ids, assert_agrees):
-    model = make(reads=reads, cell=Choice(cell), readout="maxout")
+    model = make(source_context=reads, cell=Choice(cell), readout="maxout")
     assert_equal(model, encoded(), ids, cho, assert_agrees, "C01")
 
 
@@ -208,5 +208,5 @@ def sutskever(model: RecurrentDecoder, keys: Tensor, final: Tensor, ids: Tensor)
 
 @pytest.mark.parametrize("num_layers", [1, 2])
 def test_a_decoder_that_is_started_by_the_source_and_reads_no_more(num_layers, make, encoded, ids, assert_agrees):
-    model = make(order="luong", reads="start", readout="linear", cell=Choice("lstm"), num_layers=num_layers)
+    model = make(order="luong", source_context="start", readout="linear", cell=Choice("lstm"), num_layers=num_layers)
     assert_equal(model, encoded(), ids, sutskever, assert_agrees, "C02")

@@ -20,17 +20,17 @@ STATES = {"gru": 1, "lstm": 2, "rnn": 1, "sru": 2, "ssru": 2}  # of each layer; 
 CHOICES = {
     "order": ["bahdanau", "luong", "gnmt"],
     "input_feeding": [False, True],
-    "reads": ["states", "final", "summary"],
-    "copy_past": [False, True],
+    "source_context": ["states", "final", "summary"],
+    "init_from_encoder": [False, True],
     "readout": ["tanh", "maxout"],
     "cell": ["gru", "lstm"],
 }
 SETTINGS = [dict(zip(CHOICES, values, strict=True)) for values in itertools.product(*CHOICES.values())]
 SETTINGS += [
     {
-        **dict.fromkeys(("input_feeding", "copy_past"), False),
+        **dict.fromkeys(("input_feeding", "init_from_encoder"), False),
         "order": order,
-        "reads": reads,
+        "source_context": reads,
         "readout": "linear",
         "cell": cell,
     }
@@ -41,7 +41,7 @@ SETTINGS += [
 ]
 SETTINGS += [
     {
-        **{**SETTINGS[0], "cell": "lstm", "reads": reads},
+        **{**SETTINGS[0], "cell": "lstm", "source_context": reads},
         "order": order,
         "input_feeding": feeding,
         "intra_attention": True,
@@ -87,7 +87,9 @@ def seen(settings, encoded):
 
 @pytest.fixture
 def model(settings, make):
-    return make(AttentionSettings(score=Choice("coverage")) if settings["reads"] == "states" else None, **settings)
+    return make(
+        AttentionSettings(score=Choice("coverage")) if settings["source_context"] == "states" else None, **settings
+    )
 
 
 def assert_steps_equal_the_whole(model, seen, ids):
@@ -122,19 +124,19 @@ def test_gradients_reach_what_is_read_of_the_encoder(model, settings, seen, ids)
     pasts = tuple(tuple(one.requires_grad_() for one in past) for past in seen.past)
     seen = seen._replace(states=seen.states.requires_grad_(), final=seen.final.requires_grad_(), past=pasts)
     model(ids, model.start(seen))[0].states.square().sum().backward()
-    reads_states = settings["reads"] == "states"
+    reads_states = settings["source_context"] == "states"
     if reads_states:
         assert bool((seen.states.grad[seen.mask] != 0).any(dim=-1).all())
         assert bool((seen.states.grad[~seen.mask] == 0).all())
     else:
         assert seen.states.grad is None
-    assert (seen.final.grad is not None) == (not reads_states or not settings["copy_past"])
-    assert all((one.grad is not None) == settings["copy_past"] for past in pasts for one in past)
+    assert (seen.final.grad is not None) == (not reads_states or not settings["init_from_encoder"])
+    assert all((one.grad is not None) == settings["init_from_encoder"] for past in pasts for one in past)
     assert all(parameter.grad is not None for parameter in model.parameters())
 
 
 def test_a_decoder_that_reads_the_final_state_never_sees_the_others(make, encoded, ids):
-    model, seen = make(reads="final"), encoded()
+    model, seen = make(source_context="final"), encoded()
     other = seen._replace(states=torch.full_like(seen.states, float("nan")))
     first, second = (model(ids, model.start(one), need_weights=True)[0] for one in (seen, other))
     assert_close(first.states, second.states, rtol=0, atol=0)
@@ -144,7 +146,7 @@ def test_a_decoder_that_reads_the_final_state_never_sees_the_others(make, encode
 @pytest.mark.parametrize("cell", STATES)
 def test_copied_pasts_are_the_encoders_own(cell, make, encoded, assert_agrees):
     seen = encoded(2, STATES[cell])
-    model = make(AttentionSettings(score=Choice("additive")), cell=Choice(cell), num_layers=2, copy_past=True)
+    model = make(AttentionSettings(score=Choice("additive")), cell=Choice(cell), num_layers=2, init_from_encoder=True)
     layers = model.start(seen).layers.stack
     assert list(map(len, layers)) == list(map(len, seen.past))
     for mine, oracle in zip(sum(layers, ()), sum(seen.past, ()), strict=True):
@@ -165,7 +167,7 @@ def test_both_directions_start_two_layers_each(layers, make, encoded, assert_agr
     source = torch.randn(3, 5, SOURCE_DIM, dtype=torch.float64)
     past = encoder(Sequences(source, torch.ones(3, 5, dtype=torch.bool))).past
     seen = encoded()._replace(past=past)
-    model = make(reads="start", cell=Choice("lstm"), num_layers=2 * layers, copy_past=True)
+    model = make(source_context="start", cell=Choice("lstm"), num_layers=2 * layers, init_from_encoder=True)
     for mine, *oracle in zip(model.start(seen).layers.stack, *network(source)[1], strict=True):
         for one, other in zip(mine, oracle, strict=True):
             assert_agrees("C05", one, other, tolerance=1e-12)
@@ -173,14 +175,14 @@ def test_both_directions_start_two_layers_each(layers, make, encoded, assert_agr
 
 @pytest.mark.parametrize(("layers", "states"), [(1, 2), (3, 2), (2, 1), (0, 0)], ids=str)
 def test_pasts_that_do_not_fit_are_a_clear_error(layers, states, make, encoded):
-    model = make(reads="final", cell=Choice("lstm"), num_layers=2, copy_past=True)
-    with pytest.raises(ConfigError, match="copy_past: the encoder's states are not as many and as wide"):
+    model = make(source_context="final", cell=Choice("lstm"), num_layers=2, init_from_encoder=True)
+    with pytest.raises(ConfigError, match="init_from_encoder: the encoder's states are not as many and as wide"):
         model.start(encoded(layers, states))
 
 
 def test_pasts_of_another_width_are_a_clear_error(make, encoded):
     with pytest.raises(ConfigError, match="give both the same cell, num_layers and width"):
-        make(reads="final", hidden_dim=7, copy_past=True).start(encoded(1))
+        make(source_context="final", hidden_dim=7, init_from_encoder=True).start(encoded(1))
 
 
 def test_dropout_is_for_training_alone(make, encoded, ids):

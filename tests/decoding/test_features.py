@@ -17,13 +17,13 @@ VOCAB, LIMIT = 6, 5
 SHORT = {"max_ratio": 0.0, "max_extra": LIMIT}
 
 
-def covered(writers, source, one, weight, least=0.01):
+def covered(writers, source, one, weight, min_attention=0.01):
     """The coverage of a finished target, summed over nothing but its source."""
     sums = [0.0] * len(source)
     for place in range(len(one.ids) + 1):
         for word, share in enumerate(writers.looks(tuple(source), tuple(one.ids[:place]))[: len(source)]):
             sums[word] += share
-    return weight * sum(math.log(min(max(each, least), 1.0)) for each in sums)
+    return weight * sum(math.log(min(max(each, min_attention), 1.0)) for each in sums)
 
 
 def repeats(ids, size):
@@ -40,7 +40,7 @@ def test_length_by_hand(writers):
 
 
 def test_coverage_by_hand(writers):
-    feature = CoverageFeature(weight=0.5, least=0.01)
+    feature = CoverageFeature(weight=0.5, min_attention=0.01)
     state = feature.start(writers.batch_of([[4, 5, EOS], [EOS]]))
     for shares in ([[0.5, 0.25, 0.25], [0.5, 0.5, 0.0]], [[0.75, 0.25, 0.0], [0.0, 0.5, 0.5]]):
         weights = torch.tensor(shares)

@@ -73,7 +73,7 @@ def stepped(feature, columns, writers, source, written, weights=None):
 
 def test_lexicon_by_hand(run, columns, writers):
     """'Hund' has 0.5 of 'dog'; where the model looks decides how much of it counts."""
-    feature = LexiconFeature(weight=2.0, file=run.learnt / "lexicon.tsv", least=0.01).bind(run)
+    feature = LexiconFeature(weight=2.0, file=run.learnt / "lexicon.tsv", min_probability=0.01).bind(run)
     (first,), _ = stepped(feature, columns, writers, "a dog", "", weights=[0.2, 0.3, 0.5])
     (ein,), (hund,), (die,) = (ids_of(columns["target"], word) for word in ("ein", "Hund", "die"))
     assert first[ein].item() == pytest.approx(2 * math.log(0.4 * 0.75))  # shares are those of words, not of the end
@@ -87,7 +87,7 @@ def test_lexicon_by_hand(run, columns, writers):
 
 
 def test_missing_words_by_hand(run, columns, writers):
-    feature = MissingWordsFeature(weight=0.5, file=run.learnt / "lexicon.tsv", least=0.2).bind(run)
+    feature = MissingWordsFeature(weight=0.5, file=run.learnt / "lexicon.tsv", min_probability=0.2).bind(run)
     for written, missing in (("", 2), ("ein", 1), ("Hund Hund", 1), ("Hund ein", 0), ("die Katze", 2)):
         told, state = stepped(feature, columns, writers, "a dog runs", written)  # nothing is known of 'runs'
         assert not any(one.any() for one in told)
@@ -96,7 +96,7 @@ def test_missing_words_by_hand(run, columns, writers):
 
 def test_phrases_by_hand(run, columns, writers):
     """'ein Hund' counts more behind 'ein' than 'Hund' does; what no phrase of the source ends with counts least."""
-    feature = PhrasesFeature(weight=1.0, file=run.learnt / "phrases.txt", least=0.01).bind(run)
+    feature = PhrasesFeature(weight=1.0, file=run.learnt / "phrases.txt", min_probability=0.01).bind(run)
     told, _ = stepped(feature, columns, writers, "a dog", "läuft ein")
     hund, die = (ids_of(columns["target"], word)[0] for word in ("Hund", "die"))
     wanted = [math.log(0.09), math.log(0.09), math.log(0.25) / 2]
@@ -117,7 +117,7 @@ def test_repetition_by_hand(writers):
 
 def test_ngram_scores_are_those_of_the_model(run, columns, writers):
     """Against the model itself, word by word, also for texts that it has not seen."""
-    feature = NgramModelFeature(weight=1.0, file=run.learnt / "language.arpa", least=1e-30).bind(run)
+    feature = NgramModelFeature(weight=1.0, file=run.learnt / "language.arpa", min_probability=1e-30).bind(run)
     model, pieces = feature._ngrams.model, spelled_pieces(columns["target"])
     for text in map(list, itertools.product([4, *range(len(pieces) - 5, len(pieces))], repeat=3)):
         batch, found = writers.batch_of([[EOS]]), 0.0
@@ -130,7 +130,7 @@ def test_ngram_scores_are_those_of_the_model(run, columns, writers):
 
 def test_ngram_probabilities_sum_to_one(run, columns, writers):
     """Over all pieces that the model knows and the end, in every context."""
-    feature = NgramModelFeature(weight=1.0, file=run.learnt / "language.arpa", least=1e-30).bind(run)
+    feature = NgramModelFeature(weight=1.0, file=run.learnt / "language.arpa", min_probability=1e-30).bind(run)
     ngrams = feature._ngrams
     states = torch.arange(len(ngrams.model.backoffs)).numpy()
     known = [place for place, word in enumerate(ngrams.words) if word != ngrams.model.unknown and place > BOS]

@@ -86,7 +86,7 @@ def test_what_changes_something_is_not_told(told, change):
             ["evaluation.metrics=bleu"],
             "evaluation.metrics changes nothing: 'language_model' is judged by bits_per_character, ",
         ),
-        (["model.decoder={name: recurrent, reads: final}"], "model.decoder.reads changes nothing"),
+        (["model.decoder={name: recurrent, source_context: final}"], "model.decoder.source_context changes nothing"),
         (["task.window=200", "training.batch_tokens=100"], "training.batch_tokens=100 is less than one window"),
     ],
 )

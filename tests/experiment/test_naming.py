@@ -112,8 +112,8 @@ def test_every_name_printed_beside_a_part_works_there(kind):
         ("attention.score=self", "a text that looks at itself"),
         ("attention=[luong, local_p]", "together: {name: luong, span: local_predictive}"),
         ("attention=luong+local_p", "together: {name: luong, span: local_predictive}"),
-        ("attention=", "model.decoder.reads=final"),
-        ('attention=""', "model.decoder.reads=final"),
+        ("attention=", "model.decoder.source_context=final"),
+        ('attention=""', "model.decoder.source_context=final"),
         ("attention=5", "for example bahdanau"),
         ("position=rotary", "model.self_attention={score: rotary}"),
         ("position=none", "model.position=null"),
@@ -137,7 +137,7 @@ def test_an_attention_that_the_model_does_not_have_is_told_of(config):
         read_experiment(config, ["model.self_attention.num_heads=7"])
     assert len(told) == 1
     with pytest.warns(UserWarning, match="^model.attention changes nothing"):
-        read_experiment(config, ["model.decoder.reads=final"])
+        read_experiment(config, ["model.decoder.source_context=final"])
 
 
 def test_a_name_of_two_meanings_is_told_of_once_and_never_before_a_fault(config):

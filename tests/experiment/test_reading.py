@@ -29,7 +29,7 @@ def test_two_files_are_enough(files):
     experiment = read_experiment(None, files)
     assert experiment.data.language_pair() == ("en", "de")
     assert experiment.model.settings["dim"] == 128
-    assert (experiment.training.max_updates, experiment.data.dev_share) == (5_000, 0.05)
+    assert (experiment.training.max_updates, experiment.data.dev_fraction) == (5_000, 0.05)
 
 
 def test_metrics_of_answers_of_another_kind_are_refused_before_training(tmp_path):
@@ -59,11 +59,11 @@ def test_longer_sources_than_the_model_has_places_are_refused_where_they_are_ask
 
 def test_bounds_of_parts_are_told_at_once_and_with_their_place(files):
     """Not one by one where a network is built, by a part that knows not whose it is."""
-    sru, tape = "cell: {name: sru, highway_bias: 1000}", "cell: {name: lstmn, tape: 0}"
+    sru, tape = "cell: {name: sru, highway_bias: 1000}", "cell: {name: lstmn, memory_size: 0}"
     changes = [f"model.decoder={{name: recurrent, {sru}}}", f"model.encoder={{name: recurrent, {tape}}}"]
     assert faults(*files, *changes, "model.embedder.std=-1") == [
         "model.embedder.std: must be at least 0, not -1",
-        "model.encoder.cell.tape: must be at least 1, not 0",
+        "model.encoder.cell.memory_size: must be at least 1, not 0",
         "model.decoder.cell.highway_bias: must be at most 30, not 1000",
     ]
     window, order = "cell: {name: key_value, window: 0}", "cell: {name: ngram, order: 1}"
@@ -101,7 +101,7 @@ def test_the_languages_that_names_tell_are_written_down(files, tmp_path):
 def test_defaults_grow_with_the_data():
     sizes = [defaults_for(pairs) for pairs in (100, 19_999, 20_000, 499_999, 500_000)]
     assert [size["model"]["dim"] for size in sizes] == [128, 128, 256, 256, 512]
-    assert defaults_for(10**6)["data"]["dev_share"] == 0.002
+    assert defaults_for(10**6)["data"]["dev_fraction"] == 0.002
 
 
 def test_who_sets_one_limit_wants_no_other(files):

@@ -7,7 +7,7 @@ import pytest
 from regard.experiment import read_experiment
 from regard.runs.rehearsal import Rehearsal
 
-HARD = "model.attention={weighting: {name: hard, soft_share: 0}, num_heads: 1}"
+HARD = "model.attention={weighting: {name: hard, soft_probability: 0}, num_heads: 1}"
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def told(tmp_path):
 def test_draws_that_nothing_rewards_are_told(told):
     assert told(HARD) == [
         "model.attention: never learns where to look: its weighting only draws, and the objective rewards no draw "
-        "(objective=reinforce with a reward above 0, or a soft_share above 0)"
+        "(objective=reinforce with a reward above 0, or a soft_probability above 0)"
     ]
 
 
@@ -39,7 +39,7 @@ def test_a_reward_of_nothing_rewards_nothing(told):
 
 
 def test_each_socket_is_told(told):
-    (line,) = told("model.self_attention={weighting: {name: hard, soft_share: 0}}")
+    (line,) = told("model.self_attention={weighting: {name: hard, soft_probability: 0}}")
     assert line.startswith("model.self_attention: never learns")
 
 
@@ -58,5 +58,5 @@ def test_what_can_learn_is_not_told(told, changes):
 
 
 def test_a_socket_that_is_not_there_is_told_as_that(told):
-    (line,) = told(HARD, "model.decoder={name: recurrent, reads: final}", "model.encoder=recurrent")
+    (line,) = told(HARD, "model.decoder={name: recurrent, source_context: final}", "model.encoder=recurrent")
     assert "model.attention changes nothing" in line

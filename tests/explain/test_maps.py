@@ -70,7 +70,7 @@ def test_an_attention_without_weights_has_no_map():
 def test_networks_that_look_at_their_own_states_have_maps_in_the_order_of_the_words(order, tape, maps):
     """Each word at what was read before it, in a whole pass as step by step: right to left at the words behind it."""
     encoder = Choice("recurrent", {"hidden_dim": 8, "cell": Choice("lstmn")})
-    decoder = Choice("recurrent", {"hidden_dim": 8, "cell": Choice("lstmn", {"tape": tape}), "order": order})
+    decoder = Choice("recurrent", {"hidden_dim": 8, "cell": Choice("lstmn", {"memory_size": tape}), "order": order})
     _, found = maps(encoder, decoder, score=Choice("bilinear"))
     for row, shown in enumerate(found):
         ahead, back, own = (torch.tensor(one.weights)[0] for one in shown if one.kind != "cross")

@@ -122,7 +122,7 @@ def test_a_decoder_that_looks_at_nothing_has_nothing_to_copy():
     settings = dict(
         dim=8,
         encoder=Choice("recurrent", {"hidden_dim": 4}),
-        decoder=Choice("recurrent", {"hidden_dim": 8, "reads": "final"}),
+        decoder=Choice("recurrent", {"hidden_dim": 8, "source_context": "final"}),
         attention=AttentionSettings(score=Choice("additive")),
         head=Choice("pointer"),
         tied="all",

@@ -273,7 +273,7 @@ def _ciphers_in(folder: Path) -> list[str]:
 
 
 WRITERS = {
-    "algorithmic": _few(length=5, shortest=2),
+    "algorithmic": _few(length=5, min_length=2),
     "cipher": _ciphers_in,
     "captioning": _few(size=2, marked=2),
     "documents": _documents_in,
@@ -303,7 +303,7 @@ def _shrunk(path: Path) -> list[str]:
         for setting, small in (("hidden_dim", 16), ("feedforward_dim", 16), ("num_layers", 1)):
             if f"{setting}:" in line:
                 changes.append(f"model.{part}.{setting}={small}")
-        if "copy_past: true" in line and "bidirectional: true" in text:
+        if "init_from_encoder: true" in line and "bidirectional: true" in text:
             changes.append("model.decoder.num_layers=2")  # one for each direction of the encoder
         if "residual_from:" in line:
             changes.append(f"model.{part}.residual_from=null")

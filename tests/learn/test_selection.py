@@ -53,7 +53,7 @@ def batch_of(rows: int) -> Batch:
     "weighting, objective",
     [
         (Choice("hard"), Choice("reinforce")),
-        (Choice("hard", {"soft_share": 0.0}), Choice("reinforce", {"samples": 2})),
+        (Choice("hard", {"soft_probability": 0.0}), Choice("reinforce", {"samples": 2})),
         (Choice("gumbel"), Choice("likelihood", {"label_smoothing": 0.0})),
         (Choice("gumbel", {"straight_through": True}), Choice("likelihood", {"label_smoothing": 0.0})),
     ],

@@ -29,7 +29,7 @@ SMALL = {
 @pytest.fixture
 def task() -> MaskedLanguageModelTask:
     column = MaskedTextColumn.learn(TEXTS, Choice("characters"))
-    return TASKS.build(Choice("masked_language_model", {"share": 0.5}), {"text": column})
+    return TASKS.build(Choice("masked_language_model", {"mask_probability": 0.5}), {"text": column})
 
 
 @pytest.fixture

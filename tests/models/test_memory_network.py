@@ -85,7 +85,7 @@ def test_answers_equal_a_loop_over_the_sentences(tying, assert_agrees):
 def test_linear_start_equals_a_loop_in_training_and_is_softmax_in_use(assert_agrees):
     model, task = build(attention=LINEAR, noise=0.0)
     batch = batch_of(task)
-    model.hop.attention.weighting.share = 0.25
+    model.hop.attention.weighting.softmax_weight = 0.25
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         training, use = model.train().log_probs(batch), model.eval().log_probs(batch)

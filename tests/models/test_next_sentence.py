@@ -21,7 +21,9 @@ def test_the_loss_is_that_of_masked_pieces_and_of_labels_which_weigh_as_much(ass
         MaskedTextColumn.learn(["ab ba"], Choice("characters")),
         LabelColumn.learn(["next", "other"], Choice("")),
     )
-    task = TASKS.build(Choice("next_sentence", {"share": 0.5}), {"first": text, "second": text, "label": label})
+    task = TASKS.build(
+        Choice("next_sentence", {"mask_probability": 0.5}), {"first": text, "second": text, "label": label}
+    )
     torch.manual_seed(4)
     model = MODELS.build(Choice("next_sentence", {"dim": 8, "encoder": BLOCK}), task.vocabularies).double().eval()
     for parameter in model.parameters():

@@ -46,7 +46,7 @@ def batch():
 
 def test_the_encoder_gets_the_discriminators_gradient_with_its_sign_turned(model, batch, assert_agrees):
     """Against the losses one by one, the discriminator's without any reversal."""
-    built = objective(model, share=0.5, noisy=0.7, invariance=1.3, label_smoothing=0.2)
+    built = objective(model, replace_probability=0.5, noisy_weight=0.7, invariance_weight=1.3, label_smoothing=0.2)
     torch.manual_seed(4)
     loss = built.loss(batch, "model")
     torch.manual_seed(4)
@@ -70,16 +70,19 @@ def test_the_encoder_gets_the_discriminators_gradient_with_its_sign_turned(model
 
 def test_without_noise_and_weights_it_is_likelihood(model, batch):
     plain = OBJECTIVES.build(Choice("likelihood"), Context(model)).loss(batch, "model")
-    assert_close(objective(model, noisy=0.0, invariance=0.0).loss(batch, "model").sum, plain.sum)
-    assert_close(objective(model, share=0.0, noisy=1.0, invariance=0.0).loss(batch, "model").sum, 2 * plain.sum)
-    feature = objective(model, noise="feature", std=0.0, invariance=0.0)
+    assert_close(objective(model, noisy_weight=0.0, invariance_weight=0.0).loss(batch, "model").sum, plain.sum)
+    assert_close(
+        objective(model, replace_probability=0.0, noisy_weight=1.0, invariance_weight=0.0).loss(batch, "model").sum,
+        2 * plain.sum,
+    )
+    feature = objective(model, noise="feature", std=0.0, invariance_weight=0.0)
     assert_close(feature.loss(batch, "model").sum, 2 * plain.sum)
 
 
 def test_lexical_noise_spares_specials_and_takes_near_pieces_of_sources(model, batch):
     """Pieces that no source has had, as those of the target in a shared vocabulary, stand in no source."""
     ids = batch.sequences("source").items
-    built = objective(model, share=1.0, nearest=2)
+    built = objective(model, replace_probability=1.0, num_nearest=2)
     table = functional.normalize(model.encoders[ROUTE].embedder.output_weight().detach(), dim=-1)
     known = set[int]()
     for new in (set(), {10, 11, 12}):  # what an earlier batch had is remembered

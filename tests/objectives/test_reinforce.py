@@ -30,7 +30,9 @@ class Chooses(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.scores, self.logits = nn.Parameter(torch.randn(KEY)), nn.Parameter(torch.randn(KEY, VOCAB))
-        self.attention = Attention(DotScore(KEY, KEY), EverywhereSpan(KEY, KEY), HardWeighting(KEY, soft_share=0.0))
+        self.attention = Attention(
+            DotScore(KEY, KEY), EverywhereSpan(KEY, KEY), HardWeighting(KEY, soft_probability=0.0)
+        )
         self.double()
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
@@ -155,7 +157,7 @@ def test_the_loss_is_the_negated_likelihood_where_nothing_was_drawn():
     """All sentences soft: what remains is maximum likelihood, and the entropy."""
     model = translator("luong").train()
     for attention in (module for module in model.modules() if isinstance(module, Attention)):
-        attention.weighting.soft_share = 1.0
+        attention.weighting.soft_probability = 1.0
     batch = batch_of([[5, 6, 7, EOS], [4, EOS]])
     loss = ReinforceObjective(Context(model), entropy=0.0).double().loss(batch, "model")
     assert_close(loss.sum, model.nll(batch).sum())

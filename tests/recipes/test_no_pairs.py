@@ -80,7 +80,7 @@ def test_texts_that_cannot_teach_are_refused_in_one_line(texts):
 
 def test_two_texts_become_a_translator_of_both_directions(texts, monkeypatch):
     """A command that was cut off finds the word vectors again, and refuses those of other texts."""
-    monkeypatch.setattr(module, "_VECTORS", ("model.dim=8", "training.max_updates=2", "data.dev_share=0"))
+    monkeypatch.setattr(module, "_VECTORS", ("model.dim=8", "training.max_updates=2", "data.dev_fraction=0"))
     pairs = texts / "known.tsv"
     pairs.write_text("".join(f"{one}\t{two}\n" for one, two in WORDS.items()))
     both = ["--text", texts / "a.en", "--text", texts / "b.de", "--seed-pairs", pairs, "--run", texts / "run"]
@@ -109,7 +109,7 @@ def test_two_processes_do_not_train_on_the_same_texts(texts, task):
 
 
 def test_minutes_of_best_count_word_vectors_and_a_killed_network_goes_on(texts, monkeypatch):
-    monkeypatch.setattr(module, "_VECTORS", ("model.dim=8", "training.max_updates=2", "data.dev_share=0"))
+    monkeypatch.setattr(module, "_VECTORS", ("model.dim=8", "training.max_updates=2", "data.dev_fraction=0"))
     both = ["--text-source", texts / "a.en", "--text-target", texts / "b.de", "--run", texts / "run", "--minutes", "5"]
     small = [word for word in SMALL if "average" not in word]
     asked, train = [], module.train_run

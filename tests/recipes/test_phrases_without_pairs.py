@@ -58,7 +58,7 @@ def test_each_spelling_of_the_task_takes_phrases(change, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_cipher_is_translated_and_rounds_are_found_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(no_pairs, "_VECTORS", ("model.dim=8", "training.max_updates=2", "data.dev_share=0"))
+    monkeypatch.setattr(no_pairs, "_VECTORS", ("model.dim=8", "training.max_updates=2", "data.dev_fraction=0"))
     own, other = sentences(0), [in_words(line, WORDS) for line in sentences(1)]
     for name, lines in {"a.en": own, "b.de": other}.items():
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

@@ -48,11 +48,11 @@ def test_figures_are_those_of_the_metrics():
 
 
 def test_given_columns_change_and_wanted_answers_stay(tmp_path):
-    (found,) = perturbed([Choice("case", {"share": 1.0})], EXAMPLES, TranslationTask, [tmp_path])
+    (found,) = perturbed([Choice("case", {"probability": 1.0})], EXAMPLES, TranslationTask, [tmp_path])
     assert found.examples == {**EXAMPLES, "source": [text.upper() for text in EXAMPLES["source"]]}
     assert found.name == "case:1"
     both = {"first": ["one two"], "second": ["one two"], "label": ["yes"]}
-    (found,) = perturbed([Choice("case", {"share": 1.0})], both, TASKS["pairs"], [tmp_path])
+    (found,) = perturbed([Choice("case", {"probability": 1.0})], both, TASKS["pairs"], [tmp_path])
     assert found.examples == {"first": ["ONE TWO"], "second": ["ONE TWO"], "label": ["yes"]}
     assert perturbed([], EXAMPLES, TranslationTask, [tmp_path / "file"]) == []
 

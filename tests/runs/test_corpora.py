@@ -130,7 +130,7 @@ def test_unknown_columns_are_faults(words, tmp_path):
 
 def test_what_is_held_out_is_a_share_of_train_alone(words, tmp_path):
     folder = trained(words, tmp_path / "run")
-    assert Run.open(folder).experiment.data.dev_share == 0.05  # of 12 pairs, whatever else there is
+    assert Run.open(folder).experiment.data.dev_fraction == 0.05  # of 12 pairs, whatever else there is
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def exchangeable(tmp_path):
 
 def test_recombined_pairs_have_their_share_and_teach_no_vocabulary(exchangeable, tmp_path):
     plain = trained(exchangeable, tmp_path / "plain")
-    folder = trained([*exchangeable, "data.recombination={copies: 3, share: 0.25}"], tmp_path / "run")
+    folder = trained([*exchangeable, "data.recombination={copies: 3, fraction: 0.25}"], tmp_path / "run")
     stream = batches_of(folder)
     assert stream.shares == {"train": pytest.approx(0.75), "recombined": pytest.approx(0.25)}
     assert len(stream.parts["recombined"].corpus) > 0

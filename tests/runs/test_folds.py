@@ -66,7 +66,7 @@ def test_equal_texts_are_in_one_fold_and_another_seed_draws_others():
 def test_a_run_learns_from_the_other_folds_and_is_judged_by_its_own(table, tmp_path):
     judged: list[str] = []
     for fold in range(1, FOLDS + 1):
-        changes = [*TINY, f"data.folds={FOLDS}", f"data.fold={fold}", "data.dev_share=0.1", f"run={tmp_path / 'r'}"]
+        changes = [*TINY, f"data.folds={FOLDS}", f"data.fold={fold}", "data.dev_fraction=0.1", f"run={tmp_path / 'r'}"]
         experiment = read_experiment(table, changes)
         readers = training_readers(experiment)
         columns = learn_columns(experiment.columns, [*readers.values()], experiment.text.tokenizer, shared=True)

@@ -60,7 +60,7 @@ def test_a_test_part_that_puts_back_examples_is_refused_on_resume(run, words):
     named = [word.replace("train", "test") for word in words]
     done = regard("train", "--run", run, "--resume", "training.max_updates=3", *named, "--quiet")
     assert done.code == 2
-    assert "data.test_share: cannot change in a run that has begun: 0.05 → 0 of the training texts" in done.said
+    assert "data.test_fraction: cannot change in a run that has begun: 0.05 → 0 of the training texts" in done.said
 
 
 @pytest.mark.parametrize("name", ["pairs.tsv", "pairs.csv"])

@@ -9,7 +9,7 @@ import torch
 from kill_points import Job, at_once, changes_of, finished, killed, killed_after, opens, points_of, result_of
 
 SETTINGS = (
-    "data.dev_share=0.1",
+    "data.dev_fraction=0.1",
     "text.tokenizer={name: subwords, size: 300, sampling: 0.1}",
     "model.dim=8",
     "model.encoder={name: transformer, num_layers: 1, feedforward_dim: 8}",

@@ -114,7 +114,7 @@ def test_a_text_is_asked_for_where_there_is_no_test_part(trained, tmp_path):
     run = shutil.copytree(trained, tmp_path / "run")
     path = run / "experiment.yaml"
     settings = yaml.safe_load(path.read_text())
-    settings["data"] |= {"test": None, "test_share": 0.0}
+    settings["data"] |= {"test": None, "test_fraction": 0.0}
     path.write_text(yaml.safe_dump(settings))
     (run / "manifest.json").unlink()  # so that edited settings are used
     assert unsaid(regard("evaluate", run), "--text", "names no test part") == []
@@ -176,7 +176,7 @@ def test_a_text_is_all_that_must_be_said(tmp_path):
 
 
 def test_what_is_held_out_is_the_end_of_the_text(tmp_path):
-    experiment = read_experiment(None, [*settings_of(tmp_path), "data.dev_share=0.25", "data.test_share=0"])
+    experiment = read_experiment(None, [*settings_of(tmp_path), "data.dev_fraction=0.25", "data.test_fraction=0"])
     rest = [example.texts["text"] for example in training_readers(experiment)["train"]]
     held = dev_examples(experiment, task_of(TEXT, window=9), lambda _: None)
     assert rest + held["text"] == TEXT

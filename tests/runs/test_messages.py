@@ -27,16 +27,16 @@ def said_of(corpus, *changes, task="masked_language_model"):
 
 
 def test_texts_are_learnt_by_their_tokenizer_and_judged_by_none(corpus):
-    said = said_of(corpus, "data.dev_share=0.01")
+    said = said_of(corpus, "data.dev_fraction=0.01")
     assert "learning characters from corpus.txt" in said
     assert (
-        "corpus.txt: no example is left to validate with (data.dev_share is 0.01: a larger one, or data.dev, gives "
+        "corpus.txt: no example is left to validate with (data.dev_fraction is 0.01: a larger one, or data.dev, gives "
         "some): the model of the last update is the one that is kept" in said
     )
 
 
 def test_the_setting_that_leaves_lines_out_is_named(corpus):
-    said = said_of(corpus, "data.max_length=5", "data.dev_share=0")
+    said = said_of(corpus, "data.max_length=5", "data.dev_fraction=0")
     assert "corpus.txt: 3 examples; skipped: 2 too long (lines 3, 5)" in said
     assert (
         "2 of more than 5 pieces are left out; to learn from them raise data.max_length, which is 5, or read their "

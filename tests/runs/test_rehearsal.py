@@ -118,7 +118,7 @@ def test_the_plan_is_told_and_nothing_written(texts, tmp_path):
     ("reader", "model", "rows", "columns"),
     [
         ("{name: adding, length: 30}", "{name: sequence_regressor, dim: 8}", 30, ADDING),
-        ("{name: copying, length: 9, shortest: 9, width: 3}", "{name: neural_turing_machine, dim: 8}", 9, COPYING),
+        ("{name: copying, length: 9, min_length: 9, width: 3}", "{name: neural_turing_machine, dim: 8}", 9, COPYING),
     ],
 )
 def test_rows_of_numbers_tell_their_count_and_width(reader, model, rows, columns, tmp_path):

@@ -84,7 +84,10 @@ def test_settings_are_read_and_verified_once(run, monkeypatch):
             "training.turns.model.optimizer: cannot change in a run that has begun: adam → adamw",
         ),
         ("data.max_length=9", "data.max_length: cannot change in a run that has begun: 256 → 9"),
-        ("data.dev_share=0.3", "data.dev_share: cannot change in a run that has begun: 0.05 → 0.3 of the training"),
+        (
+            "data.dev_fraction=0.3",
+            "data.dev_fraction: cannot change in a run that has begun: 0.05 → 0.3 of the training",
+        ),
         ("training.batch_tokens=99", "training.batch_tokens: cannot change"),
         ("training.batch_sentences=9", "training.batch_sentences: cannot change in a run that has begun: nothing → 9"),
         ("training.accumulate=2", "training.accumulate: cannot change"),
@@ -158,7 +161,11 @@ def test_another_dev_part_is_refused(tmp_path):
 def test_a_dev_part_that_puts_back_what_was_held_out_is_refused(run, trained):
     files_of = [f"data.dev.{name}={trained.parent / file}" for name, file in (("source", "a.en"), ("target", "a.de"))]
     code, said = regard("train", "--run", run, "--resume", *files_of)
-    assert (code, "data.dev_share: cannot change" in said, "0.05 → 0 of the training texts" in said) == (2, True, True)
+    assert (code, "data.dev_fraction: cannot change" in said, "0.05 → 0 of the training texts" in said) == (
+        2,
+        True,
+        True,
+    )
 
 
 def test_a_run_without_checkpoints_says_that_it_begins_anew(run):
@@ -251,7 +258,7 @@ def test_empty_dev_lines_are_told_by_number(tmp_path):
 
 
 def test_no_dev_part_is_told_and_the_last_update_is_kept(tmp_path):
-    code, said = regard("train", *SMALL, *write_texts(tmp_path), "--run", tmp_path / "run", "data.dev_share=0")
+    code, said = regard("train", *SMALL, *write_texts(tmp_path), "--run", tmp_path / "run", "data.dev_fraction=0")
     assert code == 0
     assert "no dev part" in said
     assert json.loads((tmp_path / "run" / "final.json").read_text())["checkpoint"] == "step-00000002"

@@ -30,7 +30,7 @@ def write_pairs(folder, name, count, seed):
 def base(tmp_path_factory):
     folder = tmp_path_factory.mktemp("base")
     source, target = write_pairs(folder, "train", 200, 1)
-    data = ["--source", source, "--target", target, "data.dev_share=0.1"]
+    data = ["--source", source, "--target", target, "data.dev_fraction=0.1"]
     limits = ["training.max_updates=30", "training.validate_every=30", "training.average=1"]
     done = regard("train", *SMALL, *data, *limits, "--run", folder / "run", "--quiet")
     assert done.code == 0, done.said
@@ -56,7 +56,7 @@ def test_corrections_are_read_beside_old_texts(base, better, named):
     experiment = read_experiment(better if named == "alone" else None, words, start=base)
     before = Run.open(base).experiment.data
     data = experiment.data
-    assert (data.train, data.dev_share) == (before.train, before.dev_share)
+    assert (data.train, data.dev_fraction) == (before.train, before.dev_fraction)
     assert data.corpora["corrections"].name == "suggestions"
     assert tuple(data.corpora["corrections"].settings["languages"]) == ("en", "de") == data.languages
     assert data.weights["train"] > data.weights["corrections"]
@@ -81,7 +81,7 @@ def test_old_texts_that_are_gone_are_said(base, better, tmp_path):
     finally:
         moved.rename(base.parent / "train.en")
     assert experiment.data.train.name == "suggestions"
-    assert experiment.data.dev_share == 0.0  # one correction is not enough
+    assert experiment.data.dev_fraction == 0.0  # one correction is not enough
     assert any("nothing shows what is forgotten" in line for line in said)
 
 
@@ -103,7 +103,7 @@ def test_what_is_worse_gives_way_to_the_start(base, tmp_path):
     source, target = write_pairs(tmp_path, "train", 60, 5)
     limits = [
         "training.max_updates=3", "training.validate_every=3", "training.learning_rate=5", "training.metric=loss",
-        "training.schedule=constant", "training.average=1", "data.dev_share=0.2",
+        "training.schedule=constant", "training.average=1", "data.dev_fraction=0.2",
     ]  # fmt: skip
     run = tmp_path / "run"
     done = regard("train", "--from", base, "--source", source, "--target", target, "--run", run, *limits)

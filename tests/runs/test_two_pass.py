@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
     done = regard("adequacy", found / "first", "--pseudo", found / "pseudo.tsv")
     assert done.code == 0, done.said
     pseudo = f"data.routes.pseudo.train={{name: tsv, file: '{found / 'pseudo.tsv'}'}}"
-    data += [pseudo, "data.dev_share=0", "data.test_share=0"]
+    data += [pseudo, "data.dev_fraction=0", "data.test_fraction=0"]
     trained(*SMALL, *SHARED, *BOTH, *data, "training.max_updates=4", "--run", found / "tasks")
     passes = ["model.name=two_pass", BOTH[1], f"init.run={found / 'tasks'}"]
     trained(*[one for one in SMALL if "tokenizer" not in one], *SHARED, *passes, *data, "--run", found / "passes")
@@ -111,8 +111,8 @@ def test_drafts_have_the_pieces_of_their_own_vocabulary(folder, tmp_path):
     apart = ["text.shared=false", "model.tied=target", LONG]
     texts = [
         f"data.train={{source: '{folder}/a.en', target: '{folder}/a.de'}}",
-        "data.dev_share=0",
-        "data.test_share=0",
+        "data.dev_fraction=0",
+        "data.test_fraction=0",
     ]
     data = [*texts, f"data.routes.pseudo.train={{name: tsv, file: '{folder / 'pseudo.tsv'}'}}"]
     trained(*SMALL, *apart, *BOTH, *data, "training.max_updates=2", "--run", tmp_path / "tasks")

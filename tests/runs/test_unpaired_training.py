@@ -105,8 +105,8 @@ def test_word_for_word_cipher_is_learnt_beyond_the_dictionary(tmp_path):
         "training.batch_tokens=512",
         "training.max_updates=900",
         "training.validate_every=300",
-        "data.test_share=0",
-        "data.dev_share=0.05",
+        "data.test_fraction=0",
+        "data.dev_fraction=0.05",
     ]
     settings += ["training.schedules={objective.given: {name: linear, updates: 500}}"]
     run = tmp_path / "run"

@@ -26,7 +26,12 @@ TEXT = [
     ("Buch das", "the book"),
     ("es ist das Buch", "it is the book"),
 ]
-MODELS = {"ibm1": Ibm1(), "ibm2": Ibm2(), "diagonal": Diagonal(null_share=0.2), "hmm": Hmm(null_share=0.2, widest=2)}
+MODELS = {
+    "ibm1": Ibm1(),
+    "ibm2": Ibm2(),
+    "diagonal": Diagonal(null_probability=0.2),
+    "hmm": Hmm(null_probability=0.2, max_jump=2),
+}
 SHAPE = (3, 4)
 
 
@@ -228,7 +233,7 @@ def test_a_text_without_words_is_no_fault(model):
 
 def test_an_unknown_word_goes_where_its_position_says():
     lexicon = Lexicon.uniform(bitext(), bitext().blocks())
-    links = Direction(Diagonal(null_share=0.01), 8.0, lexicon).links(bitext([("u v w", "x y z")]))
+    links = Direction(Diagonal(null_probability=0.01), 8.0, lexicon).links(bitext([("u v w", "x y z")]))
     assert links == [[(0, 0), (1, 1), (2, 2)]]
 
 

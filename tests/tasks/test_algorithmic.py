@@ -122,8 +122,8 @@ def test_limits_count_rows():
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("problems")
-    train = "{name: adding, length: 6, shortest: 3, examples: 200}"
-    dev = "{name: adding, length: 6, shortest: 3, examples: 40, seed: 2}"
+    train = "{name: adding, length: 6, min_length: 3, examples: 200}"
+    dev = "{name: adding, length: 6, min_length: 3, examples: 40, seed: 2}"
     (folder / "adding.yaml").write_text(
         f"task: algorithmic\ndata: {{train: {train}, dev: {dev}, test: {dev}}}\n"
         "model: {name: sequence_regressor, dim: 20, hidden_dim: 20}\nevaluation: {metrics: [within_tolerance]}\n"
@@ -216,8 +216,8 @@ def test_examples_of_a_test_part_that_cannot_be_read_are_told(files):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ("data.train.length=1", "data.train.shortest: is 3, more than the length of 1"),
-        ("data.dev.shortest=1", "data.dev.shortest: is 1 (at least 2)"),
+        ("data.train.length=1", "data.train.min_length: is 3, more than the length of 1"),
+        ("data.dev.min_length=1", "data.dev.min_length: is 1 (at least 2)"),
         ("data.max_length=2", "200 examples of sums of two of 3 to 6 values, seed 1: no example can be used"),
         ("objective.label_smoothing=0.1", "label_smoothing: is 0.1, and numbers are no classes"),
         ("data.train={name: copying, examples: 9}", "writes several"),

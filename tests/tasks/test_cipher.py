@@ -95,7 +95,7 @@ def test_banks_of_ones_own_need_no_pairs(tmp_path, text):
         "\n".join(line.translate(str.maketrans("abcd", "wxyz")) for line in lines[20:]), "utf-8"
     )
     files = f"data.train={{name: unpaired, files: {{cipher: {tmp_path / 'cipher'}, plain: {tmp_path / 'plain'}}}}}"
-    counted = "model=frequency_analysis", "objective=counted", "data.dev_share=0", "data.test_share=0"
+    counted = "model=frequency_analysis", "objective=counted", "data.dev_fraction=0", "data.test_fraction=0"
     done = command("train", "task=cipher", files, *counted, f"run={tmp_path / 'run'}")
     assert done.code == 0, done.said
     assert [one.text for one in load(tmp_path / "run").predict(["wwxyz"])] == ["aabcd"]

@@ -87,7 +87,7 @@ def test_every_question_of_a_pooling_is_explained(parts):
 def test_a_pooling_of_one_state_is_explained_by_what_this_state_saw(parts):
     """<s> in the last of two layers, the mean of its heads."""
     _, known = parts
-    task = ClassificationTask(known.vocabularies, begins=True)
+    task = ClassificationTask(known.vocabularies, prepend_bos=True)
     torch.manual_seed(3)
     block = Choice("transformer", {"num_layers": 2, "feedforward_dim": 8})
     settings = {"dim": 8, "encoder": block, "pooling": "first", "dropout": 0.0}

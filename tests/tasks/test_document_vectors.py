@@ -144,7 +144,7 @@ def _run(folder, *changes):
         words = [*draws.choice(subjects[number % 3], 12), *[f"name{number}"] * 12]
         lines.append(" ".join(draws.permutation(words)))
     (folder / "text").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    given = [f"data.train={{name: numbered, file: '{folder / 'text'}'}}", "data.dev_share=0.2", "model.dim=16"]
+    given = [f"data.train={{name: numbered, file: '{folder / 'text'}'}}", "data.dev_fraction=0.2", "model.dim=16"]
     given += [
         "task={name: document_vectors, frequent: 0, window: 3}",
         "text.tokenizer={name: uncased_words, signs: false}",
@@ -247,7 +247,11 @@ def test_seeds_decide_vectors(tmp_path):
 
 def test_one_document_is_refused(tmp_path):
     (tmp_path / "one").write_text("a b c\n")
-    words = [f"data.train={{name: numbered, file: '{tmp_path / 'one'}'}}", "task=document_vectors", "data.dev_share=0"]
+    words = [
+        f"data.train={{name: numbered, file: '{tmp_path / 'one'}'}}",
+        "task=document_vectors",
+        "data.dev_fraction=0",
+    ]
     words += ["text.tokenizer=uncased_words"]
     with pytest.raises(DataError, match="needs two different documents"):
         train_run(read_experiment(None, [*words, f"run={tmp_path / 'run'}"]), quiet=True)

@@ -186,7 +186,7 @@ def test_without_a_dev_part_weights_stay(tmp_path, capsys):
     for place, side in enumerate(("source", "target")):
         (tmp_path / side).write_text("\n".join(pair[place] for pair in PAIRS) + "\n", encoding="utf-8")
     files = [f"data.train.{side}={tmp_path / side}" for side in ("source", "target")]
-    shares = ["data.dev_share=0", "data.test_share=0", "task.name=phrases"]
+    shares = ["data.dev_fraction=0", "data.test_fraction=0", "task.name=phrases"]
     assert train_run(read_experiment(None, [*files, *shares, f"run={tmp_path / 'run'}"]))
     assert "no dev part: the weights of phrases" in capsys.readouterr().err
     assert load(tmp_path / "run").predict(["der Hund"])[0].text == "the dog"

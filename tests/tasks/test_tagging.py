@@ -138,7 +138,7 @@ def folder(tmp_path_factory):
     ]
     (folder / "names.conll").write_text("# animals\n" + "\n".join(rows))
     tiny = ["model.dim=16", "model.encoder.hidden_dim=16", "model.head=crf", "training.learning_rate=0.02"]
-    shares = ["data.dev_share=0.1", "data.test_share=0.2"]
+    shares = ["data.dev_fraction=0.1", "data.test_fraction=0.2"]
     metrics = ["evaluation.metrics=[span_f1,tag_accuracy]", "training.max_updates=80", "training.schedule=constant"]
     done = command("train", "--text", folder / "names.conll", "--run", folder / "run", *tiny, *metrics, *shares)
     assert done.code == 0, done.said

@@ -21,7 +21,7 @@ from regard.runs import train_run
 from regard.tasks import TASKS
 
 TEXTS = ["red apples grow", "green apples fall", "red and green apples"]
-NGRAMS = {"buckets": 50, "shortest": 3, "longest": 4}
+NGRAMS = {"buckets": 50, "min_ngram": 3, "max_ngram": 4}
 
 
 def columns():
@@ -105,7 +105,7 @@ def test_fnv_hash_has_its_published_values():
 
 
 def test_words_are_spelled_in_ngrams_with_their_ends():
-    words = SpelledWords(["where", "it"], 3, buckets=1000, shortest=3, longest=4)
+    words = SpelledWords(["where", "it"], 3, buckets=1000, min_ngram=3, max_ngram=4)
     torch.nn.init.normal_(words.table)
     grams = ["<wh", "<whe", "whe", "wher", "her", "here", "ere", "ere>", "re>"]
     rows = [2 + hashed(gram) % 1000 for gram in grams]
@@ -114,7 +114,7 @@ def test_words_are_spelled_in_ngrams_with_their_ends():
     assert_close(words(tensor([[1, 0, 1]]))[0][0, 1], words.word_vectors(tensor([0]))[0])
     assert_close(words.of_spelling("where"), words.table[rows].mean(dim=0))
     assert words.of_spelling("") is None
-    letters = SpelledWords(["it"], 3, buckets=1000, shortest=1, longest=2)
+    letters = SpelledWords(["it"], 3, buckets=1000, min_ngram=1, max_ngram=2)
     assert letters.ngrams("it") == [1 + hashed(gram) % 1000 for gram in ("<i", "i", "it", "t", "t>")]
 
 
@@ -128,7 +128,7 @@ def _run(folder, *changes):
     ]
     given += [
         "text.tokenizer={name: uncased_words, min_count: 1}",
-        "data.dev_share=0.1",
+        "data.dev_fraction=0.1",
         "training.validate_every=2",
         f"run={folder / 'run'}",
     ]
@@ -175,8 +175,8 @@ def test_powers_of_the_counts_lie_between_0_and_1(task):
 
 
 def test_longest_ngrams_shorter_than_shortest_are_refused():
-    with pytest.raises(ConfigError, match="longest: is 2, less than the shortest of 3"):
-        MODELS.build(Choice("cbow", {"buckets": 9, "longest": 2}), columns())
+    with pytest.raises(ConfigError, match="max_ngram: is 2, less than min_ngram, which is 3"):
+        MODELS.build(Choice("cbow", {"buckets": 9, "max_ngram": 2}), columns())
 
 
 @pytest.mark.parametrize("tokenizer", ["uncased_words", "words"])

@@ -31,21 +31,21 @@ def name(request):
 
 
 def test_draws_depend_on_seed_and_line_alone(name):
-    one, other, lines = built(name, share=0.5), built(name, share=0.5, seed=2), range(40)
-    assert [one(TEXT, line) for line in lines] == [built(name, share=0.5)(TEXT, line) for line in lines]
+    one, other, lines = built(name, probability=0.5), built(name, probability=0.5, seed=2), range(40)
+    assert [one(TEXT, line) for line in lines] == [built(name, probability=0.5)(TEXT, line) for line in lines]
     assert [one(TEXT, line) for line in lines] != [other(TEXT, line) for line in lines]
     assert len({one(TEXT, line) for line in lines}) > 1
 
 
 def test_no_share_changes_nothing(name):
     texts = [TEXT, "", "  two  spaces ", "…", "一只狗"]
-    assert [built(name, share=0)(text, 1) for text in texts] == texts
+    assert [built(name, probability=0)(text, 1) for text in texts] == texts
 
 
 @given(text=st.text(max_size=30), line=st.integers(0, 5))
 def test_any_text_keeps_words_and_signs(text, line):
     for name in PERTURBATIONS:
-        changed = built(name, share=ALL)(text, line)
+        changed = built(name, probability=ALL)(text, line)
         assert bool(changeable_words(changed)) == bool(changeable_words(text))
 
 
@@ -53,7 +53,7 @@ def test_any_text_keeps_words_and_signs(text, line):
 def test_a_larger_share_changes_more_of_the_same_words(name):
     words = changeable_words(TEXT)
     for line in range(20):
-        few, many = (changeable_words(built(name, share=share)(TEXT, line)) for share in (0.2, 0.6))
+        few, many = (changeable_words(built(name, probability=share)(TEXT, line)) for share in (0.2, 0.6))
         assert {place for place, word in enumerate(few) if word != words[place]} <= {
             place for place, word in enumerate(many) if word != words[place]
         }
@@ -62,7 +62,7 @@ def test_a_larger_share_changes_more_of_the_same_words(name):
 
 def test_about_the_share_of_words_is_changed():
     words = changeable_words(TEXT) * 500
-    changed = changeable_words(built("case", share=0.3)(" ".join(words), 1))
+    changed = changeable_words(built("case", probability=0.3)(" ".join(words), 1))
     found = np.mean([one != other for one, other in zip(words, changed, strict=True)])
     may = np.mean([word.upper() != word for word in words])
     assert abs(found - 0.3 * may) < 0.02
@@ -105,12 +105,12 @@ def test_case_of_a_word(to, changed):
 
 
 def test_swapped_words_move_by_one_place_between_the_same_signs():
-    assert built("swap", share=ALL)("one two, three four; five.", 0) == "two one, four three; five."
+    assert built("swap", probability=ALL)("one two, three four; five.", 0) == "two one, four three; five."
 
 
 def test_dropped_words_leave_single_spaces_and_one_word():
-    assert len(changeable_words(built("drop", share=ALL)("one two three", 3))) == 1
-    texts = {built("drop", share=0.5)("one two three.", line) for line in range(60)}
+    assert len(changeable_words(built("drop", probability=ALL)("one two three", 3))) == 1
+    texts = {built("drop", probability=0.5)("one two three.", line) for line in range(60)}
     assert {"one three.", "two three.", "one two ."} <= texts
 
 
@@ -135,7 +135,7 @@ def test_only_synonyms_need_vectors():
 
 def test_names_with_and_without_a_share():
     assert perturbation_of("typo") == Choice("typo")
-    assert perturbation_of("Typos:0.25") == Choice("typo", {"share": 0.25})
+    assert perturbation_of("Typos:0.25") == Choice("typo", {"probability": 0.25})
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from kill_points import result_of
 KILLS = 20  # of runs at work
 TRIES = 3 * KILLS  # a kill may come too late: how long a run lasts hangs on what else the machine does
 SETTINGS = [
-    "data.dev_share=0.05",
+    "data.dev_fraction=0.05",
     "text.tokenizer={name: subwords, size: 300, sampling: 0.1}",
     "model.dim=16",
     "model.encoder={name: transformer, num_layers: 1, feedforward_dim: 32}",

@@ -17,7 +17,7 @@ from regard.training import world
 from regard.training.world import LOST, World
 
 SETTINGS = [
-    "data.dev_share=0.05",
+    "data.dev_fraction=0.05",
     "text.tokenizer={name: subwords, size: 300}",
     "model.dim=16",
     "training.batch_tokens=128",

@@ -19,7 +19,7 @@ from regard.ops.functional import wide
 class HardWeighting(Weighting):
     """weights_i = one key j sampled with probability exp(score_ij) / sum_j' exp(score_ij') (section 4.1 of the paper).
 
-    In training a row (a sentence, or a head of one) is soft with probability `soft_share`: these probabilities are
+    In training a row (a sentence, or a head of one) is soft with probability `soft_probability`: these probabilities are
     its weights. At inference the most probable key is taken, or one sampled. Terms: log_prob of the sampled key (0 for
     a soft row), and entropy.
 
@@ -32,24 +32,24 @@ class HardWeighting(Weighting):
         self,
         query_dim: int,
         *,
-        soft_share: Annotated[Share, Doc("Probability of soft attention in training, by row.")] = 0.5,
-        decides: Annotated[
+        soft_probability: Annotated[Share, Doc("Probability of soft attention in training, by row.")] = 0.5,
+        inference: Annotated[
             Literal["argmax", "sample"], Doc("At inference, take the most probable key (argmax) or sample one.")
         ] = "argmax",
     ) -> None:
         super().__init__()
-        self.soft_share, self.decides, self.only_draws = soft_share, decides, soft_share == 0
+        self.soft_probability, self.inference, self.only_draws = soft_probability, inference, soft_probability == 0
 
     def begin(self, queries: Tensor, memory: Memory) -> Tensor | None:
         """Return the mask (...) of the rows that stay soft; None: all are hard."""
-        if not (self.training and self.soft_share):
+        if not (self.training and self.soft_probability):
             return None
-        return torch.rand(queries.shape[:-2], device=queries.device) < self.soft_share
+        return torch.rand(queries.shape[:-2], device=queries.device) < self.soft_probability
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
         """scores (..., query, key) → weights of the same shape; terms (..., query)."""
         shares = masked_softmax(scores, view.mask)
-        draws = self.training or self.decides == "sample"
+        draws = self.training or self.inference == "sample"
         weights = at_largest(_raced(shares.detach()) if draws else scores.detach(), view.mask).to(shares.dtype)
         chosen = (shares * weights).sum(dim=-1)
         log_prob = chosen.masked_fill(chosen == 0, 1.0).log()

@@ -11,25 +11,28 @@ from regard.config.bounds import Share
 
 
 class LinearStartWeighting(Weighting):
-    """weights_i = share · softmax(scores)_i + (1 - share) · score_i in training; in use the softmax.
+    """weights_i = w · softmax(scores)_i + (1 - w) · score_i in training; in use the softmax.
 
-    A schedule drives `share` from 0 up (`delayed`: the paper's, without softmax until an update), so that gradients
-    reach every key from the start.
+    A schedule drives `softmax_weight` w from 0 up (`delayed`: the paper's, without softmax until an update), so that
+    gradients reach every key from the start.
 
     Cost: O(n·m)
     """
 
     def __init__(
-        self, query_dim: int, *, share: Annotated[Share, Doc("Weight of the softmax; a schedule may set it.")] = 1.0
+        self,
+        query_dim: int,
+        *,
+        softmax_weight: Annotated[Share, Doc("Weight of the softmax; a schedule may set it.")] = 1.0,
     ) -> None:
         super().__init__()
-        self.share = share
+        self.softmax_weight = softmax_weight
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
         """scores (..., query, key) → weights of the same shape."""
-        if not self.training or self.share == 1.0:
+        if not self.training or self.softmax_weight == 1.0:
             return masked_softmax(scores, view.mask), {}
         plain = scores if view.mask is None else scores.masked_fill(~view.mask, 0.0)
-        if self.share == 0.0:
+        if self.softmax_weight == 0.0:
             return plain, {}
-        return self.share * masked_softmax(scores, view.mask) + (1 - self.share) * plain, {}
+        return self.softmax_weight * masked_softmax(scores, view.mask) + (1 - self.softmax_weight) * plain, {}

@@ -16,7 +16,7 @@ class AddingReader(SyntheticReader):
     """Rows of a value and a marker, which is 1 in two rows and 0 elsewhere; the target combines the marked x and y.
 
     add: 0.5 + (x + y) / 4 of values from -1 to 1; multiply: x · y of values from 0 to 1. Lengths of T to 1.1 T are
-    `{name: adding, length: 110, shortest: 100}`.
+    `{name: adding, length: 110, min_length: 100}`.
     """
 
     def __init__(
@@ -25,11 +25,11 @@ class AddingReader(SyntheticReader):
         *,
         operation: Annotated[Literal["add", "multiply"], Doc("Operation on the two marked values.")] = "add",
         length: Length = 100,
-        shortest: ShortestLength = None,
+        min_length: ShortestLength = None,
         examples: ExampleCount = 10_000,
         seed: DrawSeed = 1,
     ) -> None:
-        self._adds, self._lengths = operation == "add", LengthRange(length, shortest, least=MARKERS)
+        self._adds, self._lengths = operation == "add", LengthRange(length, min_length, least=MARKERS)
         made = "sums" if self._adds else "products"
         super().__init__(columns, 2, f"{made} of two of {self._lengths} values", examples, seed)
 

@@ -11,7 +11,7 @@ from regard.text.numbers import write_rows
 
 
 class CopyingReader(SyntheticReader):
-    """Rows of random bits, and a copy of them: `{name: copying, length: 20, shortest: 1, examples: 20000}`."""
+    """Rows of random bits, and a copy of them: `{name: copying, length: 20, min_length: 1, examples: 20000}`."""
 
     def __init__(
         self,
@@ -19,11 +19,11 @@ class CopyingReader(SyntheticReader):
         *,
         width: Annotated[Size, Doc("Width of a row, in bits.")] = 8,
         length: Length = 20,
-        shortest: ShortestLength = 1,
+        min_length: ShortestLength = 1,
         examples: ExampleCount = 10_000,
         seed: DrawSeed = 1,
     ) -> None:
-        self._width, self._lengths = width, LengthRange(length, shortest)
+        self._width, self._lengths = width, LengthRange(length, min_length)
         super().__init__(columns, 2, f"copying {self._lengths} rows of {width} bits", examples, seed)
 
     def make(self, draws: np.random.Generator) -> tuple[str, ...]:

@@ -17,11 +17,11 @@ class CountingReader(SyntheticReader):
         columns: tuple[str, ...],
         *,
         length: Annotated[Size, Doc("Maximum count of a in a line.")] = 19,
-        shortest: Annotated[Size | None, Doc("Minimum count of a in a line; null: equal to the maximum.")] = 1,
+        min_length: Annotated[Size | None, Doc("Minimum count of a in a line; null: equal to the maximum.")] = 1,
         examples: ExampleCount = 10_000,
         seed: DrawSeed = 1,
     ) -> None:
-        self._lengths = LengthRange(length, shortest)
+        self._lengths = LengthRange(length, min_length)
         super().__init__(columns, 1, f"counting {self._lengths}", examples, seed)
 
     def make(self, draws: np.random.Generator) -> tuple[str, ...]:

@@ -38,10 +38,10 @@ class CoverageFeature(Feature):
         self,
         *,
         weight: Annotated[AnyFloat, Doc("Weight of the coverage penalty; about 0.02 with a mean over pieces.")] = 0.2,
-        least: Annotated[float, Gt(0), Le(1), Doc("Floor of the attention summed over a source piece.")] = 0.01,
+        min_attention: Annotated[float, Gt(0), Le(1), Doc("Floor of the attention summed over a source piece.")] = 0.01,
     ) -> None:
         self.weight = weight
-        self.least = least  # what a word that was never looked at counts as: log 0 would forbid it
+        self.min_attention = min_attention  # what a word that was never looked at counts as: log 0 would forbid it
 
     def start(self, batch: Batch) -> CoverageState:
         mask = batch.sequences("source").mask
@@ -56,5 +56,5 @@ class CoverageFeature(Feature):
 
     def finish(self, state: CoverageState) -> Tensor:
         """(rows,) what was left out."""
-        shares = state.sums.clamp(min=self.least, max=1.0).log().masked_fill(~state.mask, 0.0)
+        shares = state.sums.clamp(min=self.min_attention, max=1.0).log().masked_fill(~state.mask, 0.0)
         return self.weight * shares.sum(dim=-1)

@@ -44,9 +44,9 @@ class LexiconFeature(Feature):
         look: Annotated[
             Literal["attention", "everywhere"], Doc("Weights of source pieces: the model's attention, or uniform.")
         ] = "attention",
-        least: Annotated[float, Gt(0), Le(1), Doc("Floor of the probability of a piece.")] = 1e-3,
+        min_probability: Annotated[float, Gt(0), Le(1), Doc("Floor of the probability of a piece.")] = 1e-3,
     ) -> None:
-        self.weight, self.file, self.least = weight, file, least
+        self.weight, self.file, self.min_probability = weight, file, min_probability
         self.needs_weights = look == "attention"
         self._likely: PieceTranslations
 
@@ -67,6 +67,6 @@ class LexiconFeature(Feature):
         shares = shares / shares.sum(dim=-1, keepdim=True).clamp(min=1e-9)
         found = torch.zeros(len(ids), step.log_probs.shape[-1], device=ids.device)
         found.scatter_add_(-1, state.ids.flatten(1), (state.values * shares.unsqueeze(-1)).flatten(1))
-        added = self.weight * found.clamp(self.least, 1.0).log()
+        added = self.weight * found.clamp(self.min_probability, 1.0).log()
         added[:, EOS] = 0.0
         return added.to(step.log_probs), state

@@ -31,7 +31,7 @@ class _Untranslated(NamedTuple):
 class MissingWordsFeature(Feature):
     """-`weight` · number of source pieces of whose translations in a lexicon none is written, added at the end.
 
-    A translation counts if its probability is `least` or more; a piece without any is not missed.
+    A translation counts if its probability is `min_probability` or more; a piece without any is not missed.
     """
 
     name = "missing_words"
@@ -43,9 +43,11 @@ class MissingWordsFeature(Feature):
         *,
         weight: Annotated[AnyFloat, Doc("Penalty per untranslated source piece, in nats.")] = 0.02,
         file: LexiconFile = None,
-        least: Annotated[float, Gt(0), Le(1), Doc("Minimum probability that counts as a translation.")] = 0.03,
+        min_probability: Annotated[
+            float, Gt(0), Le(1), Doc("Minimum probability that counts as a translation.")
+        ] = 0.03,
     ) -> None:
-        self.weight, self.file, self.least = weight, file, least
+        self.weight, self.file, self.min_probability = weight, file, min_probability
         self._likely: PieceTranslations
 
     def bind(self, run: Surroundings) -> "MissingWordsFeature":
@@ -57,7 +59,7 @@ class MissingWordsFeature(Feature):
         """All wait that have a translation."""
         source = batch.sequences("source")
         ids, values = (table.to(source.items.device)[source.items] for table in self._likely)
-        known = (values >= self.least) & (source.mask & (source.items >= len(SPECIALS))).unsqueeze(-1)
+        known = (values >= self.min_probability) & (source.mask & (source.items >= len(SPECIALS))).unsqueeze(-1)
         return _Untranslated(ids.masked_fill(~known, -1), known.any(dim=-1))
 
     def step(self, step: Step, ids: Tensor, state: _Untranslated) -> tuple[Tensor, _Untranslated]:

@@ -48,9 +48,9 @@ class NgramModelFeature(Feature):
         file: Annotated[
             Path | None, Doc("ARPA n-gram model over the run's target pieces; null: the model of regard tune.")
         ] = None,
-        least: Annotated[float, Gt(0), Le(1), Doc("Floor of the probability of a piece.")] = 1e-7,
+        min_probability: Annotated[float, Gt(0), Le(1), Doc("Floor of the probability of a piece.")] = 1e-7,
     ) -> None:
-        self.weight, self.file, self.lowest = weight, file, float(np.log(least))
+        self.weight, self.file, self.lowest = weight, file, float(np.log(min_probability))
         self._ngrams: PieceNgrams
 
     def bind(self, run: Surroundings) -> "NgramModelFeature":

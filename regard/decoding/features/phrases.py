@@ -38,7 +38,7 @@ class Phrases(NamedTuple):
 
 class PhrasesFeature(Feature):
     """`weight` · log max p(target phrase | source phrase)^(1/pieces), over phrase pairs whose source side stands in
-    the source and whose target side ends with the piece; `least` where there is none.
+    the source and whose target side ends with the piece; `min_probability` where there is none.
 
     The root makes phrases of all lengths comparable; https://aclanthology.org/N03-1017 has the probabilities.
     """
@@ -52,9 +52,11 @@ class PhrasesFeature(Feature):
         *,
         weight: Annotated[AnyFloat, Doc("Interpolation weight of the phrase table.")] = 0.1,
         file: Annotated[Path | None, Doc("Phrase table in Moses format; null: the table of regard tune.")] = None,
-        least: Annotated[float, Gt(0), Le(1), Doc("Probability of a piece that ends no known phrase.")] = 1e-3,
+        min_probability: Annotated[
+            float, Gt(0), Le(1), Doc("Probability of a piece that ends no known phrase.")
+        ] = 1e-3,
     ) -> None:
-        self.weight, self.file, self.lowest = weight, file, math.log(least)
+        self.weight, self.file, self.lowest = weight, file, math.log(min_probability)
         self._pairs: dict[_Ids, dict[_Ids, float]]  # source phrase → target phrase → score
         self._longest: tuple[int, int]
 

@@ -12,7 +12,7 @@ from regard.results import Place, Prediction
 
 
 class AttentionAdequacy(Adequacy):
-    """A word is uncovered where the weights of all target words on it sum to less than `below`.
+    """A word is uncovered where the weights of all target words on it sum to less than `threshold`.
 
     The coverage of https://arxiv.org/abs/1609.08144, equation 14. How much it tells depends on the model: words look
     at what they miss, too.
@@ -21,9 +21,9 @@ class AttentionAdequacy(Adequacy):
     needs_explanation: ClassVar[bool] = True
 
     def __init__(
-        self, folder: Path, *, below: Annotated[Share, Doc("Minimum attention of a covered word, summed.")] = 0.2
+        self, folder: Path, *, threshold: Annotated[Share, Doc("Minimum attention of a covered word, summed.")] = 0.2
     ) -> None:
-        self.below = below
+        self.threshold = threshold
 
     def uncovered(self, prediction: Prediction) -> list[Place]:
         """Sum what looked at each word; a model that tells no weights has no uncovered words."""
@@ -36,6 +36,6 @@ class AttentionAdequacy(Adequacy):
             place
             for number, (word, place) in enumerate(zip(words, word_places(words, prediction.source), strict=True))
             if place is not None
-            and sum(row[number] for row in aligned.weights) < self.below
+            and sum(row[number] for row in aligned.weights) < self.threshold
             and any(map(str.isalpha, word.text))
         ]

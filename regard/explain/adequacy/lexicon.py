@@ -21,35 +21,44 @@ USUAL_SHARE, SEEN_LEAST = 0.9, 5  # share of occurrences, occurrences
 class LexiconAdequacy(Adequacy):
     """A word is uncovered where no translation has it that was counted twice or more in training.
 
-    Judged are words that were seen `least` times, and in `certain` of them had such a translation. A word that stands
-    in the translation as it is, a name or a number, is covered.
+    Only words that were seen `min_count` times, and in `min_confidence` of them had such a translation, are checked. A
+    word that stands in the translation as it is, a name or a number, is covered.
     """
 
     def __init__(
         self,
         folder: Path,
         *,
-        certain: Annotated[
+        min_confidence: Annotated[
             Share, Doc("Minimum fraction of a word's occurrences that have a usual translation.")
         ] = USUAL_SHARE,
-        least: Annotated[Count, Doc("Minimum number of occurrences in training.")] = SEEN_LEAST,
+        min_count: Annotated[Count, Doc("Minimum number of occurrences in training.")] = SEEN_LEAST,
     ) -> None:
-        self.translations, self.certain, self.least = kept_translations(folder), certain, least
+        self.translations, self.min_confidence, self.min_count = kept_translations(folder), min_confidence, min_count
 
     def uncovered(self, prediction: Prediction) -> list[Place]:
         written = {word for word, _ in folded_words(prediction.text)}
         return [
             place
             for word, place in folded_words(prediction.source)
-            if is_left_out(self.translations, word, written, certain=self.certain, least=self.least)
+            if is_left_out(
+                self.translations, word, written, min_confidence=self.min_confidence, min_count=self.min_count
+            )
         ]
 
 
 def is_left_out(
-    counts: Translations, word: str, written: set[str], *, certain: float = USUAL_SHARE, least: int = SEEN_LEAST
+    counts: Translations,
+    word: str,
+    written: set[str],
+    *,
+    min_confidence: float = USUAL_SHARE,
+    min_count: int = SEEN_LEAST,
 ) -> bool:
     """Return whether a word has a usual translation, and a text has none of its translations nor the word itself."""
-    return counts.is_usual(word, certain=certain, least=least) and not counts.is_covered(word, written)
+    return counts.is_usual(word, min_confidence=min_confidence, min_count=min_count) and not counts.is_covered(
+        word, written
+    )
 
 
 def kept_translations(run: Path) -> Translations:

@@ -24,7 +24,7 @@ LONG = 100  # windows of a text from which on the best one is found first; measu
 
 
 class ConvolutionalPooling(Pooling):
-    """max_i max(0, W [x_i; …; x_(i+k-1)] + b) for each of `maps` rows of W and of the `windows` k, then dropout.
+    """max_i max(0, W [x_i; …; x_(i+k-1)] + b) for each of `num_filters` rows of W and of `kernel_sizes` k; dropout.
 
     Only windows within a text count (https://arxiv.org/abs/1408.5882). A text shorter than the widest is followed by
     zeros up to that width, and windows of nothing but zeros do not count. Padding stands on the right. W is drawn from
@@ -40,15 +40,15 @@ class ConvolutionalPooling(Pooling):
         self,
         dim: int,
         *,
-        windows: WindowSizes = (3, 4, 5),
-        maps: Maps = 100,
+        kernel_sizes: WindowSizes = (3, 4, 5),
+        num_filters: Maps = 100,
         max_norm: MaxNorm = None,
         dropout: DropoutShare = 0.5,
     ) -> None:
         super().__init__()
-        self.widest, self.max_norm, self.dropout = max(windows), max_norm, Dropout(dropout)
-        self.out_dim = maps * len(windows)
-        self.filters = module_list(nn.Conv1d(dim, maps, width) for width in windows)
+        self.widest, self.max_norm, self.dropout = max(kernel_sizes), max_norm, Dropout(dropout)
+        self.out_dim = num_filters * len(kernel_sizes)
+        self.filters = module_list(nn.Conv1d(dim, num_filters, width) for width in kernel_sizes)
         for filters in self.filters:
             nn.init.kaiming_normal_(filters.weight, nonlinearity="relu")
             nn.init.zeros_(filters.get_parameter("bias"))
@@ -64,7 +64,7 @@ class ConvolutionalPooling(Pooling):
         return pooled
 
     def matches(self, states: Tensor, mask: Tensor | None = None) -> list[tuple[Tensor, Tensor]]:
-        """states (batch, n, dim) → for each of the `windows` k max(0, W x + b), (batch, maps, places), and what counts.
+        """states (batch, n, dim) → for each kernel size k max(0, W x + b), (batch, maps, places), and what counts.
 
         A place is that of a window's first word; which of them count is (batch, places).
         """
@@ -73,7 +73,7 @@ class ConvolutionalPooling(Pooling):
         return [(functional.relu(one).transpose(1, 2), counts) for one, counts in zip(found, counted, strict=True)]
 
     def _laid(self, states: Tensor, mask: Tensor | None) -> tuple[Tensor, list[Tensor]]:
-        """Words as wide as any window, (batch, n, dim), and for each of the `windows` which places count."""
+        """Words as wide as any window, (batch, n, dim), and for each of the `kernel_sizes` which places count."""
         shown = states.new_ones(states.shape[:2]).bool() if mask is None else mask
         room = max(0, self.widest - states.shape[1])
         words = functional.pad(states.masked_fill(~shown.unsqueeze(-1), 0.0), (0, 0, 0, room))

@@ -21,11 +21,11 @@ from regard.registry import Choice
 
 
 class ConvolutionalQueryPooling(ConvolutionalPooling):
-    """[sum_i a_i C_i for each of the `windows`; q], a = softmax_i(score(q, C_i)), q = W [last state of both ways].
+    """[sum_i a_i C_i for each of the `kernel_sizes`; q], a = softmax_i(score(q, C_i)), q = W [last state of both ways].
 
-    C_i is what the `maps` convolutions find in the window that begins at word i, as in `convolutional`; q is a vector
-    of `maps` numbers that a recurrent network has of the whole text. Max pooling is this with hard attention for each
-    map. Weights are (batch, 1, n), a window at its first word.
+    C_i is what the `num_filters` convolutions find in the window that begins at word i, as in `convolutional`; q is a
+    vector of `num_filters` numbers that a recurrent network has of the whole text. Max pooling is this with hard
+    attention for each map. Weights are (batch, 1, n), a window at its first word.
 
     Cost: O(m·d²) one after the other, O(m·k·d·maps)
     """
@@ -36,19 +36,21 @@ class ConvolutionalQueryPooling(ConvolutionalPooling):
         self,
         dim: int,
         *,
-        windows: WindowSizes = (3, 4, 5),
-        maps: Maps = 100,
+        kernel_sizes: WindowSizes = (3, 4, 5),
+        num_filters: Maps = 100,
         max_norm: MaxNorm = None,
         cell: Cell = Choice("lstm"),
         hidden_dim: Annotated[Size, Doc("Width of the recurrent state, per direction.")] = 64,
         score: Annotated[ScoreChoice, Doc("Score between the query and a window.")] = Choice("bilinear"),
         dropout: DropoutShare = 0.5,
     ) -> None:
-        super().__init__(dim, windows=windows, maps=maps, max_norm=max_norm, dropout=dropout)
+        super().__init__(dim, kernel_sizes=kernel_sizes, num_filters=num_filters, max_norm=max_norm, dropout=dropout)
         self.reader = Bidirectional(*(RECURRENT.build(cell, dim, hidden_dim, place="cell") for _ in range(2)))
-        self.to_query = nn.Linear(self.reader.dim, maps, bias=False)
-        self.attentions = module_list(query_socket(SCORES.build(score, maps, maps, place="score")) for _ in windows)
-        self.out_dim = maps * (len(windows) + 1)
+        self.to_query = nn.Linear(self.reader.dim, num_filters, bias=False)
+        self.attentions = module_list(
+            query_socket(SCORES.build(score, num_filters, num_filters, place="score")) for _ in kernel_sizes
+        )
+        self.out_dim = num_filters * (len(kernel_sizes) + 1)
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
         """states (batch, n, dim), mask (batch, n) → (batch, maps · (windows + 1)), the question last."""

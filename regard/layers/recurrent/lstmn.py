@@ -21,7 +21,7 @@ class LstmnLayer(Recurrent):
     """[h~; c~] = sum_i s_i [h_i; c_i], s = softmax_i(v · tanh(W h_i + W' [x_t; h~_(t-1)])); i, f, o, g from [x_t; h~].
 
     c_t = f · c~ + i · g, h_t = o · tanh(c_t): the gates of an LSTM, which reads a mix of all states written so far in
-    place of the last. `tape` keeps that many of them at most; one is an LSTM. h~ and c~ are 0 before the first.
+    place of the last. `memory_size` keeps that many of them at most; one is an LSTM. h~ and c~ are 0 before the first.
     Each step asks `own` about as many keys: those of the tape, then one for each step of the pass, hidden until it is
     written.
 
@@ -36,11 +36,11 @@ class LstmnLayer(Recurrent):
         dim: int,
         *,
         hidden_dim: Annotated[Size, Doc("Width of the hidden layer of its attention.")] = 128,
-        tape: Annotated[Size | None, Doc("Number of past states in the memory tape; null: all.")] = None,
+        memory_size: Annotated[Size | None, Doc("Number of past states in the memory tape; null: all.")] = None,
         forget_bias: Annotated[AnyFloat, Doc("Initial bias of the forget gate.")] = 1.0,
     ) -> None:
         super().__init__()
-        self.dim, self.tape = dim, tape
+        self.dim, self.memory_size = dim, memory_size
         asking = input_dim + dim
         score = AdditiveScore(asking, dim, hidden_dim=hidden_dim)
         own = Attention(score, EverywhereSpan(asking, dim), SoftmaxWeighting(asking))
@@ -76,7 +76,7 @@ class LstmnLayer(Recurrent):
         outputs = torch.stack(written, dim=1).masked_fill(~real.unsqueeze(-1), 0.0)
         ends = last(outputs, real, before), last(torch.stack(reads, dim=1), real, past[1])
         outputs = functional.pad(outputs, (0, 0, 0, inputs.shape[1] - steps))
-        return outputs, (*ends, *gathered(shown, self.tape, keys, states))
+        return outputs, (*ends, *gathered(shown, self.memory_size, keys, states))
 
     def nothing(self, inputs: Tensor) -> Past:
         zeros, empty = inputs.new_zeros(len(inputs), self.dim), inputs.new_zeros(len(inputs), 0, self.dim)
@@ -91,10 +91,10 @@ class LstmnLayer(Recurrent):
         return state, torch.zeros_like(state), self.own.score.prepare(first), states, shown
 
     def _memory(self, keys: Tensor, states: Tensor, shown: Tensor) -> Memory:
-        """What is written, the last `tape` of it shown, and room for what is not: `shown` (batch, key) is as wide."""
+        """Return the states with the last `memory_size` shown; `shown` (batch, key) has room for those to come."""
         done, width = keys.shape[1], shown.shape[1]
         places = torch.arange(width, device=keys.device)
-        near = places < done if self.tape is None else (places < done) & (places >= done - self.tape)
+        near = places < done if self.memory_size is None else (places < done) & (places >= done - self.memory_size)
         room = (0, 0, 0, width - done)
         return Memory(functional.pad(keys, room), functional.pad(states, room), shown & near)
 

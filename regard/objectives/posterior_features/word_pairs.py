@@ -24,11 +24,11 @@ class WordPairsFeature(PosteriorFeature):
         self,
         *,
         lexicon: Annotated[Path, Doc("Lexicon written by regard align --lexicon.")],
-        least: Annotated[Share, Doc("Minimum probability of a word pair.")] = 0.1,
+        min_probability: Annotated[Share, Doc("Minimum probability of a word pair.")] = 0.1,
         weight: StartWeight = 10.0,
     ) -> None:
         super().__init__(weight)
-        self.lexicon, self.least = lexicon, least
+        self.lexicon, self.min_probability = lexicon, min_probability
 
     @cached_property
     def translations(self) -> dict[str, set[str]]:
@@ -36,7 +36,7 @@ class WordPairsFeature(PosteriorFeature):
         found = dict[str, set[str]]()
         for source, target, probability in Lexicon.read(self.lexicon):
             pair = [words(one.lower()) for one in (source, target)]
-            if probability >= self.least and all(pair) and all(one[0].isalnum() for one in pair):
+            if probability >= self.min_probability and all(pair) and all(one[0].isalnum() for one in pair):
                 found.setdefault(pair[0][0], set()).add(pair[1][0])
         return found
 

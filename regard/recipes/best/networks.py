@@ -74,7 +74,7 @@ def _with_corpora(experiment: Experiment, made: Corpora, *, recombined: bool) ->
     files = {one: {side: str(path) for side, path in sides.items()} for one, sides in made.items()}
     added = [f"data.corpora={json.dumps(files)}", f"data.weights={json.dumps(weights)}"]
     if recombined and sizes["train"] in FEW_PAIRS:
-        added.append(f"data.recombination={{copies: {COPIES}, share: {_RECOMBINED}}}")
+        added.append(f"data.recombination={{copies: {COPIES}, fraction: {_RECOMBINED}}}")
     return added
 
 

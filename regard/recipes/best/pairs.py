@@ -43,7 +43,7 @@ class BestTexts(NamedTuple):
             for side, other in sides.items()
         ]
         codes = self.languages and (self.languages[::-1] if turned else self.languages)
-        return [*files, "data.test_share=0", *([f"data.languages={json.dumps(codes)}"] if codes else [])]
+        return [*files, "data.test_fraction=0", *([f"data.languages={json.dumps(codes)}"] if codes else [])]
 
 
 def default_folder(files: Sequence[Path]) -> Path:

@@ -39,15 +39,15 @@ class UnrelatedSides(PairCheck):
     quick = False
 
     def __init__(
-        self, *, share: Annotated[float, Gt(0), Lt(1), Doc("Prior probability that a pair is unrelated.")] = 0.03
+        self, *, prior: Annotated[float, Gt(0), Lt(1), Doc("Prior probability that a pair is unrelated.")] = 0.03
     ) -> None:
-        self.share = share
+        self.prior = prior
 
     def findings(self, corpus: PairCorpus) -> Iterator[Finding]:
         bitext = Bitext.of(corpus.words)
         sides = [_Counted.of(one) for one in (bitext, bitext.flipped())]
         scores, sizes = _scores(sides, bitext, learned=True)
-        severities = posteriors_of(scores, sizes, *_scores(sides, _shuffled(bitext), learned=False), self.share)
+        severities = posteriors_of(scores, sizes, *_scores(sides, _shuffled(bitext), learned=False), self.prior)
         for row in np.flatnonzero(severities > _SHOWN).tolist():
             reason = f"words do not translate each other ({scores[row]:.1f} nats a word)"
             yield Finding(row, float(severities[row]), reason)
@@ -118,10 +118,10 @@ def _shuffled(bitext: Bitext) -> Bitext:
     return Bitext(bitext.source_words, bitext.target_words, bitext.sources, targets)
 
 
-def posteriors_of(scores: Floats, sizes: Floats, null: Floats, null_sizes: Floats, share: float) -> Floats:
+def posteriors_of(scores: Floats, sizes: Floats, null: Floats, null_sizes: Floats, prior: float) -> Floats:
     """Return the posterior (pair,) that a score is one of unrelated sides, π f₀ / f, which never rises with the score.
 
-    `share` is π, the prior, and `null` the scores of unrelated pairs. Pairs are compared with those of about as many
+    `prior` is π, the prior, and `null` the scores of unrelated pairs. Pairs are compared with those of about as many
     words; 0 where there are too few of them.
     """
     found, edges = np.zeros(len(scores)), np.linspace(_LOWEST, _HIGHEST, _BINS + 1)
@@ -132,7 +132,7 @@ def posteriors_of(scores: Floats, sizes: Floats, null: Floats, null_sizes: Float
         observed, by_chance = (
             np.histogram(one, edges)[0] + 0.5 for one in (scores[here].clip(_LOWEST, _HIGHEST), null[there])
         )
-        rates = (share * (by_chance / by_chance.sum()) / (observed / observed.sum())).clip(max=1)
+        rates = (prior * (by_chance / by_chance.sum()) / (observed / observed.sum())).clip(max=1)
         falling = np.maximum.accumulate(rates[::-1])[::-1]
         found[here] = falling[(np.digitize(scores[here], edges) - 1).clip(0, _BINS - 1)]
     return found

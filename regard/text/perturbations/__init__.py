@@ -32,7 +32,7 @@ def perturbation_of(spelled: str) -> Choice:
     if not colon:
         return found
     try:
-        return Choice(found.name, {**found.settings, "share": float(share)})
+        return Choice(found.name, {**found.settings, "probability": float(share)})
     except ValueError:
         problem = f"the share of words in '{spelled}' is not a number"
         raise ConfigError(PERTURBATIONS.place, problem, f"{name}:0.1") from None

@@ -15,11 +15,11 @@ class CasePerturbation(WordPerturbation):
         self,
         vectors: Vectors,
         *,
-        share: ChangedShare = 0.1,
+        probability: ChangedShare = 0.1,
         to: Annotated[Literal["upper", "lower", "title", "swapped"], Doc("Case to convert words to.")] = "upper",
         seed: ChangeSeed = 1,
     ) -> None:
-        super().__init__(vectors, share=share, seed=seed)
+        super().__init__(vectors, probability=probability, seed=seed)
         self.change = {"upper": str.upper, "lower": str.lower, "title": str.capitalize, "swapped": str.swapcase}[to]
 
     def of_word(self, word: str, where: float, how: float) -> str:

@@ -25,11 +25,11 @@ class KeyboardPerturbation(WordPerturbation):
         self,
         vectors: Vectors,
         *,
-        share: ChangedShare = 0.1,
+        probability: ChangedShare = 0.1,
         layout: Annotated[Literal["qwerty", "qwertz", "azerty"], Doc("Keyboard layout.")] = "qwerty",
         seed: ChangeSeed = 1,
     ) -> None:
-        super().__init__(vectors, share=share, seed=seed)
+        super().__init__(vectors, probability=probability, seed=seed)
         self.beside = neighbours(LAYOUTS[layout])
 
     def of_word(self, word: str, where: float, how: float) -> str:

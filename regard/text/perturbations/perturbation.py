@@ -29,20 +29,20 @@ def changeable_words(text: str) -> list[str]:
 
 
 class Perturbation(ABC):
-    """A change of words. A row of PERTURBATIONS, built with (vectors): what has no use for them does not ask.
+    """A change of words. A row of PERTURBATIONS, built with (vectors), which some rows ignore.
 
-    Draws depend on (seed, line) alone, and a word that is changed at a small share is so at a larger one, too.
+    Samples depend on (seed, line) alone, and a word that changes at a small probability does so at a larger one.
     """
 
-    def __init__(self, vectors: Vectors, *, share: ChangedShare = 0.1, seed: ChangeSeed = 1) -> None:
-        self.share, self.seed = share, seed
+    def __init__(self, vectors: Vectors, *, probability: ChangedShare = 0.1, seed: ChangeSeed = 1) -> None:
+        self.probability, self.seed = probability, seed
 
     def __call__(self, text: str, line: int) -> str:
         """Return the text of a line with words changed; what stands between words stays."""
         cut = _WORD.split(text)
         words = cut[1::2]
         draws = np.random.default_rng((self.seed, line)).random((len(words), DRAWS))
-        cut[1::2] = self.changed(words, draws[:, 0] < self.share, draws[:, 1:])
+        cut[1::2] = self.changed(words, draws[:, 0] < self.probability, draws[:, 1:])
         return "".join(cut)
 
     @abstractmethod

@@ -20,11 +20,11 @@ class SynonymPerturbation(WordPerturbation):
         self,
         vectors: Vectors,
         *,
-        share: ChangedShare = 0.1,
+        probability: ChangedShare = 0.1,
         count: Annotated[Size, Doc("Number of nearest neighbours to sample a synonym from.")] = 3,
         seed: ChangeSeed = 1,
     ) -> None:
-        super().__init__(vectors, share=share, seed=seed)
+        super().__init__(vectors, probability=probability, seed=seed)
         self.table, self.count = vectors(), count
         self._near: dict[str, list[str]] = {}  # of the words that were asked for
 

@@ -137,7 +137,7 @@ def test_where_different_scores_steer_the_curves_are_of_one_that_all_have():
         (["dot.yaml", "--run", "."], "--run: '.' exists and holds no comparison"),
         (["dot.yaml", "--gold", "gold", "a.en", "none"], "none: there is no such file"),
         (["dot.yaml", "--grid", "model.attention.score=dot,dott"], "dott: model.attention.score: there is no 'dott'"),
-        (["dot.yaml", "data.test=null", "data.test_share=0"], "data.test.source: must be given"),
+        (["dot.yaml", "data.test=null", "data.test_fraction=0"], "data.test.source: must be given"),
     ],
 )
 def test_what_is_wrong_is_told_on_one_line_before_anything_is_trained(words, told, trained):

@@ -11,8 +11,8 @@ FILE = {"file": "a"}
 EXCERPT = {"files": {"text": "a"}}
 
 REFUSED = [
-    ("adding", PAIR, {"length": 6, "shortest": 7}, "shortest", "is 7, more than the length of 6"),
-    ("adding", PAIR, {"length": 6, "shortest": 1}, "shortest", "is 1 .at least 2"),
+    ("adding", PAIR, {"length": 6, "min_length": 7}, "min_length", "is 7, more than the length of 6"),
+    ("adding", PAIR, {"length": 6, "min_length": 1}, "min_length", "is 1 .at least 2"),
     ("adding", PAIR, {"length": 1}, "length", "is 1 .at least 2"),
     ("adding", PAIR, {"length": 0}, "length", "must be at least 1, not 0"),
     ("adding", PAIR, {"length": "many"}, "length", "must be a whole number"),

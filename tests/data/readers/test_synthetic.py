@@ -38,12 +38,12 @@ def test_more_examples_begin_with_the_same(name):
 @pytest.mark.parametrize(("shortest", "lengths"), [(2, {2, 3, 4, 5, 6}), (6, {6})])
 def test_lengths_are_those_asked_for(shortest, lengths):
     for name in ("adding", "copying"):
-        assert {len(read_rows(given)) for given, _ in texts(build(name, shortest=shortest))} == lengths
-    assert {line.split().count("a") for (line,) in texts(build("counting", shortest=shortest))} == lengths
+        assert {len(read_rows(given)) for given, _ in texts(build(name, min_length=shortest))} == lengths
+    assert {line.split().count("a") for (line,) in texts(build("counting", min_length=shortest))} == lengths
 
 
 def test_copies_are_of_random_bits():
-    rows = texts(build("copying", width=3, shortest=6))
+    rows = texts(build("copying", width=3, min_length=6))
     bits = [number for given, wanted in rows for number in read_rows(given).ravel()]
     assert all(given == wanted for given, wanted in rows)
     assert set(bits) == {0, 1}

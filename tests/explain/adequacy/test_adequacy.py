@@ -54,8 +54,8 @@ def test_words_without_a_usual_translation(folder, source, text, words):
 
 
 def test_settings_say_which_words_are_judged(folder):
-    assert uncovered(folder, "rare the two", "", least=4) == ["rare", "two"]
-    assert uncovered(folder, "rare the two", "", certain=0.6) == ["the", "two"]
+    assert uncovered(folder, "rare the two", "", min_count=4) == ["rare", "two"]
+    assert uncovered(folder, "rare the two", "", min_confidence=0.6) == ["the", "two"]
 
 
 def test_places_are_those_of_the_text():
@@ -69,7 +69,7 @@ def test_words_that_nothing_looks_at():
     weights = [[0.9, 0.05, 0.05, 0.0], [0.5, 0.05, 0.1, 0.35], [0.2, 0.0, 0.1, 0.7]]
     tokens = ["▁Two", "▁do", "gs", "▁run", "</s>"], ["▁Zwei", "▁rennen", "</s>"]
     found = Explanation.of_text(*tokens, [], [[*row[:3], 0.0, row[3]] for row in weights])
-    check = ADEQUACIES.build(Choice("attention", {"below": 0.3}), None)
+    check = ADEQUACIES.build(Choice("attention", {"threshold": 0.3}), None)
     one = TextPrediction("Two dogs run", "Zwei rennen", 0.0, explanation=found)
     assert check.uncovered(one) == [[4, 8], [9, 12]]  # dogs: 0.1 + 0.15, run: 0
     assert check.uncovered(TextPrediction("Two", "Zwei", 0.0)) == []
@@ -113,7 +113,7 @@ def test_a_run_learns_from_its_own_pairs(run):
     assert set(lines) <= {f"{source}\t{target}" for source, target in PAIRS}  # no word is frequent enough to change
     counts = Translations.read(run / TRANSLATIONS_FILE).counts
     assert {"dog", "yes"} <= set(counts) <= {"a", "dog", "runs", "two", "cats", "he", "reads", "yes"}
-    predictor = load(run, ["decoding.adequacy={name: lexicon, least: 1}"])
+    predictor = load(run, ["decoding.adequacy={name: lexicon, min_count: 1}"])
     [one] = predictor.predict(["yes and dog"])  # a model of two updates translates nothing
     assert [one.source[start:end] for start, end in one.uncovered] == ["yes", "dog"]
     [whole] = predictor.translate(["yes. dog."])
@@ -124,7 +124,7 @@ def test_a_run_learns_from_its_own_pairs(run):
 
 
 def test_attention_needs_no_lexicon(run):
-    [one] = load(run, ["decoding.adequacy={name: attention, below: 1}"]).predict(["a dog runs"])
+    [one] = load(run, ["decoding.adequacy={name: attention, threshold: 1}"]).predict(["a dog runs"])
     assert one.uncovered is not None and one.explanation is None
 
 

@@ -17,7 +17,7 @@ MASK = torch.arange(LENGTH) < torch.tensor(LENGTHS).unsqueeze(-1)
 
 
 def pooling(**settings: object) -> ConvolutionalPooling:
-    made = POOLINGS.build(Choice("convolutional", {"maps": MAPS, **settings}), DIM).double()
+    made = POOLINGS.build(Choice("convolutional", {"num_filters": MAPS, **settings}), DIM).double()
     for filters in made.filters:
         torch.nn.init.normal_(filters.bias)
     return made.eval()
@@ -42,7 +42,7 @@ def by_a_loop(model: ConvolutionalPooling, text: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("windows", [(3, 4, 5), (2,), (1, 5)])
 def test_equals_a_loop_over_windows_and_torchs_convolution(windows, assert_agrees):
-    model, states = pooling(windows=windows), random(len(LENGTHS), LENGTH, DIM)
+    model, states = pooling(kernel_sizes=windows), random(len(LENGTHS), LENGTH, DIM)
     pooled = model(states, MASK)
     assert pooled.shape == (len(LENGTHS), MAPS * len(windows)) == (len(LENGTHS), model.out_dim)
     for row, length in enumerate(LENGTHS):
@@ -55,7 +55,7 @@ def test_equals_a_loop_over_windows_and_torchs_convolution(windows, assert_agree
 
 def test_windows_of_padding_alone_are_no_match():
     """A bias above zero would speak for nothing at all: only where a word stands it does."""
-    model = pooling(windows=(2, 5))
+    model = pooling(kernel_sizes=(2, 5))
     for filters in model.filters:
         filters.weight.data.fill_(-1.0)
         filters.bias.data.fill_(3.0)
@@ -73,7 +73,7 @@ def test_defaults_are_those_of_the_paper():
 
 
 def test_weights_begin_with_the_variance_that_a_rectifier_halves():
-    for filters in ConvolutionalPooling(64, windows=(5,), maps=200).filters:
+    for filters in ConvolutionalPooling(64, kernel_sizes=(5,), num_filters=200).filters:
         assert float(filters.weight.detach().var()) == pytest.approx(2 / (5 * 64), rel=0.05)
         assert bool((filters.bias == 0).all())
 
@@ -130,7 +130,7 @@ def test_two_texts_of_one_update_may_be_pooled_before_the_gradient():
 @pytest.mark.parametrize("length", [LONG - 2, LONG + 30])
 def test_long_texts_have_the_gradients_of_torchs_convolution(length, assert_agrees):
     """Also where the best window is found first: with padding, a text shorter than a window and one of no words."""
-    model, states = pooling(windows=(3, 5)).train(), random(4, length, DIM).requires_grad_()
+    model, states = pooling(kernel_sizes=(3, 5)).train(), random(4, length, DIM).requires_grad_()
     mask = torch.arange(length) < torch.tensor([[length], [length // 2], [2], [0]])
     model.dropout.probability = 0.0
     model(states, mask).square().sum().backward()

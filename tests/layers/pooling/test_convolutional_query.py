@@ -18,7 +18,7 @@ WINDOWS = (2, 4)
 
 
 def pooling(score: str) -> nn.Module:
-    settings = {"windows": WINDOWS, "maps": MAPS, "hidden_dim": HIDDEN, "score": score}
+    settings = {"kernel_sizes": WINDOWS, "num_filters": MAPS, "hidden_dim": HIDDEN, "score": score}
     made = POOLINGS.build(Choice("convolutional_query", settings), DIM).double().eval()
     for parameter in made.parameters():
         nn.init.normal_(parameter)

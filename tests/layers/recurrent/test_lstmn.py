@@ -18,7 +18,7 @@ def random(*shape: int) -> Tensor:
 
 
 def make(tape: int | None) -> LstmnLayer:
-    layer = LstmnLayer(INPUT, DIM, hidden_dim=5, tape=tape).double()
+    layer = LstmnLayer(INPUT, DIM, hidden_dim=5, memory_size=tape).double()
     for parameter in layer.parameters():
         nn.init.normal_(parameter, std=0.7)
     return layer

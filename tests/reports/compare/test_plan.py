@@ -304,7 +304,7 @@ def test_sentences_left_out_are_other_texts_too(text_files):
     (line,) = text_faults(contender("first", text_files), contender("other", text_files, max_length=7))
     assert "up to 7 pieces" in line
     assert "up to 256 pieces" in line
-    held = [contender(name, text_files, dev="", dev_share=share) for name, share in (("first", 0.0), ("other", 0.5))]
+    held = [contender(name, text_files, dev="", dev_fraction=share) for name, share in (("first", 0.0), ("other", 0.5))]
     assert "without a share of 0.5" in text_faults(*held)[0]
 
 

@@ -64,7 +64,7 @@ def test_pieces_of_a_text_are_counted(answering, monkeypatch):
     column = answering.predictor.task.vocabularies["text"]
     sizes = [len(column.encode(text)) for text in TEXTS]
     assert [one.pieces for one in answering.count(Predict(TEXTS))] == sizes
-    monkeypatch.setattr(answering.predictor, "max_source", max(sizes))
+    monkeypatch.setattr(answering.predictor.encoder, "max_source", max(sizes))
     assert answering.count(Predict(TEXTS))[-1] == Refused("long", [max(sizes), max(sizes) - 1])
 
 
