@@ -112,15 +112,19 @@ _RENAMED = {  # old and new name of a setting: parts and groups that have it; re
     "widest max_jump": "hmm",
     "windows kernel_sizes": "convolutional convolutional_query",
 }
-RENAMED = tuple((old, new, tuple(parts.split())) for names, parts in _RENAMED.items() for old, new in [names.split()])
+RENAMED_SETTINGS = tuple(
+    (old, new, tuple(parts.split())) for names, parts in _RENAMED.items() for old, new in [names.split()]
+)
 
 
 def renamed_settings(part: str, settings: Container[str]) -> Mapping[str, str]:
     """Return the old names of settings that a part or a group has, with the new ones."""
-    return {old: new for old, new, parts in RENAMED if part in parts and new in settings and old not in settings}
+    return {
+        old: new for old, new, parts in RENAMED_SETTINGS if part in parts and new in settings and old not in settings
+    }
 
 
 def renamed_number(owner: object, name: str) -> str:
     """Return the present name of an attribute that a schedule may name by its old one."""
-    found = (new for old, new, _ in RENAMED if old == name and hasattr(owner, new))
+    found = (new for old, new, _ in RENAMED_SETTINGS if old == name and hasattr(owner, new))
     return name if hasattr(owner, name) else next(found, name)

@@ -12,14 +12,14 @@ from regard.experiment.data import DataSettings, RecombinationSettings
 from regard.experiment.tables import PARTS
 from regard.registry import Choice
 from regard.statistical.pair_checks import PAIR_CHECKS
-from regard.synonyms import RENAMED, renamed_number
+from regard.synonyms import RENAMED_SETTINGS, renamed_number
 
 GROUPS = {group.__name__: group for group in (DataSettings, RecombinationSettings)}
 VALUES = {"kernel_sizes": [2, 3], "source_context": "final", "inference": "sample", "num_filters": 8}
 TABLES = [*PARTS.values(), PAIR_CHECKS]
 CASES = [
     pytest.param(table.model(part), old, new, id=f"{table.place}.{part}.{old}")
-    for old, new, parts in RENAMED
+    for old, new, parts in RENAMED_SETTINGS
     for part in parts
     for table in TABLES
     if part in table and new in table.settings(part)
@@ -50,12 +50,12 @@ def test_an_old_name_is_read_with_one_warning(settings, old, new):
 
 def test_every_old_name_belongs_to_a_part_that_exists():
     known = {case.values[0].__name__ for case in CASES} | {*GROUPS}
-    assert {part for _, _, parts in RENAMED for part in parts} == known
+    assert {part for _, _, parts in RENAMED_SETTINGS for part in parts} == known
 
 
 @pytest.mark.parametrize(
     ("kind", "old", "new"),
-    [(GROUPS[part], old, new) for old, new, parts in RENAMED for part in parts if part in GROUPS],
+    [(GROUPS[part], old, new) for old, new, parts in RENAMED_SETTINGS for part in parts if part in GROUPS],
 )
 def test_old_names_of_groups(kind, old, new):
     with pytest.warns(FutureWarning, match=f"'{old}' of {kind.__name__} is now '{new}'"):
@@ -134,5 +134,7 @@ def test_settings_of_a_saved_run_are_read_under_old_names(tmp_path):
 
 def test_the_page_of_upgrades_has_every_renamed_setting():
     page = (Path(__file__).parents[2] / "docs/how-to/upgrade.md").read_text("utf-8")
-    rows = [f"| `{old}` | `{new}` | {', '.join(f'`{part}`' for part in parts)} |" for old, new, parts in RENAMED]
+    rows = [
+        f"| `{old}` | `{new}` | {', '.join(f'`{part}`' for part in parts)} |" for old, new, parts in RENAMED_SETTINGS
+    ]
     assert [row for row in rows if row not in page] == []
