@@ -26,7 +26,7 @@ ModelOption = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="hmm, diagonal (fast_align), ibm2 or ibm1; with settings: {name: hmm, null_share: 0.2}; or a run folder.",
+        help="hmm, diagonal (fast_align), ibm2 or ibm1; with settings: {name: hmm, max_jump: 5}; or a run folder.",
     ),
 ]
 Reverse = Annotated[Path | None, typer.Option(metavar="RUN", help="Translator of the other direction, beside --model.")]

@@ -24,7 +24,7 @@ PairLinks = Callable[[Batch], Tensor]  # → (batch, target, source): True where
 
 NEVER_LEARNS = (
     "never learns where to look: its weighting only draws, and the objective rewards no draw (objective=reinforce with "
-    "a reward above 0, or a soft_share above 0)"
+    "a reward above 0, or a soft_probability above 0)"
 )
 
 TextJudge = Callable[[Sequence[str]], list[Mapping[str, float]]]  # texts → the probability of each label, of each

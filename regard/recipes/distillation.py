@@ -79,7 +79,7 @@ _TRAINING = (
     "training.keep_best=5",
     "training.average=5",
     "decoding.search=greedy",
-    "data.test_share=0",
+    "data.test_fraction=0",
 )
 _TUNING = ("training.quantization=int8", "training.learning_rate=0.0003", "training.schedule=constant")
 
@@ -204,7 +204,7 @@ class Distillation:
         minutes = self.request.minutes
         first = [*_TRAINING, *STUDENT_SHAPES[self.request.shape].settings(), *self.request.changes]
         start = self._train("student", [*files, *first, f"training.max_minutes={minutes * (1 - _TUNED):.3f}"], None)
-        second = [*files, "data.test_share=0", *_TUNING, f"training.max_minutes={minutes * _TUNED:.3f}"]
+        second = [*files, "data.test_fraction=0", *_TUNING, f"training.max_minutes={minutes * _TUNED:.3f}"]
         return self._train("eight-bit", second, start)
 
     def _train(self, name: str, settings: Sequence[str], start: Path | None) -> Path:

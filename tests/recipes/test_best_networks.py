@@ -32,7 +32,7 @@ def test_of_few_pairs_phrases_teach_the_network_sources_that_no_pair_has(texts, 
     done = regard("best", *options(texts, *SHORT, "--minutes", "5", "--quiet"))
     assert done.code == 0, done.said
     data = Run.open(texts / "run" / "steps" / "network").experiment.data
-    assert [*data.corpora] == ["network"] and data.recombination.share == 0.35
+    assert [*data.corpora] == ["network"] and data.recombination.fraction == 0.35
     files = {side: texts / "run" / "texts" / f"network.{side}" for side in ("source", "target")}
     sources, targets = (file.read_text(encoding="utf-8").splitlines() for file in files.values())
     assert len(sources) == len({*sources}) > 20 and not {*sources} & {pair[0] for pair in PARTS["train"]}

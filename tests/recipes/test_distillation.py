@@ -19,7 +19,7 @@ STUDENT = [*SMALL[:4], "training.batch_tokens=500", "training.validate_lines=5"]
 def teacher(tmp_path_factory):
     folder = tmp_path_factory.mktemp("teacher")
     options = [*write_texts(folder), "--dev-source", folder / "a.en", "--dev-target", folder / "a.de"]
-    assert regard("train", *options, "--run", folder / "run", "data.test_share=0", *SMALL).code == 0
+    assert regard("train", *options, "--run", folder / "run", "data.test_fraction=0", *SMALL).code == 0
     return folder / "run"
 
 

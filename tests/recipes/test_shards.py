@@ -26,7 +26,7 @@ TEXTS = [f"{PAIRS[row % 4][0]} {row}" for row in range(23)]
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
-    options = [*write_texts(folder), "--run", folder / "run", "data.dev_share=0.3", "data.test_share=0"]
+    options = [*write_texts(folder), "--run", folder / "run", "data.dev_fraction=0.3", "data.test_fraction=0"]
     assert regard("train", *options, *SMALL).code == 0
     return folder / "run"
 

@@ -47,7 +47,7 @@ def table(folder, first):
 def test_all_commands_read_the_first_line_alike(tmp_path, first, count):
     said, path = list[str](), table(tmp_path, first)
     read = read_text_pairs([path], said.append)
-    experiment = read_experiment(path, [*SMALL, "data.dev_share=0", "data.test_share=0"], say=said.append)
+    experiment = read_experiment(path, [*SMALL, "data.dev_fraction=0", "data.test_fraction=0"], say=said.append)
     reader = experiment.reader("train")
     assert len(read) == count and reader.settings.get("header", False) is (count == 120)
     lines = [line for line in said if "read as column names: en, de" in line]

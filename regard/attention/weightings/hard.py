@@ -19,8 +19,8 @@ from regard.ops.functional import wide
 class HardWeighting(Weighting):
     """weights_i = one key j sampled with probability exp(score_ij) / sum_j' exp(score_ij') (section 4.1 of the paper).
 
-    In training a row (a sentence, or a head of one) is soft with probability `soft_probability`: these probabilities are
-    its weights. At inference the most probable key is taken, or one sampled. Terms: log_prob of the sampled key (0 for
+    In training a row (a sentence, or a head of one) is soft with `soft_probability`: these probabilities are its
+    weights. At inference the most probable key is taken, or one sampled. Terms: log_prob of the sampled key (0 for
     a soft row), and entropy.
 
     Cost: O(n·m)

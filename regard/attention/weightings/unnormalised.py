@@ -17,7 +17,7 @@ class UnnormalisedWeighting(Weighting):
     aliases = (
         "unnormalized",
         alias("linear, 线性", note="weights without softmax (others mean score concat with activation 'none')"),
-        alias("none", note="weights that are the scores (a recurrent decoder without attention has reads: final)"),
+        alias("none", note="weights that are the scores (a recurrent decoder without attention: source_context final)"),
     )
     normalised = False
     signed = True
