@@ -151,7 +151,9 @@ def _as_values(found: AttendedWords, top: int) -> dict[str, Any]:
 
 
 def _figure(found: AttendedWords, title: str, ending: str) -> bytes:
-    """Draw attention over polarity, a point for each word; the first are named."""
+    """Draw attention over polarity, a point for each word; the first are named. Empty where no word is shown."""
+    if not found.words:
+        return b""
     figure = new_figure(8, 5)
     axes, labels = figure.subplots(), sorted({one.polarity.label for one in found.words})
     for label in labels:

@@ -88,3 +88,9 @@ def test_table_and_picture(run, tmp_path):
 
 def test_a_model_that_asks_nothing_of_words_is_told(runs):
     assert unsaid(call("words", runs[1], "device=cpu"), "this run has no attention pooling") == []
+
+
+def test_a_plot_of_no_word_is_not_written(run, tmp_path):
+    done = call("words", run, "device=cpu", "--min-count", 10_000, "--plot", tmp_path / "words.svg")
+    assert done.code == 0
+    assert not (tmp_path / "words.svg").exists()
