@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import fields
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,15 @@ def test_every_page_is_in_the_map():
 
 
 CHINESE = [path.relative_to(ROOT).as_posix() for path in PAGES if path.name.endswith(".zh-CN.md")]
+
+
+@pytest.mark.parametrize("name", CHINESE)
+def test_chinese_is_as_new_as_the_english(name):
+    """A Chinese page ends with the digest of the English text that it translates."""
+    english = (ROOT / name.replace(".zh-CN", "")).read_bytes()
+    wanted = f"<!-- translates {sha256(english).hexdigest()[:12]} -->"
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert text.endswith(f"{wanted}\n"), f"{name}: translate what changed in the English, then end it with {wanted}"
 
 
 @pytest.mark.parametrize("name", CHINESE)

@@ -26,6 +26,8 @@ CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<=\]\()([^()\s#]+)")
 LOADING = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src", "video": "src"}
 STYLE_URL = re.compile(r"url\(\s*['\"]?(?:https?:)?//|@import\s+['\"]?(?:https?:)?//")
+CHOOSER = '<div class="chooser" data-chooser lang="{}"></div>\n\n'  # filled by website/chooser.js
+FIRST_PAGES = {"README.md": "en", "README.zh-CN.md": "zh-CN"}
 SEGMENTED = ["en", "zh"]  # Chinese has no spaces: the browser's own segmenter finds its words
 
 
@@ -54,7 +56,11 @@ def stage(folder: Path) -> Path:
         (pages / name).write_text(text, encoding="utf-8")
     for page in pages.rglob("*.md"):
         _copy_linked(page, pages)
+    for name, language in FIRST_PAGES.items():
+        before, heading, after = (pages / name).read_text(encoding="utf-8").partition("## ")
+        (pages / name).write_text(before + CHOOSER.format(language) + heading + after, encoding="utf-8")
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    config["theme"]["custom_dir"] = str(ROOT / "website/theme")
     config |= {"docs_dir": "pages", "site_dir": "site", "nav": [_with_generated(entry) for entry in config["nav"]]}
     path = folder / "mkdocs.yml"
     path.write_text(yaml.safe_dump(config, allow_unicode=True, sort_keys=False), encoding="utf-8")
