@@ -40,8 +40,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             for word in WORDS
             for thing in THINGS
         ]
-        for language in ("en", "es"):
-            (tmp_path / f"{name}.{language}").write_text("".join(lines), encoding="utf-8")
+        for language, see in (("en", "see"), ("es", "ven")):
+            text = "".join(lines).replace("see", see)
+            (tmp_path / f"{name}.{language}").write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -101,7 +101,7 @@ def _check_systems(systems: list[Path]) -> None:
     """Raise ConfigError for the first system that is not there."""
     missing = [str(path) for path in systems if not path.exists()]
     if missing:
-        raise ConfigError("SYSTEM", f"there is no '{missing[0]}'", "a run folder, or a file of translations")
+        raise ConfigError(missing[0], "there is no such run or file", "a run folder, or a file of translations")
 
 
 def _one_run(systems: list[Path], changes: list[str]) -> "Predictor":

@@ -4,14 +4,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from inspect import Parameter, Signature, signature
-from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from regard.cli.files import paths_and_changes
 from regard.cli.group import warn
-from regard.errors import CheckpointError, ConfigError, RegardError
+from regard.errors import ConfigError, RegardError
 from regard.serve.settings import Settings
 
 EXTRA = ("fastapi", "uvicorn", "prometheus_client", "python_multipart", "babel", "fastapi_offline")
@@ -41,11 +40,11 @@ def serve_command(words: RunsAndChanges, **typed: Any) -> None:
     runs, changes = paths_and_changes(words)
     if not runs:
         raise ConfigError("serve", "no run is named", "regard serve RUN")
-    from regard.config import settings_folder
+    from regard.config import settings_file, settings_folder
 
     runs = list(map(settings_folder, runs))
     for run in runs:
-        _check_run(run)
+        settings_file(run)
     settings = replace(Settings.read(typed), changes=tuple(changes))
     _check_open(settings)
     if settings.suggestions is not None:
@@ -91,14 +90,3 @@ def check_installed() -> None:
     missing = [name for name in EXTRA if find_spec(name) is None]
     if missing:
         raise RegardError(f"serve: {', '.join(missing)} is not installed (pip install 'regard[serve]')")
-
-
-def _check_run(run: Path) -> None:
-    from regard.config import SETTINGS_FILE
-
-    if not run.exists():
-        raise CheckpointError(
-            run, "there is no such folder", "the folder of a trained model: regard train --run FOLDER"
-        )
-    if not (run / SETTINGS_FILE).is_file():
-        raise CheckpointError(run, "is not a run folder", "the folder of a trained model: regard train --run FOLDER")

@@ -10,11 +10,21 @@ from typing import Any
 import yaml
 
 from regard.config.atomic_write import write_atomically
-from regard.errors import ConfigError
+from regard.errors import CheckpointError, ConfigError
 
 SETTINGS_FILE = "experiment.yaml"  # in the folder of a run
 MAX_BYTES = 2**20  # of a file
 MAX_NODES = 100_000  # once aliases are written out: a few nested ones can mean billions
+
+
+def settings_file(run: Path) -> Path:
+    """Return the settings of a run folder. Raises CheckpointError where there are none."""
+    file = run / SETTINGS_FILE
+    if not run.exists():
+        raise CheckpointError(run, "there is no such folder", "regard train makes one")
+    if not file.is_file():
+        raise CheckpointError(run, f"is not a run folder: it has no {SETTINGS_FILE}", "regard train makes one")
+    return file
 
 
 class Loader(yaml.SafeLoader):

@@ -13,7 +13,6 @@ from regard.experiment.complete_settings import (
     schema,
 )
 from regard.experiment.data import DataSettings
-from regard.experiment.initial import settings_file
 from regard.experiment.layouts import text_settings
 from regard.experiment.settings import (
     OPEN,
@@ -51,7 +50,6 @@ __all__ = [
     "read_experiment",
     "saved_experiment",
     "schema",
-    "settings_file",
     "text_settings",
     "too_long_sources",
 ]

@@ -4,12 +4,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from regard.config import quoted, read_settings, read_yaml
+from regard.config import quoted, read_settings, read_yaml, settings_file
 from regard.data.readers.suggestions import SuggestionsReader, holds_suggestions
 from regard.errors import ConfigError
 from regard.experiment.data import CORPORA, FILE_SETTINGS, DataSettings, by_ending
 from regard.experiment.huggingface import is_huggingface
-from regard.experiment.initial import settings_file
 from regard.experiment.sizes import SENTENCE_PIECES
 from regard.experiment.upgrade import upgraded
 from regard.registry import Choice

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.attention.recipes import as_yaml
-from regard.config import SETTINGS_FILE, Taken, lay, marked, read_yaml
+from regard.config import SETTINGS_FILE, Taken, lay, marked, read_yaml, settings_file
 from regard.errors import CheckpointError, ConfigError
 from regard.experiment.huggingface import CONFIG, absolute, huggingface_settings, is_huggingface
 from regard.experiment.settings import Experiment
@@ -16,16 +16,6 @@ from regard.tasks import TASKS, task_class
 
 _OWN = "own_vocabularies"  # of `text`: it follows from the languages, which another run may have more of
 _KINDS = ("run", "huggingface")  # of what `init` may name
-
-
-def settings_file(run: Path) -> Path:
-    """The settings of a run folder. Raises CheckpointError where there are none."""
-    file = run / SETTINGS_FILE
-    if not run.exists():
-        raise CheckpointError(run, "there is no such folder", "regard train makes one")
-    if not file.is_file():
-        raise CheckpointError(run, f"is not a run folder: it has no {SETTINGS_FILE}", "regard train makes one")
-    return file
 
 
 def continued(run: Path, said: Mapping[str, Any]) -> dict[str, Any]:

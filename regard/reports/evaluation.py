@@ -143,8 +143,8 @@ def _experiment(runs: Mapping[Path, Run], changes: Sequence[str]) -> Experiment:
     for other, run in others:
         if not _judged_alike(run.experiment.task_class, first.experiment):
             names = (run.experiment.task.name, first.experiment.task.name)
-            problem = f"'{other}' is for the task '{names[0]}', and '{path}' for '{names[1]}'"
-            raise ConfigError("SYSTEM", problem, "evaluate each task alone")
+            problem = f"is for the task '{names[0]}', and '{path}' for '{names[1]}'"
+            raise ConfigError(str(other), problem, "evaluate each task alone")
     return first.experiment
 
 
@@ -254,7 +254,7 @@ def _outcome(
         return found
 
     def unknown() -> Statistics:
-        raise ConfigError("SYSTEM", f"'{path}' is a file, and how likely a text is only a model can tell", "give a run")
+        raise ConfigError(str(path), "is a file of translations: a likelihood needs a model", "give a run")
 
     return Outcome(examples, answers, unknown), None
 

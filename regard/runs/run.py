@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-from regard.config import parse_json, read_yaml, settings_folder
+from regard.config import parse_json, read_yaml, settings_file, settings_folder
 from regard.data.columns import Columns, load_columns, of_language
 from regard.data.manifest import has_manifest, verify, verify_file
 from regard.data.sealed import SEAL
 from regard.errors import CheckpointError
-from regard.experiment import Experiment, saved_experiment, settings_file
+from regard.experiment import Experiment, saved_experiment
 from regard.explain.alignment_head import AlignmentHead
 from regard.models import MODELS, Model
 from regard.objectives import build_penalties

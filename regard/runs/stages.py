@@ -6,12 +6,13 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from regard.config import settings_file
 from regard.data.columns import Columns
 from regard.data.manifest import note_file, verify_file
 from regard.data.streams import Stream
 from regard.decoding import GreedySearch
 from regard.errors import CheckpointError
-from regard.experiment import Experiment, settings_file
+from regard.experiment import Experiment
 from regard.models import Model
 from regard.models.counting import count_for_embedders
 from regard.objectives import Objective
@@ -41,6 +42,8 @@ from regard.tasks import Examples, Task
 from regard.tasks.task import measure_of
 from regard.training.progress import Progress
 from regard.training.world import World
+
+_COUNTED = 50_000  # parameters that are worth a line: phrases have a weight for each feature
 
 
 class Prepared(NamedTuple):
@@ -188,7 +191,8 @@ def validated(ready: Prepared, made: Built, begun: Started) -> Validated:
         validation = Teaching(validation, model, task, corrected, experiment, folder)
     count, world = sum(parameter.numel() for parameter in model.parameters()), ready.world
     several = f" in each of {world.size} processes" if world.size > 1 else ""
-    ready.say(f"{count / 1e6:.1f} M parameters on {world.device}{several}, run {folder}")
+    size = f"{count / 1e6:.1f} M parameters on {world.device}{several}, "
+    ready.say(f"{size if count >= _COUNTED else ''}run {folder}")
     links = partial(training_links, experiment, folder, ready.columns, ready.say)
     objective = objective_of(experiment, model, task, links).to(world.device)
     higher = corrected is not None or measure_of(task, experiment.training.metric).higher_is_better is True

@@ -232,7 +232,8 @@ def _tell(report: TrainingReport, ready: Prepared, judged: Validated, *, hints: 
     experiment, folder, progress = ready.experiment, ready.folder, ready.progress
     teaching = isinstance(judged.validation, Teaching)
     score = "" if report.score is None or teaching else f", best dev {experiment.training.metric} {report.score:.2f}"
-    progress.say(f"{report.reason}: {report.updates:,} updates in {report.seconds / 60:.1f} min{score}")
+    updates = f": {report.updates:,} updates in {report.seconds / 60:.1f} min" if report.updates else ""
+    progress.say(f"{report.reason}{updates}{score}")
     command = f"regard train {quote(str(folder))} --resume"
     others = [name for name in LIMITS if name != "max_minutes" and getattr(experiment.training, name) is not None]
     limits = "".join(f" training.{name}=null" for name in others)  # which a longer time must not meet

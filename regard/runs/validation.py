@@ -8,7 +8,7 @@ from regard.models import Model
 from regard.tasks import Examples, Measure, Outcome, Task
 from regard.tasks.outcome import outcome_of
 
-SAMPLES, WIDTH = 2, 110  # answers that are said, and their characters
+WIDTH = 110  # characters of an answer that is said
 
 
 class _Stopped(Exception):
@@ -29,7 +29,7 @@ class Validation:
         batch_tokens: int,
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
-        """`say` hears some of the answers, where a measure asks for them."""
+        """`say` hears one of the answers, where a measure asks for them."""
         self.model, self.task, self.engine, self.examples = model, task, engine, examples
         self.measures, self.batch_tokens, self.say = tuple(measures), batch_tokens, say
 
@@ -49,10 +49,10 @@ class Validation:
         return {measure.key: measure.value(rows.sum(axis=0)) for measure, rows in statistics.items()}
 
     def _show(self, outcome: Outcome) -> None:
-        """Say an answer or two, always to the same examples."""
-        texts, given = outcome.texts, [self.examples[name] for name in self.task.inputs]
-        for place in dict.fromkeys(len(texts) * share // SAMPLES for share in range(SAMPLES) if texts):
-            self.say("\n".join([*(f"   {_cut(column[place])}" for column in given), f"   → {_cut(texts[place])}"]))
+        """Say the answer to the first example."""
+        given = [self.examples[name] for name in self.task.inputs]
+        for text in outcome.texts[:1]:
+            self.say("\n".join([*(f"   {_cut(column[0])}" for column in given), f"   → {_cut(text)}"]))
 
 
 class Validations:

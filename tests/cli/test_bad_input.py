@@ -61,7 +61,7 @@ def test_a_truncated_gz_is_told(corpus):
 
 def test_a_run_that_is_not_there_is_no_file_of_translations(corpus):
     done = regard("evaluate", corpus / "nope")
-    told = unsaid(done, "SYSTEM", f"there is no '{corpus / 'nope'}'", "a run folder")
+    told = unsaid(done, f"{corpus / 'nope'}: there is no such run or file", "a run folder")
     assert told == []
 
 

@@ -63,6 +63,22 @@ def test_marked_pairs_go_into_a_list(visit, taught):
 
 
 @pytest.mark.slow
+def test_pairs_of_several_corpora_have_a_command_each(visit, taught):
+    told = taught["predictions"][0]["taught"]
+    told["corpora"].append({"files": ["x/b.en", "x/b.de"]})
+    told["pairs"] += [{**PAIR, "corpus": 1, "line": 7}, {**PAIR, "line": 9}]
+    (one,) = told["words"][1]["pairs"]
+    told["words"][1]["pairs"] = [{**one, "pair": pair} for pair in range(3)]
+    seen = visit(html=page(taught))
+    seen.all(".queries .token").nth(1).click()
+    seen.all(".taught li").nth(2).wait_for()
+    for place in range(3):
+        seen.tab.get_by_role("button", name="Drop").nth(place).click()
+    commands = [command.partition(" --list")[0] for command in seen.all(".corrections code").all_inner_texts()]
+    assert commands == ["regard data mend x/a.en 'x/it'\"'\"'s a.de'", "regard data mend x/b.en x/b.de"]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"color_scheme": "dark"}, {"locale": "zh-CN"}], ids=str)
 def test_axe_finds_nothing_serious(visit, taught, settings):
     seen = visit(html=page(taught), **settings)

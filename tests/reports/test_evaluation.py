@@ -80,7 +80,7 @@ def test_the_translations_can_be_kept(files):
         (["short", "--target", "reference"], ["short", "29 lines", "30"]),
         (["good"], ["--target", "must be given"]),
         (["good", "--source", "short", "--target", "reference"], ["reference", "30 lines", "29"]),
-        (["nothing", "--target", "reference"], ["SYSTEM", "there is no 'nothing'"]),
+        (["nothing", "--target", "reference"], ["nothing: there is no such run or file"]),
     ],
     ids=["short", "no reference", "unequal", "missing"],
 )

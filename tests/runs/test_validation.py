@@ -57,9 +57,9 @@ def test_it_stops_between_two_batches(model_and_task):
     assert len(asked) == 2
 
 
-def test_two_answers_are_said_where_a_measure_asks_for_them(model_and_task):
+def test_one_answer_is_said_where_a_measure_asks_for_it(model_and_task):
     model, task = model_and_task
-    for measures, count in (([measure_of(task, "bleu")], 2), (task.likelihoods(), 0)):
+    for measures, count in (([measure_of(task, "bleu")], 1), (task.likelihoods(), 0)):
         said = []
         engine = engine_of(model, task)
         Validation(model, task, engine, PAIRS, measures, batch_tokens=1000, say=said.append)(lambda: False)
@@ -74,4 +74,4 @@ def test_an_answer_is_said_with_all_that_it_is_made_from(model_and_task, monkeyp
         lambda: False
     )
     given = [[line.strip() for line in one.splitlines()[:-1]] for one in said]
-    assert given == [["A man met us.", "a dog"], ["It rains.", "two old cats"]]
+    assert given == [["A man met us.", "a dog"]]

@@ -2,6 +2,8 @@
 
 import json
 import random
+import time
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -165,6 +167,20 @@ def test_the_command_writes_a_clean_copy_reasons_and_a_page(tmp_path):
     assert [(row["line"], row["check"]) for row in rows] == [(301, "markup"), (302, "empty")]
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert page.count("</script>") == 1 and "http" not in page.split("<body")[1].split("<script")[0]
+
+
+@pytest.mark.parametrize("slow", [True, False])
+def test_only_checks_that_take_long_are_reported(monkeypatch, slow):
+    monkeypatch.setattr(import_module("regard.reports.data_check.check_data"), "SLOW", 0.05 if slow else 60.0)
+    findings, said = PAIR_CHECKS["markup"].findings, list[str]()
+
+    def waits(self, corpus):
+        time.sleep(1.0 if slow else 0.0)
+        return findings(self, corpus)
+
+    monkeypatch.setattr(PAIR_CHECKS["markup"], "findings", waits)
+    check_data(sound(20), ["empty", "markup"], said.append)
+    assert said == (["checking 20 pairs: markup"] if slow else [])
 
 
 def test_a_page_counts_each_fault_once():

@@ -63,9 +63,10 @@ function drawList(viewer) {
   const { parts, t, corrections } = viewer;
   const listed = [...corrections.values()];
   parts.corrections.hidden = listed.length === 0;
+  const commands = new Set(listed.map((one) => `regard data mend ${one.files.map(quoted).join(" ")} --list corrections.jsonl --to SOURCE TARGET`));
   parts.corrections.replaceChildren(...(listed.length ? [
     button({}, () => save("corrections.jsonl", "application/jsonl", listed.map((one) => `${JSON.stringify(one)}\n`).join("")), t("saveCorrections", listed.length)),
-    element("p", { class: "quiet" }, t("mendCommand"), " ", element("code", {}, `regard data mend ${listed[0].files.map(quoted).join(" ")} --list corrections.jsonl --to SOURCE TARGET`)),
+    element("p", { class: "quiet" }, t("mendCommand"), ...[...commands].flatMap((command) => [" ", element("code", {}, command)])),
   ] : []));
 }
 

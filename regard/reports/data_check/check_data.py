@@ -1,7 +1,9 @@
 """Run all checks of sentence pairs, rank what they find, and write a copy without the worst pairs."""
 
 import json
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +18,7 @@ from regard.statistical.column_names import column_names, names_line
 from regard.statistical.language_checks import in_one_language
 from regard.statistical.pair_checks import PAIR_CHECKS, PairCorpus, TextPair, check_class
 
+SLOW = 1.0  # seconds of a check, beyond which it is reported while it runs
 _SIDES = ("source", "target")
 
 
@@ -84,11 +87,24 @@ def check_data(
     """
     corpus, worst = PairCorpus(pairs), dict[int, PairFault]()
     for name in checks:
-        say(f"checking {len(pairs):,} pairs: {check_class(name).about}")
-        for row, severity, reason in PAIR_CHECKS.build(Choice(name)).findings(corpus):
+        with _said_if_slow(say, f"checking {len(pairs):,} pairs: {check_class(name).about}"):
+            findings = [*PAIR_CHECKS.build(Choice(name)).findings(corpus)]
+        for row, severity, reason in findings:
             if row not in worst or severity > worst[row].severity:
                 worst[row] = PairFault(row, severity, name, reason, pairs[row], lines[row] if lines else row + 1)
     return DataCheck(pairs, sorted(worst.values(), key=lambda fault: (-fault.severity, fault.row)))
+
+
+@contextmanager
+def _said_if_slow(say: Say, line: str) -> Iterator[None]:
+    """Say a line while something is done that takes longer than SLOW seconds."""
+    timer = threading.Timer(SLOW, say, (line,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def faults_report(check: DataCheck, threshold: float) -> Report:

@@ -174,7 +174,9 @@ def test_keys_that_are_not_text_are_refused(tmp_path):
 
 
 def test_a_folder_that_is_no_run(tmp_path, told):
-    assert unsaid(regard("serve", tmp_path), "is not a run folder") == []
+    refused = [regard(*words) for words in (["serve", tmp_path], ["predict", tmp_path, "a text"])]
+    assert [unsaid(done, "is not a run folder: it has no experiment.yaml") for done in refused] == [[], []]
+    assert refused[0].said.splitlines()[-1] == refused[1].said.splitlines()[-1]
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "experiment.yaml").touch()
     assert regard("serve", tmp_path).code == 0
