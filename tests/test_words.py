@@ -128,7 +128,7 @@ BOUNDS = {  # as counted; they may only fall, and end at 0
     "regard/evaluation": 19,
     "regard/exchange": 0,
     "regard/experiment": 72,
-    "regard/explain": 102,
+    "regard/explain": 0,
     "regard/heads": 0,
     "regard/layers": 61,
     "regard/models": 88,

@@ -1,4 +1,4 @@
-"""What a prediction looked at, for people: alignments, symptoms, pictures and a page. All on plain values."""
+"""Explanations for people: alignments, symptoms, heat maps and a page. All functions of plain values."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ from regard.lazy import at_first_use
 
 if TYPE_CHECKING:
     from regard.explain.pictures import by_words, png, png_of, svg, svg_of
-else:  # who only predicts draws nothing
+else:  # prediction alone needs no plots
     __getattr__ = at_first_use(__name__, pictures="by_words, png, png_of, svg, svg_of")
 
 __all__ = [

@@ -32,9 +32,9 @@ def align(
 ) -> list[Link]:
     """(target, source) weights → links (source, target), sorted by target.
 
-    `argmax`: each target to the source it looks at most, the first of equals; `mutual`: only those where the source is
-    looked at most by that target too; `threshold`: every pair. A link's weight must be above zero and not below
-    `threshold`. Skipped positions (end symbols) take no part. Raises ConfigError for an unknown method.
+    `argmax`: link each target to its source of largest weight, the first of equals; `mutual`: keep the links whose
+    target also has the largest weight on that source; `threshold`: keep every pair. A link's weight must be above zero
+    and not below `threshold`. Skipped positions (end symbols) are left out. Raises ConfigError for an unknown method.
     """
     columns = [source for source in range(_width(weights)) if source not in skip_sources]
     rows = [target for target in range(len(weights)) if target not in skip_targets]
@@ -60,8 +60,8 @@ def word_alignment(
 ) -> WordAlignment:
     """Pieces and their weights → words and their links; end symbols are left out.
 
-    A target word looks as its pieces do on average, and a source word is looked at as much as its pieces together, so
-    rows that sum to one still do, up to the share of the end symbol. Raises RegardError when the counts do not agree.
+    The weights of a target word are the mean over its pieces, the weight of a source word is the sum over its pieces.
+    So rows that sum to one still do, up to the weight of the end symbol. Raises RegardError when the counts differ.
     """
     if len(weights) != len(target_tokens) or (weights and _width(weights) != len(source_tokens)):
         raise RegardError(
@@ -107,7 +107,7 @@ def parse_pharaoh(text: str) -> list[Link]:
     for item in text.split():
         source, dash, target = item.partition("-")
         if not (dash and _number(source) and _number(target)):
-            raise RegardError(f"alignment: '{item[:40]}' is no link; write source-target, both from 0: 0-0 1-2")
+            raise RegardError(f"alignment: '{item[:40]}' is not a link; expected source-target, both from 0: 0-0 1-2")
         links.append((int(source), int(target)))
     return links
 

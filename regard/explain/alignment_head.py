@@ -10,14 +10,14 @@ _Rows = list[list[float]]  # (target piece, source piece)
 
 
 class AlignmentHead(NamedTuple):
-    """A head of a layer. Which one aligns best differs from model to model: chosen on dev texts in arXiv:2004.14837."""
+    """A head of a layer. The one that aligns best differs between models: chosen on a dev set in arXiv:2004.14837."""
 
     layer: int
     head: int | None = None  # None: the mean of the layer's heads
-    ahead: bool = False  # a word is linked by where the model looks when it has read it, a step after it wrote it
+    ahead: bool = False  # link a word by the attention of the next step, at which the model has read it
 
     def weights(self, maps: Sequence[AttentionMap]) -> _Rows:
-        """Return the weights of each target piece in what all attentions of one sentence looked at."""
+        """Return the weights (target, source) of this head, from all attention maps of one sentence."""
         layer = _crossing(maps)[self.layer]
         rows = mean_of_heads(layer) if self.head is None else layer.weights[self.head]
         return [*rows[1:], *rows[-1:]] if self.ahead else rows
@@ -28,7 +28,7 @@ class AlignmentHead(NamedTuple):
 
 
 def heads_of(maps: Sequence[AttentionMap]) -> list[AlignmentHead]:
-    """Return all heads that look at the source, and their means, as they write and a step after it."""
+    """Return all heads that attend to the source, and their means, each at the step of a piece and at the next step."""
     return [
         AlignmentHead(layer, head, ahead)
         for layer, each in enumerate(_crossing(maps))

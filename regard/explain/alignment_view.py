@@ -1,4 +1,4 @@
-"""The attention that pictures show: to the source, or of a language model to its own words."""
+"""Attention that heat maps show: to the source, or of a language model to its own words."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,14 +12,14 @@ VISITED = 0.05  # the least weight of a slot that a head counts as being at
 
 
 class AlignmentView(NamedTuple):
-    """Rows are what is written, columns what was looked at."""
+    """Attention weights: rows are the words written, columns the words attended to."""
 
     columns: Sequence[str]  # tokens, as rows are
     rows: Sequence[str]
     weights: Sequence[Sequence[float]]  # (row, column)
     about: str = ""  # where it is not the decoder's own alignment
-    keys: str = ""  # the column that is looked at, of an example in columns
-    queries: str = ""  # the column that looks; "": the answer
+    keys: str = ""  # the column attended to, of an example in columns
+    queries: str = ""  # the column that attends; "": the answer
 
 
 def alignment_view(found: Explanation) -> AlignmentView | None:
@@ -28,10 +28,10 @@ def alignment_view(found: Explanation) -> AlignmentView | None:
 
 
 def alignment_views(found: Explanation) -> list[AlignmentView]:
-    """Return the decoder's alignment, or of several given texts who looked at each, or what a language model looked at.
+    """Return the decoder's alignment; for several given texts, the attention to each; or a language model's attention.
 
-    The last is its last layer's attention to its own words. A word is written by what has read those before it, so the
-    first column is the start. Where there is a memory, the slots that each of its heads was at follow, step by step.
+    The last is the attention of its last layer to its own words. A word is predicted from the words before it, so the
+    first column is the start symbol. A memory adds the slots that each of its heads read at each step.
     """
     source, target, _, weights = found.link
     if weights:
@@ -53,7 +53,7 @@ def mean_of_heads(each: AttentionMap) -> list[list[float]]:
 
 
 def _memories(found: Explanation) -> list[AlignmentView]:
-    """For each head of a memory its weights (step, slot), of the slots alone that some head was at."""
+    """Return for each head of a memory its weights (step, slot), for the slots that some head read."""
     maps = [each for each in found.maps if each.kind == MEMORY]
     rows = [row for each in maps for row in each.weights[0]]
     slots = list(zip(*rows, strict=True))
@@ -77,9 +77,9 @@ def _around(slots: list[int], size: int) -> list[int]:
 
 
 def _by_column(found: Explanation) -> list[AlignmentView]:
-    """For each text the first that looked at it from another one, or as a learned question, whose answer is the label.
+    """Return for each text the first attention to it from another text or from a learned query, which gives the label.
 
-    Where several look, as in each layer, the lowest tells of the words themselves.
+    Of several attentions, one in each layer, the lowest layer is nearest to the words themselves.
     """
     views = []
     for text in found.columns:

@@ -1,4 +1,4 @@
-"""What may be wrong with a translation, read from its words, where they looked and how sure the model was."""
+"""Possible errors of a translation, from its words, their attention and their confidence."""
 
 import math
 import re
@@ -12,8 +12,8 @@ from regard.explain.token_weights import search_words
 from regard.explain.tokens import Word, words_of
 from regard.results import Explanation, Place, Prediction, TranslationFault
 
-_NEAR = 3  # a repeated word stands within so many words
-TOP = 2  # and shares one of so many places it looked at most
+_NEAR = 3  # a repeated word stands within this number of words
+TOP = 2  # and shares one of this number of its most attended places
 UNSURE_BELOW = 0.5  # probability below which a word is unsure; the page colours it so
 GUESSES = {"dropped": "unattended"}  # of a fault by a lexicon: the flag that weights alone raise
 
@@ -43,9 +43,9 @@ def diagnose(prediction: Prediction) -> list[Flag]:
     found, report = prediction.explanation, prediction.lexicon_report()
     flags, last = list[Flag](), len(prediction.text.split()) - 1
     if found is not None and found.is_written:
-        sure = prediction.confidences or []  # calibrated, as pages tell them; the end symbol keeps its own
-        told = [*(math.log(max(one, 1e-300)) for one in sure), *prediction.log_probs[len(sure) :]]
-        flags, last = _explained(found, told)
+        sure = prediction.confidences or []  # calibrated, as on pages; the end symbol keeps its own
+        log_probs = [*(math.log(max(one, 1e-300)) for one in sure), *prediction.log_probs[len(sure) :]]
+        flags, last = _explained(found, log_probs)
         if report is not None:
             read, written = (words_of(found.column(name).texts) for name in found.link[:2])
             places = {"source": word_places(read, prediction.source), "target": word_places(written, prediction.text)}
@@ -57,16 +57,16 @@ def diagnose(prediction: Prediction) -> list[Flag]:
 
 
 def _explained(found: Explanation, log_probs: Sequence[float]) -> tuple[list[Flag], int]:
-    """What words and weights tell, and the position of the last target word. A model may tell no weights at all."""
+    """Return the flags from words and weights, and the position of the last target word. There may be no weights."""
     read, written = (found.column(name).texts for name in found.link[:2])
-    told = found.link.weights or [[0.0] * len(read)] * len(written)
-    sources, targets, weights, _ = word_alignment(read, written, told)
+    filled = found.link.weights or [[0.0] * len(read)] * len(written)
+    sources, targets, weights, _ = word_alignment(read, written, filled)
     source, target = [word.text for word in sources], [word.text for word in targets]
-    looked = weights if found.link.weights else []
-    flags = [*untranslated(source, target, looked), *repeated_words(target, looked)]
+    attended = weights if found.link.weights else []
+    flags = [*untranslated(source, target, attended), *repeated_words(target, attended)]
     flags += [*unknown(targets), *other_numbers(source, target)]
-    if looked and bounded(found.link.weights):  # little is little only where it is known how much there can be
-        flags += unattended(source, looked)
+    if attended and bounded(found.link.weights):  # a weight is small only on a known scale
+        flags += unattended(source, attended)
     if len(log_probs) == len(written):
         flags += unsure([sum(log_probs[piece] for piece in word.pieces) for word in targets])
     return flags, len(targets) - 1
@@ -81,21 +81,21 @@ def word_places(words: Sequence[Word], text: str) -> list[Place | None]:
 def _with_faults(
     flags: Sequence[Flag], faults: Sequence[TranslationFault], places: Mapping[str, Sequence[Place | None]]
 ) -> list[Flag]:
-    """Flags and faults; what a lexicon says of a word stands in place of the guess of the same."""
-    told, weights = list[Flag](), {flag[:3]: flag.value for flag in flags}
+    """Return flags and faults; a fault that a lexicon finds replaces the flag of the same word and kind."""
+    merged, weights = list[Flag](), {flag[:3]: flag.value for flag in flags}
     for fault in faults:
         first, behind = fault.place
         spots = enumerate(places[fault.side])
         word = next((word for word, spot in spots if spot and spot[0] < behind and first < spot[1]), None)
         if word is not None:
             value = weights.get((fault.kind, fault.side, word), 0.0)
-            told.append(Flag(fault.kind, fault.side, word, value, fault.source, fault.suggestion))
-    known = {(flag.side, flag.word, GUESSES.get(flag.kind, flag.kind)) for flag in told}
-    return [*told, *(flag for flag in flags if (flag.side, flag.word, flag.kind) not in known)]
+            merged.append(Flag(fault.kind, fault.side, word, value, fault.source, fault.suggestion))
+    known = {(flag.side, flag.word, GUESSES.get(flag.kind, flag.kind)) for flag in merged}
+    return [*merged, *(flag for flag in flags if (flag.side, flag.word, flag.kind) not in known)]
 
 
 def _with_sources(flags: Sequence[Flag], found: Explanation, usual: Mapping[str, str]) -> list[Flag]:
-    """Flags with the source word that each is linked to, and what that is most often translated by."""
+    """Return the flags with the source word that each is linked to, and the usual translation of that word."""
     sources, targets = (words_of(found.column(name).texts) for name in found.link[:2])
     of_piece = {piece: word.text for word in sources for piece in word.pieces}
     links = {target: of_piece[source] for source, target in reversed(found.link.pairs)}
@@ -117,7 +117,7 @@ def _with_sources(flags: Sequence[Flag], found: Explanation, usual: Mapping[str,
 
 
 def repeated_words(target: Sequence[str], weights: Weights = ()) -> list[Flag]:
-    """Words that stand among the last three already; with weights only where both looked at a same source word."""
+    """Return words that repeat one of the last three; with weights only if both attend to the same source word."""
     flags = []
     for word, text in enumerate(target):
         earlier = [before for before in range(max(word - _NEAR, 0), word) if target[before] == text]
@@ -152,15 +152,15 @@ def unmatched_numbers(source: Sequence[str], target: Sequence[str]) -> tuple[lis
 
 
 def number_of(word: str) -> str:
-    """Return the value that a word tells, in English, German, French or Spanish; "" where it is no number."""
+    """Return the value of a number word in English, German, French or Spanish; "" for any other word."""
     bare = word.strip(".,;:!?\"'()").casefold()
     return str(int(bare)) if _DIGITS.fullmatch(bare) else NUMBERS.get(bare, "")
 
 
 def untranslated(source: Sequence[str], target: Sequence[str], weights: Weights = ()) -> list[Flag]:
-    """Target words copied from the source; with weights only where they looked at that very word most.
+    """Return target words copied from the source; with weights only if they attend to that word most.
 
-    Names and numbers are copied rightly, so this is a question, not a verdict; words without letters do not count.
+    Names and numbers may be copied, so this is a hint, not a verdict; words without letters do not count.
     """
     flags = []
     for word, text in enumerate(target):
@@ -174,7 +174,7 @@ def untranslated(source: Sequence[str], target: Sequence[str], weights: Weights 
 
 
 def unattended(source: Sequence[str], weights: Weights, *, below: float = 0.2) -> list[Flag]:
-    """Source words that no target word looked at with a weight of `below` or more."""
+    """Return source words that no target word attends to with a weight of `below` or more."""
     most = [max((row[word] for row in weights), default=0.0) for word in range(len(source))]
     return [
         Flag("unattended", "source", word, weight)
@@ -184,7 +184,7 @@ def unattended(source: Sequence[str], weights: Weights, *, below: float = 0.2) -
 
 
 def unsure(log_probs: Sequence[float], *, below: float = UNSURE_BELOW) -> list[Flag]:
-    """Target words the model gave a probability under `below`; `log_probs` of words, in nats."""
+    """Return target words with a probability under `below`; `log_probs` of words, in nats."""
     probabilities = [math.exp(min(value, 0.0)) for value in log_probs]
     return [Flag("unsure", "target", word, value) for word, value in enumerate(probabilities) if value < below]
 

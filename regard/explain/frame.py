@@ -17,7 +17,7 @@ def framed(
 ) -> str:
     """A whole page around a body, which is HTML, as `tools` and `attributes` are; the title is text.
 
-    Only the script and the style with the page's nonce may run; `images` are the sources that pictures may have.
+    Only the script and the style with the page's nonce may run; `images` are the allowed sources of images.
     """
     fields = {
         "nonce": secrets.token_urlsafe(18),

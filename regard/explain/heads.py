@@ -1,7 +1,7 @@
-"""Heads of attention: what they look at, and what they are worth.
+"""Heads of attention: their patterns and their importance.
 
-Patterns are those of https://aclanthology.org/P19-1580 and https://aclanthology.org/W19-4828; heads are taken out, or
-weighed by their gates, through hooks alone (https://arxiv.org/abs/1905.10650).
+Patterns are those of https://aclanthology.org/P19-1580 and https://aclanthology.org/W19-4828; hooks alone ablate heads
+or weight them by gates (https://arxiv.org/abs/1905.10650).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,15 +37,15 @@ class LargestWeights(NamedTuple):
 
     choice: NDArray[np.int64]  # (head, query): places of keys
     largest: Floats  # (head, query): their weights
-    keys: list[str]  # the pieces that are looked at
-    own: bool  # words look at those of their own text
-    crosses: bool  # words look at those of another text
+    keys: list[str]  # the pieces attended to
+    own: bool  # words attend to their own text
+    crosses: bool  # words attend to another text
     causal: bool  # no word sees those behind it
     blind: Mask  # (query,): sees no key at all
 
 
 class HeadPatterns(NamedTuple):
-    """What the heads of one attention look at."""
+    """Patterns of the heads of one attention."""
 
     shares: Floats  # (head, pattern) of the words that could follow a pattern; nan: no word could
     confidence: Floats  # (head,): the mean of the largest weights
@@ -68,11 +68,11 @@ def look_of(found: Explanation, seen: AttentionMap) -> LargestWeights | None:
 
 
 def patterns(looks: Sequence[LargestWeights], counts: Mapping[str, int]) -> HeadPatterns:
-    """Return how often the largest weights of one attention lie where each pattern has them.
+    """Return how often the largest weights of one attention follow each pattern.
 
-    previous, same and next: one place before, at or behind a word's own; diagonal: near the place in the other text
-    that its own corresponds to; separator: at a piece that is no text; rarest: at the rarest piece that it sees, by
-    `counts` of pieces. Words that could only follow a pattern, or could not, do not count.
+    previous, same and next: one place before, at or behind a word's own; diagonal: near the corresponding place of the
+    other text; separator: at a piece without text; rarest: at the rarest visible piece, by `counts` of pieces. Words
+    do not count where a pattern is the only choice, or impossible.
     """
     heads = len(looks[0].choice)
     hits, words, largest, rows = np.zeros((heads, len(PATTERNS))), np.zeros(len(PATTERNS)), np.zeros(heads), 0
@@ -82,9 +82,9 @@ def patterns(looks: Sequence[LargestWeights], counts: Mapping[str, int]) -> Head
         largest += look.largest[:, ~look.blind].sum(axis=-1)
         rows += int((~look.blind).sum())
         for number, wanted in enumerate(_wanted(look, visible, counts)):
-            told = (wanted & visible).any(axis=-1) & (~wanted & visible).any(axis=-1) & ~look.blind
-            hits[:, number] += wanted[np.arange(len(wanted)), look.choice][:, told].sum(axis=-1)
-            words[number] += told.sum()
+            counted = (wanted & visible).any(axis=-1) & (~wanted & visible).any(axis=-1) & ~look.blind
+            hits[:, number] += wanted[np.arange(len(wanted)), look.choice][:, counted].sum(axis=-1)
+            words[number] += counted.sum()
     shares = np.divide(hits, words, out=np.full_like(hits, np.nan), where=words > 0)
     return HeadPatterns(shares, largest / max(rows, 1))
 

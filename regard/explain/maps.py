@@ -1,4 +1,4 @@
-"""Records of attention → the plain maps that pictures and pages take."""
+"""Records of attention → plain maps for plots and pages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,18 +11,17 @@ from torch.nn import functional
 from regard.attention import EACH, Attended, Recorded, Records
 from regard.results import AttentionMap, Explanation
 
-POOLING = "pooling"  # the kind of a map whose question was learned, and is of no column
+POOLING = "pooling"  # the kind of a map with a learned query, which comes from no column
 MAP_DIGITS = 4  # of a weight on a page: a 64 by 64 map of 8 heads stays under 300 kB
 
 
 def attention_maps(
     records: Records, row: int, lengths: Mapping[str, int], *, pooled: bool = False
 ) -> list[AttentionMap]:
-    """One sentence (`row` of the batch) of what `recording` collected in one forced pass, padding cut off.
+    """Return the maps of one sentence (`row` of the batch), recorded in one forced pass, without padding.
 
-    `lengths` are those of its columns, the one that is written last; what looks from or at no column has no map, but
-    with `pooled` learned questions have one, a row for each. Where words were read from right to left, they are put
-    back in their order.
+    `lengths` are those of its columns, the target last. Attention without a column of queries or of keys has no map;
+    with `pooled` learned queries have one, a row for each. Words read from right to left are put back in their order.
     """
     counts: dict[str, int] = {}
     maps = []
@@ -46,7 +45,7 @@ def attention_maps(
 
 
 def apart(records: Records, columns: Sequence[str]) -> Records:
-    """Give each column its own record of what read all of them at once, their rows one after another (EACH)."""
+    """Split the record of a module that reads all columns at once, their rows concatenated (EACH), by column."""
     found: dict[str, Recorded] = {}
     for name, (role, answers) in records.items():
         if EACH not in role:
@@ -73,7 +72,7 @@ def mean_of_questions(maps: Sequence[AttentionMap], column: str) -> list[float]:
 
 
 def without_end(found: Explanation) -> Explanation:
-    """The explanation of a target that was cut off: its end symbol, which nobody wrote, is left out."""
+    """Return the explanation of a target that was cut off, without its end symbol, which the model did not write."""
     sides = {name: shares[:-1] for name, shares in found.sides.items()}
     written = found.column(found.answer)
     columns = {**found.columns, found.answer: written._replace(texts=written.texts[:-1])}
@@ -91,9 +90,9 @@ def _cut(each: AttentionMap) -> AttentionMap:
 
 
 def _weights(answers: Sequence[Attended], row: int, words: int) -> Tensor | None:
-    """(head, query, key) of one sentence; a decoder that goes step by step answers once per step.
+    """Return (head, query, key) of one sentence; a decoder that runs step by step has one answer per step.
 
-    `words` is how many look at themselves, 0 where they look at others.
+    `words`: the number of words in self-attention, 0 for attention to another column.
     """
     found = [answer.weights[row] for answer in answers if answer.weights is not None]
     if not found:
@@ -105,10 +104,10 @@ def _weights(answers: Sequence[Attended], row: int, words: int) -> Tensor | None
 
 
 def _in_place(found: Sequence[Tensor]) -> list[Tensor]:
-    """Answers of what looks at itself, each word in its column.
+    """Return self-attention with each word in its column.
 
-    Asked about all words of one pass, the last keys are these words. In a pass for each word it is the last key, and
-    keys grow in number. What stood before the first word is cut off, what was forgotten or is to come is 0.
+    In one pass over all words the last keys are these words. In a pass for each word the word is the last key, and the
+    number of keys grows. Keys before the first word are cut off; forgotten and later keys are 0.
     """
     ends = list(accumulate(one.shape[-2] for one in found))
     count, widths = ends[-1], {one.shape[-1] for one in found}

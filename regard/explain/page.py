@@ -1,4 +1,4 @@
-"""One self-contained HTML page that shows predictions and what they looked at: a function of plain JSON."""
+"""One self-contained HTML page of predictions and their explanations: a function of plain JSON."""
 
 import json
 import math
@@ -22,18 +22,18 @@ _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 def to_json(
     predictions: Sequence[Prediction], *, model: str = "", beside: Mapping[str, Sequence[Prediction]] | None = None
 ) -> dict[str, Any]:
-    """Predictions → what the page takes, nothing but JSON values.
+    """Predictions → the JSON values of the page.
 
-    `beside` are the same answers as other models explain them, by the names of these, and `model` is the name of that
-    which answered.
+    `beside`: the same answers as explained by other models, by their names; `model`: the name of the model that
+    answered.
 
-    Positions count from 0, a value that is no number is null:
+    Positions count from 0, a number that is not finite is null:
     {format: 1, predictions: [prediction], model}, and as a page saves it also what was chosen: state, shown
     prediction: {answers, source, text, score, finished, log_probs: [number per target piece],
                  alternatives: [prediction],
                  flags: [{kind, side, word, value, source: the word it belongs to, suggestion: what that is usually
                           translated by}], the last two where they are known,
-                 details (where there are any): what the prediction tells besides,
+                 details (where there are any): other values of the prediction,
                  beside (where there are others): {model: prediction},
                  taught (where it was asked for): the training pairs of each word, see regard.reports.taught_words,
                  explanation: null or
@@ -45,11 +45,11 @@ def to_json(
        offsets (where they are known): {name: [[first, behind] or null for each token, characters of the text]},
        maps: [{name, kind, layer, queries, keys, weights: [head][query][key], shares}]}}
     """
-    told = [_prediction(prediction) for prediction in predictions]
+    shown = [_prediction(prediction) for prediction in predictions]
     for name, others in (beside or {}).items():
-        for one, other in zip(told, others, strict=True):
+        for one, other in zip(shown, others, strict=True):
             one.setdefault("beside", {})[name] = _prediction(other)
-    return {"format": _FORMAT, "predictions": told, **({"model": model} if model else {})}
+    return {"format": _FORMAT, "predictions": shown, **({"model": model} if model else {})}
 
 
 def page(data: Mapping[str, Any], *, title: str = "Regard", language: str | None = None) -> str:
@@ -130,7 +130,7 @@ def _explanation(found: Explanation, source: str) -> dict[str, Any]:
 
 
 def _columns(found: Explanation, texts: Mapping[str, str]) -> dict[str, Any]:
-    """The columns that JSON tells; none of a translation, whose two columns have names of their own."""
+    """Return the columns for JSON; none for a translation, whose two columns have fields of their own."""
     shown = {} if found.has_sides_alone else found.columns
     return {
         name: {"tokens": list(one.texts), "words": _words(one, texts.get(name, ""))}

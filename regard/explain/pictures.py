@@ -36,27 +36,27 @@ PLOT_FONTS = (  # the first that is there leads, the rest fill in what it lacks
 STAR = "*"  # behind a word that the model does not know
 WIDE = 0x1100  # from here on most letters are as wide as they are high
 
-Heat = tuple[Sequence[str], Sequence[str], Weights]  # words looked at, words that look, weights
+Heat = tuple[Sequence[str], Sequence[str], Weights]  # words attended to, words that attend, weights
 
 
 def by_words(found: Explanation) -> Heat:
-    """What `svg` and `png` take: (words looked at, words written, weights) of an explanation, end symbols left out.
+    """Return (words attended to, words written, weights) of an explanation, for `svg` and `png`, without end symbols.
 
-    Raises RegardError for what looked at no words.
+    Raises RegardError for an explanation without attention to words.
     """
     return _heat(_views(found)[0], found)[0]
 
 
 def svg_of(found: Explanation, *, title: str = "Attention", source: str = "") -> str:
-    """All that a terminal shows of an explanation as one SVG document: of several texts a heat map each.
+    """Return an explanation as one SVG document, as a terminal shows it: one heat map for each text.
 
-    Words that a learned question looked at stand as in their text, coloured; units such as sentences are the rows of a
-    map, one below the other. With the `source` of the prediction words are spelt as there, and those that the model
-    does not know have a star. Raises RegardError for what looked at no words.
+    Words with a learned query stand as in their text, coloured by weight; units such as sentences are the rows of a
+    map. With the `source` of the prediction words are spelt as there, and words unknown to the model have a star.
+    Raises RegardError for an explanation without attention to words.
     """
-    looked, texts = token_weights(found), found.given_texts(source)
-    drawings = [_looked(one, found.column(found.answer).texts[0], texts.get(one.column, "")) for one in looked]
-    views = alignment_views(without_questions(found)) if looked else _views(found)
+    weighted, texts = token_weights(found), found.given_texts(source)
+    drawings = [_coloured(one, found.column(found.answer).texts[0], texts.get(one.column, "")) for one in weighted]
+    views = alignment_views(without_questions(found)) if weighted else _views(found)
     maps = [_heat(seen, found, title, source) for seen in views]
     return _document([*drawings, *(_drawn(*heat, title=about) for heat, about in maps)])
 
@@ -64,11 +64,11 @@ def svg_of(found: Explanation, *, title: str = "Attention", source: str = "") ->
 def svg(
     source_tokens: Sequence[str], target_tokens: Sequence[str], weights: Weights, *, title: str = "Attention"
 ) -> str:
-    """A heat map as one SVG document: a row for each target token, a column for each source token; darker is more.
+    """Return a heat map as one SVG document: a row for each target token, a column for each source token.
 
-    Weights beyond 0 … 1 are shown by what they are of the strongest; those below zero have another colour and a bar.
-    Self-contained and safe against hostile tokens; every cell tells its pair and weight as a tooltip. Columns run from
-    right to left when the source does. Raises RegardError when the counts do not agree.
+    Darker is more. Weights beyond 0 … 1 are scaled by the strongest; negative ones have another colour and a bar. The
+    SVG is self-contained and safe against hostile tokens; the tooltip of a cell has its pair and weight. Columns run
+    from right to left when the source does. Raises RegardError when the counts differ.
     """
     return _document([_drawn(source_tokens, target_tokens, weights, title=title)])
 
@@ -86,10 +86,10 @@ def png(
 
 
 def png_of(found: Explanation, *, title: str = "Attention", source: str = "", dpi: int = 150) -> bytes:
-    """The heat maps of an explanation as a PNG file's bytes: of several texts one each, below each other.
+    """Return the heat maps of an explanation as a PNG file's bytes, one below the other for each text.
 
-    With the `source` of the prediction words are spelt as in `svg_of`. Raises RegardError for what looked at no words,
-    and when matplotlib is not installed.
+    With the `source` of the prediction words are spelt as in `svg_of`. Raises RegardError for an explanation without
+    attention to words, and when matplotlib is not installed.
     """
     return _plotted([_heat(seen, found, title, source) for seen in _views(found)], dpi)
 
@@ -125,7 +125,7 @@ def _views(found: Explanation) -> list[AlignmentView]:
 
 
 def _heat(seen: AlignmentView, found: Explanation, title: str = "", source: str = "") -> tuple[Heat, str]:
-    """A map of words as the `source` has them, and its title: of several texts who looks at whom."""
+    """Return a map of words, spelt as in the `source`, and its title; for several texts: which attends to which."""
     words, texts = word_alignment(seen.columns, seen.rows, seen.weights), found.given_texts(source)
     columns, rows = (
         given_words(side, found.column(name).offsets, texts.get(name, ""))
@@ -136,12 +136,12 @@ def _heat(seen: AlignmentView, found: Explanation, title: str = "", source: str 
 
 
 def _starred(word: Word) -> str:
-    """A word, with a star where the model does not know what is shown."""
+    """Return a word, with a star if the model does not know it."""
     return word.text + STAR * _hides_unknown(word)
 
 
 def _footnoted(title: str, words: Sequence[Word]) -> str:
-    """A title that says what a star means, where there is one."""
+    """Return a title, with the meaning of the star if a word has one."""
     return f"{title} ({STAR} unknown to the model)" if any(map(_hides_unknown, words)) else title
 
 
@@ -152,7 +152,7 @@ def _hides_unknown(word: Word) -> bool:
 def _drawn(
     source_tokens: Sequence[str], target_tokens: Sequence[str], weights: Weights, *, title: str, spaces: bool = False
 ) -> _Drawing:
-    """A heat map; with `spaces` those in its labels are plain ones."""
+    """Return a heat map; with `spaces` its labels have plain spaces."""
     columns, rows = _labels(source_tokens, target_tokens, weights)
     if spaces:
         columns, rows = ([visible_line(token) for token in tokens] for tokens in (source_tokens, target_tokens))
@@ -162,10 +162,10 @@ def _drawn(
     left = 16 + max(map(_width, rows), default=0)
     top = 44 + round(0.75 * max(map(_width, columns), default=0))
     last = columns[place.index(len(columns) - 1)] if columns else ""  # its label leans out to the right
-    told, most = legend(weights), largest(weights)
+    note, most = legend(weights), largest(weights)
     width = max(left + CELL * len(columns) + 16 + round(0.75 * _width(last)), 40 + round(1.1 * _width(title)))
-    width = max(width, 40 + _width(told))
-    height = top + CELL * len(rows) + (14 + 24 * bool(told))
+    width = max(width, 40 + _width(note))
+    height = top + CELL * len(rows) + (14 + 24 * bool(note))
     parts = _titled(title, width, height)
     for column, label in enumerate(columns):
         x, y = left + CELL * place[column] + CELL // 2 + 4, top - 8
@@ -177,15 +177,15 @@ def _drawn(
             tip = escape(f"{label} → {other}: {weights[row][column]:.3f}")
             strong = scaled(weights[row][column], most)
             parts.append(_cell(left + CELL * place[column], top + CELL * row, strong, tip))
-    if told:
-        parts.append(f'<text x="16" y="{height - 14}" fill="{INK}">{escape(told)}</text>')
+    if note:
+        parts.append(f'<text x="16" y="{height - 14}" fill="{INK}">{escape(note)}</text>')
     return _Drawing(width, height, parts)
 
 
-def _looked(seen: TokenWeights, answer: str, given: str) -> _Drawing:
-    """The words of a text, or its units below each other, as a learned question looked at them.
+def _coloured(seen: TokenWeights, answer: str, given: str) -> _Drawing:
+    """Return the words of a text, or its units one below the other, coloured by the weights of a learned query.
 
-    Words are spelt as in the text that was `given`, where it is known.
+    Words are spelt as in the `given` text, where it is known.
     """
     title = f"{answer} attends to {seen.column}"
     if seen.of_units:
@@ -232,7 +232,7 @@ def _plotted(maps: Sequence[tuple[Heat, str]], dpi: int) -> bytes:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise RegardError("a PNG picture needs matplotlib: pip install 'regard[plot]' (an SVG does not)") from error
+        raise RegardError("a PNG plot needs matplotlib: pip install 'regard[plot]' (an SVG does not)") from error
     file = io.BytesIO()
     with rc_context({"font.family": plot_fonts()}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")  # shown as a box: no fault of the user's
@@ -278,7 +278,7 @@ def _draw(axes: Any, columns: Sequence[str], rows: Sequence[str], weights: Weigh
 
 def _labels(sources: Sequence[str], targets: Sequence[str], weights: Weights) -> tuple[list[str], list[str]]:
     if len(weights) != len(targets) or any(len(row) != len(sources) for row in weights):
-        raise RegardError(f"picture: weights must be {len(targets)} rows (target) of {len(sources)} columns (source)")
+        raise RegardError(f"plot: weights must be {len(targets)} rows (target) of {len(sources)} columns (source)")
     return [visible(token) for token in sources], [visible(token) for token in targets]
 
 

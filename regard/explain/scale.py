@@ -1,7 +1,7 @@
-"""How strong a weight is: a share of one where weights are that, else a number with its sign.
+"""Strength of a weight: a fraction of one where the weights are a distribution, else a signed number.
 
-The weights of `sigmoid` may sum to more than one, those of a window with a bell curve to less, and `unnormalised` ones
-are scores, which may be negative: of none of these is 0.4 the same as 40 %.
+The weights of `sigmoid` may sum to more than one, those of a window with a Gaussian to less, and `unnormalised` ones
+are scores, which may be negative: for none of these is 0.4 the same as 40 %.
 """
 
 import math
@@ -27,12 +27,12 @@ def bounded(weights: Weights) -> bool:
 
 
 def largest(weights: Weights) -> float:
-    """What the strongest colour stands for: 1, or beyond that range the greatest weight, whatever its sign."""
+    """Return the value of the strongest colour: 1, or the largest absolute weight if weights leave 0 … 1."""
     return 1.0 if bounded(weights) else max(map(abs, _finite(weights)))
 
 
 def scaled(weight: float, most: float) -> float:
-    """From -1 to 1, where 1 is the strongest colour; 0 for what is no number."""
+    """Return a weight scaled to -1 … 1, where 1 is the strongest colour; 0 if it is not finite."""
     return min(max(weight / most, -1.0), 1.0) if math.isfinite(weight) else 0.0
 
 
@@ -50,7 +50,7 @@ def amount(weight: float, shares: bool) -> str:
 
 
 def legend(weights: Weights) -> str:
-    """What colours stand for, in words; "" where they are weights between 0 and 1."""
+    """Return the meaning of the colours in words; "" where they are weights between 0 and 1."""
     if bounded(weights):
         return ""
     most = f"full colour: {amount(largest(weights), False)}" if largest(weights) != 1 else ""

@@ -1,4 +1,4 @@
-"""What learned questions looked at, as a pooling or a hop records it: words of a text, or units such as sentences."""
+"""Attention of learned queries, recorded by a pooling or a hop: to words of a text, or to units such as sentences."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -49,9 +49,9 @@ class TokenWeights(NamedTuple):
 
 
 def token_weights(found: Explanation) -> list[TokenWeights]:
-    """Return what was looked at of each column; [] where no question was learned, or links tell of its words.
+    """Return the attention of learned queries to each column; [] without learned queries, or where links have words.
 
-    Of a given text its first map tells; of units of several words, as sentences, each map is a question.
+    A given text has its first map; for units of several words, such as sentences, each map is a query.
     """
     if found.link.pairs or found.is_written:
         return []
@@ -70,7 +70,7 @@ def token_weights(found: Explanation) -> list[TokenWeights]:
 
 
 def without_questions(found: Explanation) -> Explanation:
-    """Return an explanation without what `token_weights` tells."""
+    """Return an explanation without the maps that `token_weights` returns."""
     if found.link.pairs or found.is_written:
         return found
     return replace(found, links=[], maps=[one for one in found.maps if one.queries])

@@ -1,4 +1,4 @@
-"""What may be wrong with a translation, read from its words and from counts of what each word is translated by."""
+"""Possible errors of a translation, from its words and from counts of each word's translations in training."""
 
 import warnings
 from collections import Counter
@@ -16,10 +16,10 @@ from regard.results import LexiconReport, Place, TranslationFault
 from regard.statistical.translations import DROPPED, Translations
 
 _COMMON = 0.002  # share of all words above which a word, as "the", may well come again soon
-EVERYWHERE = 0.03  # share of all words of the source above which one, as "a", tells nothing of what translates it
-_FREE = 2  # words more than the source accounts for that are no free translation
-_NARROW, _SURE = 5, 0.8  # source words that together account for this share of a word that is judged for repeats
-STEM = 4  # letters that an inflected name keeps, and that a word has at least that is judged for repeats
+EVERYWHERE = 0.03  # fraction of all source words above which a word, as "a", says nothing about its translation
+_FREE = 2  # words beyond those that the source accounts for that are more than a free translation
+_NARROW, _SURE = 5, 0.8  # a word is checked for repeats if this number of source words has this fraction of its counts
+STEM = 4  # letters that an inflected name keeps, and the shortest word that is checked for repeats
 
 
 class _Word(NamedTuple):
@@ -33,7 +33,7 @@ class _Word(NamedTuple):
 
 
 class _Pair:
-    """The words of a source and of its translation, and what each was translated by before."""
+    """The words of a source and of its translation, and the counts of their translations."""
 
     def __init__(self, counts: Translations, source: str, target: str) -> None:
         self.counts = counts
@@ -125,10 +125,10 @@ def _repeated(pair: _Pair) -> Iterator[TranslationFault]:
 
 
 def _beyond_source(known: Translations, texts: Sequence[str], reads: Mapping[str, int]) -> Iterator[int]:
-    """Places of words, however far apart, that come more often than words of the source account for them.
+    """Yield places of words that occur more often than the words of the source account for, however far apart.
 
-    A word of `STEM` letters or more is judged where it translates few words of the source, and its usual one is not
-    among the commonest, as "a" is: such words come again for many reasons.
+    Only words of `STEM` letters or more are checked that translate few source words, the usual one of which is not
+    among the commonest, as "a" is: such words recur for many reasons.
     """
     seen = Counter[str]()
     for place, text in enumerate(texts):
@@ -145,23 +145,23 @@ def _beyond_source(known: Translations, texts: Sequence[str], reads: Mapping[str
 
 
 def _dropped(pair: _Pair) -> Iterator[TranslationFault]:
-    """Source words whose usual translations are all missing, unless new words may be free translations of them."""
+    """Yield source words whose usual translations are all missing, unless new words may be free translations."""
     if len(pair.left) > len(pair.new):
         yield from (pair.suspect("dropped", word) for word in pair.left)
 
 
 def _invented(pair: _Pair) -> Iterator[TranslationFault]:
-    """Words that translate nothing, where these are more than what is left of the source by `_FREE` or more."""
+    """Yield words that translate nothing, if they exceed the uncovered source words by `_FREE` or more."""
     if len(pair.new) >= len(pair.left) + _FREE:
         yield from (TranslationFault("invented", "target", word.written, word.place) for word in pair.new)
 
 
 def _untranslated(pair: _Pair) -> Iterator[TranslationFault]:
-    """Words that stand in the source as they are, though these were always translated by another word."""
+    """Yield words copied from the source that training always translated by another word."""
     for word in pair.target:
         counts = pair.counts.counts.get(word.text, {})
-        judged = _total(counts) - counts.get(DROPPED, 0) >= SEEN_LEAST and word.text not in pair.counts.origins
-        if word.is_lettered and word.text in pair.read and judged:
+        known = _total(counts) - counts.get(DROPPED, 0) >= SEEN_LEAST and word.text not in pair.counts.origins
+        if word.is_lettered and word.text in pair.read and known:
             yield pair.suspect("untranslated", word, side="target")
 
 
@@ -169,14 +169,14 @@ def _total(counts: Mapping[str, int]) -> int:
     return sum(counts.values())
 
 
-# the signs of a bad translation that counts tell: of two of one word the first stands
+# signs of a bad translation from counts; a word gets the first that fits
 FAULT_SIGNS = (_unknown, _numbers, _names, _repeated, _dropped, _invented, _untranslated)
 
 
 class FaultFinder:
-    """Finds faults by the counts that `regard adequacy RUN` keeps, whatever has translated.
+    """Find errors of any translation by the counts of `regard adequacy RUN`.
 
-    A word is judged where counts tell enough of it, so what is rare is passed over, but for numbers and names.
+    A word is checked if it was counted often enough: rare words are passed over, except numbers and names.
     """
 
     def __init__(self, counted: Translations | Path) -> None:
@@ -188,7 +188,7 @@ class FaultFinder:
         return Translations.read(self._counted) if isinstance(self._counted, Path) else self._counted
 
     def faults(self, source: str, target: str) -> list[TranslationFault]:
-        """Return what may be wrong with a translation, by side and place. One word has one fault at most."""
+        """Return the possible errors of a translation, by side and place. A word has one at most."""
         pair, found = _Pair(self.translations, source, target), dict[tuple[str, int], TranslationFault]()
         for sign in FAULT_SIGNS:
             for fault in sign(pair):
@@ -196,16 +196,16 @@ class FaultFinder:
         return [found[key] for key in sorted(found)]
 
     def report(self, source: str, target: str) -> LexiconReport:
-        """Return the faults of a translation, and what each word of its source is most often translated by."""
+        """Return the errors of a translation, and the most frequent translation of each source word."""
         usual = {word: self.translations.suggestion(word) for word, _ in folded_words(source)}
         return LexiconReport(self.faults(source, target), {word: one for word, one in usual.items() if one})
 
 
 def fault_finder_of(run: Path) -> FaultFinder | None:
-    """Return what finds faults by the counts of `regard adequacy RUN`; None where nothing was counted.
+    """Return a FaultFinder with the counts of `regard adequacy RUN`; None without counts.
 
-    The counts are read when they are first needed, which raises DataError for a file that is cut off. Those that are
-    damaged are warned of and not used.
+    The counts are read when first needed, which raises DataError for a truncated file. Damaged counts are not used,
+    with a warning.
     """
     try:
         verify_file(run / TRANSLATIONS_FILE, f"make it again: regard adequacy {quote(str(run))}")

@@ -289,7 +289,7 @@ class Handler(BaseHTTPRequestHandler):
             others = {"model": body["model"], "source": source, "target": target, "alternatives": others_of(body)}
             return self.tell(200, others)
         if (body.get("reasons") or body.get("steps")) and self.server.mute:
-            return self.tell(400, {"error": "relevance: this model does not tell which words it reads"})
+            return self.tell(400, {"error": "relevance: this model does not name the words it reads"})
         prediction = explained(body["source_text"], body["target_text"], body["model"], maps=True)
         prediction = weighed(prediction, body.get("reasons", []))
         sentence = {"before": "", "after": "", **to_json([prediction])["predictions"][0]}

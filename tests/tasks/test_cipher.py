@@ -76,7 +76,7 @@ def test_explanations_show_the_mapping(counted):
 
 
 def test_relevance_of_words_is_refused_in_one_line(counted):
-    with pytest.raises(RegardError, match="does not tell which words it reads"):
+    with pytest.raises(RegardError, match="does not name the words it reads"):
         load(counted).explain(["d ab"])
 
 

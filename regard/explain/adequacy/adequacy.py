@@ -13,7 +13,7 @@ WARNED = 5  # words that a warning names
 class Adequacy(ABC):
     """A check of translations. A row of ADEQUACIES, built with the folder of its run."""
 
-    needs_explanation: ClassVar[bool] = False  # whether predictions must say what their pieces looked at
+    needs_explanation: ClassVar[bool] = False  # True: predictions must have attention weights
 
     @abstractmethod
     def uncovered(self, prediction: Prediction) -> list[Place]:
@@ -25,14 +25,14 @@ def checked(
     adequacy: Adequacy | None,
     explained: Callable[[Sequence[Prediction]], Iterable[Prediction]],
 ) -> list[Prediction]:
-    """Return the predictions with the places of their uncovered words, as far as an `adequacy` looks for them.
+    """Return the predictions with the places of their uncovered words; unchanged where `adequacy` is None.
 
-    `explained` adds what the pieces of predictions looked at.
+    `explained` adds attention weights to predictions.
     """
     if adequacy is None:
         return [*predictions]
-    told, found = explained(predictions) if adequacy.needs_explanation else predictions, list[Prediction]()
-    for one, other in zip(predictions, told, strict=True):
+    weighted, found = explained(predictions) if adequacy.needs_explanation else predictions, list[Prediction]()
+    for one, other in zip(predictions, weighted, strict=True):
         places, prediction = adequacy.uncovered(other), cast(TextPrediction, one)
         words = [f"'{one.source[start:end]}'" for start, end in places[:WARNED]]
         more = f" and {len(places) - WARNED} others" if places[WARNED:] else ""

@@ -1,4 +1,4 @@
-"""Words that no word of the translation looked at."""
+"""Source words that no word of the translation attends to."""
 
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -14,8 +14,8 @@ from regard.results import Place, Prediction
 class AttentionAdequacy(Adequacy):
     """A word is uncovered where the weights of all target words on it sum to less than `threshold`.
 
-    The coverage of https://arxiv.org/abs/1609.08144, equation 14. How much it tells depends on the model: words look
-    at what they miss, too.
+    The coverage of https://arxiv.org/abs/1609.08144, equation 14. Its accuracy depends on the model: some attend to
+    words that they do not translate.
     """
 
     needs_explanation: ClassVar[bool] = True
@@ -26,7 +26,7 @@ class AttentionAdequacy(Adequacy):
         self.threshold = threshold
 
     def uncovered(self, prediction: Prediction) -> list[Place]:
-        """Sum what looked at each word; a model that tells no weights has no uncovered words."""
+        """Sum the attention to each word; without attention weights no word is uncovered."""
         found = prediction.explanation
         if found is None or not found.link.weights:
             return []

@@ -19,10 +19,10 @@ USUAL_SHARE, SEEN_LEAST = 0.9, 5  # share of occurrences, occurrences
 
 
 class LexiconAdequacy(Adequacy):
-    """A word is uncovered where no translation has it that was counted twice or more in training.
+    """A word is uncovered where the output has none of the translations counted twice or more in training.
 
-    Only words that were seen `min_count` times, and in `min_confidence` of them had such a translation, are checked. A
-    word that stands in the translation as it is, a name or a number, is covered.
+    Only words are checked that were seen `min_count` times and had such a translation in a fraction `min_confidence`
+    of them. A word copied to the translation, such as a name or a number, is covered.
     """
 
     def __init__(

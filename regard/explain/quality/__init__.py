@@ -1,4 +1,4 @@
-"""What a model's own pass over its translation tells of how good that is. One file a row, built with its settings."""
+"""Quality features: estimates from a model's own pass over its translation. One file a row, built with its settings."""
 
 from regard.explain.quality.attention_entropy import AttentionEntropy
 from regard.explain.quality.coverage import Coverage

@@ -4,7 +4,7 @@ from regard.explain.quality.feature import QualityFeature, WrittenSentence, entr
 
 
 class AttentionEntropy(QualityFeature):
-    """-1/n · sum_i sum_j a_ij log a_ij: how many source pieces each piece looks at. 0 where no weights are told."""
+    """-1/n · sum_i sum_j a_ij log a_ij: the spread of each piece's attention over source pieces. 0 without weights."""
 
     def value(self, sentence: WrittenSentence) -> float:
         return float(entropy(sentence.weights).mean()) if sentence.weights.size else 0.0

@@ -8,7 +8,7 @@ _LEAST = 1e-3  # sum of weights that a logarithm is taken of
 
 
 class Coverage(QualityFeature):
-    """1/m · sum_j log min(1, sum_i a_ij) over the m source pieces: 0 where all of them were looked at."""
+    """1/m · sum_j log min(1, sum_i a_ij) over the m source pieces: 0 where all of them are attended to."""
 
     def value(self, sentence: WrittenSentence) -> float:
         if not sentence.weights.size:

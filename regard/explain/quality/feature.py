@@ -9,12 +9,12 @@ from regard.arrays import Floats
 
 
 class WrittenSentence(NamedTuple):
-    """What a model told of a sentence that it wrote. Pieces count the end symbol."""
+    """Probabilities and attention of a sentence that a model wrote. Pieces include the end symbol."""
 
     source: int  # pieces of the source
     log_probs: Floats  # (piece,), nats
     entropies: Floats  # (piece,), nats, of the choice among all pieces
-    weights: Floats  # (piece, source): where each looked; (0, 0) where the model tells none
+    weights: Floats  # (piece, source): attention of each piece; (0, 0): the model has none
     passes: Floats  # (pass,): the mean log-probability of a piece with dropout on; (0,) where it was not asked
 
 

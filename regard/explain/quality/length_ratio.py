@@ -1,4 +1,4 @@
-"""How long a translation is beside its source."""
+"""Length of a translation divided by that of its source."""
 
 import math
 

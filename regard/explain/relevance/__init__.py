@@ -1,4 +1,4 @@
-"""What each word that was read is worth to each word of an answer. One file a row, built with its settings alone."""
+"""Relevance (attribution) of each input word to each word of an answer. One file a row, built with its settings."""
 
 from typing import Any
 

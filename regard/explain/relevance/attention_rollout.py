@@ -8,10 +8,10 @@ from regard.explain.relevance.question import Question
 
 
 class AttentionRollout(Relevance):
-    """The product of all layers' attention, each as (A + I) / 2 for what goes around it.
+    """The product of all layers' attention, each as (A + I) / 2 to account for the residual connection.
 
-    A decoder's layer is mixed with what it looks at in the source, too. The words of an item have 1 together. States of
-    a recurrent network are taken for their words.
+    A decoder's layer is also mixed with its attention to the source. The weights of the words of an item sum to 1. A
+    state of a recurrent network counts as its word.
     """
 
     aliases = "rollout, attention_flow"

@@ -1,4 +1,4 @@
-"""What a model looked at as it wrote (https://arxiv.org/abs/1409.0473), as a witness among others."""
+"""Attention weights as relevance (https://arxiv.org/abs/1409.0473)."""
 
 from typing import NamedTuple
 
@@ -21,9 +21,9 @@ class Look(NamedTuple):
 
 
 class AttentionWeights(Relevance):
-    """The weights of the last attention that looks at a word's column, the mean of its heads.
+    """The weights of the last attention to a word's column, the mean of its heads.
 
-    Of a learned question, or of words that all speak for one label, it is the mean of theirs.
+    For a label they are the mean over its learned queries, or over the words that attend.
     """
 
     aliases = "raw_attention"

@@ -1,4 +1,4 @@
-"""How far an explanation can be trusted: what happens to an answer when its words are covered, or shown, in turn."""
+"""Faithfulness of an explanation: changes of the answer when words are covered (deletion) or shown (insertion)."""
 
 import math
 from typing import NamedTuple

@@ -34,7 +34,7 @@ class IntegratedGradients(Relevance):
         self.steps, self.baseline = steps, baseline
 
     def of(self, question: Question) -> Relevances:
-        """As many passes back as the steps of all items fill: small ones would spend their time on calls."""
+        """Fill each backward pass with steps of several items: small passes would spend their time on calls."""
         ends, starts = question.vectors, question.baseline(self.baseline)
         means = [torch.zeros_like(one) for one in ends]
         places, weights = np.polynomial.legendre.leggauss(self.steps)

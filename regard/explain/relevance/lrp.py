@@ -108,7 +108,7 @@ def _back(step: TapeStep, slopes: list[Slope], tape: Tape, how: Propagation, row
 
 
 def _shift(step: TapeStep, given: Sequence[Slope], read: Sequence[Slope], tape: Tape, rows: int) -> Tensor:
-    """What a normaliser that is held takes from or adds to each row."""
+    """Return what a normaliser that is held constant takes from, or adds to, each row."""
     (number,), (slope,) = step.outputs, given
     assert number is not None and slope is not None  # it has relevance
     own = slope.flatten(0, -2)
@@ -123,12 +123,12 @@ def _shift(step: TapeStep, given: Sequence[Slope], read: Sequence[Slope], tape: 
         each = slope.shape[:-1].numel() // rows
         return items.new_zeros(rows).index_add(0, places // each, items)
     if len(items) != rows:
-        raise RegardError("relevance: lrp cannot tell the scores of this model's items apart; try another method")
+        raise RegardError("relevance: lrp cannot separate the scores of this model's items; try another method")
     return items
 
 
 def _check(score: Tensor, question: Question) -> None:
-    """Raise RegardError where the tape tells of another answer (1, ...) than the model gives to the question."""
+    """Raise RegardError where the tape has another answer (1, ...) than the model gives to the question."""
     with torch.no_grad():
         right = question.scores(question.vectors)
     if not torch.allclose(score.sum(), right, rtol=_SAME, atol=_SAME):

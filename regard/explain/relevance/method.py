@@ -10,7 +10,7 @@ from regard.models import Model
 
 
 class Relevances(NamedTuple):
-    """What a method found of one example."""
+    """Relevances that a method found for one example."""
 
     words: list[Tensor]  # (item, n) of each read, in the order of `Question.columns`
     total: Tensor | None = None  # (item,): what all words of an item should sum to; None: nothing is promised
@@ -20,8 +20,8 @@ class Relevance(ABC):
     """A row of RELEVANCES, built with its settings alone."""
 
     quick = False  # True: a few passes through the model, whatever the text, so a server may offer it
-    signed = True  # False: no number is negative, so words that speak against an item cannot be told
-    comparable = True  # False: each column has a scale of its own, so shares of source and target cannot be told
+    signed = True  # False: no number is negative, so words against an item cannot be recognised
+    comparable = True  # False: each column has a scale of its own, so source and target cannot be compared
 
     @abstractmethod
     def of(self, question: Question) -> Relevances:

@@ -1,4 +1,4 @@
-"""What is explained: some items of one example, as a function of the vectors of the words that are read."""
+"""Items of one example to explain, as a function of the vectors of the input words."""
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
@@ -21,14 +21,14 @@ OnProgress = Callable[[], None]
 
 
 def no_progress() -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 class Question:
-    """The items of one example, each in a row of its own: rows do not matter to each other, so one pass asks for all.
+    """The items of one example, each in a row of its own: rows are independent, so one pass computes all.
 
-    `columns` names what the model reads, in the order of `Model.reads`. Items are those that the model counts: the
-    words of a translation, the label of a text, the tag of each word; what is explained of one is its log-probability.
+    `columns` names the inputs of the model, in the order of `Model.reads`. Items are those that the model counts: the
+    words of a translation, the label of a text, the tag of each word. The explained value is its log-probability.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Question:
         self.batch = batch.select(torch.zeros_like(self.items))
         self.reads = model.reads(self.batch)
         if not self.reads or len(self.reads) != len(self.columns):
-            raise RegardError("relevance: this model does not tell which words it reads, so none can be weighed")
+            raise RegardError("relevance: this model does not name the words it reads, so none can be weighted")
 
     def about(self, items: Tensor) -> Self:
         """Return the same question about these items (item,), to which others do not matter; one may come again."""
@@ -97,14 +97,14 @@ class Question:
 
 
 class StateQuestion(Question):
-    """The states of a hidden layer: the sum of the numbers of each, as in https://aclanthology.org/P17-1106.
+    """The states of a hidden layer: the explained value is the sum of a state, as in https://aclanthology.org/P17-1106.
 
-    The layer is a module of the model by its name; of what it returns the first tensor (row, n, dim) is read, `dim` of
-    each place. So any state of an encoder or decoder can be followed back to any word before it.
+    The layer is a module of the model by its name; the first tensor (row, n, dim) of its output holds the states. So
+    any state of an encoder or decoder can be attributed to the words before it.
     """
 
     def __init__(self, model: Model, batch: Batch, columns: Sequence[str], state: str, places: Tensor) -> None:
-        """`places` (item,) count from 0 along the states. Raises RegardError for a name that is no module."""
+        """`places` (item,) count from 0 along the states. Raises RegardError for an unknown module."""
         super().__init__(model, batch, columns, places)
         known = dict(model.named_modules())
         if state not in known:
@@ -138,7 +138,7 @@ def _substituted(reads: Sequence[tuple[Embedder, Tensor]], vectors: Sequence[Ten
     places = [0] * len(waiting)
 
     def hook(module: nn.Module, arguments: tuple[Any, ...], output: tuple[Tensor, Any]) -> tuple[Tensor, Any]:
-        if is_hidden():  # a draft is what it is
+        if is_hidden():  # a draft keeps its own vectors
             return output
         read, found, rows = arguments[0], list[Tensor](), 0
         for number, (embedder, ids, given) in enumerate(waiting):
@@ -151,7 +151,7 @@ def _substituted(reads: Sequence[tuple[Embedder, Tensor]], vectors: Sequence[Ten
                 found.append(functional.pad(given[:, place], (0, 0, 0, read.shape[1] - wanted.shape[1])))
             if rows == len(read):
                 return torch.cat(found) if len(found) > 1 else found[0], output[1]
-        raise RegardError("relevance: this model reads words that it does not tell of, so they cannot be weighed")
+        raise RegardError("relevance: this model reads words that it does not name, so they cannot be weighted")
 
     with ExitStack() as stack:
         for embedder in dict.fromkeys(embedder for embedder, _ in reads):

@@ -1,8 +1,8 @@
-"""How relevance goes back through each operation of torch: one rule an operation.
+"""Rules of relevance propagation: one for each operation of torch.
 
-What goes back is relevance by unit, m = R / value, as a gradient does. So where several read one value their parts add
-up, and an operation that is linear in all that depends on the words has the rule of a gradient: of R_j = m_j z_j, z_j =
-sum_i w_ij x_i, x_i has sum_j (w_ij x_i / z_j) R_j = x_i sum_j w_ij m_j.
+Relevance by unit, m = R / value, is propagated like a gradient. So the contributions of several readers of one value
+add up, and an operation that is linear in all inputs that depend on the words has the rule of a gradient: of
+R_j = m_j z_j, z_j = sum_i w_ij x_i, x_i gets sum_j (w_ij x_i / z_j) R_j = x_i sum_j w_ij m_j.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ Slope = Tensor | None  # relevance by unit of one value; None: it has none
 
 
 class Propagation(NamedTuple):
-    """The settings of `lrp`, which tells what they mean."""
+    """The settings of `lrp`, documented there."""
 
     epsilon: float = 0.0
     alpha: float | None = None
@@ -31,7 +31,7 @@ Rule = Callable[[TapeStep, Sequence[Slope], Tape, Propagation], Sequence[Slope]]
 
 
 def linear_rule(step: TapeStep, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
-    """What only moves, adds or scales: the gradient itself."""
+    """Return the gradient: the rule of operations that only move, add or scale."""
     return _pulled(step.again, [tape.values[one] for one in step.inputs], slopes)
 
 
@@ -176,7 +176,7 @@ def _pulled(
 
 
 def _shares(step: TapeStep, tape: Tape, how: Propagation) -> tuple[float, float]:
-    """What each of two factors has of a product's relevance."""
+    """Return the fraction of a product's relevance that each of two factors gets."""
     first, second = (one in tape.marked for one in step.inputs)
     if how.products == "shared" or first == second:
         return 0.5, 0.5

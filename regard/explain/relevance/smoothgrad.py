@@ -29,13 +29,13 @@ class SmoothGrad(Relevance):
         self.samples, self.noise, self.seed = samples, noise, seed
 
     def of(self, question: Question) -> Relevances:
-        """As many passes back as there are samples; all items see the same noise, so they can be compared."""
-        vectors, draws = question.vectors, torch.Generator().manual_seed(self.seed)
+        """Run one backward pass for each sample; all items have the same noise, so they can be compared."""
+        vectors, generator = question.vectors, torch.Generator().manual_seed(self.seed)
         means = [torch.zeros_like(one) for one in vectors]
         for _ in range(self.samples):
             noisy = []
             for one in vectors:
-                noise = torch.randn(one.shape[1:], generator=draws, dtype=one.dtype).to(one.device)
+                noise = torch.randn(one.shape[1:], generator=generator, dtype=one.dtype).to(one.device)
                 noisy.append(one + self.noise * one.std(dim=-1, keepdim=True) * noise)
             slopes = gradients(question, noisy)
             means = [mean + slope / self.samples for mean, slope in zip(means, slopes, strict=True)]

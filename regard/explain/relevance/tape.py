@@ -1,4 +1,4 @@
-"""What a model computes of the vectors of words, written down operation by operation."""
+"""Tape of the operations that a model computes from the vectors of words."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -168,7 +168,7 @@ def _unchanging(function: Any) -> Any:
 
 
 def _renamed(changed: Sequence[Any], found: Sequence[Any], name: str) -> Any:
-    """What was changed stands for its new value from now on."""
+    """Return the tensor that was changed in place, which stands for its new value from now on."""
     (old,), (new,) = changed, found
     if not isinstance(old, Traced):
         raise RegardError(f"relevance: this model writes into memory of its own ({name}), and no word is found there")
