@@ -15,7 +15,7 @@ _EXPORT = re.compile(r"^export (?:async )?(?:function|class|const) (\w+)", re.MU
 def framed(
     body: str, *, title: str, script: str, style: str, tools: str = "", attributes: str = "", images: str = "data:"
 ) -> str:
-    """A whole page around a body, which is HTML, as `tools` and `attributes` are; the title is text.
+    """Return a whole page around a body; `body`, `tools` and `attributes` are HTML, the title is text.
 
     Only the script and the style with the page's nonce may run; `images` are the allowed sources of images.
     """
@@ -33,14 +33,14 @@ def framed(
 
 
 def filled(template: str, fields: Mapping[str, str]) -> str:
-    """One pass, so that nothing inside a field is read as the name of another."""
+    """Fill the fields in one pass, so that no content is read as the name of a field."""
     return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], template)
 
 
 def bundle(name: str) -> str:
-    """A module of this folder and all it imports as one script, each in a scope of its own, those needed first.
+    """Return a module and all its imports as one script, each in a scope of its own, dependencies first.
 
-    Modules say `import { a, b } from "./other.js";`, `export function`, `class` or `const`, and nothing else of that.
+    Modules may use `import { a, b } from "./other.js";`, and `export` of `function`, `class` or `const`, no other form.
     """
     scopes: dict[str, str] = {}
 

@@ -33,7 +33,7 @@ Mask = NDArray[np.bool_]
 
 
 class LargestWeights(NamedTuple):
-    """Where the largest weight of each word lies, in one map of one example."""
+    """The key of the largest weight of each word, in one map of one example."""
 
     choice: NDArray[np.int64]  # (head, query): places of keys
     largest: Floats  # (head, query): their weights
@@ -96,7 +96,7 @@ def pattern_of(shares: Floats) -> str:
 
 
 def _wanted(look: LargestWeights, visible: Mask, counts: Mapping[str, int]) -> list[Mask]:
-    """For each pattern the mask (query, key) of where it has the largest weight."""
+    """Return for each pattern the mask (query, key) of its keys."""
     queries, width = visible.shape
     steps = np.arange(width)[None, :] - np.arange(queries)[:, None]
     slope = (width - 1) / max(queries - 1, 1)
@@ -116,9 +116,9 @@ def heads_in(model: Model) -> dict[str, tuple[Attention, Heads]]:
 
 @contextmanager
 def gated(model: Model, gates: Mapping[str, Tensor]) -> Iterator[None]:
-    """Multiply what each head of these attentions found by its gate (head,), before W^O: 0 takes the head out.
+    """Multiply the context of each head of these attentions by its gate (head,), before W^O: 0 ablates the head.
 
-    Compiled code sees no gate, so modules run meanwhile; what they compute is the same.
+    Compiled code has no gates, so modules run uncompiled meanwhile, with the same results.
     """
     known = heads_in(model)
     with ExitStack() as stack:

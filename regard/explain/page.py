@@ -53,10 +53,10 @@ def to_json(
 
 
 def page(data: Mapping[str, Any], *, title: str = "Regard", language: str | None = None) -> str:
-    """The page for `to_json` data: works from disk, asks for nothing outside itself, safe against hostile texts.
+    """Return the page for `to_json` data: it works from disk, loads nothing, and is safe against hostile texts.
 
-    `language` is `en` or `zh`; None leaves it to the reader's browser. Only the script and the style with the page's
-    nonce may run, texts are handed over as escaped JSON and shown as text. Raises RegardError when `data` is not JSON.
+    `language` is `en` or `zh`; None: that of the browser. Only the script and the style with the page's nonce may run;
+    texts are escaped JSON and shown as text. Raises RegardError when `data` is not JSON.
     """
     if language not in {None, "en", "zh"}:
         raise RegardError(f"page: there is no language '{language}'; there is en, zh")
@@ -72,7 +72,7 @@ def page(data: Mapping[str, Any], *, title: str = "Regard", language: str | None
 
 
 def fragment(data: Mapping[str, Any], *, title: str = "Regard", language: str | None = None, height: int = 760) -> str:
-    """The page inside a sandboxed frame, for a notebook's `_repr_html_`: it can reach nothing around it."""
+    """Return the page inside a sandboxed frame, for a notebook's `_repr_html_`: it cannot access the notebook."""
     inner = escape(page(data, title=title, language=language), quote=True)
     return (
         f'<iframe title="{escape(visible_line(title))}" sandbox="allow-scripts allow-downloads" srcdoc="{inner}" '
@@ -81,7 +81,7 @@ def fragment(data: Mapping[str, Any], *, title: str = "Regard", language: str | 
 
 
 def html_json(data: Any) -> str:
-    """JSON that can stand inside a script element: none of its characters means anything to HTML or ends a line."""
+    """Return JSON for a script element, without characters that HTML interprets or that end a line."""
     try:
         text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:
@@ -171,7 +171,7 @@ def _matrix(rows: Sequence[Sequence[float]]) -> list[list[float | int | None]]:
 
 
 def _plain(value: Any) -> Any:
-    """The same with its numbers rounded, and null for what is none."""
+    """Return the value with numbers rounded, and null for numbers that are not finite."""
     match value:
         case float():
             return round(value, _DETAILED) if math.isfinite(value) else None
@@ -183,7 +183,7 @@ def _plain(value: Any) -> Any:
 
 
 def _number(value: float) -> float | int | None:
-    """Rounded; whole numbers without `.0`, since most weights are 0."""
+    """Return a rounded number; whole ones without `.0`, since most weights are 0."""
     if not math.isfinite(value):
         return None
     short = round(value, _DIGITS)

@@ -213,7 +213,7 @@ def _coloured(seen: TokenWeights, answer: str, given: str) -> _Drawing:
 
 
 def _titled(title: str, width: int, height: int) -> list[str]:
-    """The paper of a drawing, and what stands at its top."""
+    """Return the background and the title of a drawing."""
     return [
         f"<title>{escape(visible_line(title))}</title>",
         f'<rect width="{width}" height="{height}" fill="{PAPER}"/>',
@@ -290,5 +290,5 @@ def _cell(x: int, y: int, strong: float, tip: str) -> str:
 
 
 def _width(label: str) -> int:
-    """Pixels of a label, roughly: there is no font to ask."""
+    """Return the approximate width of a label in pixels: no font is available."""
     return round(sum(FONT if ord(character) >= WIDE else 0.58 * FONT for character in label)) + 4

@@ -33,13 +33,13 @@ class TokenWeights(NamedTuple):
         return words_of(self.tokens)
 
     def places(self, text: str) -> list[tuple[int, int] | None]:
-        """Where each word stands in the text; without offsets it is searched for."""
+        """Return the place of each word in the text; without offsets, search for it."""
         if not self.offsets:
             return search_words(text, [word.text for word in self.words])
         return given_spans(self.words, self.offsets)
 
     def spelt(self, text: str) -> list[str]:
-        """Each word as the text has it; as it was read where it stands nowhere, like the end symbol."""
+        """Return each word as spelt in the text; a word without a place, like the end symbol, as read."""
         return [word.text for word in given_words(self.words, self.offsets, text)]
 
     def of_words(self) -> list[float]:

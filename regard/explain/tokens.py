@@ -23,7 +23,7 @@ class Word(NamedTuple):
 
 
 def visible(text: str) -> str:
-    """The text with a glyph for everything that would not be seen, or would move other characters about.
+    """Return the text with a glyph for each character that is invisible or changes the layout.
 
     >>> visible("a b\\u202e")
     'a␣b⟨U+202E⟩'
@@ -32,7 +32,7 @@ def visible(text: str) -> str:
 
 
 def visible_line(text: str) -> str:
-    """Visible glyphs for what would not be seen, but plain spaces."""
+    """Return the text with glyphs for invisible characters, but plain spaces."""
     return " ".join(map(visible, text.split(" ")))
 
 
@@ -48,9 +48,9 @@ def _glyph(character: str) -> str:
 
 
 def words_of(tokens: Sequence[str]) -> list[Word]:
-    """Pieces put together to words; a Han or Kana character, a mark and the end symbol stand alone.
+    """Join pieces to words; a Han or Kana character, a punctuation mark and the end symbol stand alone.
 
-    A piece begins a word when it starts with a space or its mark. Where no token does, the tokens are the words.
+    A piece begins a word when it starts with a space or its mark. If no token does, the tokens are the words.
     """
     marked = any(token.startswith(SPACES) for token in tokens)
     groups: list[list[int]] = []
@@ -64,7 +64,7 @@ def words_of(tokens: Sequence[str]) -> list[Word]:
 
 
 def given_words(words: Sequence[Word], offsets: Sequence[Sequence[int] | None] | None, text: str) -> list[Word]:
-    """The words, spelt as in the text that was given where the place of a piece in it is known.
+    """Return the words, spelt as in the given text where the place of a piece is known.
 
     >>> [word.text for word in given_words(words_of([" the", "<unk>", "</s>"]), [[0, 3], [4, 8], None], "The plot")]
     ['The', 'plot', '</s>']
@@ -77,13 +77,13 @@ def given_words(words: Sequence[Word], offsets: Sequence[Sequence[int] | None] |
 
 
 def given_spans(words: Sequence[Word], offsets: Sequence[Sequence[int] | None]) -> list[tuple[int, int] | None]:
-    """The first character of each word and the first one behind it, by the offsets of its pieces; None without one."""
+    """Return start and end of each word in characters, by the offsets of its pieces; None without offsets."""
     places = [[place for piece in word.pieces if (place := offsets[piece]) is not None] for word in words]
     return [(min(one[0] for one in each), max(one[1] for one in each)) if each else None for each in places]
 
 
 def told_apart(words: Sequence[str]) -> list[str]:
-    """Words as they are seen; those that stand more than once are numbered.
+    """Return visible words; repeated ones are numbered.
 
     >>> told_apart(["the", "cat", "the"])
     ['the₁', 'cat', 'the₂']

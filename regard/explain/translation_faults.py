@@ -57,13 +57,13 @@ class _Pair:
 
     @cached_property
     def left(self) -> list[_Word]:
-        """Source words that were nearly always translated by what they were translated by before, and now are not."""
+        """Return source words with a usual translation that the target lacks."""
         words = [word for word in self.source if not number_of(word.text)]
         return [word for word in words if is_left_out(self.counts, word.text, self.written)]
 
     @cached_property
     def new(self) -> list[_Word]:
-        """Target words, seen often enough to know, that were the translation of no word of the source before."""
+        """Return target words, frequent in training, that never translated a word of the source."""
         return [
             word
             for word in self.target
@@ -85,7 +85,7 @@ def _unknown(pair: _Pair) -> Iterator[TranslationFault]:
 
 
 def _numbers(pair: _Pair) -> Iterator[TranslationFault]:
-    """Values of digits and of number words that only one side has."""
+    """Yield numbers, in digits or words, that only one side has."""
     missing, new = unmatched_numbers(*([word.text for word in side] for side in (pair.source, pair.target)))
     sources = [pair.source[place] for place in missing if not pair.covers(pair.source[place])]
     for word in (pair.target[place] for place in new if not pair.originates(pair.target[place])):
@@ -96,7 +96,7 @@ def _numbers(pair: _Pair) -> Iterator[TranslationFault]:
 
 
 def _names(pair: _Pair) -> Iterator[TranslationFault]:
-    """Words with a capital inside a sentence that are neither kept nor translated as they ever were."""
+    """Yield capitalised words inside a sentence that are neither copied nor translated as in training."""
     for word in pair.source[1:]:
         counts = pair.counts.counts.get(word.text, {})
         if (
@@ -110,7 +110,7 @@ def _names(pair: _Pair) -> Iterator[TranslationFault]:
 
 
 def _repeated(pair: _Pair) -> Iterator[TranslationFault]:
-    """Words that come again at once; rarer ones also later, unless the source accounts for them."""
+    """Yield words repeated at once; rarer words also later, unless the source accounts for them."""
     texts, reads = [word.text for word in pair.target], Counter(word.text for word in pair.source)
     origins, total = pair.counts.origins, pair.counts.written_total
     places = list[int]()

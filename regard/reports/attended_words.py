@@ -1,4 +1,4 @@
-"""Which words a classifier looks at most, and whether these speak for a label."""
+"""Words that a classifier attends to most, and their polarity (association with a label)."""
 
 import math
 from collections import Counter, defaultdict
@@ -20,13 +20,13 @@ from regard.tasks.examples import as_rows, count_of
 
 TWICE = math.log(2)  # log-odds from which on a word is polar
 _SURE = 1.96  # and by how many standard errors
-_COMMON = 100  # words that are called common: the most frequent of the training part
+_COMMON = 100  # words that count as common: the most frequent of the training set
 _AT_ONCE = 256  # texts whose weights are in memory
-ANNOTATED = 25  # words of a picture that are named
+ANNOTATED = 25  # words of a plot that are named
 
 
 class Polarity(NamedTuple):
-    """For which label a word speaks: by how much the odds of the label are higher in texts that have the word."""
+    """The label that a word is associated with, and the log-odds ratio of that label in texts with the word."""
 
     label: str
     log_odds: float
@@ -39,39 +39,39 @@ class Polarity(NamedTuple):
 
 
 class AttendedWord(NamedTuple):
-    """A word and how much it is looked at."""
+    """A word, its mean attention weight and its polarity."""
 
     word: str
-    times: int  # that it was read
-    attention: float  # mean weight, 1 being an equal share of a text
+    times: int  # number of occurrences
+    attention: float  # mean weight; 1: that of uniform attention
     polarity: Polarity
 
 
 class AttendedWords(NamedTuple):
-    """What the first learned question of a model looks at."""
+    """Words that the first learned query of a model attends to."""
 
-    words: list[AttendedWord]  # that were read often enough, the most attended first
+    words: list[AttendedWord]  # frequent enough, the most attended first
     texts: int
-    common: frozenset[str]  # the most frequent words of the training part
-    shares: tuple[float, float]  # of the words read and of the weights: those of common words
+    common: frozenset[str]  # the most frequent words of the training set
+    shares: tuple[float, float]  # fractions of occurrences and of attention that common words have
 
     def polar_share(self, top: int) -> float:
-        """Return the share of polar words among the first."""
+        """Return the fraction of polar words among the first `top`."""
         return sum(one.polarity.polar for one in self.words[:top]) / max(len(self.words[:top]), 1)
 
 
 def attended_words(predictor: Predictor, lines: int, at_least: int, say: Say) -> AttendedWords:
-    """Look at the first texts of a run's test part, and judge words by the labels of its training part.
+    """Return the attention to words in the first texts of a run's test set; polarity is from the training set.
 
-    Words that were read fewer than `at_least` times are left out. Raises RegardError where no learned question looks
-    at words, and DataError where there is no test part.
+    Words with fewer than `at_least` occurrences are left out. Raises RegardError where no learned query attends to
+    words, and DataError where there is no test set.
     """
     experiment, task, run = predictor.run.experiment, predictor.task, predictor.run.path
     examples = test_examples(experiment, task)
     if examples is None:
-        raise DataError(str(run), "has no test part", hint="data.test names one in training")
-    sums, counts = _looked(predictor, {name: examples[name][:lines] for name in task.inputs}, str(run))
-    say(f"{min(lines, count_of(examples)):,} texts looked at")
+        raise DataError(str(run), "has no test set", hint="data.test names one in training")
+    sums, counts = _attention(predictor, {name: examples[name][:lines] for name in task.inputs}, str(run))
+    say(f"{min(lines, count_of(examples)):,} texts read")
     column = cast(TextColumn, task.vocabularies[task.first])
     texts, labels, frequencies = Counter[tuple[str, str]](), Counter[str](), Counter[str]()
     for example in training_readers(experiment)["train"]:
@@ -92,9 +92,9 @@ def attended_words(predictor: Predictor, lines: int, at_least: int, say: Say) ->
 
 
 def attended_words_report(predictor: Predictor, lines: int, at_least: int, top: int, say: Say) -> Report:
-    """Report the `top` words that a run's model looks at most. Raises RegardError as `attended_words` does."""
+    """Report the `top` words that a run's model attends to most. Raises RegardError as `attended_words` does."""
     found = attended_words(predictor, lines, at_least, say)
-    figure = partial(_figure, found, f"Words that {predictor.run.path.name} looks at")
+    figure = partial(_figure, found, f"Words that {predictor.run.path.name} attends to")
     return Report([_words_table(found, top)], _as_values(found, top), _summary(found, top), figure)
 
 
@@ -130,19 +130,19 @@ def _words_table(found: AttendedWords, top: int) -> Table:
 
 
 def _summary(found: AttendedWords, top: int) -> str:
-    """Return what the table says in two lines."""
-    shown, (read, looked) = found.words[:top], found.shares
+    """Return the table in two lines."""
+    shown, (read, attended) = found.words[:top], found.shares
     common = sum(one.word in found.common for one in shown)
     return (
-        f"of the {len(shown)} words that are looked at most {found.polar_share(top):.0%} are polar, of all "
+        f"of the {len(shown)} most attended words {found.polar_share(top):.0%} are polar, of all "
         f"{len(found.words):,} words {found.polar_share(len(found.words)):.0%}\n"
-        f"the {len(found.common)} commonest words are {read:.0%} of what is read, have {looked:.0%} of the attention, "
-        f"and are {common} of these {len(shown)}"
+        f"the {len(found.common)} commonest words are {read:.0%} of the words read, have {attended:.0%} of the "
+        f"attention, and are {common} of these {len(shown)}"
     )
 
 
 def _as_values(found: AttendedWords, top: int) -> dict[str, Any]:
-    """Return the same as JSON values, of all words that were read often enough."""
+    """Return the same as JSON values, for all words that are frequent enough."""
     words = [
         {**one._asdict(), "polarity": {**one.polarity._asdict(), "polar": one.polarity.polar}} for one in found.words
     ]
@@ -151,7 +151,7 @@ def _as_values(found: AttendedWords, top: int) -> dict[str, Any]:
 
 
 def _figure(found: AttendedWords, title: str, ending: str) -> bytes:
-    """Draw attention over polarity, a point for each word; the first are named. Empty where no word is shown."""
+    """Plot attention over polarity, a point for each word; the first are named. Empty without words."""
     if not found.words:
         return b""
     figure = new_figure(8, 5)
@@ -165,16 +165,16 @@ def _figure(found: AttendedWords, title: str, ending: str) -> bytes:
         axes.annotate(name, place, fontsize=7, xytext=(2, 2), textcoords="offset points")
     axes.axhline(1.0, color="grey", linewidth=0.8)
     axes.set_xlabel("log-odds of the label" if len(labels) > 2 else f"log-odds of {labels[-1]}", parse_math=False)
-    axes.set_ylabel("attention, 1: an equal share")
+    axes.set_ylabel("attention, 1: uniform")
     axes.legend(fontsize=8)
     axes.set_title(visible_line(title), fontsize=10, parse_math=False)
     return picture_of(figure, ending)
 
 
-def _looked(
+def _attention(
     predictor: Predictor, texts: Mapping[str, Sequence[str]], run: str
 ) -> tuple[dict[str, float], Counter[str]]:
-    """By word the sum of its weights, 1 being an equal share of its text, and how often it was read."""
+    """Return by word the sum of its weights, where 1 is that of uniform attention, and its number of occurrences."""
     rows, sums, counts = as_rows(texts), defaultdict[str, float](float), Counter[str]()
     for start in range(0, len(rows), _AT_ONCE):
         for one in predictor.predict(rows[start : start + _AT_ONCE], explain=True, safeguards=False):
@@ -185,7 +185,7 @@ def _looked(
 
 
 def _weighed(found: Explanation | None, run: str) -> Iterable[tuple[str, float]]:
-    """The words of a text with their weights. Raises RegardError where no learned question looks at them."""
+    """Return the words of a text with their weights. Raises RegardError where no learned query attends to them."""
     views = [] if found is None else [one for one in token_weights(found) if not one.of_units]
     if not views:
         hint = "regard words needs a classifier with model.pooling=attention"
@@ -196,5 +196,5 @@ def _weighed(found: Explanation | None, run: str) -> Iterable[tuple[str, float]]
 
 
 def _signed(one: AttendedWord, labels: Sequence[str]) -> float:
-    """Of two labels the log-odds of the second."""
+    """Return the log-odds; of two labels those of the second."""
     return -one.polarity.log_odds if len(labels) == 2 and one.polarity.label == labels[0] else one.polarity.log_odds

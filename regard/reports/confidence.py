@@ -33,16 +33,16 @@ MOST_OFF = 10.0  # points of calibration error, from 0 to 100, up to which proba
 
 
 class JudgedAnswers(NamedTuple):
-    """What a run made of some examples."""
+    """Answers of a run to some examples, and which of them are right."""
 
     predictions: list[Prediction]
-    right: list[list[int]]  # the right choice of each item; none where the right answer is no choice
+    right: list[list[int]]  # the right choice of each item; [] where the right answer is not a choice
     correct: list[list[bool]]  # whether each item is right
     statistics: Statistics  # (example, statistic) of the run's first measure
 
 
 class Things(NamedTuple):
-    """Probabilities of things of one kind, and what came true of each."""
+    """Probabilities of items of one kind, and the outcome of each."""
 
     name: str  # pieces, words, sentences, labels …
     given: Floats  # (thing,)
@@ -54,7 +54,7 @@ class Things(NamedTuple):
 
 
 class Reliability(NamedTuple):
-    """How far the probabilities of one kind of things are from what comes true, before and after."""
+    """Calibration error of one kind of probabilities, before and after calibration."""
 
     before: Things
     after: Things
@@ -63,7 +63,7 @@ class Reliability(NamedTuple):
 
 
 class CoveragePoint(NamedTuple):
-    """The surest answers."""
+    """The most confident answers, as a point of the risk-coverage curve."""
 
     answers: int
     share: float  # of all
@@ -72,19 +72,19 @@ class CoveragePoint(NamedTuple):
 
 
 class AbstentionStep(NamedTuple):
-    """A share of the answers, the surest ones."""
+    """A fraction of the answers, the most confident ones."""
 
     kept: CoveragePoint
     interval: Interval  # of its figure, 95 %
 
 
 class ConfidenceReport(NamedTuple):
-    """All that was found."""
+    """Results of a calibration."""
 
     calibration: Choice  # row of CALIBRATIONS, with what was fitted to items
     answers: Choice | None  # and to whole answers; None: they have one item each
     fitted: int  # dev examples
-    judged: int  # and those that it was judged by
+    judged: int  # examples it was evaluated on
     part: str  # which these are: dev or test
     levels: list[Reliability]
     measure: str
@@ -113,12 +113,12 @@ def calibrate_run(
     passes: int | None = None,
     say: Say = lambda line: None,
 ) -> ConfidenceReport:
-    """Fit a row of CALIBRATIONS, by default that of the task, on the dev part; judge it on the test part, and keep it.
+    """Fit a row of CALIBRATIONS, by default that of the task, on the dev set; evaluate it on the test set and save it.
 
-    Without a test part halves of the dev part judge each other. With changes of settings, of an ensemble, of fewer than
-    FEWEST examples and where probabilities stay more than MOST_OFF points off nothing is kept. With `passes` with
-    dropout the quality of translations is estimated, too. Before anything is answered raises ConfigError for an unknown
-    row, answers that are not right or wrong and quality that cannot be estimated, DataError without a part it needs.
+    Without a test set the halves of the dev set evaluate each other. It is not saved with changed settings, for an
+    ensemble, with fewer than FEWEST examples, or if probabilities stay more than MOST_OFF points off. `passes` with
+    dropout also estimate the quality of translations. Before the first answer it raises ConfigError for an unknown
+    row, answers that are not right or wrong, or quality that cannot be estimated, DataError for a missing data set.
     """
     run, task, experiment = predictor.run, predictor.task, predictor.run.experiment
     blank = CALIBRATIONS.build(Choice(by := by or task.answer.calibration), place="--method")
@@ -159,7 +159,7 @@ def calibrate_run(
 def _parts(
     experiment: Experiment, predictor: Predictor, lines: int, passes: int | None, say: Say
 ) -> tuple[Examples, Examples | None]:
-    """The first lines of the dev part, and of the test part if there is one. Raises as `calibrate_run` does."""
+    """Return the first lines of the dev set, and of the test set if any. Raises as `calibrate_run` does."""
     task = predictor.task
     if not task.answer.items:
         problem = f"the answers of '{experiment.task.name}' have no items that are right or wrong"
@@ -169,9 +169,9 @@ def _parts(
         for part in (dev_examples(experiment, task, say), test_examples(experiment, task))
     )
     if dev is None:
-        raise DataError("data.dev", "there is no dev part to calibrate with", hint="data.dev names one")
+        raise DataError("data.dev", "there is no dev set to calibrate with", hint="data.dev names one")
     if test is not None:
-        warn_of_unknown(task, test, "test part: the model")
+        warn_of_unknown(task, test, "test set: the model")
     if passes is not None:
         check_estimable(predictor, dev, test)
     return dev, test
@@ -184,7 +184,7 @@ def _unkept(run: Run, examples: int, levels: Sequence[Reliability]) -> str:
     if run.experiment.decoding.ensemble:
         return "it is of an ensemble, and a calibration is of one model"
     if examples < FEWEST:
-        return f"{examples} dev examples tell too little, {FEWEST} are needed"
+        return f"{examples} dev examples are too few, {FEWEST} are needed"
     worst = max(levels, key=lambda one: one.errors[1])
     if worst.errors[1] <= MOST_OFF:
         return ""
@@ -194,7 +194,7 @@ def _unkept(run: Run, examples: int, levels: Sequence[Reliability]) -> str:
 
 
 def answers_of(predictor: Predictor, examples: Examples, measure: Measure, say: Say) -> JudgedAnswers:
-    """Answer examples, and judge each item of an answer. Raises ConfigError where none can be."""
+    """Answer examples, and mark each item of an answer as right or wrong. Raises ConfigError if none can be."""
     task, rows = predictor.task, as_rows(examples)
     column = cast(TextColumn, task.vocabularies[task.last])
     say(f"answering {len(rows):,} examples")
@@ -215,12 +215,12 @@ def fit_calibrations(blank: Calibration, task: Task, answers: JudgedAnswers) -> 
     Raises ConfigError where they have no probabilities.
     """
     pairs = zip(answers.predictions, answers.right, strict=True)
-    told = [(task.answer.choices(one), places) for one, places in pairs if places]
-    choices = [*chain.from_iterable(rows for rows, _ in told)]
+    known = [(task.answer.choices(one), places) for one, places in pairs if places]
+    choices = [*chain.from_iterable(rows for rows, _ in known)]
     if not choices:
         raise ConfigError("task", "has no answers with probabilities of their own", "use another run")
-    items = blank.fitted(np.array(choices), np.array([*chain.from_iterable(places for _, places in told)]))
-    if all(len(places) == 1 for _, places in told):
+    items = blank.fitted(np.array(choices), np.array([*chain.from_iterable(places for _, places in known)]))
+    if all(len(places) == 1 for _, places in known):
         return Calibrations(items)
     mended = calibrated(task, answers.predictions, Calibrations(items))
     sure = [(one.confidence or 0.0, true) for one, some in zip(mended, answers.correct, strict=True) for true in some]
@@ -229,9 +229,9 @@ def fit_calibrations(blank: Calibration, task: Task, answers: JudgedAnswers) -> 
 
 
 def reliabilities(task: Task, answers: JudgedAnswers, mended: Sequence[Prediction]) -> list[Reliability]:
-    """Return how far probabilities are from what comes true: of items, of words, of whole answers.
+    """Return the calibration of the probabilities of items, of words and of whole answers.
 
-    Kinds of things that are the same, as the labels and the answers of a classifier, are told once.
+    Kinds that are the same, such as labels and answers of a classifier, are listed once.
     """
     found = list[Reliability]()
     for before, after in zip(_things(task, answers, answers.predictions), _things(task, answers, mended), strict=True):
@@ -246,14 +246,14 @@ def reliabilities(task: Task, answers: JudgedAnswers, mended: Sequence[Predictio
 def _things(task: Task, answers: JudgedAnswers, predictions: Sequence[Prediction]) -> list[Things]:
     """Items, words, of which all pieces have to be right, and answers, of which a share is."""
     given, correct, whole = list[list[float]](), list[list[bool]](), list[float]()
-    for one, told in zip(predictions, answers.correct, strict=True):
-        if told:
+    for one, right in zip(predictions, answers.correct, strict=True):
+        if right:
             given.append(one.item_probabilities() if one.confidences is None else one.confidences)
-            correct.append(told)
+            correct.append(right)
             whole.append(one.confidence or 0.0)
     column = cast(TextColumn, task.vocabularies[task.last])
     groups = [
-        task.answer.word_items(one, column) for one, told in zip(predictions, answers.correct, strict=True) if told
+        task.answer.word_items(one, column) for one, right in zip(predictions, answers.correct, strict=True) if right
     ]
     words = [
         (np.prod([sure[place] for place in places]), all(true[place] for place in places))
@@ -272,7 +272,7 @@ def _flat(rows: Sequence[Sequence[float]]) -> Floats:
 
 
 def _crossed(blank: Calibration, task: Task, answers: JudgedAnswers) -> list[Prediction]:
-    """The answers as mended by what the other half of them tells: those of even places, and those of odd ones."""
+    """Return the answers, each half (even and odd places) calibrated by the other half."""
     found = [*answers.predictions]
     for start in (0, 1):
         half = slice(1 - start, None, 2)

@@ -1,4 +1,4 @@
-"""What a calibration found as tables, as JSON values, and as a picture through matplotlib (the extra `[plot]`)."""
+"""Results of a calibration as tables, as JSON values, and as a plot through matplotlib (the extra `[plot]`)."""
 
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ from regard.reports.quality_estimation import QualityReport
 from regard.reports.report import Report, new_figure, picture_of
 from regard.reports.table import DASH, Cell, Table, number_cell
 
-BINS = 10  # of the picture
+BINS = 10  # of the plot
 
 
 def confidence_report(found: ConfidenceReport, title: str) -> Report:
@@ -53,7 +53,7 @@ def _abstention_table(found: ConfidenceReport) -> Table:
 
 
 def _quality_table(found: QualityReport) -> Table:
-    """Return how each number of the model goes with the quality of its translations."""
+    """Return the correlation of each estimate with the quality of translations."""
     rows = [
         [
             Cell(one.name),
@@ -66,12 +66,12 @@ def _quality_table(found: QualityReport) -> Table:
 
 
 def _summary(found: ConfidenceReport) -> str:
-    """Return what was fitted and on what, and the area under the curve."""
-    rows = f"{found.calibration.name} ({_told(found.calibration)})"
+    """Return the calibration, its data, and the area under the risk-coverage curve."""
+    rows = f"{found.calibration.name} ({_settings(found.calibration)})"
     if found.answers is not None:
-        rows += f", whole answers ({_told(found.answers)})"
+        rows += f", whole answers ({_settings(found.answers)})"
     return (
-        f"{rows}, fitted on {found.fitted:,} dev examples, judged on {found.judged:,} of the {found.part} part; "
+        f"{rows}, fitted on {found.fitted:,} dev examples, evaluated on {found.judged:,} of the {found.part} set; "
         f"area under risk and coverage {found.risk:.1f}, {found.whole_risk:.1f} at random"
     )
 
@@ -104,7 +104,7 @@ def _as_values(found: ConfidenceReport) -> dict[str, Any]:
 
 
 def _figure(found: ConfidenceReport, title: str, ending: str) -> bytes:
-    """Draw what was said against what came true, before and after, and the figure against the share that is kept."""
+    """Plot confidence against accuracy, before and after, and the metric against the fraction of answers kept."""
     charts = len(found.levels) + 1
     figure = new_figure(4.2 * charts, 4.0)
     *first, last = figure.subplots(1, charts, squeeze=False)[0]
@@ -123,12 +123,12 @@ def _figure(found: ConfidenceReport, title: str, ending: str) -> bytes:
 
 
 def _binned(things: Things) -> tuple[list[float], list[float]]:
-    """Means of what was said and of what came true, in parts of equal width that are not empty."""
+    """Return mean confidence and accuracy of each bin of equal width that is not empty."""
     places = np.minimum((things.given * BINS).astype(int), BINS - 1)
     shown = [places == place for place in sorted(set(places.tolist()))]
     return [float(things.given[one].mean()) for one in shown], [float(things.correct[one].mean()) for one in shown]
 
 
-def _told(one: Choice) -> str:
+def _settings(one: Choice) -> str:
     settings = {name: [value] if isinstance(value, float) else value for name, value in one.settings.items()}
     return ", ".join(" ".join([name, *(f"{each:.3g}" for each in values)]) for name, values in settings.items())

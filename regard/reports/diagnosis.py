@@ -29,16 +29,16 @@ class Diagnosed(NamedTuple):
 
     @property
     def share(self) -> float:
-        """How many faults there are a word."""
+        """Return the number of errors per word."""
         return len(self.faults) / max(len(self.source.split()), 1)
 
     def values(self) -> dict[str, Any]:
-        """Return what JSON tells."""
+        """Return JSON values."""
         return {**self._asdict(), "faults": [fault._asdict() for fault in self.faults]}
 
     def __str__(self) -> str:
-        told = " · ".join(map(str, self.faults))
-        return f"line {self.line:,}\n  {self.source}\n  {self.target}\n  {told}"
+        faults = " · ".join(map(str, self.faults))
+        return f"line {self.line:,}\n  {self.source}\n  {self.target}\n  {faults}"
 
 
 class Diagnosis(NamedTuple):
@@ -55,7 +55,7 @@ class Diagnosis(NamedTuple):
         )
 
     def values(self) -> dict[str, Any]:
-        """Return what JSON tells."""
+        """Return JSON values."""
         worst = [one.values() for one in self.found]
         return {"sentences": self.sentences, "with_faults": len(self.found), "counts": self.counts, "worst": worst}
 
@@ -66,10 +66,9 @@ class Diagnosis(NamedTuple):
 
 
 def diagnosis_report(predictor: Predictor, source: Path | None, say: Say) -> Report:
-    """Translate a file, or a run's test part, and find faults by what each word was translated by in training.
+    """Translate a file, or a run's test set, and find errors by the translations of each word in training.
 
-    Raises ConfigError for a run that does not translate, CheckpointError where nothing was counted, DataError where
-    there is nothing to translate.
+    Raises ConfigError for a run that does not translate, CheckpointError without counts, DataError without texts.
     """
     run = predictor.run
     check_translates(run.columns, "--diagnose")
@@ -79,7 +78,7 @@ def diagnosis_report(predictor: Predictor, source: Path | None, say: Say) -> Rep
     else:
         examples = test_examples(run.experiment, predictor.task)
         if examples is None:
-            raise DataError(str(run.path), "has no test part", hint="--source names a file to translate")
+            raise DataError(str(run.path), "has no test set", hint="--source names a file to translate")
         sources = [*examples["source"]]
     say(f"translating {len(sources):,} sentences")
     predictions = predictor.predict(sources, safeguards=False)
@@ -88,7 +87,7 @@ def diagnosis_report(predictor: Predictor, source: Path | None, say: Say) -> Rep
 
 
 def diagnosis(finder: FaultFinder, translations: Iterable[tuple[str, str, float]]) -> Diagnosis:
-    """Diagnose sources with their translations and scores; equal shares of faults stand in the order of scores."""
+    """Find errors in translations of sources; the most errors per word first, equal ones by score."""
     found, count = list[Diagnosed](), 0
     for count, (source, target, score) in enumerate(translations, start=1):
         faults = finder.faults(source, target)

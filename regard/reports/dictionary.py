@@ -57,7 +57,7 @@ def learn_dictionary(
     """Map the vectors of both languages into one space, by a method or from known pairs.
 
     The first `words` of each table are read: tables begin with the most frequent words. Raises DataError for vectors of
-    different dimensions, PartError where nothing starts the map.
+    different dimensions, PartError without seed words.
     """
     if source.vectors.shape[1] != target.vectors.shape[1]:
         sizes = f"{source.vectors.shape[1]:,} and {target.vectors.shape[1]:,}"

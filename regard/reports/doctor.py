@@ -12,11 +12,11 @@ from regard.reports.report import Report
 
 _NAMES = {"avx2": "AVX2", "avx512": "AVX-512", "int8": "int8 (VNNI)", "bfloat16": "bfloat16", "amx": "AMX"}
 NO_COMPILER = "none that works (CXX, or c++; or the cache cannot be written): answers take twice as long"
-_WHO = ("torch", "onednn", "bfloat16")
+_BACKENDS = ("torch", "onednn", "bfloat16")
 
 
 def doctor_report(*, anew: bool) -> Report:
-    """Report what was measured of the machine, `anew` where that is wanted."""
+    """Report the measured speed of the machine; a true argument measures it again."""
     found = _found(anew=anew)
     return Report([], found, "\n".join(_lines(found)))
 
@@ -51,14 +51,14 @@ def _lines(found: dict[str, Any]) -> list[str]:
         f"torch      {found['torch']}, GPU: {found['gpu'] or 'none'}",
         f"compiler   {'found: Transformers answer by compiled code' if found['compiled'] else NO_COMPILER}",
         f"threads    {threads['best']} of {threads['all']} are worth it ({took})",
-        "products   ms of torch's BLAS, oneDNN, bfloat16 · who computes float32",
+        "products   ms of torch's BLAS, oneDNN, bfloat16 · backend of float32",
         *(
-            f"  {kind:<10} {' x '.join(map(str, told['shape'])):<18}{_times(told['ms'])} · {told['by']}"
-            for kind, told in found["products"].items()
+            f"  {kind:<10} {' x '.join(map(str, one['shape'])):<18}{_times(one['ms'])} · {one['by']}"
+            for kind, one in found["products"].items()
         ),
         f"kept in    {found['kept'] or 'no file: the cache folder cannot be written'}",
     ]
 
 
 def _times(ms: dict[str, float]) -> str:
-    return "".join(f"{ms[who]:9.3f}" if who in ms else "        -" for who in _WHO)
+    return "".join(f"{ms[backend]:9.3f}" if backend in ms else "        -" for backend in _BACKENDS)

@@ -124,14 +124,14 @@ def _evaluate(
 
 
 def _files_hint(columns: Sequence[str]) -> str:
-    """How to name the files of examples: options where there are some, else settings."""
+    """Return the options for the files of examples, if they have any, else the settings."""
     options = all(column in _OPTIONS for column in columns)
     named = " ".join(f"--{column} FILE" if options else f"data.test.{column}=FILE" for column in columns)
     return named if options else f"data.test=table.tsv, or a file for each column: {named}"
 
 
 def _place(column: str) -> str:
-    """What faults call the file of a column: its option where there is one, else its setting."""
+    """Return the name of a column's file in errors: its option if it has one, else its setting."""
     return f"--{column}" if column in _OPTIONS else f"data.test.{column}"
 
 
@@ -157,7 +157,7 @@ def _judged_alike(task: type[Task], experiment: Experiment) -> bool:
 
 
 def _examples(runs: Mapping[Path, Run], experiment: Experiment, files: dict[str, Path]) -> Examples:
-    """The examples that all systems are judged by."""
+    """Return the examples on which all systems are evaluated."""
     path, run = next(iter(runs.items()), (None, None))
     *given, target = columns = list(experiment.columns)
     for column in files:
@@ -169,7 +169,7 @@ def _examples(runs: Mapping[Path, Run], experiment: Experiment, files: dict[str,
         task = run.task()
         found = test_examples(experiment, task)
         if found is None:
-            raise ConfigError(_place(target), f"must be given: {path} names no test part", _files_hint(columns))
+            raise ConfigError(_place(target), f"must be given: {path} names no test set", _files_hint(columns))
         _check_labels(experiment, task, found, path)
         return found
     if target not in files:
@@ -190,7 +190,7 @@ def _examples(runs: Mapping[Path, Run], experiment: Experiment, files: dict[str,
 
 
 def _check_labels(experiment: Experiment, task: Task, examples: Examples, run: Path) -> None:
-    """Raise DataError for a test part of its own that has no label which the run knows: another field may hold it."""
+    """Raise DataError for a test set without any label that the run knows: another field may hold the label."""
     choice = experiment.reader("test")
     labels = task.answer.labels(task.vocabularies[task.last])
     if choice is None or not labels or any(label.strip() in labels for label in examples[task.last]):
@@ -213,7 +213,7 @@ def _judged(
     measures: Sequence[Measure],
     output: Path | None,
 ) -> System:
-    """What a run or a file makes of the examples."""
+    """Return the results of a run or a file on the examples."""
     outcome, seconds = _outcome(path, run, examples, measures)
     if output is not None:
         lines = (answer.text.replace("\n", " ") for answer in outcome.answers)
@@ -231,7 +231,7 @@ def _judged(
 def _outcome(
     path: Path, run: Run | None, examples: Examples, measures: Sequence[Measure]
 ) -> tuple[Outcome, float | None]:
-    """With the seconds that a run took."""
+    """Return the outcome, and the seconds of a run."""
     if run is not None:
         check_open([change for change in run.changes if not change.startswith("data.test")])
         predictor = predictor_of(run)
@@ -281,10 +281,10 @@ class Perturbed(NamedTuple):
 def perturbed(
     choices: Sequence[Choice], examples: Examples, task: type[Task], systems: Sequence[Path]
 ) -> list[Perturbed]:
-    """Return the examples as each perturbation changes them; the answers that are wanted stay.
+    """Return the examples as changed by each perturbation; reference answers stay.
 
-    Synonyms are near words of the first run, among the words of the examples. Raises ConfigError for systems that
-    cannot answer anew, for a task that reads no running text, and for wrong settings.
+    Synonyms are near words by the vectors of the first run, among the words of the examples. Raises ConfigError for a
+    system that is not a run, for a task without running text, and for wrong settings.
     """
     if not choices:
         return []
@@ -328,7 +328,7 @@ def robustness(
 
 
 def _agreement(clean: System, noisy: System, changed: Perturbed, measure: Measure) -> Score:
-    """The first figure of the noisy answers, the clean ones being the references."""
+    """Return the first metric of the noisy answers with the clean answers as references."""
     examples = {**changed.examples, list(changed.examples)[-1]: clean.answers}
     answers = [Prediction("", text, 0.0) for text in noisy.answers]
     outcome = Outcome(examples, lambda: answers, lambda: noisy.statistics[0])

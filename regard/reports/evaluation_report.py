@@ -12,22 +12,22 @@ from regard.reports.table import DASH, Cell, Table, number_cell
 
 
 class Robustness(NamedTuple):
-    """What small changes of the texts make of a system's figures and answers."""
+    """Changes of a system's scores and answers under small changes of the texts."""
 
-    perturbation: str  # and the share of words that it changes: typo:0.1
-    texts: float  # share of the examples that it changes
+    perturbation: str  # and the fraction of words that it changes: typo:0.1
+    texts: float  # fraction of the examples that it changes
     tests: tuple[SignificanceTest, ...]  # of each measure, from the clean texts to the changed ones
-    answers: float  # share of the answers that change
+    answers: float  # fraction of the answers that change
     agreement: Score | None  # the first measure of the new answers, the old ones being the references; None: of labels
 
     def __str__(self) -> str:
         agreement = self.agreement
-        told = "" if agreement is None else f"; {agreement.name} between both answers = {agreement.value:.2f}"
-        head = f"{self.perturbation}: {self.texts:.1%} of texts and {self.answers:.1%} of answers change{told}"
+        agreed = "" if agreement is None else f"; {agreement.name} between both answers = {agreement.value:.2f}"
+        head = f"{self.perturbation}: {self.texts:.1%} of texts and {self.answers:.1%} of answers change{agreed}"
         return "\n".join([head, *(f"  {test}" for test in self.tests)])
 
     def values(self) -> dict[str, Any]:
-        """The same as JSON values."""
+        """Return JSON values."""
         tests = [
             {"metric": test.a.name, "clean": test.a.value, "perturbed": test.b.value, "difference": test.difference,
              "interval": list(test.interval), "p_value": test.p_value}
@@ -39,7 +39,7 @@ class Robustness(NamedTuple):
 
 
 class System(NamedTuple):
-    """What one run or file makes of the examples."""
+    """Results of one run or file on the examples."""
 
     name: str
     scores: tuple[Score, ...]
@@ -138,8 +138,8 @@ def _test_cells(found: SignificanceTest | None) -> list[Cell]:
 
 
 _NONE = "(none)"  # how NOTHING is called
-_ROWS, _LONGEST = 50, 40  # classes that are told, and characters of their names
-LARGEST_MATRIX = 12  # classes of a matrix as text; a larger one is told in JSON and drawn in the picture
+_ROWS, _LONGEST = 50, 40  # classes that are listed, and characters of their names
+LARGEST_MATRIX = 12  # classes of a matrix as text; a larger one is in JSON and in the plot
 
 
 def confusion_text(found: Confusion) -> str:
@@ -147,11 +147,11 @@ def confusion_text(found: Confusion) -> str:
     tables = [_classes(found)] if len(found.labels) > LARGEST_MATRIX else [_classes(found), _matrix(found)]
     lines = [table.terminal().rstrip("\n") for table in tables]
     left = len(found.classes()) - _ROWS
-    return "\n".join([*lines, *([f"{left:,} more classes: --json tells them"] if left > 0 else [])])
+    return "\n".join([*lines, *([f"{left:,} more classes: see --json"] if left > 0 else [])])
 
 
 def confusion_picture(found: Confusion, title: str = "Answers to the examples of each label") -> str:
-    """An SVG document: a row for each right label, a column for each answer, the darker the larger its share."""
+    """Return an SVG document: a row for each right label, a column for each answer; darker is more."""
     return svg(_names(found), _names(found), found.shares(), title=title)
 
 

@@ -1,4 +1,4 @@
-"""regard explain: answers with what they rest on, beside those of another run; as lines, a page and pictures."""
+"""regard explain: answers with their explanations, beside those of another run; as lines, a page and plots."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -31,12 +31,12 @@ def explained_report(
     taught: str | None = None,
     say: Say = lambda line: None,
 ) -> Report:
-    """Report answers and what they looked at, or rest on by methods: the first draws the picture, others stand beside.
+    """Report answers with their attention, or with relevance by methods, of which the first is plotted.
 
-    With `layer` its states are explained in place of answers, with `steps` what a search held and dropped, too,
-    with `taught`, a word of the translations or "*" for all, the training pairs that taught it.
-    Its figures are the page (.html) and the picture of the first answer (.svg, .png). Raises ConfigError where there
-    was no search, and for a run `beside` of another task.
+    `layer`: explain its states in place of answers; `steps`: add the steps of the search; `taught`: add the training
+    pairs of a word of the translations, or of all words ("*").
+    Its figures are the page (.html) and the plot of the first answer (.svg, .png). Raises ConfigError without a
+    search, and for a run `beside` of another task.
     """
     predictions: Sequence[Prediction] = predictor.predict(texts, explain=not methods)
     explainer = predictor.explainer
@@ -68,7 +68,7 @@ def explained_report(
 
 
 def _shown(predictions: Sequence[Prediction], name: str, others: Mapping[str, Sequence[Prediction]]) -> str:
-    """The answers, each with those beside it, in the colours that the terminal has."""
+    """Return the answers, each with those beside it, in the colours of the terminal."""
     console = Console()
     with console.capture() as capture:
         for place, one in enumerate(predictions):
@@ -80,7 +80,7 @@ def _shown(predictions: Sequence[Prediction], name: str, others: Mapping[str, Se
 
 
 def _picture(first: Prediction, ending: str) -> bytes:
-    """The picture of an answer; empty where nothing is to be seen."""
+    """Return the plot of an answer; empty without an explanation."""
     if (found := first.explanation) is None:
         return b""
     title = "Attention" if found.link.weights else "Attention to the words before"
@@ -96,13 +96,13 @@ def check_layer(layer: str | None, methods: Sequence[Choice], *, steps: bool, ta
     if layer is not None and len(methods) != 1:
         raise ConfigError("--of", "needs one method", "--method lrp")
     if layer is not None and steps:
-        raise ConfigError("--steps", "tells of the search for an answer, and --of explains none", "leave one out")
+        raise ConfigError("--steps", "shows the search for an answer, and --of has no search", "leave one out")
 
 
 def _beside(
     first: Predictor, second: Predictor, predictions: Sequence[Prediction], methods: Sequence[Choice]
 ) -> dict[str, Sequence[Prediction]]:
-    """The same answers as another run explains them, by its name. Raises ConfigError for one of another task."""
+    """Return the same answers as explained by another run, by its name. Raises ConfigError for another task."""
     run, other = first.run.path, second.run.path
     kinds = [(one.task.spec.translated, *one.task.columns, one.setup.languages) for one in (first, second)]
     if kinds[0] != kinds[1] or second.task.spec.translated is None:

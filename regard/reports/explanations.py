@@ -1,4 +1,4 @@
-"""How far each method of explaining can be trusted with a model: curves over its dev part, with intervals and tests."""
+"""Faithfulness of explanation methods for a model: curves on its dev set, with intervals and tests."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,11 +28,11 @@ from regard.tasks.relevance import question_of
 RANDOM, _ATTENTION = "random", "attention"  # what methods are set beside
 CURVES = ("deletion", "insertion")
 UNTRAINED, TWIN = "untrained", "twin"  # models whose explanations are set beside those of the run
-_SURE = 0.05  # p-value below which a difference is told
+_SURE = 0.05  # significance level
 
 
 class Mean:
-    """The mean of what each example adds up over its items; statistics are (example, 2): sums and counts."""
+    """The mean over all items; statistics are (example, 2): sums and counts."""
 
     higher_is_better = True
 
@@ -55,7 +55,7 @@ class CurveFigure(NamedTuple):
 
 
 class Grade(NamedTuple):
-    """What one method is worth with one model."""
+    """Faithfulness of one method with one model."""
 
     deletion: CurveFigure
     insertion: CurveFigure
@@ -73,18 +73,18 @@ class Grade(NamedTuple):
 def grade_run(
     predictor: Predictor, methods: Sequence[Choice], lines: int, say: Say, twin: Path | None = None
 ) -> dict[str, Grade]:
-    """Grade methods, by default all of RELEVANCES, on what a run answers to the first lines of its dev part.
+    """Grade methods, by default all of RELEVANCES, on a run's answers to the first lines of its dev set.
 
-    Each is also asked about the same network with weights drawn anew, whose explanations should be others
-    (https://arxiv.org/abs/1810.03292), and about a `twin`, a run of another seed, whose explanations of the same
-    answers should be much the same. Where nothing was changed and no method has settings of its own, the run keeps the
-    figures: pages show them. Raises DataError where it has no dev part, ConfigError for a twin that reads other ids.
+    Each also explains the same network with random weights, whose explanations should differ
+    (https://arxiv.org/abs/1810.03292), and a `twin`, a run of another seed, whose explanations of the same answers
+    should be similar. Without changed settings of the run or of a method, the run keeps the figures for pages. Raises
+    DataError without a dev set, ConfigError for a twin with other vocabularies.
     """
     run, others = predictor.run, _others(predictor, twin)
     examples = dev_examples(run.experiment, predictor.task, say)
     if examples is None:
         raise DataError(
-            str(run.path), "has no dev part to grade explanations with", hint="data.dev names one in training"
+            str(run.path), "has no dev set to grade explanations with", hint="data.dev names one in training"
         )
     given = as_rows({name: examples[name][:lines] for name in predictor.task.inputs})
     predictions = predictor.predict(given, safeguards=False)
@@ -96,7 +96,7 @@ def grade_run(
 
 
 def _others(predictor: Predictor, twin: Path | None) -> dict[str, Model]:
-    """The network with weights drawn anew, and that of a twin. Raises ConfigError where it reads other ids."""
+    """Return the network with random weights, and that of a twin. Raises ConfigError for other vocabularies."""
     experiment, columns = predictor.run.experiment, predictor.task.learnt
     training = replace(experiment.training, seed=experiment.training.seed + 1)
     drawn = model_of(replace(experiment, training=training), columns).to(predictor.model.device).eval()
@@ -150,11 +150,11 @@ def grades(
 
 
 def ranking(found: Mapping[str, Grade]) -> str:
-    """Return in one line which method tells best what happens when words are covered."""
+    """Return in one line the method that best predicts the effect of covering words."""
     best = max((name for name in found if name != RANDOM), key=lambda name: found[name].deletion.value)
     count, grade = len(found) - 1, found[best].deletion
     sure = "and not by chance" if grade.against_random < _SURE else "though it may be chance"
-    return f"of these {count} methods, {best} tells best what happens when words are covered, {sure}"
+    return f"of these {count} methods, {best} best predicts the effect of covering words, {sure}"
 
 
 def table(found: Mapping[str, Grade]) -> str:
@@ -165,11 +165,13 @@ def table(found: Mapping[str, Grade]) -> str:
     for name, grade in sorted(found.items(), key=lambda pair: -pair[1].deletion.value):
         error = "" if grade.conservation is None else f"{grade.conservation:.2g}"
         known = [f"{grade.correlations[kind]:.2f}" if kind in grade.correlations else "" for kind in kinds]
-        lines.append(f"| {' | '.join([name, _told(grade.deletion), _told(grade.insertion), error, *known])} |")
+        lines.append(
+            f"| {' | '.join([name, _with_interval(grade.deletion), _with_interval(grade.insertion), error, *known])} |"
+        )
     return "\n".join(lines)
 
 
-def _told(figure: CurveFigure) -> str:
+def _with_interval(figure: CurveFigure) -> str:
     marks = "*" * (figure.against_random < _SURE) + "+" * (figure.against_attention < _SURE)
     return f"{figure.value:.3f} [{figure.low:.3f}, {figure.high:.3f}]{marks}"
 
@@ -184,7 +186,7 @@ def _figure(curve: str, found: Mapping[str, Mapping[str, Statistics]], name: str
 def _measured(
     predictor: Predictor, batches: Sequence[Batch], method: Relevance
 ) -> tuple[list[torch.Tensor], dict[str, Statistics], float | None]:
-    """The relevance (item, n) of the words read, statistics of each curve, and what words miss of promised scores."""
+    """Return the relevance (item, n) of input words, statistics of each curve, and the conservation error."""
     orders, rows, missed, whole = list[torch.Tensor](), list[list[list[float]]](), 0.0, 0.0
     for batch, found in zip(batches, _found(predictor, batches, method, predictor.model), strict=True):
         orders.append(found.words[0])
@@ -197,31 +199,31 @@ def _measured(
 
 
 def _found(predictor: Predictor, batches: Sequence[Batch], method: Relevance, asked: Model) -> Iterator[Relevances]:
-    """What a method finds of each example in a model."""
+    """Yield the relevances of each example in a model by a method."""
     model = method.model(asked)
     for batch in batches:
         yield method.of(question_of(predictor.task, model, batch.to(model.device)))
 
 
 def _correlation(orders: Sequence[torch.Tensor], others: Iterable[Relevances]) -> float:
-    """The mean rank correlation of words over all items that have an order in both; nan: none has."""
+    """Return the mean rank correlation of words over all items with an order in both; nan: none has."""
     pairs = zip(orders, others, strict=True)
     found = torch.cat([rank_correlation(one.cpu(), other.words[0].cpu()) for one, other in pairs])
     return float(found[found.isfinite()].mean())
 
 
 def _random(predictor: Predictor, batches: Sequence[Batch]) -> dict[str, Statistics]:
-    """Words in an order that is drawn, the same in every run."""
-    draws, rows = torch.Generator().manual_seed(1), list[list[list[float]]]()
+    """Grade words in a random order, the same in every run."""
+    generator, rows = torch.Generator().manual_seed(1), list[list[list[float]]]()
     for batch in batches:
         question = question_of(predictor.task, predictor.model, batch)
-        drawn = torch.rand(len(question.items), question.reads[0][1].shape[1], generator=draws)
+        drawn = torch.rand(len(question.items), question.reads[0][1].shape[1], generator=generator)
         rows.append(_of(predictor, batch, drawn))
     return _by_curve(rows)
 
 
 def _of(predictor: Predictor, batch: Batch, relevance: torch.Tensor) -> list[list[float]]:
-    """For each curve the sum over items, and how many they are."""
+    """Return for each curve the sum over items, and their number."""
     found = curves(question_of(predictor.task, predictor.model, batch), relevance)
     return [[float(curve.sum()), float(len(curve))] for curve in found]
 

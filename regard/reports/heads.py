@@ -1,4 +1,4 @@
-"""What each head of a run's attention looks at, what it is worth, and what pruning costs, on the dev part."""
+"""Pattern and importance of each attention head of a run, and the cost of pruning, on the dev set."""
 
 import math
 from collections import Counter
@@ -32,8 +32,8 @@ from regard.tasks.examples import count_of
 from regard.tasks.measures import LikelihoodMeasure
 
 _SHARES = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of all heads, that are pruned
-_SEED = 1  # of the random order that pruning is set beside
-_TOLD = {"importance": "the least important first", "random": "drawn at random"}  # orders of pruning
+_SEED = 1  # of the random order that pruning is compared with
+_ORDERS = {"importance": "the least important first", "random": "in random order"}  # orders of pruning
 NATS = LikelihoodMeasure("loss", unit="nats")
 
 _Place = tuple[str, int]  # the module of an attention, and the number of a head of it from 0
@@ -43,7 +43,7 @@ class HeadReport(NamedTuple):
     """One head."""
 
     module: str  # name of its attention
-    attention: str  # who looks at whom: target → source
+    attention: str  # columns of queries and keys: target → source
     layer: int  # of the attentions between these two, from 1
     head: int  # from 1
     shares: Floats  # (pattern,) of words that follow each of PATTERNS; nan: none can
@@ -81,20 +81,20 @@ class HeadsReport(NamedTuple):
 
 
 def measured_heads(predictor: Predictor, lines: int, prune: bool, say: Say) -> HeadsReport:
-    """Measure every head on the first lines of a run's dev part.
+    """Measure every head on the first lines of a run's dev set.
 
-    Raises RegardError where no attention of the model has heads, and DataError where the run has no dev part.
+    Raises RegardError where no attention of the model has heads, and DataError without a dev set.
     """
     run, experiment = predictor.run.path, predictor.run.experiment
     known = heads_in(predictor.model)
     if not known:
-        raise RegardError(f"{run}: no attention of this model has heads (model.attention.num_heads), so none is told")
+        raise RegardError(f"{run}: no attention of this model has heads (model.attention.num_heads)")
     whole = dev_examples(experiment, predictor.task, say)
     if whole is None:
-        raise DataError(str(run), "has no dev part to measure heads on", hint="data.dev names one in training")
+        raise DataError(str(run), "has no dev set to measure heads on", hint="data.dev names one in training")
     examples = {name: values[:lines] for name, values in whole.items()}
     seen = head_patterns(predictor, examples, piece_counts(predictor, whole))
-    say(f"what {sum(heads.num_heads for _, heads in known.values())} heads look at: {count_of(examples)} examples")
+    say(f"patterns of {sum(heads.num_heads for _, heads in known.values())} heads: {count_of(examples)} examples")
     slopes = mean_slopes(predictor, examples)
     say("gradients: done")
     base, without = losses(predictor, examples, {}), dict[_Place, Statistics]()
@@ -113,7 +113,7 @@ def measured_heads(predictor: Predictor, lines: int, prune: bool, say: Say) -> H
 
 
 def head_patterns(predictor: Predictor, examples: Examples, counts: Mapping[str, int]) -> dict[str, HeadPatterns]:
-    """Return what the heads of each attention look at, by the name of its module; none of those that show no words."""
+    """Return the patterns of the heads of each attention, by the name of its module; not of attention without words."""
     looks: dict[str, list[LargestWeights]] = {}
     for batch in _singly(predictor, examples):
         for found in predictor.task.explain(predictor.model, batch):
@@ -160,7 +160,7 @@ def gates_without(places: Sequence[_Place], predictor: Predictor) -> dict[str, t
 def prunings(
     predictor: Predictor, examples: Examples, heads: Sequence[HeadReport], measure: Measure, say: Say
 ) -> list[Pruned]:
-    """Take more and more heads out, the least important first and, beside it, in an order that is drawn by a seed."""
+    """Prune more and more heads, the least important first, and for comparison in a random order by a seed."""
     least = [one.place for one in sorted(heads, key=lambda one: one.ablation)]
     drawn = [heads[number].place for number in np.random.default_rng(_SEED).permutation(len(heads))]
     counts = sorted({max(round(share * len(heads)), 1) for share in _SHARES})
@@ -172,13 +172,13 @@ def prunings(
         loss, rows = _judged(predictor, examples, measure, places[:count]) if count else whole
         p_value = compare_statistics(measure, whole[1], rows, "").p_value
         found.append(Pruned(order, count, loss, measure.value(rows.sum(axis=0)), interval_of(measure, rows), p_value))
-        told = f"{count} of {len(heads)} heads out, {_TOLD[order]}" if order else "all heads in"
-        say(f"{told}: {measure.name} {found[-1].score:.4g}")
+        state = f"{count} of {len(heads)} heads out, {_ORDERS[order]}" if order else "all heads in"
+        say(f"{state}: {measure.name} {found[-1].score:.4g}")
     return found
 
 
 def labels(known: Mapping[str, Attention]) -> dict[str, tuple[str, int]]:
-    """Return for each attention who looks at whom, and which of the attentions between these two it is, from 1."""
+    """Return for each attention its columns, queries → keys, and its number among those of these columns, from 1."""
     counts, found = Counter[str](), dict[str, tuple[str, int]]()
     for name, attention in known.items():
         queries, keys, *_ = attention.role
@@ -199,7 +199,7 @@ def _singly(predictor: Predictor, examples: Examples) -> Iterator[Batch]:
 def _judged(
     predictor: Predictor, examples: Examples, measure: Measure, places: Sequence[_Place]
 ) -> tuple[float, Statistics]:
-    """The loss and the statistics of the measure without these heads."""
+    """Return the loss and the statistics of the metric without these heads."""
     with gated(predictor.model, gates_without(places, predictor)):
         outcome = answers_and_losses(predictor, examples)
         return NATS.value(outcome.losses.sum(axis=0)), measure.statistics(outcome)

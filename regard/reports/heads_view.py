@@ -1,4 +1,4 @@
-"""Heads of attention as tables, as JSON values, and as a picture through matplotlib (the extra `[plot]`)."""
+"""Heads of attention as tables, as JSON values, and as a plot through matplotlib (the extra `[plot]`)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,15 +14,15 @@ from regard.reports.report import Report, new_figure, picture_of
 from regard.reports.table import DASH, Cell, Table, number
 from regard.runs.texts import Say
 
-_SURE = 0.05  # p-value below which a difference is told
-MIXED = "mixed"  # what a head looks at that follows no pattern clearly
+_SURE = 0.05  # significance level
+MIXED = "mixed"  # pattern of a head that follows none clearly
 ORDERS = ("importance", "random")
 
 
 def heads_report(predictor: Predictor, lines: int, prune: bool, say: Say) -> Report:
-    """Report what the heads of a run look at, and what they are worth. Raises RegardError as `measured_heads` does."""
+    """Report pattern and importance of the heads of a run. Raises RegardError as `measured_heads` does."""
     found = measured_heads(predictor, lines, prune, say)
-    names = ["head", *PATTERNS, "weight", "ablation", "gradient", "looks at"]
+    names = ["head", *PATTERNS, "weight", "ablation", "gradient", "pattern"]
     tables = [Table(names, [_row(one) for one in found.heads], texts=1)]
     tables += [_pruning_table(found)] if found.pruning else []
     title = f"Heads of {predictor.run.path.name}, {found.examples} dev examples"
@@ -30,7 +30,7 @@ def heads_report(predictor: Predictor, lines: int, prune: bool, say: Say) -> Rep
 
 
 def _pruning_table(found: HeadsReport) -> Table:
-    """Return a row for each number of heads that are out; * marks a score that differs from the whole model's."""
+    """Return a row for each number of pruned heads; * marks a score that differs from the whole model's."""
     by, rows = {(one.order, one.heads): one for one in found.pruning}, list[list[Cell]]()
     for count in sorted({one.heads for one in found.pruning}):
         rows.append([Cell(str(count), count)])
@@ -38,18 +38,18 @@ def _pruning_table(found: HeadsReport) -> Table:
             low, high = one.interval
             score = f"{number(one.score)} [{number(low)}, {number(high)}]{'*' if one.p_value < _SURE else ''}"
             rows[-1] += [Cell(score, one.score), Cell(f"{one.loss:.3f}", one.loss)]
-    names = [f"{what}, {order}" for order in ("by importance", "at random") for what in (found.measure, "loss")]
+    names = [f"{score}, {order}" for order in ("by importance", "at random") for score in (found.measure, "loss")]
     return Table(["heads out", *names], rows)
 
 
 def _summary(found: HeadsReport) -> str:
-    """Return in one line how many heads matter, and how many can go."""
+    """Return in one line the number of important heads, and the number that can be pruned."""
     sure = sum(one.ablation > 0 and one.p_value < _SURE for one in found.heads)
-    line = f"of {len(found.heads)} heads {sure} are missed when they are taken out alone (p < {_SURE})"
+    line = f"of {len(found.heads)} heads {sure} raise the loss when they alone are pruned (p < {_SURE})"
     if not found.pruning:
         return line
     free = [one.heads for one in found.pruning if one.order != "random" and one.p_value >= _SURE]
-    return f"{line}; {max(free)} can go together before {found.measure} tells a difference"
+    return f"{line}; {max(free)} can be pruned together before {found.measure} changes"
 
 
 def _as_values(found: HeadsReport) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def _as_values(found: HeadsReport) -> dict[str, Any]:
 
 
 def _figure(found: HeadsReport, title: str, ending: str) -> bytes:
-    """Draw a row for each attention, a column for each head, the darker the more it matters; and what pruning costs."""
+    """Plot a row for each attention, a column for each head, darker is more important; and the cost of pruning."""
     rows = len({(one.module) for one in found.heads})
     charts = 3 if found.pruning else 2
     figure = new_figure(5.2 * charts, max(2.5, 0.42 * rows + 1.6))
@@ -78,7 +78,7 @@ def _figure(found: HeadsReport, title: str, ending: str) -> bytes:
 
 
 def _row(one: HeadReport) -> list[Cell]:
-    """Return what the table tells of a head; * marks an ablation that is no chance."""
+    """Return the table row of a head; * marks a significant ablation."""
     shares = [Cell(DASH if math.isnan(share) else f"{share:.0%}", share) for share in one.shares.tolist()]
     return [
         Cell(f"{one.attention} {one.layer}.{one.head}"),
@@ -127,7 +127,7 @@ def _draw_heads(axes: Any, heads: Sequence[HeadReport], value: Callable[[HeadRep
 
 
 def _draw_pruning(axes: Any, found: HeadsReport) -> None:
-    """The score over the number of heads that are out."""
+    """Plot the score over the number of pruned heads."""
     for order, marker in zip(ORDERS, "os", strict=True):
         steps = [one for one in found.pruning if one.order in ("", order)]
         sides = [[one.score - one.interval.low for one in steps], [one.interval.high - one.score for one in steps]]

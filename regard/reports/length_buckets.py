@@ -1,4 +1,4 @@
-"""Puts examples of about one length into buckets, for the tables by length."""
+"""Put examples of about one length into buckets, for the tables by length."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ EDGES = (5, 10, 15, 20, 30)  # words of a given text, where one row of the table
 
 
 def length_buckets(lengths: Sequence[int], least: int = 1) -> list[tuple[str, list[int]]]:
-    """Examples by length: what a bucket is called, and its rows. One of less than `least` joins a neighbour."""
+    """Return examples by length: name and rows of each bucket. One of fewer than `least` is joined to a neighbour."""
     ends = [0, *EDGES, max([*lengths, EDGES[-1] + 1])]
     stretches = [_Stretch(low, high, []) for low, high in zip((0, *(end + 1 for end in ends[:-1])), ends, strict=True)]
     for row, length in enumerate(lengths):
@@ -29,7 +29,7 @@ class _Stretch(NamedTuple):
 
 
 def _joined(stretches: list[_Stretch], least: int) -> list[_Stretch]:
-    """The smallest goes to the smaller one beside it, until none is too small."""
+    """Join the smallest bucket to its smaller neighbour, until none is too small."""
     while len(stretches) > 1 and min(len(one.rows) for one in stretches) < least:
         sizes = [len(one.rows) for one in stretches]
         place = sizes.index(min(sizes))

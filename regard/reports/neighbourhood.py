@@ -1,4 +1,4 @@
-"""Words that are near each other: lines, and a picture through matplotlib (the extra `[plot]`)."""
+"""Nearest words: lines, and a plot through matplotlib (the extra `[plot]`)."""
 
 from collections.abc import Sequence
 
@@ -17,14 +17,14 @@ def neighbours_report(found: Sequence[Neighbour]) -> Report:
 
 
 def nearest_report(table: VectorTable, word: str, count: int) -> Report:
-    """Report the nearest words of a word, also drawn on a plane."""
+    """Report the nearest words of a word, also as a plot on a plane."""
     found = table.nearest(word, count)
     shown = [word, *(one.word for one in found)]
     return neighbours_report(found)._replace(figure=lambda ending: neighbourhood(table, shown, kind=ending))
 
 
 def neighbourhood(table: VectorTable, words: Sequence[str], *, kind: str) -> bytes:
-    """Return a picture of words on the plane of their two main directions, the first word marked."""
+    """Return a plot of words on the plane of their two main directions, the first word marked."""
     from matplotlib import rc_context
 
     places = on_a_plane(np.stack([table.vector(word) for word in words]))
@@ -33,8 +33,8 @@ def neighbourhood(table: VectorTable, words: Sequence[str], *, kind: str) -> byt
         axes = figure.subplots()
         axes.scatter(*places.T, s=14, c=["#b45309", *["#4338ca"] * (len(words) - 1)])
         for word, (right, up) in zip(words, places, strict=True):
-            told = {"xytext": (4, 4), "textcoords": "offset points", "parse_math": False}
-            axes.annotate(visible_line(word), (right, up), fontsize=9, **told)
+            style = {"xytext": (4, 4), "textcoords": "offset points", "parse_math": False}
+            axes.annotate(visible_line(word), (right, up), fontsize=9, **style)
         axes.set_xticks([])
         axes.set_yticks([])
         axes.margins(0.15)

@@ -1,4 +1,4 @@
-"""How well a model's own numbers tell how good its translations are: fitted on dev, judged on test sentences."""
+"""Quality estimation from a model's own probabilities and attention: fitted on dev, evaluated on test sentences."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -44,7 +44,7 @@ class Pearson:
 
 
 class Estimate(NamedTuple):
-    """How a number goes with the quality of translations."""
+    """Correlation of an estimate with the quality of translations."""
 
     name: str  # row of QUALITY_FEATURES, or what they make together
     pearson: float
@@ -53,7 +53,7 @@ class Estimate(NamedTuple):
 
 
 class QualityReport(NamedTuple):
-    """All numbers, the best of them first."""
+    """All estimates, the best first."""
 
     metric: str
     fitted: int  # dev sentences
@@ -70,21 +70,21 @@ class QualityReport(NamedTuple):
 
 
 def check_estimable(predictor: Predictor, dev: Examples, test: Examples | None) -> None:
-    """Raise ConfigError for a model that does not translate, or tells no probabilities of all pieces.
+    """Raise ConfigError for a model that does not translate, or has no probabilities of all pieces.
 
-    Raises DataError without a test part to judge estimates by.
+    Raises DataError without a test set to evaluate estimates on.
     """
     task = predictor.task
     if task.spec.translated is None:
         raise ConfigError("--quality", "is for models that translate", "leave it out")
     if test is None:
-        raise DataError("data.test", "there is no test part to judge estimates of quality by", hint="leave it out")
+        raise DataError("data.test", "there is no test set to evaluate estimates of quality on", hint="leave it out")
     shortest = min(as_rows(dev), key=lambda row: sum(map(len, row.values())))
     try:
         with torch.inference_mode():
             predictor.model.distributions(task.batch(task.encode([shortest])).to(predictor.model.device))
     except ConfigError as error:
-        problem = "needs the probabilities of all pieces, and this model does not tell them"
+        problem = "needs the probabilities of all pieces, and this model has none"
         raise ConfigError("--quality", problem, "leave it out") from error
 
 
@@ -105,10 +105,10 @@ def estimate_quality(
         texts = [one.text for one in predictions]
         statistics = metric.statistics(corpus_of(texts, [row[predictor.task.last] for row in as_rows(examples)]))
         wanted.append(np.array([metric.value(one) for one in statistics]))
-    told = dict(zip(features, rows[1].T, strict=True))
-    told[TOGETHER] = Estimator.fitted(rows[0], wanted[0]).apply(rows[1])
-    told[CONFIDENCE] = np.array([one.confidence or 0.0 for one in parts[1][1]])
-    estimates = [_estimate(name, values, wanted[1]) for name, values in told.items()]
+    values_of = dict(zip(features, rows[1].T, strict=True))
+    values_of[TOGETHER] = Estimator.fitted(rows[0], wanted[0]).apply(rows[1])
+    values_of[CONFIDENCE] = np.array([one.confidence or 0.0 for one in parts[1][1]])
+    estimates = [_estimate(name, values, wanted[1]) for name, values in values_of.items()]
     found = sorted(estimates, key=lambda one: -abs(one.pearson))
     return QualityReport(metric.name, len(rows[0]), len(rows[1]), passes, found)
 
@@ -136,9 +136,9 @@ class Estimator(NamedTuple):
 
 
 def written_sentences(predictor: Predictor, predictions: Sequence[Prediction], passes: int) -> list[WrittenSentence]:
-    """Ask the model about each of its translations alone: probabilities, attention, and `passes` with dropout.
+    """Score each translation alone by the model: probabilities, attention, and `passes` with dropout.
 
-    Dropout draws from the seed and the number of the sentence, so others do not matter.
+    Dropout depends on the seed and the number of the sentence, not on other sentences.
     """
     task, model, found = predictor.task, predictor.model, list[WrittenSentence]()
     for number, row in enumerate(predictor.encoder.encode_answered(predictions)):

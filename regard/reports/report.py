@@ -1,4 +1,4 @@
-"""The one value that every report returns: tables, JSON values, lines of text, and a picture."""
+"""The value that every report returns: tables, JSON values, lines of text, and a figure."""
 
 import html
 import io
@@ -14,7 +14,7 @@ _PICTURES = (".svg", ".png", ".pdf")
 
 
 class Report(NamedTuple):
-    """Everything a report found. Each field is optional but `values`."""
+    """Results of a report. All fields but `values` are optional."""
 
     rows: Sequence[Table]
     values: Any  # the same as JSON values
@@ -41,10 +41,10 @@ class Report(NamedTuple):
 
 
 def check_plot(path: Path) -> None:
-    """Raise ConfigError for an unknown kind of picture, RegardError where matplotlib is missing."""
+    """Raise ConfigError for an unknown file type of a plot, RegardError where matplotlib is missing."""
     if path.suffix.lower() not in _PICTURES:
         hint = f"a name that ends with {', '.join(_PICTURES)}"
-        raise ConfigError("--plot", f"there is no kind of picture '{path.suffix}'", hint)
+        raise ConfigError("--plot", f"unknown file type '{path.suffix}'", hint)
     new_figure(1, 1)
 
 

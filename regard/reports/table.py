@@ -18,7 +18,7 @@ _WIDE = 100_000  # columns of a terminal on which no table is cut
 
 
 class Cell(NamedTuple):
-    """One of a table."""
+    """One cell of a table."""
 
     text: str
     value: float | None = None  # to sort by; None: the text
@@ -27,20 +27,20 @@ class Cell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The first column is of names, the others are of numbers, but the last `texts` of them."""
+    """A table: the first column has names, the last `texts` columns text, the others numbers."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     texts: int = 0
 
     def markdown(self) -> str:
-        """With nothing in any cell that Markdown or HTML would read as its own."""
+        """Return Markdown; the markup of Markdown and HTML in cells is escaped."""
         ruler = ["---", *["---:"] * (len(self.columns) - 1 - self.texts), *["---"] * self.texts]
         lines = [self.columns, ruler, *([escaped(cell.text) for cell in row] for row in self.rows)]
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
     def terminal(self) -> str:
-        """In columns; names stand left, numbers right."""
+        """Return columns for a terminal; names are aligned left, numbers right."""
         table, console = rich.table.Table(box=None, pad_edge=False), Console(file=StringIO(), width=_WIDE)
         for place, name in enumerate(self.columns):
             table.add_column(Text(visible_line(name)), justify="right" if place else "left", no_wrap=True)
@@ -51,7 +51,7 @@ class Table(NamedTuple):
         return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
     def html(self) -> str:
-        """As HTML: every text is escaped; better and worse are signs, which show on light and dark pages alike."""
+        """Return HTML: every text is escaped; better and worse are signs, visible on light and dark pages."""
         head = "".join(f'<th scope="col">{_text(name)}</th>' for name in self.columns)
         body = "".join(f"<tr>{''.join(map(self._html_cell, range(len(row)), row))}</tr>" for row in self.rows)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -81,7 +81,7 @@ def number_cell(value: float | None) -> Cell:
 
 
 def escaped(text: str) -> str:
-    """A text as Markdown that reads nothing in it as markup."""
+    """Return a text as Markdown with all markup escaped."""
     quoted = html.escape(visible_line(text), quote=False)
     return "".join(f"\\{sign}" if sign in _MARKS else sign for sign in quoted)
 
@@ -92,12 +92,12 @@ def cells(*texts: str) -> str:
 
 
 def code(text: str) -> str:
-    """As code, whatever signs it holds."""
+    """Return a text as Markdown code, with backticks or without."""
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 def prose(text: str) -> str:
-    """A docstring as Markdown: what stands in `these` is left alone, other signs are no markup."""
+    """Return a docstring as Markdown: code in backticks stays, other characters are escaped."""
     pieces = text.split("`")
     signs = str.maketrans({"\\": r"\\", "*": r"\*", "_": r"\_", "<": "&lt;"})
     pieces[::2] = [piece.translate(signs) for piece in pieces[::2]]

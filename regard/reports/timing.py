@@ -10,7 +10,7 @@ _Result = TypeVar("_Result")
 
 
 class ClockRate(NamedTuple):
-    """How much of something is done per second of either clock; None where a clock cannot tell."""
+    """Rate per second by wall clock and by processor time; None: not measured."""
 
     per_second: float | None
     per_core_second: float | None
@@ -40,7 +40,7 @@ class TimeSpent(NamedTuple):
 
 
 def timed(run: Callable[[Sequence[_Given]], _Result], texts: Sequence[_Given]) -> tuple[_Result, TimeSpent]:
-    """The result of `run` on the texts, and the time it took; the first few are run once before."""
+    """Return the result of `run` on the texts, and its time; the first few texts run once before, as a warm-up."""
     run(texts[:WARM_UP])
     start = TimeSpent(time.perf_counter(), time.process_time())
     result = run(texts)

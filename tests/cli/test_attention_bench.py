@@ -62,7 +62,7 @@ def test_a_plot_is_written(tmp_path):
         (["dot", "--lengths", "8,x"], "--lengths: must be numbers with commas between them, not '8,x'"),
         (["dot", "--lengths", "0"], "--lengths: must be numbers"),
         (["dot", "--heads", "3"], "dot: num_heads: 3 heads do not divide dim 8"),
-        (["dot", "--plot", "x.doc"], "--plot: there is no kind of picture '.doc'"),
+        (["dot", "--plot", "x.doc"], "--plot: unknown file type '.doc'"),
         (["dot", "--plot", "no/such/folder/x.svg"], "no/such/folder/x.svg: "),
         (["dot", "--device", "cdua"], "--device: there is no 'cdua'"),
     ],

@@ -111,7 +111,7 @@ def test_quality_is_estimated_where_there_are_references(translator, classifier)
 def test_quality_that_cannot_be_estimated_is_told_before_anything_is_answered(translator, classifier, unanswered):
     for run in (translator, classifier):
         (run / CALIBRATION).unlink(missing_ok=True)
-    assert unsaid(call("calibrate", translator, "--quality"), "data.test: there is no test part") == []
+    assert unsaid(call("calibrate", translator, "--quality"), "data.test: there is no test set") == []
     assert unsaid(call("calibrate", classifier, "--quality"), "--quality: is for models that translate") == []
     files = [f"data.test.{side}={translator.parent / name}" for side, name in SIDES.items()]
     both = f"decoding.ensemble=[{translator}]"
@@ -193,7 +193,7 @@ def test_what_means_nothing_is_not_kept(classifier, monkeypatch):
     before = (classifier / CALIBRATION).read_text("utf-8")
     monkeypatch.setattr(confidence, "FEWEST", 3)
     told = run_of("calibrate", classifier, "--lines", 2, "--method", "platt").stderr
-    assert "warning: the calibration is not saved: 2 dev examples tell too little, 3 are needed" in told
+    assert "warning: the calibration is not saved: 2 dev examples are too few, 3 are needed" in told
     monkeypatch.setattr(confidence, "MOST_OFF", 0.0)
     told = run_of("calibrate", classifier, "--method", "platt").stderr
     assert "warning: the calibration is not saved: probabilities of labels are still " in told

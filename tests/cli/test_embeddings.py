@@ -121,7 +121,7 @@ def test_any_embedder_and_column_is_read(runs):
 def test_a_picture_is_drawn(runs, tmp_path):
     told(runs / "words", "nearest", "red", "--plot", tmp_path / "red.svg")
     assert "apples" in (tmp_path / "red.svg").read_text()
-    assert "no kind of picture '.gif'" in told(runs / "words", "nearest", "red", "--plot", tmp_path / "a.gif", code=2)
+    assert "unknown file type '.gif'" in told(runs / "words", "nearest", "red", "--plot", tmp_path / "a.gif", code=2)
 
 
 def test_words_on_a_plane_keep_their_distances():

@@ -76,7 +76,7 @@ def test_a_setting_without_a_method_is_told():
 
 def test_steps_are_of_an_answer_and_not_of_a_layer():
     done = call("explain", "run", "red", "--method", "lrp", "--of", "encoder", "--steps")
-    assert unsaid(done, "--steps: tells of the search for an answer, and --of explains none") == []
+    assert unsaid(done, "--steps: shows the search for an answer, and --of has no search") == []
 
 
 def test_grades_are_of_a_run_and_not_of_a_text():

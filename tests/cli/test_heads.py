@@ -77,7 +77,7 @@ def test_tables_and_the_picture(run, found, tmp_path):
     """Made anew, they have the same figures: what is drawn is drawn by a seed."""
     pytest.importorskip("matplotlib")
     lines = told(run, "--prune", "--plot", str(tmp_path / "heads.svg")).splitlines()
-    assert lines[0] == f"| head | {' | '.join(PATTERNS)} | weight | ablation | gradient | looks at |"
+    assert lines[0] == f"| head | {' | '.join(PATTERNS)} | weight | ablation | gradient | pattern |"
     assert "| heads out | BLEU, by importance | loss, by importance | BLEU, at random | loss, at random |" in lines
     last = [one["loss"] for one in found["pruning"] if one["heads"] == found["pruning"][-1]["heads"]]
     assert [cell.strip() for cell in lines[-3].split("|")[3::2]][:2] == [f"{loss:.3f}" for loss in last]

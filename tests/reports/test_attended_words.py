@@ -81,7 +81,7 @@ def test_table_and_picture(run, tmp_path):
     pytest.importorskip("matplotlib")
     lines = told(run, "--top", "2", "--plot", str(tmp_path / "words.svg")).splitlines()
     assert lines[0] == "| word | count | attention | log-odds | label |"
-    assert lines[-2].startswith("of the 2 words that are looked at most ")
+    assert lines[-2].startswith("of the 2 most attended words ")
     assert len([line for line in lines if line.startswith("|")]) == 4
     assert (tmp_path / "words.svg").read_text("utf-8").count("<svg") == 1
 

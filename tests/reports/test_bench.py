@@ -194,7 +194,7 @@ def test_a_plot(kind, start):
 
 
 def test_a_plot_that_cannot_be_made_is_told_beforehand(monkeypatch):
-    with pytest.raises(ConfigError, match=r"^--plot: there is no kind of picture '.txt'"):
+    with pytest.raises(ConfigError, match=r"^--plot: unknown file type '.txt'"):
         check_plot(Path("x.txt"))
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     with pytest.raises(RegardError, match=r"needs matplotlib: pip install 'regard\[plot\]'"):

@@ -96,5 +96,5 @@ def test_a_matrix_of_no_labels_is_refused(tmp_path):
 def test_names_of_labels_are_cut_and_further_ones_counted():
     names = [f"{number:02} {'word ' * 20}" for number in range(53)]
     *rows, last = confusion_text(confusion_of(names, names)).splitlines()
-    assert (len(rows), last) == (51, "3 more classes: --json tells them")
+    assert (len(rows), last) == (51, "3 more classes: see --json")
     assert max(len(row.split("…")[0]) for row in rows[1:]) == 39

@@ -57,7 +57,7 @@ def grade(value, chance=0.001):
 @pytest.mark.parametrize(("chance", "words"), [(0.001, "and not by chance"), (0.4, "it may be chance")])
 def test_one_line_names_the_best_method_but_never_chance(chance, words):
     line = ranking({"random": grade(0.9), "lrp": grade(0.5, chance), "attention": grade(0.3)})
-    assert line.startswith("of these 2 methods, lrp tells best")
+    assert line.startswith("of these 2 methods, lrp best predicts")
     assert words in line
 
 

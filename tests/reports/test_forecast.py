@@ -160,7 +160,7 @@ def test_judged_lines_are_not_learnt_from():
 
 
 def test_too_few_pairs():
-    with pytest.raises(DataError, match="too few to forecast"):
+    with pytest.raises(DataError, match="too few for a forecast"):
         split_pairs([TextPair("a", "b")] * 150, (), seed=1)
 
 
@@ -258,7 +258,7 @@ def test_text_of_two_languages_alone(files):
         (["{}/empty.en", "{}/empty.en"], "the file is empty"),
         (["--source", "{}/a.en"], "--target: must be given"),
         (["{}/a.en", "{}/a.de", "--source", "{}/a.en", "--target", "{}/a.de"], "named twice"),
-        (["{}/few.en", "{}/few.en"], "too few to forecast anything"),
+        (["{}/few.en", "{}/few.en"], "too few for a forecast"),
         (["{}/a.en", "{}/a.de", "--minutes", "0"], "must be at least 0.01"),
         (["--text-source", "{}/blank.en", "--text-target", "{}/a.de"], "has no lines"),
     ],

@@ -55,7 +55,7 @@ def test_figures_have_the_kind_of_their_ending(tmp_path, ending, start):
 
 def test_a_picture_that_cannot_be_written_is_refused(tmp_path):
     check_plot_file(None)
-    with pytest.raises(ConfigError, match="there is no kind of picture"):
+    with pytest.raises(ConfigError, match="unknown file type"):
         check_plot_file(tmp_path / "picture.txt")
     with pytest.raises(ConfigError, match="there is no folder"):
         check_plot_file(tmp_path / "none" / "picture.svg")

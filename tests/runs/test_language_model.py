@@ -117,7 +117,7 @@ def test_a_text_is_asked_for_where_there_is_no_test_part(trained, tmp_path):
     settings["data"] |= {"test": None, "test_fraction": 0.0}
     path.write_text(yaml.safe_dump(settings))
     (run / "manifest.json").unlink()  # so that edited settings are used
-    assert unsaid(regard("evaluate", run), "--text", "names no test part") == []
+    assert unsaid(regard("evaluate", run), "--text", "names no test set") == []
 
 
 def test_a_language_model_takes_no_pairs(tmp_path):

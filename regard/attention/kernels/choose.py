@@ -1,4 +1,4 @@
-"""Chooses how scores, weights and the read are computed.
+"""Choose how scores, weights and the read are computed.
 
 Windows on a GPU are computed by torch's flex attention, which skips the blocks of keys that no query of a block sees.
 """

@@ -30,7 +30,7 @@ class DotScore(Score):
 
 
 def need_equal(query_dim: int, key_dim: int) -> None:
-    """Raises ConfigError unless a product of the two is possible."""
+    """Raise ConfigError unless a product of the two is possible."""
     if query_dim != key_dim:
         problem = f"a dot product needs equal dims, got query {query_dim} and key {key_dim}"
         raise PartError(problem, "use 'bilinear', or num_heads > 1, which projects both")

@@ -77,7 +77,7 @@ class ForcedForwardSpan(Span):
         return _Read(used, used.new_full((*used.shape[:-1], 1), -1, dtype=torch.long))
 
     def after(self, past: _Read, attended: Attended, scores: Tensor | None) -> _Read:
-        """Adds the weights of one query, and moves to the largest of them."""
+        """Add the weights of one query, and moves to the largest of them."""
         if attended.weights is None:
             raise ValueError("what was read is known by the weights of each query")
         if 0 in attended.weights.shape[-2:]:

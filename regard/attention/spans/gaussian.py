@@ -22,7 +22,7 @@ def near(distance: Tensor, radius: int, *, gaussian: bool, renormalise: bool, dt
 
 
 def need_window(radius: int, *, gaussian: bool, renormalise: bool) -> None:
-    """Raises PartError unless a Gaussian has a width, and something to be renormalised."""
+    """Raise PartError unless a Gaussian has a width, and something to be renormalised."""
     if gaussian and radius < 1:
         raise PartError(f"is {radius}", "at least 1 with a Gaussian, or gaussian: false", setting="radius")
     if renormalise and not gaussian:

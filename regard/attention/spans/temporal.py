@@ -36,7 +36,7 @@ class TemporalSpan(Span):
         return Scored(keys.new_zeros(keys.shape[:-1], dtype=wide(keys.real.dtype)), 0)
 
     def after(self, past: Scored, attended: Attended, scores: Tensor | None) -> Scored:
-        """Adds the score of one query, which came with the bias of this span."""
+        """Add the score of one query, which came with the bias of this span."""
         if scores is None:
             raise ValueError("temporal attention needs the scores of each query")
         if not scores.shape[-2]:

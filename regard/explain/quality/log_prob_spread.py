@@ -4,7 +4,7 @@ from regard.explain.quality.feature import QualityFeature, WrittenSentence
 
 
 class LogProbSpread(QualityFeature):
-    """sqrt(1/n · sum_i (log p_i - mean)²): a few doubtful pieces among sure ones."""
+    """sqrt(1/n · sum_i (log p_i - mean)²): high for a few uncertain pieces among certain ones."""
 
     def value(self, sentence: WrittenSentence) -> float:
         return float(sentence.log_probs.std())

@@ -43,7 +43,7 @@ class AttentionWeights(Relevance):
 
 
 def looks_of(question: Question) -> tuple[list[Look], list[int | None]]:
-    """Every attention in the order of the layers, and the place of each item in the last column; None: it has none."""
+    """Return every attention by layer, and the place of each item in the last column; None: it has none."""
     lengths = {name: ids.shape[1] for name, (_, ids) in zip(question.columns, question.reads, strict=True)}
     with torch.no_grad(), recording(question.model) as records:
         answer = question.answer(question.vectors)

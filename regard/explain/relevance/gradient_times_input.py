@@ -6,7 +6,7 @@ from regard.explain.relevance.question import Question
 
 
 class GradientTimesInput(Relevance):
-    """sum_d x_d · ∂ log p / ∂ x_d, x the vector of a word: what a linear model would owe to the word."""
+    """sum_d x_d · ∂ log p / ∂ x_d, x the vector of a word: the word's contribution in a linear model."""
 
     aliases = "input_x_gradient, gradient_x_input, gxi"
     quick = True

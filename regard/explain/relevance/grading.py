@@ -12,7 +12,7 @@ SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the words of a text
 
 
 class Curves(NamedTuple):
-    """Means along the curves of one example, of each item (item,)."""
+    """Mean of each curve for the items (item,) of one example."""
 
     deletion: Tensor  # probability lost as the most relevant words are covered: more is better
     insertion: Tensor  # probability where none but these are shown: more is better
@@ -22,7 +22,7 @@ class Curves(NamedTuple):
 def curves(question: Question, relevance: Tensor, baseline: Baseline = "unknown") -> Curves:
     """Cover or show the words of the first column in the order of their relevance (item, n), a `SHARES` at a time.
 
-    Of equal ones the first comes first. Words that say nothing stand in the place of those that are covered.
+    Ties keep the order of the text. Covered words are replaced by words without meaning.
     """
     shown, covers = question.vectors, question.baseline(baseline)
     count, rows = relevance.shape[1], len(shown[0]) // len(relevance)

@@ -91,7 +91,7 @@ class LayerwiseRelevance(Relevance):
 
 
 def _back(step: TapeStep, slopes: list[Slope], tape: Tape, how: Propagation, rows: int) -> Tensor | float:
-    """Lead relevance through a step, in place; return by how much (row,) what is explained becomes another number."""
+    """Propagate relevance through a step, in place; return the change (row,) of the explained value."""
     given = [None if number is None else slopes[number] for number in step.outputs]
     if all(slope is None for slope in given):
         return 0.0

@@ -17,7 +17,7 @@ class Occlusion(Relevance):
 
     @torch.no_grad()
     def of(self, question: Question) -> Relevances:
-        """Covers one place of what is read at a time; the other words stay where they are."""
+        """Cover one place of what is read at a time; the other words stay where they are."""
         vectors, covers = question.vectors, question.baseline(self.baseline)
         whole, found = question.scores(vectors), list[torch.Tensor]()
         for number, (one, cover) in enumerate(zip(vectors, covers, strict=True)):

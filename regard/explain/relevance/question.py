@@ -62,12 +62,12 @@ class Question:
 
     @property
     def vectors(self) -> list[Tensor]:
-        """The vectors (row, n, dim) that the embedders make of what is read, positions and all."""
+        """Return the vectors (row, n, dim) of the inputs from the embedders, with positions."""
         with torch.no_grad(), plain():
             return [embedder(ids)[0] for embedder, ids in self.reads]
 
     def baseline(self, kind: Baseline) -> list[Tensor]:
-        """The vectors of words that say nothing: of an unknown word at each place, or zeros."""
+        """Return the baseline vectors: of an unknown word at each place, or zeros."""
         if kind == "zero":
             return [torch.zeros_like(vectors) for vectors in self.vectors]
         with torch.no_grad(), plain():
@@ -130,9 +130,9 @@ class StateQuestion(Question):
 
 @contextmanager
 def _substituted(reads: Sequence[tuple[Embedder, Tensor]], vectors: Sequence[Tensor]) -> Iterator[None]:
-    """Embedders return these vectors in place of their own.
+    """Replace the outputs of embedders by these vectors.
 
-    A decoder may read them step by step, and a model of several texts all of them as the rows of one batch.
+    A decoder may read them step by step; a model of several texts may read all of them as rows of one batch.
     """
     waiting = [(embedder, ids, given) for (embedder, ids), given in zip(reads, vectors, strict=True)]
     places = [0] * len(waiting)

@@ -112,12 +112,12 @@ def anchor(step: TapeStep, slopes: Sequence[Slope], tape: Tape, how: Propagation
 
 
 def stop(step: TapeStep, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
-    """A normaliser is held."""
+    """Stop relevance at a normaliser, which is held constant."""
     return [None] * len(step.inputs)
 
 
 def _unbiased(slope: Tensor, outputs: Tensor, constant: Tensor | None, how: Propagation) -> Tensor:
-    """Relevance by unit of what a product sums up: of all of it, or of the sum without the constant that is added."""
+    """Return relevance by unit of a sum of products, with or without the added constant."""
     sums = outputs
     if constant is not None and how.biases == "distributed":
         sums = outputs - constant
@@ -164,7 +164,7 @@ def _alpha_beta(step: TapeStep, slope: Tensor, tape: Tape, alpha: float, factors
 def _pulled(
     function: Callable[[Sequence[Tensor]], list[Any]], inputs: Sequence[Tensor], slopes: Sequence[Slope]
 ) -> list[Slope]:
-    """The gradients of a function's outputs by its inputs, times what goes back."""
+    """Return the gradients of a function's outputs by its inputs, times the relevance of the outputs."""
     with torch.enable_grad():
         given = [one.detach().requires_grad_() for one in inputs]
         pairs = [(one, slope) for one, slope in zip(function(given), slopes, strict=True) if slope is not None]
@@ -196,7 +196,7 @@ def _passed(slope: Slope, outputs: Tensor, inputs: Tensor) -> Slope:
 
 
 def _fitting(slope: Slope, value: Tensor) -> Slope:
-    """Summed where a value was read several times."""
+    """Sum over the axes along which a value was broadcast."""
     return None if slope is None else slope.sum_to_size(value.shape)
 
 

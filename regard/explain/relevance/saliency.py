@@ -6,7 +6,7 @@ from regard.explain.relevance.question import Question
 
 
 class Saliency(Relevance):
-    """|∂ log p / ∂ x|₂, x the vector of a word: how much the answer would move with the word, in whatever direction."""
+    """|∂ log p / ∂ x|₂, x the vector of a word: the sensitivity of the answer to the word, without a sign."""
 
     aliases = "gradient, gradient_norm, vanilla_gradient"
     quick, signed = True, False

@@ -14,7 +14,7 @@ from regard.explain.relevance.question import Question
 class SmoothGrad(Relevance):
     """Gradient times input, the gradient being the mean of those at x + N(0, σ²); σ = noise · standard deviation of x.
 
-    What a gradient says of the very point, and of no other near it, is averaged out.
+    The mean removes the noise of the gradient at a single point.
     """
 
     aliases = "smooth_gradient"

@@ -111,7 +111,7 @@ class Tape(TorchDispatchMode):
 
 
 class Traced(Tensor):
-    """Stands for a value on a tape, whatever is done with it."""
+    """Stand-in for a value on a tape: all operations on it are recorded."""
 
     tape: Tape
     number: int
@@ -136,7 +136,7 @@ class Traced(Tensor):
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]  # torch calls it so
-        """Only its tape can run an operation."""
+        """Run an operation through the tape, the only way to run one."""
         raise RuntimeError(f"{func} was called outside of the tape")
 
 
@@ -154,7 +154,7 @@ def _written(argument: Any) -> bool:
 
 
 def _unchanging(function: Any) -> Any:
-    """The same operation that leaves its arguments as they are: `add` for `add_`, and without `out`."""
+    """Return the functional form of an operation: `add` for `add_`, and without `out`."""
     packet = getattr(torch.ops.aten, function._schema.name.removeprefix(OP).removesuffix("_"))
     wanted = [one.name for one in function._schema.arguments if one.name != "out"]
     known = (getattr(packet, name) for name in packet.overloads())

@@ -32,7 +32,7 @@ _SEED = 1
 
 @dataclass(frozen=True)
 class Workload:
-    """What every mechanism does: as many queries as keys, unless `queries` says otherwise."""
+    """Sizes of the attention that every mechanism computes; as many queries as keys unless `queries` is given."""
 
     lengths: tuple[int, ...] = (128, 256, 512, 1024)  # keys
     queries: int | None = None
@@ -46,7 +46,7 @@ class Workload:
 
 
 class LengthTiming(NamedTuple):
-    """The figures of one mechanism at one length."""
+    """Time and memory of one mechanism at one length."""
 
     length: int
     seconds: tuple[float, ...]  # of a pass, round by round
@@ -59,21 +59,21 @@ class LengthTiming(NamedTuple):
 
 
 class Timing(NamedTuple):
-    """One mechanism over the lengths; those that would not have fitted into memory are not there."""
+    """One mechanism over the lengths, without those that would not fit into memory."""
 
     mechanism: Mechanism
     measures: list[LengthTiming]
 
     def slope(self) -> float | None:
-        """k in time ~ length^k, by least squares over the logarithms; None of one length."""
+        """Return k in time ~ length^k, by least squares over the logarithms; None for one length."""
         return slope([(one.length, one.median) for one in self.measures])
 
     def memory_slope(self) -> float | None:
-        """k in memory ~ length^k."""
+        """Return k in memory ~ length^k."""
         return slope([(one.length, float(one.bytes)) for one in self.measures])
 
     def values(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return JSON values."""
         measures = [
             {"length": one.length, "seconds": list(one.seconds), "median": one.median, "bytes": one.bytes}
             for one in self.measures
@@ -111,7 +111,7 @@ class Pass:
             torch.autograd.grad(context, self.inputs, self.direction, allow_unused=True)
 
     def seconds(self) -> float:
-        """The seconds of one pass: the mean of as many as a clock needs."""
+        """Return the seconds of one pass: the mean of as many passes as the clock needs."""
         self._wait()
         start = time.perf_counter()
         for _ in range(self.repeats):
@@ -163,7 +163,7 @@ def bench(mechanisms: Sequence[Mechanism], work: Workload, say: Say = lambda lin
 
 
 def slope(points: Sequence[tuple[float, float]]) -> float | None:
-    """Of the line through (log x, log y) that is nearest by least squares; None of fewer than two places."""
+    """Return the slope of log y over log x by least squares; None for fewer than two points."""
     logs = [(math.log(x), math.log(y)) for x, y in points if x > 0 and y > 0]
     if len({x for x, _ in logs}) < 2:
         return None
@@ -171,7 +171,7 @@ def slope(points: Sequence[tuple[float, float]]) -> float | None:
 
 
 def _check(mechanisms: Sequence[Mechanism], work: Workload) -> None:
-    """Raises ConfigError of all that cannot be built."""
+    """Raise ConfigError with all mechanisms that cannot be built."""
     faults = list[Fault]()
     for mechanism in mechanisms:
         try:
@@ -206,7 +206,7 @@ def _in_turns(ready: dict[int, Pass], rounds: int) -> dict[int, tuple[float, ...
 
 
 def expected_bytes(measures: Sequence[LengthTiming], length: int) -> float:
-    """Memory at a length by that of shorter ones: as it grew last, or with the square; 0 where there are none."""
+    """Return an estimate of the memory at a length from shorter ones: by the last growth, or the square; 0: unknown."""
     if not measures:
         return 0.0
     grown = slope([(one.length, float(one.bytes)) for one in measures[-2:]])
@@ -218,7 +218,7 @@ def expected_bytes(measures: Sequence[LengthTiming], length: int) -> float:
 
 
 def peak_bytes(work: Callable[[], object], device: torch.device) -> int:
-    """The most that is held while `work` runs, beyond what was held before it."""
+    """Return the peak memory of `work`, less the memory held before it."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
         before = torch.cuda.memory_allocated(device)
@@ -239,7 +239,7 @@ def peak_bytes(work: Callable[[], object], device: torch.device) -> int:
 
 
 def _peak(taken: list[int]) -> int:
-    """The largest sum from the start on; what is given back is negative."""
+    """Return the largest prefix sum; freed memory is negative."""
     held = most = 0
     for count in taken:
         held += count

@@ -23,7 +23,7 @@ class Mechanism(NamedTuple):
 
 @dataclass(frozen=True)
 class _Named:
-    """What a word may say."""
+    """Settings that a word may name."""
 
     attention: Annotated[AttentionSettings, SOCKET_FIELDS] = field(default_factory=AttentionSettings)
 
@@ -55,7 +55,7 @@ def mechanisms_of(words: Sequence[str], *, heads: int | None = None, with_plain:
 
 
 def placed(word: str, fault: Fault) -> Fault:
-    """A fault of an attention, at the word that says it: `luong,score.x=1: score.x`."""
+    """Return an error of an attention, placed at its word: `luong,score.x=1: score.x`."""
     where = fault.place.removeprefix("attention").removeprefix(".")
     return fault._replace(place=": ".join(filter(None, (word or repr(word), where))))
 

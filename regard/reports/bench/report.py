@@ -1,4 +1,4 @@
-"""What was measured of mechanisms: tables, and a picture through matplotlib (the extra `[plot]`)."""
+"""Measurements of mechanisms: tables, and a plot through matplotlib (the extra `[plot]`)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -24,7 +24,7 @@ def bench_report(timings: Sequence[Timing], work: Workload) -> Report:
 
 
 def about(work: Workload) -> str:
-    """What was done, on one line."""
+    """Return the workload in one line."""
     queries = "as many queries as keys" if work.queries is None else f"{work.queries:,} queries"
     passes = "forward and backward" if work.backward else "forward"
     heads = "" if work.heads is None else f", {work.heads} heads"
@@ -61,7 +61,7 @@ def _table(
 
 
 def plot(timings: Sequence[Timing], *, title: str, kind: str) -> bytes:
-    """Two charts with logarithms on both axes, so that a power of the length is a straight line."""
+    """Plot time and memory on logarithmic axes, on which a power of the length is a straight line."""
     figure = new_figure(11, 4.6)
     left, right = figure.subplots(1, 2)
     _draw(left, timings, lambda one: one.median * 1e3, "milliseconds a pass")

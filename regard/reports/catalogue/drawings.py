@@ -1,8 +1,8 @@
-"""What each part of a socket looks at in one sentence, drawn: a forward pass of a tiny socket, the same everywhere.
+"""Heat maps of the attention of each part in one sentence: a forward pass of a tiny socket, the same everywhere.
 
-Words are vectors such that a word and its translation are alike. What a score or a span can learn it has learned on
-this very pair, in a few steps of gradient descent; spans and weightings stand beside a plain dot product. All draws and
-sums are in float64 and weights are rounded, so that another machine draws the same picture.
+Word vectors are such that a word and its translation are similar. Scores and spans with parameters are trained on this
+very pair, in a few steps of gradient descent; spans and weightings are shown with a plain dot product. All random
+numbers and sums are in float64 and weights are rounded, so that every machine makes the same figure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ from regard.registry import Choice, Registry
 _SOURCE = ["heute", "liest", "der", "Mann", "ein", "Buch", "."]
 _TARGET = ["the", "man", "reads", "a", "book", "today", "."]
 ALIGNED = (2, 3, 1, 4, 5, 0, 6)  # the source word of each target word
-_BEFORE = (0, 0, 1, 2, 3, 4, 5)  # what a text that looks at itself is taught to look at: the word before
+_BEFORE = (0, 0, 1, 2, 3, 4, 5)  # target of self-attention in training: the word before
 _SMALL = {"radius": 2, "hops": 3, "between": "hops"}  # settings in proportion to seven words
 _DIM, _HEADS, _RATE = 16, 8, 0.05
 _STEPS = {"score": 8, "span": 60}  # updates; a score is soon so sure that there is nothing to see
@@ -35,10 +35,10 @@ _DIGITS = 2  # of a weight
 
 
 def draw(kind: str, name: str) -> str | None:
-    """An SVG of the weights of one row of a table, None where it has none.
+    """Return an SVG of the weights of one row of a table; None: it has none.
 
-    A text looks at its translation, for spans by place at itself; a pooling looks at a text. A position shows its
-    features, a penalty where it pulls.
+    The target attends to its source; spans by position and poolings have self-attention of a text. A position shows its
+    features, a penalty its gradient.
     """
     others = {"pooling": _pooled, "position": _placed, "penalty": _pulled}
     sources, targets, weights = others[kind](name) if kind in others else example(kind, name)
@@ -49,7 +49,7 @@ def draw(kind: str, name: str) -> str | None:
 
 
 def example(kind: str, name: str) -> tuple[list[str], list[str], Tensor | None]:
-    """Columns, rows and weights (row, column) of a picture."""
+    """Return columns, rows and weights (row, column) of a figure."""
     with _same_everywhere():
         queries, keys = _vectors()
         attention = socket(kind, name)
@@ -63,7 +63,7 @@ def example(kind: str, name: str) -> tuple[list[str], list[str], Tensor | None]:
 
 
 def _pooled(name: str) -> tuple[list[str], list[str], Tensor | None]:
-    """Columns, rows and weights of a pooling that is attention: a row for each question it asks, seven at most."""
+    """Return columns, rows and weights of a pooling by attention: a row for each learned query, at most seven."""
     with _same_everywhere(), torch.no_grad():
         _, states = _vectors()
         pooling = POOLINGS.build(_small(POOLINGS, name), _DIM).eval()
@@ -76,7 +76,7 @@ def _pooled(name: str) -> tuple[list[str], list[str], Tensor | None]:
 
 
 def _placed(name: str) -> tuple[list[str], list[str], Tensor | None]:
-    """Features, words and the vectors of their places, where these are not learned: what is shows nothing at first."""
+    """Return features, words and the vectors of their positions; None for learned ones, which start at random."""
     with _same_everywhere():
         position = POSITIONS.build(Choice(name), _DIM)
         fixed = not list(position.parameters())
@@ -103,20 +103,20 @@ def _pulled(name: str) -> tuple[list[str], list[str], Tensor]:
 
 
 def effects(name: str) -> str:
-    """What a span does, in words, as its answer shows."""
+    """Return the effects of a span in words, read from its view."""
     with _same_everywhere():
         attention = socket("span", name)
         queries, keys = _vectors()
         memory = attention.remember(keys, mask=torch.arange(len(_SOURCE)).unsqueeze(0) < len(_SOURCE) - 1)
         view = attention.span(queries[:, :1], memory, attention.span.begin(queries, memory))
-    told = {"bias": "adds to the scores", "gain": "multiplies the weights", "values": "adds to what is read"}
+    effects_of = {"bias": "adds to the scores", "gain": "multiplies the weights", "values": "adds to what is read"}
     hides = "hides keys of its own" if view.mask is not None and bool((view.mask != memory.mask).any()) else ""
-    does = [hides, *(words for field, words in told.items() if getattr(view, field) is not None)]
+    does = [hides, *(words for field, words in effects_of.items() if getattr(view, field) is not None)]
     return "; ".join(["what the memory hides stays hidden", *filter(None, does)])
 
 
 def socket(kind: str, name: str) -> Attention:
-    """A tiny one with this part, beside a dot product over all keys with a softmax."""
+    """Return a tiny socket with this part; its other parts are dot product, all keys and softmax."""
     choice = _small(MECHANISMS[kind], name)
     plain = AttentionSettings(score=Choice("dot"))
     if kind == "span":
@@ -131,14 +131,14 @@ def _small(table: Registry[Any], name: str) -> Choice:
 
 
 def _vectors() -> tuple[Tensor, Tensor]:
-    """Queries (1, target, DIM) and keys (1, source, DIM): two blurred views of what the words mean."""
+    """Return queries (1, target, DIM) and keys (1, source, DIM): two noisy views of the words' meanings."""
     meanings = torch.randn(len(_SOURCE), _DIM)
     keys, queries = (meanings + 0.5 * torch.randn(len(_SOURCE), _DIM) for _ in range(2))
     return 0.5 * queries[list(ALIGNED)].unsqueeze(0), 0.5 * keys.unsqueeze(0)
 
 
 def _teach(attention: Attention, queries: Tensor, keys: Tensor, wanted: Sequence[int], steps: int) -> None:
-    """A few updates on -log(weight of the wanted key)."""
+    """Train for a few updates on -log(weight of the wanted key)."""
     parameters = list(attention.parameters())
     if not parameters:
         return
@@ -151,7 +151,7 @@ def _teach(attention: Attention, queries: Tensor, keys: Tensor, wanted: Sequence
 
 
 def _weights(attention: Attention, queries: Tensor, keys: Tensor) -> Tensor:
-    """(target, source), of the first of several equal heads: only a part that counts heads makes a difference."""
+    """Return (target, source) of the first head: heads are equal, except for a part that counts them."""
     queries, keys = (vectors.unsqueeze(1).expand(-1, _HEADS, -1, -1) for vectors in (queries, keys))
     weights = attention(queries, attention.remember(keys), need_weights=True).weights
     assert weights is not None, "they were asked for"
@@ -160,7 +160,7 @@ def _weights(attention: Attention, queries: Tensor, keys: Tensor) -> Tensor:
 
 @contextmanager
 def _same_everywhere() -> Iterator[None]:
-    """A seed of its own and float64, and everything as it was behind it."""
+    """Set a seed and float64 inside, and restore both after it."""
     before = torch.get_default_dtype()
     try:
         torch.set_default_dtype(torch.float64)

@@ -27,10 +27,10 @@ from regard.reports.report import Report
 _Row = Mapping[str, Any]
 _Parts = Mapping[str, Mapping[str, _Row]]
 
-ATTENTION_SHEET = "attention"  # not one kind of part but all that is told on one sheet
+ATTENTION_SHEET = "attention"  # not a kind of part: the sheet of all parts of attention
 SHEET = {**MECHANISMS, "layer": PARTS["layer"]}
 _MARKS = {"cross": "cross", "encoder": "enc", "decoder": "dec"}  # heads of columns, where there is room
-PIPED, INDENT = 80, "  "  # columns, where there is no terminal that would tell its own
+PIPED, INDENT = 80, "  "  # columns, for output that is not a terminal
 _WIDE = 110  # columns of a terminal from which on cost, uses and paper have columns of their own
 
 
@@ -142,7 +142,7 @@ def _others(others: Iterable[Any], width: int) -> Table:
 
 
 def _table(width: int, wide: bool) -> Table:
-    """Columns of the same widths in every table of a sheet, so that all stand below each other."""
+    """Return a table; all tables of a sheet have the same column widths."""
     sheet = Table(box=None, expand=True, pad_edge=False, padding=(0, 2, 0, 0), show_header=wide, header_style="dim")
     sheet.add_column(width=width, no_wrap=True, style="bold cyan")
     sheet.add_column(ratio=1, overflow="fold")
@@ -162,7 +162,7 @@ def _also(row: _Row) -> Iterator[tuple[str, str]]:
 
 
 def _paper(row: _Row) -> Text:
-    """Short enough for a column, with the whole link behind it where a terminal knows links."""
+    """Return the address of a paper, short enough for a column, with the whole link in a terminal with links."""
     link = row["paper"] or ""
     short = link.partition("://")[2].replace("arxiv.org/abs/", "arXiv:").replace("aclanthology.org/", "ACL ")
     return Text(short, f"link {link}" if link else "")
@@ -187,7 +187,7 @@ def _paragraph(head: str, lines: Iterable[str], aliases: Sequence[str]) -> Itera
 
 
 def _lines(text: str, width: int) -> Iterator[str]:
-    """Of at most that many columns; only a word that is longer by itself, as a link can be, goes beyond."""
+    """Yield lines of at most that many columns; only a longer word, such as a link, exceeds them."""
     line = ""
     for word in text.split():
         longer = f"{line} {word}".lstrip()

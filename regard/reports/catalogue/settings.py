@@ -52,7 +52,7 @@ stands, its name alone takes its defaults: `model.encoder=recurrent`. `model.enc
 
 
 def settings_pages() -> dict[str, str]:
-    """Every page by its path from the root of the project."""
+    """Return every page by its path from the root of the project."""
     index = [_INTRO, "## Common settings\n", *_common(), "## All of a config\n", *_table(""), "## Pages\n"]
     pages = {}
     for name, (title, groups, kinds) in PAGES.items():

@@ -1,4 +1,4 @@
-"""Trains several configs on one data set with several seeds, and tells which is better, and how surely."""
+"""Train several configs on one data set with several seeds; report the best, and the significance."""
 
 import json
 import os
@@ -39,7 +39,7 @@ Results = dict[str, list[Result]]  # contender → of its runs, as far as there 
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be compared, and how."""
+    """Options of a comparison."""
 
     configs: Sequence[Path]
     changes: Sequence[str] = ()  # to all of them
@@ -51,11 +51,11 @@ class Request:
     gold: Gold | None = None
     jobs: int = 1  # trainings at once
     any_data: bool = False  # they may learn from different texts
-    command: str = ""  # to tell in the report
+    command: str = ""  # for the report
 
 
 class ComparisonPlan(NamedTuple):
-    """What is known before anything is trained."""
+    """Plan of a comparison, before any training."""
 
     contenders: list[Contender]
     runs: list[PlannedRun]
@@ -141,11 +141,11 @@ def compare(
 
 
 def compare_configs(request: Request, *, quiet: bool = False) -> Compared:
-    """Trains what is not trained yet, measures what is not measured yet, writes compare.json and report.html.
+    """Train and measure runs that are not yet trained or measured; write compare.json and report.html.
 
-    A run without a result is in `failed`; the others are compared all the same. Raises RegardError for what is wrong,
-    before anything is trained where it can be known by then, and where no run has a result; Interrupted after Ctrl-C,
-    when what was done is saved and the same call goes on with it.
+    A run without a result is in `failed`; the others are compared all the same. Raises RegardError for wrong options,
+    before training where possible, and where no run has a result; Interrupted after Ctrl-C: finished work is saved, and
+    the same call resumes.
     """
     plan = prepare(request)
     _open(request.folder)
@@ -159,7 +159,7 @@ def compare_configs(request: Request, *, quiet: bool = False) -> Compared:
 
 
 def prepare(request: Request) -> ComparisonPlan:
-    """Raises ConfigError of all that is wrong with a request, DataError for what is wrong with its texts."""
+    """Check a request and its texts. Raises ConfigError with all wrong options, DataError for wrong texts."""
     contenders = contenders_of(request.configs, request.changes, request.grids, request.budget)
     names = [one.name for one in contenders]
     baseline = names[0] if request.baseline is None else request.baseline
@@ -176,7 +176,7 @@ def prepare(request: Request) -> ComparisonPlan:
 
 
 def _open(folder: Path) -> None:
-    """Makes the folder. Raises ConfigError where it holds anything but a comparison."""
+    """Create the folder. Raises ConfigError where it holds anything but a comparison."""
     if folder.exists() and not (folder / _FILE).is_file() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError("--run", f"'{folder}' exists and holds no comparison", "choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
@@ -206,7 +206,7 @@ def _train(plan: ComparisonPlan, request: Request, *, quiet: bool) -> FailedRuns
 
 
 def _expected(waiting: Sequence[PlannedRun], jobs: int) -> str:
-    """How much there is to train, and how long that takes where the limits tell."""
+    """Return the number of trainings, and their duration if the limits give one."""
     limits = [run.limits() for run in waiting]
     updates, minutes, core_minutes = (
         [one[name] for one in limits] for name in ("max_updates", "max_minutes", "max_core_minutes")
@@ -217,7 +217,7 @@ def _expected(waiting: Sequence[PlannedRun], jobs: int) -> str:
     if all(core_minutes):
         line += f", at most {_range(core_minutes)} min of processor time each"
     if not all(minutes):
-        return f"{line}; how long that takes is told once the first is under way"
+        return f"{line}; an estimate of the time follows once the first is under way"
     left = [seconds_to_limit(run.limits(), position_of(run.path)) for run in waiting]
     time_left = duration(seconds_left_of_all([], left, jobs) or 0.0)
     return f"{line}, at most {_range(minutes)} min each: about {time_left} in all, or less where patience ends"
@@ -229,9 +229,9 @@ def _range(values: Sequence[float]) -> str:
 
 
 def _measure(plan: ComparisonPlan, failed: FailedRuns, *, quiet: bool) -> Results:
-    """Measures one run after another, so that no speed is that of a machine with something else to do.
+    """Measure one run after another, so that speeds are those of an idle machine.
 
-    Those that cannot be measured join the failed.
+    Runs that cannot be measured are added to the failed.
     """
     watch, results = Watch((), 1, quiet=quiet), Results()
     for number, run in enumerate(plan.runs, start=1):
@@ -242,17 +242,17 @@ def _measure(plan: ComparisonPlan, failed: FailedRuns, *, quiet: bool) -> Result
             found = measure_run(run, plan.judge.of_run(run))
         except Exception as error:  # hours of training must not be lost for one run that is too large to be decoded
             failed[run.name] = failure(run, error)
-            watch.warn(f"test part, {run.name} failed: {failed[run.name]}")
+            watch.warn(f"test set, {run.name} failed: {failed[run.name]}")
             continue
         results.setdefault(run.contender.name, []).append(found)
         pairs = zip(plan.judge.metrics, found.scores, strict=True)
         scores = " · ".join(f"{metric.name} {score:.2f}" for metric, score in pairs)
-        watch.say(f"test part, run {number} of {len(plan.runs)}, {run.name}: {scores}")
+        watch.say(f"test set, run {number} of {len(plan.runs)}, {run.name}: {scores}")
     return results
 
 
 def _write(plan: ComparisonPlan, results: Results, failed: FailedRuns, request: Request) -> Compared:
-    """Puts the figures together and writes the files."""
+    """Summarise the figures and write the files."""
     trained = [run for run in plan.runs if run.name not in failed]
     baseline, notes = _baseline(plan, results, failed)
     about = {
@@ -270,7 +270,7 @@ def _write(plan: ComparisonPlan, results: Results, failed: FailedRuns, request: 
 
 
 def _baseline(plan: ComparisonPlan, results: Results, failed: Mapping[str, str]) -> tuple[str, list[str]]:
-    """The baseline, or the first that has a result, with a note on that."""
+    """Return the baseline; without a result of it, the first system with one, and a note on that."""
     if plan.baseline in results:
         return plan.baseline, []
     others = [one.name for one in plan.contenders if one.name in results]

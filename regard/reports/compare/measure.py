@@ -1,4 +1,4 @@
-"""What a trained run is worth: its answers on the test part, example by example, its speeds, its curve, its links."""
+"""Evaluation of a trained run: answers on the test set, example by example, speeds, learning curve, alignment."""
 
 import hashlib
 import json
@@ -44,11 +44,11 @@ CLOCKS: dict[str, Any] = {
     "tokens": ClockRate,
     "sentences": ClockRate,
 }  # fields that are lists in JSON
-_Point = tuple[int, float, float, float | None]  # update, seconds of training, score on the dev part, core seconds
+_Point = tuple[int, float, float, float | None]  # update, seconds of training, score on the dev set, core seconds
 
 
 class Gold(NamedTuple):
-    """Sentence pairs whose words, parted by spaces, people have linked."""
+    """Sentence pairs with gold word alignments; words are separated by spaces."""
 
     sources: list[str]
     targets: list[str]
@@ -56,23 +56,23 @@ class Gold(NamedTuple):
 
 
 class Judge(NamedTuple):
-    """What all runs are judged by."""
+    """Evaluation that all runs share."""
 
     test: Examples
     metrics: Sequence[Measure]
     choices: Sequence[Choice]  # the metrics as settings
-    curve_metric: str  # the score on the dev part that the curves tell
+    curve_metric: str  # the score on the dev set that the curves show
     gold: Gold | None
     wording: Wording = Wording()
-    folds: Sequence[Examples] = ()  # the test part of each fold, where runs are judged by one each
+    folds: Sequence[Examples] = ()  # the test set of each fold, one for each run
 
     @classmethod
     def of(
         cls, contenders: Sequence[Contender], test: Examples, gold: Gold | None, folds: Sequence[Examples] = ()
     ) -> "Judge":
-        """By the metrics that all name, BLEU where they name none; language models by what they find likely.
+        """Choose the metrics that all name, by default BLEU; likelihood for language models.
 
-        Raises ConfigError for gold links of words that no model is to link.
+        Raises ConfigError for gold links without a model that aligns.
         """
         first = contenders[0].experiment
         task = first.task_class
@@ -86,7 +86,7 @@ class Judge(NamedTuple):
         return cls(test, task.measures(choices), choices, curve_metric, gold, task.spec.wording, folds)
 
     def of_run(self, run: PlannedRun) -> "Judge":
-        """Return the judge of a run: of its own fold, where there are folds."""
+        """Return the evaluation of a run: on its own fold, where there are folds."""
         return self._replace(test=self.folds[run.seed - 1], folds=()) if self.folds else self
 
     def signatures(self) -> list[str]:
@@ -94,7 +94,7 @@ class Judge(NamedTuple):
         return [metric.signature(self.test) for metric in self.metrics]
 
     def answers(self, predictor: Predictor) -> tuple[list[str], list[NDArray[np.float64]], TimeSpent]:
-        """The answers to the test part, if any were asked for, the statistics of each metric, and the time it took."""
+        """Return the answers to the test set, if asked for, the statistics of each metric, and the time spent."""
 
         def answered(rows: Sequence[int]) -> tuple[Outcome, list[NDArray[np.float64]]]:
             examples = {name: [values[row] for row in rows] for name, values in self.test.items()}
@@ -106,7 +106,7 @@ class Judge(NamedTuple):
 
 
 class Result(NamedTuple):
-    """All that is known of one trained run."""
+    """Measurements of one trained run."""
 
     name: str
     seed: int
@@ -114,8 +114,8 @@ class Result(NamedTuple):
     updates: int
     spent: TimeSpent  # of training, validation included
     tokens: ClockRate  # in training: of answers, or of what is read for labels; the median over its log
-    sentences: ClockRate  # of the test part, in translating or reading them
-    tokens_per_word: float  # of the targets of the test part
+    sentences: ClockRate  # of the test set, in translating or reading them
+    tokens_per_word: float  # of the targets of the test set
     error_rate: float | None  # of its word alignments, in per cent
     curve: list[_Point]
     texts: list[str]
@@ -124,14 +124,14 @@ class Result(NamedTuple):
 
 
 def check_judged_alike(contenders: Sequence[Contender]) -> None:
-    """Raises ConfigError where contenders have no figure in common, or name different metrics or settings of them."""
+    """Raise ConfigError where contenders have no metric in common, or name different metrics or settings of them."""
     first, *others = contenders
     ours = first.experiment.evaluation.metrics
     for other in others:
         theirs = other.experiment.evaluation.metrics
         if as_values(theirs) != as_values(ours):
             names, first_names = (f"[{', '.join(one.name for one in some)}]" for some in (theirs, ours))
-            problem = f"'{other.name}' is to be judged by {names}, '{first.name}' by {first_names}"
+            problem = f"'{other.name}' would be evaluated by {names}, '{first.name}' by {first_names}"
             more = " of other settings" if names == first_names else ""
             raise ConfigError(
                 "evaluation.metrics", problem + more, f"the same for all: evaluation.metrics={first_names}"
@@ -142,7 +142,7 @@ def check_judged_alike(contenders: Sequence[Contender]) -> None:
 
 
 def measure_run(run: PlannedRun, judge: Judge) -> Result:
-    """The result kept from an earlier call, unless anything it rests on has changed; else a new one, which is kept."""
+    """Return the stored result of an earlier call if its inputs are unchanged; else measure and store it."""
     path, key = run.path.parent / _FOLDER / f"{run.name}.json", _key(run, judge)
     with suppress(OSError, ValueError, KeyError, TypeError):
         kept = json.loads(path.read_text(encoding="utf-8"))
@@ -183,7 +183,7 @@ def _measure(run: PlannedRun, judge: Judge) -> Result:
 
 
 def _key(run: PlannedRun, judge: Judge) -> str:
-    """A digest of everything that the result rests on."""
+    """Return a digest of all inputs of the result."""
     final, experiment = run.path / FINAL, run.contender.experiment
     if not RunFolder(run.path).finished:
         raise CheckpointError(run.path, "has not been trained to its end")
@@ -202,9 +202,9 @@ def _key(run: PlannedRun, judge: Judge) -> str:
 
 
 def training_rate(log: Sequence[Event]) -> ClockRate:
-    """Tokens per second of updates, the median over the log.
+    """Return tokens per second of updates, the median over the log.
 
-    Per second of processor time it does not depend on what else the machine does; None where that was not logged.
+    Per second of processor time it does not depend on other load; None where that was not logged.
     """
     walls = [event["tokens_per_second"] for event in log if event["event"] == "update"]
     cores = list(_core_rates(log))
@@ -212,7 +212,7 @@ def training_rate(log: Sequence[Event]) -> ClockRate:
 
 
 def curve_of(log: Sequence[Event], metric: str) -> list[_Point]:
-    """The score of every validation."""
+    """Return the score of every validation."""
     return [
         (event["update"], event["seconds"], event[metric], event.get("core_seconds"))
         for event in log
@@ -237,7 +237,7 @@ def _core_rates(log: Sequence[Event]) -> Iterator[float]:
 
 
 def _trained_on_a_cpu(run: PlannedRun) -> bool:
-    """As far as it is known: a machine that has a GPU trains on it, unless the run's settings ask for the CPU."""
+    """Return whether a run trained on a CPU, as far as known: a GPU is used unless the settings name the CPU."""
     if run.contender.experiment.device == "cpu":
         return True
     with suppress(OSError, ValueError, AttributeError):
@@ -247,9 +247,9 @@ def _trained_on_a_cpu(run: PlannedRun) -> bool:
 
 
 def tokens_per_word(predictor: Predictor, test: Examples) -> float:
-    """Tokens per word as training counts them: the end of each text is a token, punctuation marks are words.
+    """Return tokens per word as counted in training: the end of each text is a token, punctuation marks are words.
 
-    A tokenizer that cuts texts anew each time they are trained on cuts them so here, too.
+    A tokenizer that samples segmentations in training (subword regularisation) samples them here, too.
     """
     task = predictor.task
     texts = [
@@ -265,7 +265,7 @@ def tokens_per_word(predictor: Predictor, test: Examples) -> float:
 
 
 def gold_links(path: Path, source: Path, target: Path, *, turned: bool) -> Gold:
-    """Three files, line by line. `turned`: the links say target before source. Raises DataError for what is wrong."""
+    """Read sources, targets and links. `turned`: links are target-source. Raises DataError for wrong lines."""
     texts = [list(read_lines(file)) for file in (source, target)]
     links = read_gold(path)
     if turned:
@@ -287,9 +287,9 @@ def gold_links(path: Path, source: Path, target: Path, *, turned: bool) -> Gold:
 
 
 def error_rate(predictor: Predictor, gold: Gold) -> float | None:
-    """The alignment error rate in per cent, each target word linked to the source word it looks at most.
+    """Return the alignment error rate in per cent, each target word linked to the source word it attends to most.
 
-    The given targets are forced upon the model. None for one that looks at no single words.
+    The given targets are force-decoded. None for a model without attention to words.
     """
     pairs = [Prediction(source, target, 0.0) for source, target in zip(gold.sources, gold.targets, strict=True)]
     links = []
@@ -303,7 +303,7 @@ def error_rate(predictor: Predictor, gold: Gold) -> float | None:
 
 
 def space_groups(tokens: Sequence[str]) -> list[list[int]]:
-    """The pieces of each word, a word being what stands between spaces; the end symbol belongs to none."""
+    """Return the pieces of each word; words are separated by spaces, and the end symbol belongs to none."""
     groups: list[list[int]] = []
     apart = True  # a space came last
     for place, token in enumerate(tokens):

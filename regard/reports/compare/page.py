@@ -22,7 +22,7 @@ _COLOURS = 12  # classes c0 … c11; beyond them the same again, dashed
 
 
 def comparison_page(compared: Compared) -> str:
-    """The whole page. Every text in it is escaped; only the script and the style with its nonce may run."""
+    """Return the whole page. All texts are escaped; only the script and the style with its nonce may run."""
     first, *others = sections(compared)
     body = _render(
         "report.html",
@@ -66,7 +66,7 @@ def _templates() -> Environment:
 
 
 def _differing_table(compared: Compared) -> Table | None:
-    """The settings that differ and the systems; the longer side goes down."""
+    """Return a table of the settings that differ, by system; the longer side makes the rows."""
     settings = {name: [_setting(value) for value in row] for name, row in compared.differing.items()}
     if not settings:
         return None
@@ -77,7 +77,7 @@ def _differing_table(compared: Compared) -> Table | None:
 
 
 def _setting(value: Any) -> str:
-    """As a config has it."""
+    """Return a value as in a config."""
     return DASH if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -125,7 +125,7 @@ class Frame(NamedTuple):
 
 
 def chart(lines: Sequence[Line], *, across: str, up: str, names: Sequence[str] = ()) -> str:
-    """An SVG element; nothing where there is no point. `names` stand at 0, 1, 2 … of the x axis instead of numbers."""
+    """Return an SVG element; "" without points. `names` label 0, 1, 2 … of the x axis instead of numbers."""
     lines = [line._replace(points=[point for point in line.points if math.isfinite(point.y)]) for line in lines]
     points = [point for line in lines for point in line.points]
     if not points:
@@ -157,11 +157,11 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def _charts(compared: Compared) -> Iterator[tuple[str, str]]:
-    """(title, chart) of what can be drawn."""
+    """Yield (title, chart) of all charts with data."""
     curves = [
         [Point(x, y, low, high, f"update {x:,}: {y:.2f}") for x, y, low, high in row.curve()] for row in compared.rows
     ]
-    learning = chart(_lines(compared, curves), across="updates", up=f"{compared.curve_metric} of the dev part")
+    learning = chart(_lines(compared, curves), across="updates", up=f"{compared.curve_metric} on the dev set")
     lengths = [
         [
             Point(x, figure.mean, figure.mean, figure.mean, f"{bucket.words} words: {figure_cell(figure).text}")

@@ -24,21 +24,21 @@ _CORPORA = "corpora"  # the folder of training corpora that all runs of a compar
 
 
 class Budget(NamedTuple):
-    """When each run ends; without any limit given, as its config says."""
+    """Limits of each run; without any, those of its config."""
 
     minutes: float | None = None
     updates: int | None = None
     core_minutes: float | None = None  # of processor time, which other work on the machine does not shorten
 
     def changes(self) -> _Changes:
-        """The settings of a budget: what it does not limit is without limit."""
+        """Return the settings of a budget; anything else is unlimited."""
         if self == Budget():
             return ()
         given = {"max_minutes": self.minutes, "max_core_minutes": self.core_minutes, "max_updates": self.updates}
         return tuple(f"training.{name}={json.dumps(given.get(name))}" for name in LIMITS)
 
     def faults(self) -> list[Fault]:
-        """Options whose value is no finite number."""
+        """Return the options whose value is not a finite number."""
         given = {"--minutes": self.minutes, "--core-minutes": self.core_minutes}
         endless = [name for name, value in given.items() if value is not None and not math.isfinite(value)]
         return [Fault(name, "must be a finite number") for name in endless]
@@ -82,16 +82,16 @@ class PlannedRun(NamedTuple):
         return replace(shared, data=data, training=replace(shared.training, seed=self.seed), run=self.path)
 
     def limits(self) -> dict[str, Any]:
-        """When it ends: max_updates, max_minutes …"""
+        """Return the limits: max_updates, max_minutes …"""
         return {name: getattr(self.contender.experiment.training, name) for name in LIMITS}
 
 
 def contenders_of(
     configs: Sequence[Path], changes: Sequence[str], grids: Sequence[str], budget: Budget
 ) -> list[Contender]:
-    """Each config in each combination of the grids. Each model is built in small first.
+    """Return each config in each combination of the grids. Each model is first built in small.
 
-    Raises ConfigError of all that is wrong in any of them.
+    Raises ConfigError with all errors of any of them.
     """
     with deferred_warnings():
         if faults := budget.faults():
@@ -119,19 +119,19 @@ def contenders_of(
 
 
 def runs_of(contenders: Sequence[Contender], seeds: int, folder: Path) -> list[PlannedRun]:
-    """All runs, seed by seed, so that each contender has a first result early. With folds a seed has its own fold."""
+    """Return all runs, seed by seed, for an early result of each contender. With folds a seed has its own fold."""
     kind = "seed" if folds_of(contenders) is None else "fold"
     numbers = range(1, seeds + 1)
     return [PlannedRun(one, seed, folder / f"{one.name}-{kind}{seed}") for seed in numbers for one in contenders]
 
 
 def folds_of(contenders: Sequence[Contender]) -> int | None:
-    """How many folds the first contender cuts its texts into; all do, as `common_test` sees to."""
+    """Return the number of folds of the first contender; `common_test` ensures that all have the same."""
     return contenders[0].experiment.data.folds
 
 
 def seeds_of(contenders: Sequence[Contender], seeds: int | None) -> int:
-    """Trainings of each contender: as asked for, else one for every fold, else SEEDS.
+    """Return the number of trainings of each contender: as given, else one for every fold, else SEEDS.
 
     Raises ConfigError where there are fewer folds than trainings.
     """
@@ -150,7 +150,7 @@ def differing_settings(contenders: Sequence[Contender]) -> dict[str, list[Any]]:
 
 
 def publication_of(config: Path) -> Publication:
-    """Reads the comment a config begins with. Raises OSError where the file cannot be read."""
+    """Read the comment at the head of a config. Raises OSError where the file cannot be read."""
     with config.open(encoding="utf-8") as file:
         lines = [line.lstrip("#").strip() for line in takewhile(lambda line: line.startswith("#"), file)]
     fields = {name: value.strip() for name, _, value in (line.partition(": ") for line in lines)}
@@ -167,7 +167,7 @@ def _contender_name(config: Path, configs: Sequence[Path], values: Combination) 
 
 
 def _check_names(names: Sequence[str]) -> None:
-    """Raises ConfigError for names that cannot be those of folders, one each."""
+    """Raise ConfigError for names that are not unique folder names."""
     for name in names:
         if (size := len(name.encode(errors="replace"))) > MAX_NAME_BYTES:
             problem = f"'{name[:40]}…' would be the name of a folder, and has {size} bytes"
@@ -179,7 +179,7 @@ def _check_names(names: Sequence[str]) -> None:
 
 
 def _check_reserved(changes: Sequence[str], grids: Sequence[str], budget: Budget) -> None:
-    """Raises ConfigError of settings that the comparison gives every run itself."""
+    """Raise ConfigError for settings that the comparison itself sets in every run."""
     in_grids = [f"{key}={json.dumps(value)}" for one in grid_combinations(grids) for key, value in one]
     limits = [one.partition("=")[0] for one in budget.changes()]
     hints = dict.fromkeys(_named(limits, in_grids), "leave --minutes, --core-minutes and --updates out")
@@ -195,19 +195,19 @@ def _check_reserved(changes: Sequence[str], grids: Sequence[str], budget: Budget
 
 
 def _named(settings: Iterable[str], changes: Iterable[str]) -> list[str]:
-    """Those of the settings that the changes name."""
+    """Return the settings that the changes name."""
     given = {name for change in changes for name, _ in flat_settings(parse_changes([change]))}
     return [name for name in settings if name in given]
 
 
 def _ordered(changes: Sequence[str], values: Combination) -> _Changes:
-    """All changes; a group stands before what is inside it, so that it does not discard that again."""
+    """Return all changes, a group before its members, so that it does not discard them."""
     words = [*changes, *(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in values)]
     return tuple(sorted(words, key=lambda word: word.partition("=")[0].count(".")))
 
 
 def _with_names(fault: Fault, names: list[str], count: int) -> Fault:
-    """A fault with the contenders that have it, unless all have."""
+    """Return an error with the contenders that have it, unless all have."""
     if len(names) == count:
         return fault
     some = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
@@ -242,7 +242,7 @@ def _axis(grid: str) -> Combination:
 
 
 def _check_values(axis: Combination) -> None:
-    """Raises ConfigError where two values have the same name."""
+    """Raise ConfigError where two values have the same name."""
     seen = dict[str, str]()
     for key, value in axis:
         name, text = value_name(key, value), json.dumps(value, ensure_ascii=False)

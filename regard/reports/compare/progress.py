@@ -1,4 +1,4 @@
-"""How far the trainings of a comparison are and how long the rest may take, by the logs they write."""
+"""Progress of the trainings of a comparison and an estimate of the time left, from their logs."""
 
 import json
 import time
@@ -18,14 +18,14 @@ from regard.reports.compare.plan import PlannedRun
 from regard.reports.timing import TimeSpent
 from regard.training.checkpoint import FINAL, METRICS_FILE
 
-_TAIL = 2**14  # bytes of a log that tell how fast a training goes
-REDRAW_SECONDS, LINE_SECONDS = 1.0, 60.0  # between lines; on a terminal each is drawn over the one before
+_TAIL = 2**14  # last bytes of a log, from which the speed of a training is computed
+REDRAW_SECONDS, LINE_SECONDS = 1.0, 60.0  # between lines; on a terminal each replaces the one before
 _Limits = Mapping[str, Any]  # max_updates, max_minutes, max_core_minutes
 Event = dict[str, Any]
 
 
 class Watch:
-    """Lines on stderr: one redrawn on a terminal, else one now and then."""
+    """Progress on stderr: one line updated in place on a terminal, else a line now and then."""
 
     def __init__(
         self, waiting: Sequence[PlannedRun], jobs: int, ended: Sequence[PlannedRun] = (), *, quiet: bool = False
@@ -39,36 +39,36 @@ class Watch:
         self._drawn = time.monotonic()
 
     def begin(self, run: PlannedRun) -> None:
-        """Counts a run as being trained."""
+        """Count a run as being trained."""
         self._begun += 1
         del self._waiting[run.name]
         self._active[run.name] = (self._begun, run)
 
     def end(self, run: PlannedRun) -> None:
-        """Reports that a run is trained."""
+        """Report that a run is trained."""
         position = _position(run)
         self._ended.append(position)
         spent = duration(position.spent.seconds)
         self.stop(run, f"{position.update:,} updates in {spent}{final_score(run.path)}")
 
     def stop(self, run: PlannedRun, how: str) -> None:
-        """Reports why a run is no longer being trained."""
+        """Report why a run is no longer being trained."""
         number, _ = self._active.pop(run.name)
         self.say(f"run {number} of {self.total}, {run.name}: {how}{self._left()}")
 
     def say(self, line: str) -> None:
-        """Prints a line, unless quiet."""
+        """Print a line, unless quiet."""
         if not self.quiet:
             self._clear()
             self.console.print(visible_line(line), soft_wrap=True)
 
     def warn(self, line: str) -> None:
-        """Prints a warning."""
+        """Print a warning."""
         self._clear()
         self.console.print(f"warning: {visible_line(line)}", soft_wrap=True, style="yellow")
 
     def draw(self) -> None:
-        """Prints how far all runs are, if it is time to."""
+        """Print the progress of all runs, if it is time to."""
         gap = REDRAW_SECONDS if self.console.is_terminal else LINE_SECONDS
         if self.quiet or not self._active or time.monotonic() - self._drawn < gap:
             return
@@ -109,9 +109,9 @@ def _status(run: PlannedRun) -> str:
 
 
 def events(run: Path, last: int | None = None) -> list[Event]:
-    """The whole lines of a run's log, which may be cut off at its end; none without a log.
+    """Return the complete lines of a run's log, which may be truncated; [] without a log.
 
-    `last`: only of so many bytes at its end.
+    `last`: read only this number of bytes at its end.
     """
     found = list[Event]()
     with suppress(OSError), (run / METRICS_FILE).open("rb") as file:
@@ -131,10 +131,10 @@ def spent_at(event: Event) -> TimeSpent:
 
 
 class TrainingPosition(NamedTuple):
-    """How far a training is, and how fast it goes.
+    """Progress and speed of a training.
 
-    Time on the wall includes every halt of the machine, so no speed is made of its sum: `pace` is the median over the
-    lines of the log, of which a halt is one.
+    Wall time includes every halt of the machine, so the speed is not its mean: `pace` is the median over the lines of
+    the log, and a halt affects one line.
     """
 
     update: int = 0
@@ -168,7 +168,7 @@ def _position(run: PlannedRun) -> TrainingPosition:
 
 
 def _pace(lines: Sequence[Event]) -> tuple[float | None, float | None]:
-    """Seconds on the wall per core second, and per update. Processor time does not pass in a halt."""
+    """Return wall seconds per core second, and per update. Processor time does not pass in a halt."""
     counted = [event for event in lines if "core_seconds" in event]
     marks = [(event["update"], event["seconds"], event.get("core_seconds", 0.0)) for event in counted or lines]
     if len(marks) == 1:
@@ -208,7 +208,7 @@ def seconds_to_limit(limits: _Limits, position: TrainingPosition) -> float | Non
 def seconds_per_run(
     ended: Sequence[TrainingPosition], active: Iterable[tuple[_Limits, TrainingPosition]]
 ) -> float | None:
-    """Seconds of a whole run: the mean of those that have ended, by limits or patience; before that, of the limits."""
+    """Return seconds of a whole run: the mean of the runs that have ended; before that, by the limits."""
     if ended:
         return mean(position.work_seconds for position in ended)
     estimates = [seconds_to_limit(limits, position.at_start()) for limits, position in active if position.update]
@@ -217,7 +217,7 @@ def seconds_per_run(
 
 
 def seconds_left_waiting(limits: _Limits, position: TrainingPosition, whole: float | None) -> float | None:
-    """Seconds for a run that is not being trained: `whole`, less what it did in an earlier call."""
+    """Return seconds for a waiting run: `whole`, less the time of an earlier call."""
     if not position.update:
         return whole
     estimates = [seconds_to_limit(limits, position), None if whole is None else max(0.0, whole - position.work_seconds)]
@@ -225,9 +225,9 @@ def seconds_left_waiting(limits: _Limits, position: TrainingPosition, whole: flo
 
 
 def seconds_left_of_all(active: Sequence[float | None], waiting: Sequence[float | None], jobs: int) -> float | None:
-    """Seconds until all are trained, `jobs` at once; None where that cannot be estimated.
+    """Return seconds until all are trained, `jobs` at once; None: unknown.
 
-    Those that are being trained need `active` more; the others follow in their order.
+    Active runs need `active` more; the others follow in their order.
     """
     now = [seconds for seconds in active if seconds is not None]
     then = [seconds for seconds in waiting if seconds is not None]

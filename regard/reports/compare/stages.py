@@ -24,7 +24,7 @@ Stage = Literal["new", "begun", "finished"]
 
 
 class FoundRun(NamedTuple):
-    """How far a run is, and the settings that it was made with; None: there are none yet."""
+    """Stage of a run, and the settings that it was trained with; None: there are none yet."""
 
     stage: Stage
     before: Experiment | None = None
@@ -57,20 +57,20 @@ def with_settings(origins: Mapping[str, Any], shares: HeldOut, max_length: int) 
 
 
 def common_test(contenders: Sequence[Contender], origins: TextOrigins, *, any_data: bool) -> Examples:
-    """The sentences that all are judged on. Raises ConfigError of all that is not the same for all.
+    """Return the test set that all share. Raises ConfigError with all differences.
 
-    With `any_data` they may learn from other texts, but are still judged on the same ones.
+    With `any_data` training sets may differ, but the test set is the same.
     """
     first, *others = _by_data(contenders)
     test, texts = _test(first.experiment), origins.of(first)
     if test is None:
         named = [f"data.test.{column}" for column in first.experiment.columns]
         hint = " ".join(f"{name}=FILE" for name in named)
-        raise ConfigError(named[0], f"must be given: '{first.name}' names no test part to be judged on", hint)
+        raise ConfigError(named[0], f"must be given: '{first.name}' names no test set", hint)
     faults = []
     for other in others:
         if _test(other.experiment) != test:
-            faults.append(_other_texts("test", "is judged on", first, other, ""))
+            faults.append(_other_texts("test", "is evaluated on", first, other, ""))
         if not any_data:
             their = origins.of(other)
             parts = [part for part in {**texts, **their} if texts.get(part) != their.get(part)]
@@ -81,7 +81,7 @@ def common_test(contenders: Sequence[Contender], origins: TextOrigins, *, any_da
 
 
 def fold_tests(contenders: Sequence[Contender], seeds: int) -> list[Examples]:
-    """The test part of each fold that is trained; [] without folds. Raises DataError for an empty one."""
+    """Return the test set of each fold that is trained; [] without folds. Raises DataError for an empty one."""
     first, found = contenders[0].experiment, []
     if first.data.folds is None:
         return []
@@ -94,7 +94,7 @@ def fold_tests(contenders: Sequence[Contender], seeds: int) -> list[Examples]:
 
 
 def _test(experiment: Experiment) -> Examples | None:
-    """The test part of a contender. What of it is judged depends on the settings of the task alone."""
+    """Return the test set of a contender. The columns evaluated depend on the settings of the task alone."""
     columns = small_columns(experiment.columns, shared=experiment.text.one_vocabulary)
     return test_examples(experiment, TASKS.build(experiment.task, columns))
 
@@ -129,15 +129,15 @@ def _files(one: Contender, part: Any) -> str:
 
 
 def stage_of(run: PlannedRun, origins: TextOrigins) -> FoundRun:
-    """How far a run is. Raises ConfigError where its folder holds something else, or a run of other settings or texts.
+    """Return the stage of a run. Raises ConfigError where its folder holds anything but a run of these settings.
 
-    Limits may change as long as the run is not beyond them; with other limits than it had, it has not finished.
+    Limits may change as long as the run is within them; a run of other limits counts as unfinished.
     """
     folder, after = RunFolder(run.path), run.experiment()
     if not folder.exists:
         return FoundRun("new")
     if not (folder.path / SETTINGS_FILE).is_file():
-        raise ConfigError("run", "is no run folder, but a run of this comparison would go there", _HINT)
+        raise ConfigError("run", "is not a run folder, but a run of this comparison would be written there", _HINT)
     before = Run.open(folder).experiment
     changed = _changed(before, after)
     limits = [name for name in changed if name.removeprefix("training.") in LIMITS]

@@ -17,11 +17,11 @@ from regard.tasks import Wording
 from regard.tasks.examples import count_of
 
 _SHOWN = 4  # names in a title
-SMALLEST_BUCKET = 30  # sentences of a bucket: of fewer, an interval is too wide to tell anything
+SMALLEST_BUCKET = 30  # sentences of a bucket: with fewer, an interval is too wide to be useful
 
 
 class SystemRow(NamedTuple):
-    """One contender: all its runs as one figure a column."""
+    """One contender: figures over all its runs."""
 
     name: str
     config: str
@@ -32,33 +32,33 @@ class SystemRow(NamedTuple):
 
     @property
     def parameters(self) -> int:
-        """Of the model, the same for every seed."""
+        """Return the number of parameters, the same for every seed."""
         return self.results[0].parameters
 
     @property
     def spent(self) -> TimeSpent:
-        """The mean time of training; without processor time where a run did not count it."""
+        """Return the mean time of training; without processor time where a run did not log it."""
         walls, cores = zip(*(run.spent for run in self.results), strict=True)
         return TimeSpent(mean(walls), None if None in cores else mean(cores))
 
     @property
     def tokens(self) -> ClockRate:
-        """Target tokens in training: the median of the runs that are long enough to tell."""
+        """Return target tokens in training: the median of the runs that are long enough to measure."""
         return _median_rate(run.tokens for run in self.results)
 
     @property
     def words(self) -> ClockRate:
-        """Target words in training: the same for those that cut them into other pieces."""
+        """Return target words in training: comparable between runs with different tokenizers."""
         return _median_rate(run.tokens / run.tokens_per_word for run in self.results)
 
     @property
     def sentences(self) -> ClockRate:
-        """Of the test part: the median of the runs."""
+        """Return sentences of the test set: the median of the runs."""
         return _median_rate(run.sentences for run in self.results)
 
     @property
     def by_core(self) -> bool:
-        """Return whether processor time tells all speeds: it was counted, and no run was anywhere but on a CPU."""
+        """Return whether all speeds are in processor time: it was counted, and all runs were on a CPU."""
         return all(
             None not in (run.spent.core_seconds, run.sentences.per_core_second)
             and (run.tokens.per_core_second is not None or run.tokens.per_second is None)
@@ -67,11 +67,11 @@ class SystemRow(NamedTuple):
 
     @property
     def error_rates(self) -> list[float]:
-        """Of the word alignments, run by run; none where the model aligns nothing or there is no gold."""
+        """Return the alignment error rate of each run; [] for a model without alignment, or without gold links."""
         return [run.error_rate for run in self.results if run.error_rate is not None]
 
     def curve(self) -> list[tuple[int, float, float, float]]:
-        """(update, mean, least, most) of the scores on the dev part, of the runs that came so far."""
+        """Return (update, mean, least, most) of the scores on the dev set, over the runs that reached the update."""
         scores = defaultdict[int, list[float]](list)
         for run in self.results:
             for update, _, score, *_ in run.curve:
@@ -88,7 +88,7 @@ class ComparisonBucket(NamedTuple):
 
 
 class Halves(NamedTuple):
-    """The test part, cut at the length that leaves about as many sentences on either side."""
+    """The test set, split at the length that leaves about as many sentences on either side."""
 
     words: int  # the longer half has more than these
     shorter: int  # sentences
@@ -96,57 +96,57 @@ class Halves(NamedTuple):
     gains: list[Difference | None]  # row by row: its lead over the baseline in the longer half less that in the other
 
     def values(self, names: Sequence[str]) -> dict[str, Any]:
-        """As JSON values, by the names of rows."""
+        """Return JSON values, by the names of rows."""
         found = _difference_values(names, self.gains)
         return {"more_words_than": self.words, "shorter": self.shorter, "longer": self.longer, "gains": found}
 
 
 class Compared(NamedTuple):
-    """All that a comparison found."""
+    """Results of a comparison."""
 
     rows: list[SystemRow]
     baseline: str
     metrics: list[str]
     signatures: list[str]
     higher_is_better: list[bool | None]  # metric by metric
-    curve_metric: str  # the score on the dev part that the curves tell
-    sentences: int  # of the test part
+    curve_metric: str  # the score on the dev set that the curves show
+    sentences: int  # of the test set
     buckets: list[ComparisonBucket]  # the first metric by length
     differing: dict[str, list[Any]]  # setting → value of each row
     failed: dict[str, str]  # runs without a result, and why
     about: dict[str, Any]  # command, machine …
-    halves: Halves | None = None  # the first metric in the longer half of the test part, and in the other
+    halves: Halves | None = None  # the first metric in the longer half of the test set, and in the other
     wording: Wording = Wording()
-    folds: int = 0  # test parts of one run each; 0: all runs have the same test part
+    folds: int = 0  # test sets of one run each; 0: all runs have the same test set
 
     @property
     def names(self) -> list[str]:
-        """Of the rows."""
+        """Return the names of the rows."""
         return [row.name for row in self.rows]
 
     @property
     def by_core(self) -> bool:
-        """Return whether tables tell times and speeds of the processor, which are the same on a busy machine."""
+        """Return whether tables show processor time and speed, which do not depend on other load."""
         return all(row.by_core for row in self.rows)
 
     @property
     def one_seed(self) -> list[str]:
-        """The systems of which no second training can tell what a seed does."""
+        """Return the systems with one training, whose variance over seeds is unknown."""
         return [row.name for row in self.rows if len(row.results) == 1]
 
     @property
     def title(self) -> str:
-        """With the names of the first few."""
+        """Return a title with the names of the first few systems."""
         return f"Comparison of {', '.join(self.names[:_SHOWN])}{' …' if len(self.names) > _SHOWN else ''}"
 
     @property
     def made(self) -> str:
-        """When, by which version, on what."""
+        """Return date, version and machine."""
         machine = [f"{name} {value}" for name, value in self.about.get("environment", {}).items()]
         return " · ".join([f"Regard {self.about.get('version', '')}", self.about.get("date", ""), *machine])
 
     def values(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return JSON values."""
         return {
             **self.about,
             "baseline": self.baseline,
@@ -169,9 +169,9 @@ def summarise(
     failed: Mapping[str, str],
     about: Mapping[str, Any],
 ) -> Compared:
-    """`results` by contender; one that has none has no row. The baseline must have some.
+    """Summarise `results` by contender; one without results has no row. The baseline must have some.
 
-    Of folds those count that every row has a result of, so that all are judged on the same examples.
+    A fold counts if every row has a result of it, so that all are evaluated on the same examples.
     """
     listed = [one for one in contenders if results.get(one.name)]
     if judge.folds:
@@ -208,7 +208,7 @@ def summarise(
 
 
 def _of_common_folds(results: Mapping[str, Sequence[Result]]) -> dict[str, list[Result]]:
-    """The results of folds that all have, fold by fold. Raises RegardError where there is none."""
+    """Return the results of the folds that all have, fold by fold. Raises RegardError where there is none."""
     common = set.intersection(*({run.seed for run in several} for several in results.values()))
     if not common:
         raise RegardError(f"compare: no fold has a result of all of {', '.join(results)}")
@@ -216,7 +216,7 @@ def _of_common_folds(results: Mapping[str, Sequence[Result]]) -> dict[str, list[
 
 
 def buckets_of(tables: Tables, judge: Judge, baseline: str) -> list[ComparisonBucket]:
-    """The first metric by the length of the texts; neighbours are one bucket where there are few sentences."""
+    """Return the first metric by the length of the texts; buckets of few sentences are joined with a neighbour."""
     found = []
     for label, lines in length_buckets(_lengths(judge), SMALLEST_BUCKET):
         some = {name: [table[lines] for table in several] for name, several in tables.items()}
@@ -242,7 +242,7 @@ def _lengths(judge: Judge) -> list[int]:
 
 
 def finite(value: Any) -> Any:
-    """JSON values with null for what is no finite number."""
+    """Return JSON values with null for numbers that are not finite."""
     if isinstance(value, dict):
         return {name: finite(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -251,7 +251,7 @@ def finite(value: Any) -> Any:
 
 
 def _median_rate(rates: Iterable[ClockRate]) -> ClockRate:
-    """By each clock, of those that are known."""
+    """Return the median of the known rates, by each clock."""
     known = [[value for value in values if value is not None] for values in zip(*rates, strict=True)]
     return ClockRate(*(median(values) if values else None for values in known))
 
@@ -317,7 +317,7 @@ def _bucket_values(bucket: ComparisonBucket, names: Sequence[str]) -> dict[str, 
 
 
 def _difference_values(names: Sequence[str], found: Sequence[Difference | None]) -> dict[str, Any]:
-    """Of those that there are."""
+    """Return the values of the differences that exist."""
     return {
         name: {"difference": one.value, "interval": list(one.interval), "p_value": one.p_value}
         for name, one in zip(names, found, strict=True)

@@ -1,4 +1,4 @@
-"""What a comparison found as tables with notes; the same for Markdown, a terminal and a page."""
+"""Results of a comparison as tables with notes; the same for Markdown, a terminal and a page."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -16,7 +16,7 @@ SIGNIFICANT = 0.05  # p-values below this are coloured
 
 
 class Section(NamedTuple):
-    """A table with its title and what must be known to read it."""
+    """A table with its title and notes."""
 
     title: str
     table: Table
@@ -25,12 +25,12 @@ class Section(NamedTuple):
 
 
 def sections(compared: Compared) -> Iterator[Section]:
-    """The sections that every report has, as far as there is something to tell."""
+    """Yield the sections of a report that have content."""
     metric, wording = compared.metrics[0], compared.wording
     yield Section("Result", main_table(compared), notes(compared), systems=True)
     if compared.buckets:
         title = f"{metric} by {wording.length} ({wording.examples})"
-        note = f"In parentheses: the 95 % interval, over {_drawn(compared)}.{_without_seeds(compared)}"
+        note = f"In parentheses: the 95 % interval, over {_resampled(compared)}.{_without_seeds(compared)}"
         yield Section(title, length_table(compared), [note], systems=True)
     if gains := gain_table(compared):
         title = f"{metric}: difference to {compared.baseline} by {wording.length}"
@@ -46,7 +46,7 @@ def comparison_report(compared: Compared, width: int | None) -> Report:
 
 
 def comparison_markdown(compared: Compared) -> str:
-    """The report as Markdown. Nothing in it is read as markup that was not meant so."""
+    """Return the report as Markdown; names and values are escaped."""
     blocks = [f"# {escaped(compared.title)}\n"]
     for place, one in enumerate(sections(compared)):
         blocks += [f"## {escaped(one.title)}\n"] if place else []
@@ -112,7 +112,7 @@ def gain_table(compared: Compared) -> Table | None:
 
 
 def publication_table(compared: Compared) -> Table | None:
-    """The first metric beside what was published, as the configs tell it; None where none of them does."""
+    """Return the first metric beside the published figures of the configs; None: no config has one."""
     if not any(any(row.publication) for row in compared.rows):
         return None
     rows = [
@@ -183,7 +183,7 @@ def _speed_columns(compared: Compared, *, words: bool) -> list[str]:
 
 
 def _speed_cells(compared: Compared, one: SystemRow | Result, rates: Sequence[ClockRate]) -> list[Cell]:
-    """By the clock of `_speed_columns`."""
+    """Return the cells of speed, by the clock of `_speed_columns`."""
     clock = int(compared.by_core)
     seconds = one.spent[clock]
     minutes = DASH if seconds is None else f"{seconds / 60:.1f}"
@@ -203,7 +203,7 @@ def _difference_cell(found: Difference | None, *, p: bool = False) -> Cell:
 
 
 def _score_cell(figure: Figure, higher_is_better: bool | None) -> Cell:
-    """38.37 ± 0.21, coloured where chance hardly makes it better or worse than the baseline."""
+    """38.37 ± 0.21, coloured where it differs significantly from the baseline."""
     cell, found = Cell(mean_and_spread(figure.values), figure.mean), figure.difference
     if found is None:
         return cell
@@ -218,24 +218,24 @@ def _score_cell(figure: Figure, higher_is_better: bool | None) -> Cell:
 
 
 def notes(compared: Compared) -> list[str]:
-    """What must be known to read the figures: a sentence or two each."""
+    """Return notes on the figures, of one or two sentences each."""
     return [
         *_certainty(compared),
         *(f"{name}: {signature}" for name, signature in zip(compared.metrics, compared.signatures, strict=True)),
         *_incomparable(compared),
-        "Tokens are the pieces that a system itself cuts the target into, with the end of each text; words are counted "
-        "alike for all, at as many tokens each as they have in the test part.",
+        "Tokens are those of a system's own tokenizer on the target, with the end of each text; words are counted "
+        "alike for all: tokens divided by the system's tokens per word on the test set.",
         "Core minutes are processor time of training, validation included, all threads together. Speeds are per "
         "second of processor time, in training without validation, the median over the log: neither halts nor "
-        "other work on the machine count as time."
+        "other load count as time."
         if compared.by_core
-        else "Minutes are of training on the wall, validation and halts included; speeds are by the same clock.",
+        else "Minutes are wall time of training, validation and halts included; speeds are by the same clock.",
         *compared.about.get("notes", []),
     ]
 
 
 def colour_note(compared: Compared) -> str:
-    """What colours in a table mean."""
+    """Return the meaning of the colours in a table."""
     alone = f" over other {compared.wording.examples} alone" if compared.one_seed else ""
     return (
         f"Coloured: better or worse than {compared.baseline} with p < {SIGNIFICANT:g}{alone}; "
@@ -248,49 +248,49 @@ def _gain_note(compared: Compared) -> str:
     edge = f"of more than {halves.words:,} words" if halves else ""
     return (
         f"The system less {compared.baseline}, with the 95 % interval (paired bootstrap). Last column: that difference "
-        f"on the {examples} {edge} less that on the rest, {examples} of either half drawn by themselves; "
-        f"away from zero, a lead grows or shrinks with length.{_without_seeds(compared)}"
+        f"on the {examples} {edge} less that on the rest, {examples} of either half resampled separately; "
+        f"an interval without zero: the lead depends on length.{_without_seeds(compared)}"
     )
 
 
 def _certainty(compared: Compared) -> Iterator[str]:
-    drawn, one_seed = _drawn(compared), compared.one_seed
+    others, one_seed = _resampled(compared), compared.one_seed
     all_once, unit = one_seed == compared.names, "folds" if compared.folds else "seeds"
-    of = f"{compared.folds} folds, each of which is a test part" if compared.folds else "the test part"
+    of = f"{compared.folds} folds, each of which is a test set" if compared.folds else "the test set"
     part = f"{compared.sentences:,} {compared.wording.examples} of {of}"
     if all_once:
-        yield f"{part}; one training of each system. 95 %: over {drawn} alone (bootstrap)."
+        yield f"{part}; one training of each system. 95 %: over {others} alone (bootstrap)."
     else:
-        yield f"{part}. Mean ± standard deviation over the {unit}; 95 %: of that mean, over {drawn} (bootstrap)."
+        yield f"{part}. Mean ± standard deviation over the {unit}; 95 %: of that mean, over {others} (bootstrap)."
     yield (
-        f"p: how easily {drawn} would turn the difference to {compared.baseline} round, or make it vanish (paired "
-        "bootstrap, two-sided). Each p is of one comparison, not corrected for their number."
+        f"p: probability that {others} reverse or remove the difference to {compared.baseline} (paired bootstrap, "
+        "two-sided). Each p is of one comparison, not corrected for their number."
     )
     if one_seed:
         systems = "" if all_once else f" of {', '.join(one_seed)}, trained once,"
         yield (
-            f"What another seed would change{systems} is in no interval and no p: one and the same system trained with "
-            "two seeds may well come out as two that differ."
+            f"Intervals and p{systems} do not include the variance over seeds: one system trained with two seeds may "
+            "differ from itself."
         )
 
 
-def _drawn(compared: Compared) -> str:
-    """What the bootstrap draws anew."""
+def _resampled(compared: Compared) -> str:
+    """Return the units that the bootstrap resamples."""
     unit = "folds" if compared.folds else "seeds"
     seeds = "" if compared.one_seed == compared.names else f" and other {unit}"
     return f"other {compared.wording.examples}{seeds}"
 
 
 def _without_seeds(compared: Compared) -> str:
-    return " What another seed would change is not in it." if compared.one_seed else ""
+    return " It does not include the variance over seeds." if compared.one_seed else ""
 
 
 def _incomparable(compared: Compared) -> Iterator[str]:
-    """A note on each metric that does not compare everyone with the baseline."""
+    """Yield a note on each metric that does not compare all systems with the baseline."""
     others = [row for row in compared.rows if row.name != compared.baseline]
     for place, metric in enumerate(compared.metrics):
         if any(row.figures[place].difference is None for row in others):
             yield (
-                f"{metric}: no difference is told where a system cuts texts into other pieces than {compared.baseline} "
-                f"does. Of longer pieces it is higher, whatever a model knows."
+                f"{metric}: no difference is given for a system with another tokenizer than {compared.baseline}: "
+                f"with longer pieces it is higher, whatever a model knows."
             )

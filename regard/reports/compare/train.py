@@ -1,7 +1,7 @@
-"""Trains the planned runs, several at once, each in a process of its own; what is there already is gone on with.
+"""Train the planned runs, several at once, each in a process of its own; existing runs are resumed.
 
-In the folder of a comparison logs/RUN.log tells why a run failed, where one line does not tell it all; trainings.jsonl
-has one JSON object per training that was begun or resumed: {"run", "jobs", "threads", "resumed"}
+In the folder of a comparison logs/RUN.log has the full error of a failed run; trainings.jsonl has one JSON object per
+training that was started or resumed: {"run", "jobs", "threads", "resumed"}
 """
 
 import json
@@ -50,7 +50,7 @@ class Conditions(NamedTuple):
 
 
 def train_all(runs: Sequence[PlannedRun], stages: Mapping[str, Stage], jobs: int, watch: Watch) -> FailedRuns:
-    """Trains the runs that have not finished; one that fails does not stop the others. Returns those that failed.
+    """Train the runs that have not finished; one that fails does not stop the others. Returns those that failed.
 
     Raises Interrupted after Ctrl-C or SIGTERM, when all processes have ended, and names those that could not save. A
     second Ctrl-C does not wait for them.
@@ -97,7 +97,7 @@ class Child:
             start_new_session=True,
         )
         self._stdin = cast(IO[bytes], self._process.stdin)
-        with suppress(BrokenPipeError):  # of one that died at once, `code` tells
+        with suppress(BrokenPipeError):  # a worker that died at once is reported by `code`
             self._stdin.write(json.dumps(job_of(run, resume=resume, threads=threads)).encode() + b"\n")
             self._stdin.flush()
 
@@ -107,12 +107,12 @@ class Child:
         return self._process.poll()
 
     def ask_to_end(self) -> None:
-        """Lets it save and end. Unlike a signal, the end of stdin is not lost on a process that has just started."""
+        """Let the worker save and end. Unlike a signal, the end of stdin also reaches a process that just started."""
         with suppress(BrokenPipeError):
             self._stdin.close()
 
     def end(self) -> None:
-        """Ends it at once; what it saved before stays."""
+        """End the worker at once; earlier saves stay."""
         self._process.send_signal(signal.SIGINT)
         try:
             self._process.wait(KILL_AFTER)
@@ -123,7 +123,7 @@ class Child:
         self._errors.close()
 
     def messages(self) -> list[str]:
-        """Its lines on stderr, once it has ended."""
+        """Return its lines on stderr, once it has ended."""
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").splitlines()
         self.ask_to_end()
@@ -132,7 +132,7 @@ class Child:
 
 
 def job_of(run: PlannedRun, *, resume: bool, threads: int) -> dict[str, Any]:
-    """What a worker is given, as JSON values. It holds the settings, as the config may be edited meanwhile."""
+    """Return the job of a worker as JSON values. It holds the settings, as the config may be edited meanwhile."""
     experiment = as_values(run.experiment())
     return {"experiment": experiment, "resume": resume, "threads": threads, "parent": os.getpid()}
 
@@ -146,7 +146,7 @@ def _begin(run: PlannedRun, conditions: Conditions, watch: Watch, *, resume: boo
 
 
 def _finish(child: Child, failed: FailedRuns, watch: Watch, *, interrupted: bool) -> None:
-    """Reports how a process has ended."""
+    """Report how a process has ended."""
     run, code, lines = child.run, child.code or DONE, child.messages()
     for line in lines:
         if line.startswith(WARNING):
@@ -171,7 +171,7 @@ def _finish(child: Child, failed: FailedRuns, watch: Watch, *, interrupted: bool
 
 
 def failure(run: PlannedRun, error: Exception) -> str:
-    """The reason for a report; the traceback goes to the log, unless a user can mend the error."""
+    """Return the reason for a report; write the traceback to the log, unless it is an error of the user."""
     if isinstance(error, RegardError | OSError):
         return reason(error)
     return reason(error) + _logged(run, traceback.format_exception(error))
@@ -183,7 +183,7 @@ def failed_runs(failed: Mapping[str, str]) -> RegardError:
 
 
 def reason(error: Exception) -> str:
-    """The text of an error that a user can mend; of any other its kind, too."""
+    """Return the text of an error; with its type unless it is an error of the user."""
     if isinstance(error, RegardError):
         return str(error)
     if isinstance(error, OSError):
@@ -192,7 +192,7 @@ def reason(error: Exception) -> str:
 
 
 def _crash(run: PlannedRun, lines: Sequence[str], how: str) -> str:
-    """The reason a process ended unexpectedly, of its last lines on stderr."""
+    """Return the reason of an unexpected end, from the last lines on stderr."""
     if not lines:
         return f"{run.path}: {how}"
     logged = _logged(run, [f"{line}\n" for line in lines])
@@ -250,10 +250,10 @@ def condition_notes(runs: Sequence[PlannedRun], jobs: int) -> list[str]:
     notes, threads = [], torch.get_num_threads()
     if max(at_once, default=1) > 1:
         count = _range(at_once)
-        notes.append(f"{count} trainings ran at once: what the clock on the wall tells of them is of a shared machine.")
+        notes.append(f"{count} trainings ran at once: their wall times are of a shared machine.")
     if environment_of(runs).get("threads") != threads:
         count = "1 thread" if threads == 1 else f"{threads} threads"
-        notes.append(f"The test part was worked on by one run after another, with {count}.")
+        notes.append(f"The runs answered the test set one after another, with {count}.")
     return notes
 
 

@@ -1,8 +1,8 @@
 """One training in a process of its own, which ends when the comparison does.
 
-`regard train` in its place would read settings anew, and would go on where the comparison has been killed: here the
-first line of stdin holds the settings, and the end of stdin means that nobody waits any longer, as Ctrl-C does. Where
-the comparison was killed, nobody is left to end a training that does not hear this: it ends itself.
+`regard train` would read the settings again, and would continue after the comparison was killed. Here the first line
+of stdin holds the settings, and the end of stdin stops the training, as Ctrl-C does. A training that does not react
+ends itself, as a killed comparison cannot end it.
 """
 
 import json
@@ -23,7 +23,7 @@ from regard.runs import train_run
 
 
 def main() -> int:
-    """Trains what stdin says; returns the exit code."""
+    """Train what stdin says; returns the exit code."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what is started in the background
     try:
         job = json.loads(sys.stdin.readline())
@@ -34,7 +34,7 @@ def main() -> int:
 
 
 def train_job(job: dict[str, Any]) -> int:
-    """Trains one job; returns the exit code."""
+    """Train one job; returns the exit code."""
     try:
         torch.set_num_threads(job["threads"])
         done = train_run(read_settings(Experiment, job["experiment"]), resume=job["resume"], quiet=True)

@@ -12,7 +12,7 @@ from regard.statistical.pair_checks import TextPair
 
 
 class Correction(NamedTuple):
-    """What is to become of a pair: it is dropped, unless a mended target takes the place of the old one."""
+    """Correction of a pair: a mended target in place of the old one, or none, which drops the pair."""
 
     line: int  # from 1
     source: str

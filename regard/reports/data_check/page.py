@@ -39,7 +39,7 @@ def data_check_page(check: DataCheck, threshold: float, files: Sequence[Path]) -
 
 
 def _kind(check: DataCheck, name: str) -> dict[str, object]:
-    """The faults of one kind: how many there are of each severity, and examples from the worst to the mildest.
+    """Return the errors of one kind: their number by severity, and examples from the worst to the mildest.
 
     Equal pairs are one example.
     """

@@ -32,7 +32,7 @@ _STARTUP_MINUTES = 0.1  # of a command
 _BEYOND = 0.05  # standard deviation of the logarithm of a score, for each doubling beyond the pairs that were fitted
 _ERRORS = {"bleu": 1.0, "chrf": 0.4}  # standard errors of logarithms of scores, beside that of BLEU
 _UNTAUGHT = 0.5  # BLEU, at most, of a network that has hardly learnt
-_TUNED_LINES = 2_000  # of the dev part, at most
+_TUNED_LINES = 2_000  # of the dev set, at most
 
 
 class PairsFacts(NamedTuple):
@@ -52,14 +52,14 @@ class PairsFacts(NamedTuple):
         return LearningCurve.of([one.pairs for one in self.fits], scores, errors, priors)
 
     def draws_of_phrases(self, score: str, pairs: int, priors: SlopePriors) -> Floats:
-        """Return scores (draw,) of untuned phrases with so many pairs, on other lines than those that were judged."""
+        """Return sampled scores (sample,) of untuned phrases of `pairs` pairs, on lines that were not held out."""
         generator = np.random.default_rng(2)
         doublings, lines = max(0.0, log2(pairs / self.fits[-1].pairs)), self.fits[-1].error * _ERRORS[score]
         beyond = np.exp(generator.normal(0.0, np.hypot(_BEYOND * doublings, lines), BAND_DRAWS))
         return _within(self.curve(score, priors).draws(pairs, generator) * beyond)
 
     def network(self, pairs: int, minutes: float) -> NetworkFacts:
-        """Return what is known of a training of so many pairs."""
+        """Return the features of a training on `pairs` pairs."""
         return NetworkFacts(pairs, self.updates(minutes), float(self.rows))
 
     def updates(self, minutes: float) -> float:
@@ -83,7 +83,7 @@ class Road(NamedTuple):
 
 
 class Forecast(NamedTuple):
-    """All roads of some pairs or texts in a time, and what they were computed from."""
+    """All roads for some pairs or texts within a time, and their inputs."""
 
     minutes: float
     roads: Sequence[Road]
@@ -98,8 +98,8 @@ class Forecast(NamedTuple):
         return max(fitting, key=lambda one: one.bleu.middle)
 
 
-class _Draws(NamedTuple):
-    """Scores (draw,) of the roads at a number of pairs."""
+class _Samples(NamedTuple):
+    """Sampled scores (sample,) of the roads at a number of pairs."""
 
     phrases: Floats
     network: Floats
@@ -164,9 +164,9 @@ def pairs_facts(
     seed: int = 1,
     say: Say = lambda line: None,
 ) -> PairsFacts:
-    """Fit phrases to shares of the pairs, and time the network of an experiment that is complete.
+    """Fit phrases to fractions of the pairs, and time the network of a complete experiment.
 
-    `judged` are held-out pairs, a tenth of the pairs where there are none. Raises DataError for too few pairs.
+    Held-out pairs evaluate them: a tenth of the pairs where none are given. Raises DataError for too few pairs.
     """
     known, held = split_pairs(pairs, judged, seed)
     keep_memory()  # as a training does
@@ -183,7 +183,7 @@ def pairs_facts(
 def forecast_pairs(facts: PairsFacts, minutes: float, known: Coefficients) -> Forecast:
     """Return what phrases, a network and both will reach in minutes on the wall."""
     found = {
-        (score, more): _draws(facts, facts.network(facts.pairs + more, minutes), score, known)
+        (score, more): _samples(facts, facts.network(facts.pairs + more, minutes), score, known)
         for score in FORECAST_SCORES
         for more in ((0, *MORE_PAIRS) if score == "bleu" else (0,))
     }
@@ -196,7 +196,7 @@ def forecast_pairs(facts: PairsFacts, minutes: float, known: Coefficients) -> Fo
             times[name],
             {more: Band.of_draws(getattr(found["bleu", more], name)) for more in MORE_PAIRS},
         )
-        for name in _Draws._fields
+        for name in _Samples._fields
     ]
     return Forecast(minutes, roads, facts)
 
@@ -214,8 +214,8 @@ def forecast_texts(source: Sequence[str], target: Sequence[str], minutes: float,
     return Forecast(minutes, [road], texts=facts)
 
 
-def _draws(facts: PairsFacts, network: NetworkFacts, score: str, known: Coefficients) -> _Draws:
-    """Draw scores of all roads from what is known and what is not."""
+def _samples(facts: PairsFacts, network: NetworkFacts, score: str, known: Coefficients) -> _Samples:
+    """Sample scores of all roads from the facts and their uncertainty."""
     generator, untuned = np.random.default_rng(1), facts.draws_of_phrases(score, network.pairs, known.slopes[score])
     phrases = _within(untuned * np.exp(generator.normal(*known.tuning[score], BAND_DRAWS)))
     ratios = known.network[score].draws(network.features(), generator)
@@ -223,7 +223,7 @@ def _draws(facts: PairsFacts, network: NetworkFacts, score: str, known: Coeffici
     alone = _within(np.where(alone < 0, generator.uniform(0.0, _UNTAUGHT, BAND_DRAWS), alone))
     better, worse = np.maximum(phrases, alone), np.minimum(phrases, alone)
     gain = generator.normal(*known.both, BAND_DRAWS) * worse / np.maximum(better, 1e-9)
-    return _Draws(phrases, alone, _within(better * np.exp(gain)))
+    return _Samples(phrases, alone, _within(better * np.exp(gain)))
 
 
 def _within(scores: Floats) -> Floats:

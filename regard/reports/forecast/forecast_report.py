@@ -1,4 +1,4 @@
-"""A forecast as a table, lines, JSON values and a picture."""
+"""A forecast as a table, lines, JSON values and a plot."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -44,7 +44,7 @@ def _ends(band: Band) -> str:
 
 
 def _verdicts(forecast: Forecast, files: Sequence[Path]) -> list[str]:
-    """Say which road pays, and which will stay near zero."""
+    """Return the best road, and the roads that stay near zero."""
     best = forecast.best
     lines = []
     if all(road.hopeless for road in forecast.roads):
@@ -87,7 +87,7 @@ def _command(road: Road, minutes: float, files: Sequence[Path]) -> list[str]:
 
 
 def _basis(forecast: Forecast) -> list[str]:
-    """Say what the forecast was computed from."""
+    """Return the inputs of the forecast."""
     known = read_coefficients()
     lines = []
     if (pairs := forecast.pairs) is not None:

@@ -16,7 +16,7 @@ LN2 = 0.6931471805599453
 
 
 class Band(NamedTuple):
-    """A figure to expect: its median, and the ends of the middle 80 %."""
+    """An expected figure: its median, and the ends of the middle 80 %."""
 
     low: float
     middle: float
@@ -24,7 +24,7 @@ class Band(NamedTuple):
 
     @classmethod
     def of_draws(cls, draws: Floats) -> "Band":
-        """Return the band of figures (draw,)."""
+        """Return the band of sampled figures (sample,)."""
         return cls(*np.percentile(draws, (10, 50, 90)).tolist())
 
     def holds(self, value: float) -> bool:
@@ -33,7 +33,7 @@ class Band(NamedTuple):
 
 
 class LinearFit(NamedTuple):
-    """The posterior of coefficients (feature,), and the spread of what they do not explain."""
+    """The posterior of coefficients (feature,), and the spread of the residuals."""
 
     coefficients: Floats
     covariance: Floats  # (feature, feature)
@@ -54,9 +54,9 @@ class LinearFit(NamedTuple):
     ) -> "LinearFit":
         """Fit values (row,) of features (row, feature), given means and standard deviations of a normal prior.
 
-        A row counts as so many as its weight says. Without `spread` it is estimated from the residuals; their number is
-        lessened by that of the coefficients that the rows determine (Bishop 2006, equations 3.53, 3.54 and 3.91).
-        `expected` is a spread that is expected before, and the number of residuals that it is worth.
+        `weights` are the counts of rows. Without `spread` it is estimated from the residuals; their number is reduced
+        by that of the coefficients that the rows determine (Bishop 2006, equations 3.53, 3.54 and 3.91). `expected`
+        is a prior spread, and the number of residuals that it counts as.
         """
         counts = np.ones(len(values)) if weights is None else np.asarray(weights)
         features = np.reshape(rows, (-1, len(prior))) * np.sqrt(counts)[:, None]
@@ -78,7 +78,7 @@ class LinearFit(NamedTuple):
         return float(np.dot(self.coefficients, features))
 
     def draws(self, features: Sequence[float], generator: np.random.Generator, count: int = BAND_DRAWS) -> Floats:
-        """Return values (draw,), of Student's distribution since the spread is estimated."""
+        """Return sampled values (sample,), of Student's distribution since the spread is estimated."""
         return self.mean(features) + self.deviation(features) * generator.standard_t(self.freedom, count)
 
     def deviation(self, features: Sequence[float]) -> float:
@@ -95,7 +95,7 @@ class SlopePriors(NamedTuple):
 
 
 class LearningCurve(NamedTuple):
-    """A score by pairs: a + b · log2 pairs, or a · pairs ^ b, weighed by how well each fits what was measured.
+    """A score by pairs: a + b · log2 pairs, or a · pairs ^ b, weighted by their fit to the measurements.
 
     https://aclanthology.org/P12-1003 compares such families for phrase-based translation.
     """
@@ -118,13 +118,13 @@ class LearningCurve(NamedTuple):
         return cls(line, power, odds / (1 + odds))
 
     def draws(self, pairs: float, generator: np.random.Generator, count: int = BAND_DRAWS) -> Floats:
-        """Return scores (draw,) of so many pairs."""
+        """Return sampled scores (sample,) of `pairs` pairs."""
         row = [1.0, log2(pairs)]
         lines, powers = self.line.draws(row, generator, count), np.exp(self.power.draws(row, generator, count))
         return np.clip(np.where(generator.random(count) < self.power_weight, powers, lines), 0.0, HIGHEST)
 
     def band(self, pairs: float) -> Band:
-        """Return the band of the score of so many pairs."""
+        """Return the band of the score of `pairs` pairs."""
         return Band.of_draws(self.draws(pairs, np.random.default_rng(1)))
 
 

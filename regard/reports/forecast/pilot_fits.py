@@ -1,4 +1,4 @@
-"""Phrase tables of nested shares of the pairs, judged on held-out lines: a learning curve in seconds."""
+"""Phrase tables of nested fractions of the pairs, evaluated on held-out lines: a learning curve in seconds."""
 
 import random
 import time
@@ -18,7 +18,7 @@ from regard.statistical.pair_checks import TextPair
 from regard.statistical.phrase_decoder import PhraseDecoder, SearchLimits
 from regard.text.words import cut_words
 
-FEWEST_PAIRS = 200  # that a forecast is made of, those that are judged left out
+FEWEST_PAIRS = 200  # pairs of a forecast, without the held-out lines
 MOST_FITTED = 16_000  # of the largest fit: about fifteen seconds of a core
 JUDGED_LINES = 300  # held-out lines, at most
 _SHARES = (4, 2, 1)  # parts of the pairs
@@ -38,7 +38,7 @@ class PilotFit(NamedTuple):
 
 
 def pilot_fits(pairs: Sequence[TextPair], judged: Sequence[TextPair], say: Say = lambda line: None) -> list[PilotFit]:
-    """Fit phrases to a quarter, a half and all of the pairs, at most MOST_FITTED, and translate the judged lines."""
+    """Fit phrases to a quarter, a half and all of the pairs, at most MOST_FITTED, and translate the held-out lines."""
     largest, found = min(len(pairs), MOST_FITTED), list[PilotFit]()
     for share in _SHARES:
         found.append(pilot_fit(pairs[: largest // share], judged))
@@ -49,17 +49,16 @@ def pilot_fits(pairs: Sequence[TextPair], judged: Sequence[TextPair], say: Say =
 def split_pairs(
     pairs: Sequence[TextPair], judged: Sequence[TextPair], seed: int
 ) -> tuple[list[TextPair], list[TextPair]]:
-    """Return the pairs in random order, and those that are judged: a tenth of the pairs where none are given.
+    """Return the pairs in random order, and the held-out ones: a tenth of the pairs where none are given.
 
-    Pairs that share a side with one of that tenth are left out of the others.
-    Raises DataError where too few are left.
+    Pairs that share a side with one of that tenth are left out of the others. Raises DataError if too few are left.
     """
-    drawn = random.Random(seed)
+    generator = random.Random(seed)
     known = [one for one in pairs if one.source.strip() and one.target.strip()]
-    drawn.shuffle(known)
+    generator.shuffle(known)
     if judged:
         held = [one for one in judged if one.source.strip() and one.target.strip()]
-        drawn.shuffle(held)
+        generator.shuffle(held)
         held = held[:JUDGED_LINES]
     else:
         count = min(JUDGED_LINES, len(known) // 10)
@@ -67,15 +66,13 @@ def split_pairs(
         seen = {side.casefold().strip() for one in held for side in one}
         known = [one for one in known if not seen & {side.casefold().strip() for side in one}]
     if len(known) < FEWEST_PAIRS or not held:
-        problem = (
-            f"{len(known):,} pairs are too few to forecast anything; {FEWEST_PAIRS} are needed, and lines to judge"
-        )
+        problem = f"{len(known):,} pairs are too few for a forecast; {FEWEST_PAIRS} are needed, and held-out lines"
         raise DataError("pairs", problem, hint="give more pairs")
     return known, held
 
 
 def pilot_fit(pairs: Sequence[TextPair], judged: Sequence[TextPair]) -> PilotFit:
-    """Count phrases of all pairs, and translate the judged lines with untuned weights."""
+    """Count phrases of all pairs, and translate the held-out lines with untuned weights."""
     start = time.process_time()
     model = PhraseBased([], [], SearchLimits(), order=5, max_phrase=7, iterations=5)
     model.fit([(cut_words(pair.source), cut_words(pair.target)) for pair in pairs])

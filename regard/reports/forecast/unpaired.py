@@ -1,4 +1,4 @@
-"""Measures of two texts without pairs: distance of their word spaces, shared strings, perplexity.
+"""Measure of two texts without pairs: distance of their word spaces, shared strings, perplexity.
 
 Word vectors are singular vectors of positive pointwise mutual information (Levy and Goldberg 2014): seconds, where a
 training would take minutes.
@@ -33,7 +33,7 @@ _IDENTICAL = Choice("identical")
 
 
 class TextsFacts(NamedTuple):
-    """Measures of two texts of which no line is known to translate another."""
+    """Measure of two texts of which no line is known to translate another."""
 
     lines: int  # of the shorter text
     shared_strings: float  # share of the most frequent source words that the target has, spelt alike
@@ -82,7 +82,7 @@ def texts_facts(source: Sequence[str], target: Sequence[str]) -> TextsFacts:
     one, other = ([cut_words(line) for line in text[:_READ_LINES] if line.strip()] for text in (source, target))
     lines = min(len(one), len(other))
     if lines < FEWEST_LINES:
-        problem = f"{lines:,} lines of one language are too few to forecast anything; {FEWEST_LINES} are needed"
+        problem = f"{lines:,} lines of one language are too few for a forecast; {FEWEST_LINES} are needed"
         raise DataError("text", problem, hint="give more text")
     left, right = word_space(one), word_space(other)
     count = min(_GRAPH_WORDS, len(left.words), len(right.words))

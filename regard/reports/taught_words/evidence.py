@@ -121,7 +121,7 @@ def _words_of(index: PairIndex, prediction: Prediction, found: Explanation | Non
 
 
 def _main_part(text: str) -> str:
-    """The longest part with letters of a word that signs may stand at, in lower case."""
+    """Return the longest part of a word with letters, without punctuation, in lower case."""
     parts = lower_words(text)
     return max(filter(holds_letters, parts), key=len, default=parts[0] if parts else "")
 

@@ -99,11 +99,11 @@ class PairIndex:
         return _rows_with(self.bitext.targets, self._targets.get(word, -1))
 
     def _known(self, weights: Mapping[str, float]) -> dict[int, float]:
-        """Weights of source words by number, of those that the corpus has."""
+        """Return weights by number of the source words that the corpus has."""
         return {self._sources[word]: weight for word, weight in weights.items() if word in self._sources}
 
     def _best(self, rows: Longs, asked: Mapping[int, float], similar: Floats) -> list[int]:
-        """Some rows: first those that have a source word which is asked for, then those of similar contexts."""
+        """Return some rows: first those with a queried source word, then those of similar contexts."""
         strength = np.zeros(len(self.bitext.source_words))
         strength[[*asked]] = [*asked.values()]
         words, lengths = self.bitext.sources.gather(rows)

@@ -39,7 +39,7 @@ def test_every_fold_is_trained_and_judged_once(trained):
     assert values["systems"][1]["scores"]["accuracy"]["p_value"] is not None
     again = compare("mean.yaml", "max.yaml", "--run", "out")
     assert len(trained) == 6
-    assert "90 texts of 3 folds, each of which is a test part. Mean ± standard deviation over the folds" in again.out
+    assert "90 texts of 3 folds, each of which is a test set. Mean ± standard deviation over the folds" in again.out
 
 
 def test_of_a_failed_fold_no_system_is_judged(monkeypatch):
@@ -59,7 +59,7 @@ def test_of_a_failed_fold_no_system_is_judged(monkeypatch):
     [
         (["--seeds", 4], "--seeds: is 4, and there are 3 folds"),
         (["data.fold=2"], "data.fold: is set for each run by the comparison"),
-        (["--grid", "data.folds=3,5"], "is judged on"),
+        (["--grid", "data.folds=3,5"], "is evaluated on"),
     ],
 )
 def test_folds_that_do_not_fit_are_refused(words, said):

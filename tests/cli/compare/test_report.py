@@ -21,7 +21,7 @@ def test_it_tells_what_it_will_do_and_how_far_it_is(done):
     lines = [line for line in said.err.splitlines() if "other programs use the processor" not in line]
     assert said.code == 0, said.err
     assert lines[0] == "comparing 2 systems, seeds: 2, runs: 4, in runs/compare-dot"
-    assert lines[1].startswith("to train: 4 runs of 2 updates; how long")
+    assert lines[1].startswith("to train: 4 runs of 2 updates; an estimate")
     assert [line.partition(":")[0] for line in lines[2:6]] == [
         "run 1 of 4, dot-seed1", "run 2 of 4, wide-seed1", "run 3 of 4, dot-seed2", "run 4 of 4, wide-seed2",
     ]  # fmt: skip
@@ -114,7 +114,7 @@ def test_all_are_judged_by_the_same_metrics(folder, trained):
     (folder / "ter.yaml").write_text(CONFIG.replace("metrics: [bleu, chrf]", "metrics: ter"))
     said = compare("dot.yaml", "ter.yaml", "--seeds", 1)
     assert (said.code, trained, said.err.splitlines()[-1]) == (2, [], (
-        "error: evaluation.metrics: 'ter' is to be judged by [ter], 'dot' by [bleu, chrf] "
+        "error: evaluation.metrics: 'ter' would be evaluated by [ter], 'dot' by [bleu, chrf] "
         "(the same for all: evaluation.metrics=[bleu, chrf])"
     )), said.err  # fmt: skip
     assert compare("dot.yaml", "ter.yaml", "--seeds", 1, "evaluation.metrics=[bleu, ter]").code == 0

@@ -244,7 +244,7 @@ def test_half_a_run_is_begun_anew_and_what_is_no_run_is_left_alone(trained):
     (run.parent / "dot-seed2/notes").touch()
     said = compare("dot.yaml", "--seeds", 2)
     assert (said.code, trained, (run / ".lock").exists()) == (2, [], True)  # asking does not clear it away
-    assert "runs/compare-dot/dot-seed2: run: is no run folder" in said.err
+    assert "runs/compare-dot/dot-seed2: run: is not a run folder" in said.err
     said = compare("dot.yaml", "--seeds", 1, "-j", 9999)
     assert (said.code, trained) == (0, ["dot-seed1"])
     assert said.err.startswith("warning: --jobs 9999: there are ")

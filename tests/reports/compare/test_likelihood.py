@@ -131,8 +131,8 @@ def test_a_report_of_language_models_speaks_of_lines_and_of_pieces(configs, monk
     done = regard("compare", *words, "--quiet", "--markdown", folder.with_suffix(".md"))
     assert done.code == 0, done.said
     text = folder.with_suffix(".md").read_text()
-    assert "18 lines of the test part; one training of each system." in text
-    assert "- perplexity: no difference is told where a system cuts texts into other pieces than short does." in text
+    assert "18 lines of the test set; one training of each system." in text
+    assert "- perplexity: no difference is given for a system with another tokenizer than short:" in text
     assert "## bits per character by words of the line (lines)" in text
     assert "| read lines/core s |" in text
     assert "source" not in text

@@ -311,7 +311,7 @@ def test_sentences_left_out_are_other_texts_too(text_files):
 def test_other_training_texts_may_be_allowed_but_no_other_test(text_files):
     others = [contender("first", text_files), contender("other", text_files, train="ac", dev="")]
     assert common_test(others, TextOrigins(), any_data=True)["source"] == ["one", "two"]
-    with pytest.raises(ConfigError, match=r"^data.test: 'third' is judged on "):
+    with pytest.raises(ConfigError, match=r"^data.test: 'third' is evaluated on "):
         common_test([*others, contender("third", text_files, test="ac")], TextOrigins(), any_data=True)
 
 

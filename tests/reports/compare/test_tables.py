@@ -56,7 +56,7 @@ def test_where_processor_time_does_not_tell_all_the_clock_on_the_wall_does(known
     assert table.columns[7:] == ["train tokens/s", "train words/s", "decode sentences/s", "minutes"]
     assert texts(table)[0][7:] == ["7,000", "5,600", "210", "4.0"]
     assert run_table(found).columns[-3:] == ["train tokens/s", "decode sentences/s", "minutes"]
-    assert any("on the wall, validation and halts included" in note for note in notes(found))
+    assert any("wall time of training, validation and halts included" in note for note in notes(found))
 
 
 def test_a_run_too_short_for_a_line_of_the_log_has_no_speed_but_its_minutes(compared):
@@ -75,19 +75,19 @@ def test_halts_are_in_no_table_that_knows_processor_time(compared):
 def test_of_one_seed_no_other_seeds_are_claimed(compared):
     text = " ".join(notes(compared({"good": 0.1, "poor": 0.6}, seeds=1)))
     assert "one training of each system. 95 %: over other sentences alone" in text
-    assert "how easily other sentences would turn" in text
+    assert "probability that other sentences reverse" in text
     assert "other seeds" not in text
     assert "±" not in text
-    assert "What another seed would change is in no interval and no p" in text
+    assert "Intervals and p do not include the variance over seeds" in text
     assert "over other sentences alone" in colour_note(compared({"good": 0.1}, seeds=1))
 
 
 def test_of_several_seeds_they_are_and_who_has_one_alone_is_told(compared):
     several = " ".join(notes(compared({"good": 0.1, "poor": 0.6})))
     assert "over other sentences and other seeds" in several
-    assert "another seed would change" not in several
+    assert "variance over seeds" not in several
     mixed = " ".join(notes(compared({"good": 0.1, "poor": 0.6}, seeds={"good": 2, "poor": 1})))
-    assert "What another seed would change of poor, trained once, is in no interval" in mixed
+    assert "Intervals and p of poor, trained once, do not include the variance over seeds" in mixed
 
 
 def test_the_table_by_length_holds_every_bucket(compared):

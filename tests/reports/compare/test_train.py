@@ -120,8 +120,8 @@ def test_threads_and_jobs_are_told_of_the_trainings_and_not_of_the_last_call(sta
     assert conditions_of(standin) == {"a": [(4, 2)], "b": [(4, 2), (2, 4)]}
     assert environment_of(runs) == {"torch": "2.11", "threads": "1 to 4"}
     assert condition_notes(runs, 1) == [
-        "2 to 4 trainings ran at once: what the clock on the wall tells of them is of a shared machine.",
-        "The test part was worked on by one run after another, with 8 threads.",
+        "2 to 4 trainings ran at once: their wall times are of a shared machine.",
+        "The runs answered the test set one after another, with 8 threads.",
     ]
     train_all(runs, {"a": "new", "b": "new"}, 1, Watch(runs, 1))
     assert conditions_of(standin) == {"a": [(1, 8)], "b": [(1, 8)]}
