@@ -223,11 +223,11 @@ def _titled(title: str, width: int, height: int) -> list[str]:
 
 def _plotted(maps: Sequence[tuple[Heat, str]], dpi: int) -> bytes:
     """Heat maps below each other, each with its title, as a PNG file's bytes."""
-    drawn = []
+    plots = []
     for (sources, targets, weights), title in maps:
         columns, rows = _labels(sources, targets, weights)
         turn = -1 if right_to_left(sources) else 1
-        drawn.append((columns[::turn], rows, [row[::turn] for row in weights], visible_line(title)))
+        plots.append((columns[::turn], rows, [row[::turn] for row in weights], visible_line(title)))
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
@@ -236,11 +236,11 @@ def _plotted(maps: Sequence[tuple[Heat, str]], dpi: int) -> bytes:
     file = io.BytesIO()
     with rc_context({"font.family": plot_fonts()}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")  # shown as a box: no fault of the user's
-        width = max(max(2 + 0.36 * len(columns), 1 + 0.09 * len(title)) for columns, *_, title in drawn)
-        heights = [2 + 0.36 * len(rows) for _, rows, *_ in drawn]
+        width = max(max(2 + 0.36 * len(columns), 1 + 0.09 * len(title)) for columns, *_, title in plots)
+        heights = [2 + 0.36 * len(rows) for _, rows, *_ in plots]
         figure = Figure(figsize=(width, sum(heights)), dpi=dpi, layout="constrained")
         for axes, each in zip(
-            figure.subplots(len(drawn), squeeze=False, height_ratios=heights)[:, 0], drawn, strict=True
+            figure.subplots(len(plots), squeeze=False, height_ratios=heights)[:, 0], plots, strict=True
         ):
             _draw(axes, *each)
         figure.savefig(file, format="png")

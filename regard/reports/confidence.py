@@ -126,9 +126,9 @@ def calibrate_run(
     measure = task.measures(experiment.evaluation.metrics)[0]
     dev = answers_of(predictor, examples, measure, say)
     calibration = fit_calibrations(blank, task, dev)
-    judged = dev if held is None else answers_of(predictor, held, measure, say)
-    mended = _crossed(blank, task, dev) if held is None else calibrated(task, judged.predictions, calibration)
-    levels = reliabilities(task, judged, mended)
+    evaluated = dev if held is None else answers_of(predictor, held, measure, say)
+    mended = _crossed(blank, task, dev) if held is None else calibrated(task, evaluated.predictions, calibration)
+    levels = reliabilities(task, evaluated, mended)
     found = [None if one is None else Choice(by, one.values()) for one in calibration]
     unkept = _unkept(predictor.run, len(dev.predictions), levels)
     if not unkept:
@@ -136,7 +136,7 @@ def calibrate_run(
         rows = {name: one and one._asdict() for name, one in zip(Calibrations._fields, found, strict=True)}
         run.measurements.keep(CALIBRATION, {**rows, "examples": len(dev.predictions), "errors": errors})
     sure = np.array([one.confidence or 0.0 for one in mended])
-    curve = abstention_curve(measure, judged.statistics, sure)
+    curve = abstention_curve(measure, evaluated.statistics, sure)
     wanted = None if passes is None or held is None else [(examples, dev.predictions), (held, mended)]
     return ConfidenceReport(
         Choice(by, calibration.items.values()),
@@ -147,7 +147,7 @@ def calibrate_run(
         levels,
         measure.name,
         curve,
-        abstention_steps(measure, judged.statistics, sure, curve),
+        abstention_steps(measure, evaluated.statistics, sure, curve),
         area_under_risk(measure, curve),
         area_under_risk(measure, curve[-1:]),
         None if unkept else run.path / CALIBRATION,

@@ -100,27 +100,27 @@ def _evaluate(
     for measure in measures:
         measure.check(examples)
     changed = perturbed(perturbations, examples, task, systems)
-    judged = [_judged(path, runs.get(path), examples, task, measures, output) for path in systems]
+    results = [_judged(path, runs.get(path), examples, task, measures, output) for path in systems]
     for number, path in enumerate(systems if changed else ()):
         noisy = [_judged(path, runs.get(path), one.examples, task, measures, None) for one in changed]
         pairs = zip(noisy, changed, strict=True)
-        held = tuple(robustness(judged[number], one, examples, other, task, measures) for one, other in pairs)
-        judged[number] = judged[number]._replace(robustness=held)
+        held = tuple(robustness(results[number], one, examples, other, task, measures) for one, other in pairs)
+        results[number] = results[number]._replace(robustness=held)
     decoding = experiment.decoding
     if len(systems) == 1 and systems[0].is_dir() and (decoding.precision != "float32" or decoding.shortlist):
         exactly = [*changes, "decoding.precision=float32", "decoding.shortlist=false"]
         exact = _judged(systems[0], runs[systems[0]].changed(exactly), examples, task, measures, None)
         among = ", all words" if decoding.shortlist else ""
-        judged.insert(0, exact._replace(name=f"{exact.name} in float32{among}"))
-    first, *others = judged
+        results.insert(0, exact._replace(name=f"{exact.name} in float32{among}"))
+    first, *others = results
     comparisons = [
         (other.name, compare_statistics(measure, a, b, score.signature))
         for other in others
         for measure, a, b, score in zip(measures, first.statistics, other.statistics, first.scores, strict=True)
         if measure.comparable(a, b)
     ]
-    buckets = _buckets(judged, examples, measures[0]) if by_length else []
-    return Evaluation(count_of(examples), tuple(judged), tuple(comparisons), tuple(buckets))
+    buckets = _buckets(results, examples, measures[0]) if by_length else []
+    return Evaluation(count_of(examples), tuple(results), tuple(comparisons), tuple(buckets))
 
 
 def _files_hint(columns: Sequence[str]) -> str:

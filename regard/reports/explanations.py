@@ -99,16 +99,16 @@ def _others(predictor: Predictor, twin: Path | None) -> dict[str, Model]:
     """Return the network with random weights, and that of a twin. Raises ConfigError for other vocabularies."""
     experiment, columns = predictor.run.experiment, predictor.task.learnt
     training = replace(experiment.training, seed=experiment.training.seed + 1)
-    drawn = model_of(replace(experiment, training=training), columns).to(predictor.model.device).eval()
+    untrained = model_of(replace(experiment, training=training), columns).to(predictor.model.device).eval()
     if twin is None:
-        return {UNTRAINED: drawn}
+        return {UNTRAINED: untrained}
     other = load(twin, predictor.run.changes)
     known = {name: column.key() for name, column in other.task.vocabularies.items()}
     if known != {name: column.key() for name, column in columns.items()}:
         raise ConfigError(
             "--beside", f"'{twin}' has another vocabulary", "a run of the same settings with another seed"
         )
-    return {UNTRAINED: drawn, TWIN: other.model}
+    return {UNTRAINED: untrained, TWIN: other.model}
 
 
 def grades_report(
@@ -217,8 +217,8 @@ def _random(predictor: Predictor, batches: Sequence[Batch]) -> dict[str, Statist
     generator, rows = torch.Generator().manual_seed(1), list[list[list[float]]]()
     for batch in batches:
         question = question_of(predictor.task, predictor.model, batch)
-        drawn = torch.rand(len(question.items), question.reads[0][1].shape[1], generator=generator)
-        rows.append(_of(predictor, batch, drawn))
+        relevance = torch.rand(len(question.items), question.reads[0][1].shape[1], generator=generator)
+        rows.append(_of(predictor, batch, relevance))
     return _by_curve(rows)
 
 

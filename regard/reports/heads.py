@@ -162,12 +162,16 @@ def prunings(
 ) -> list[Pruned]:
     """Prune more and more heads, the least important first, and for comparison in a random order by a seed."""
     least = [one.place for one in sorted(heads, key=lambda one: one.ablation)]
-    drawn = [heads[number].place for number in np.random.default_rng(_SEED).permutation(len(heads))]
+    shuffled = [heads[number].place for number in np.random.default_rng(_SEED).permutation(len(heads))]
     counts = sorted({max(round(share * len(heads)), 1) for share in _SHARES})
     whole, found = _judged(predictor, examples, measure, []), list[Pruned]()
     for order, places, count in (
         ("", least, 0),
-        *((order, places, count) for order, places in (("importance", least), ("random", drawn)) for count in counts),
+        *(
+            (order, places, count)
+            for order, places in (("importance", least), ("random", shuffled))
+            for count in counts
+        ),
     ):
         loss, rows = _judged(predictor, examples, measure, places[:count]) if count else whole
         p_value = compare_statistics(measure, whole[1], rows, "").p_value

@@ -49,8 +49,8 @@ class HardWeighting(Weighting):
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
         """scores (..., query, key) → weights of the same shape; terms (..., query)."""
         shares = masked_softmax(scores, view.mask)
-        draws = self.training or self.inference == "sample"
-        weights = at_largest(_raced(shares.detach()) if draws else scores.detach(), view.mask).to(shares.dtype)
+        sampled = self.training or self.inference == "sample"
+        weights = at_largest(_raced(shares.detach()) if sampled else scores.detach(), view.mask).to(shares.dtype)
         chosen = (shares * weights).sum(dim=-1)
         log_prob = chosen.masked_fill(chosen == 0, 1.0).log()
         if past is not None:

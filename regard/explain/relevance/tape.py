@@ -76,8 +76,14 @@ class Tape(TorchDispatchMode):
         if torch.Tag.inplace_view in function.tags:
             with no_dispatch():  # shape and strides of the stand-in itself
                 function(*arguments, **keywords)
-        changed = [given for told, given in zip(function._schema.arguments, arguments, strict=False) if _written(told)]
-        changed += [keywords[told.name] for told in function._schema.arguments if _written(told) and told.kwarg_only]
+        changed = [
+            given for argument, given in zip(function._schema.arguments, arguments, strict=False) if _written(argument)
+        ]
+        changed += [
+            keywords[argument.name]
+            for argument in function._schema.arguments
+            if _written(argument) and argument.kwarg_only
+        ]
         if changed and not any(map(self._depends, tree_flatten((arguments, keywords))[0])):
             leaves, shape = tree_flatten((arguments, keywords))
             _called(function, [self._value(one) for one in leaves], shape)  # memory of constants is written into

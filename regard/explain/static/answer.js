@@ -1,4 +1,4 @@
-// An answer that is no text of its own: labels with their probabilities, tags under words, a place in a text; and the words that were looked at.
+// Answers other than texts: labels with their probabilities, tags under words, a place in a text; and the attended words.
 import { confidence, isText, joined, mapsOf, questions, sidesOf, units } from "./data.js";
 import { element } from "./elements.js";
 import { methodName, OWN } from "./methods.js";
@@ -10,7 +10,7 @@ const NAMED = 3; // words that are named beside their text
 const LEAST = 0.03; // of a weight that is worth a name
 const WORDS = { unit: "words", end: true };
 
-// The card of a prediction; null where it is a text. `given` are the names of its columns, where no explanation tells them.
+// The card of a prediction; null for a text. `given`: the names of its columns, if it has no explanation.
 export function answerCard(prediction, t, given = []) {
   const card = cardOf(prediction);
   if (card === null) return null;
@@ -31,7 +31,7 @@ function cardOf(prediction) {
   return { label: labels, tags: () => [] }[prediction.answers] ?? said;
 }
 
-// Why the answer is not what was asked for, where the model's side told it.
+// Reason for an answer other than the requested one, if the model gave it.
 function warned({ details }, t) {
   const told = details?.warning ?? "";
   const [, column] = /^the model knows no word of the (\w+)/.exec(told) ?? [];
@@ -74,7 +74,7 @@ function columnOf(prediction, column, t, several) {
     seen && element("p", { class: "quiet" }, t(by ? "restsMost" : "lookedMost", named(seen, column, t))));
 }
 
-// What learned questions gave to each word of a column, the mean of all of its first map; null where none looked at it.
+// Weights of learned queries for each word of a column, the mean of its first map; null without attention to it.
 export function lookedAt(explanation, name) {
   const maps = explanation?.columns ? mapsOf(explanation, `>${name}`).slice(0, 1) : [];
   if (!maps.length) return null;
@@ -105,7 +105,7 @@ function coloured(seen, { text }, t) {
   });
 }
 
-// Where each word stands: as the explanation tells; without that it is searched for.
+// Place of each word, from the explanation; without one it is searched for.
 function placed({ words, offsets }, text) {
   if (!offsets) return places(text, words);
   const where = starts(text);
@@ -147,7 +147,7 @@ function inPlace(text, marks) {
   return [...parts, visible(text.slice(at), false)];
 }
 
-// What was looked at beside the columns, as the sentences of a story: a row for each, a column for each question.
+// Attention to units besides the columns, such as sentences of a story: a row for each, a column for each query.
 function tables({ explanation }, columns, t) {
   if (!explanation?.columns) return [];
   const others = Object.keys(explanation.columns).filter((name) => !columns.some((column) => column.name === name) && mapsOf(explanation, `>${name}`).length);

@@ -61,7 +61,7 @@ function meant({ side, source = "", suggestion = "" }, word, t) {
   return [linked && side === "target" && ` · ${t("ofSource", isolated(source))}`, known && ` · ${t("usually", isolated(suggestion))}`];
 }
 
-// What is true of most of a translation is told once, instead of word by word.
+// A note on most of a translation is shown once, not word by word.
 export function warnings(flags, { source_tokens: tokens, source_words: sources, target_words: targets }) {
   const most = (kind, words) => 2 * flags.filter((flag) => flag.kind === kind).length > Math.max(words.length - 1, 1); // but for the end
   const strange = tokens.filter((token) => UNREAD.test(token)).length;

@@ -1,4 +1,4 @@
-// The heat map of a long sentence: one picture of pixels, walked through with a cursor.
+// The heat map of a long sentence: one image of pixels, explored with a cursor.
 import { element } from "./elements.js";
 import { FONTS } from "./layout.js";
 import { paintCells } from "./pixels.js";

@@ -39,7 +39,7 @@ function kindName(explanation, kind, t) {
   return sidesOf(explanation, kind).map((side) => sideName(t, side)).join(" → ");
 }
 
-// What colours mean where weights are no shares of one.
+// Meaning of the colours where weights are not a distribution.
 function scale(view, t) {
   return [view.shares ? "" : t("noShares"), view.bounded ? "" : t("full", amount({ shares: false }, view.most)), view.signed ? t("below") : ""].filter(Boolean);
 }

@@ -32,7 +32,7 @@ export function explainedBy(prediction, by) {
   return reason ? { ...prediction, explanation: { ...prediction.explanation, ...reason, by } } : prediction;
 }
 
-// Of an example in columns, which column looks at which; links of words stand beside them where there are some.
+// Of an example in columns: the pairs of columns with attention, and links of words if there are some.
 export function kinds(explanation) {
   const { columns, maps, weights, alignment } = explanation;
   const found = columns ? byKind([...new Set(maps.map(pairOf))]) : ["cross", "encoder", "decoder"].filter((kind) => mapsOf(explanation, kind).length);
@@ -43,7 +43,7 @@ export function mapsOf({ columns, maps }, kind) {
   return maps.filter((map) => (columns ? pairOf(map) : map.kind) === kind);
 }
 
-// From one column to another first, then learned questions, then what a column looks at in itself.
+// From one column to another first, then learned queries, then self-attention.
 function byKind(pairs) {
   const rank = (pair) => { const [rows, columns] = pair.split(">"); return rows === columns ? 2 : Number(rows === ""); };
   return pairs.sort((a, b) => rank(a) - rank(b));
@@ -53,7 +53,7 @@ function pairOf({ queries, keys }) {
   return `${queries}>${keys}`;
 }
 
-// What looks, and what is looked at: a side, a column, or "" for a question that was learned.
+// Queries and keys: a side, a column, or "" for a learned query.
 export function sidesOf({ columns }, kind) {
   if (columns && kind !== "alignment") return kind.split(">");
   return [kind === "encoder" ? "source" : "target", kind === "decoder" ? "target" : "source"];
@@ -74,7 +74,7 @@ export function units(explanation, side, { unit, end }) {
 }
 
 // The words of the target as what a decoder has read when it writes: a place behind the written ones, after the start,
-// which is always shown, since the first word has nothing else to look at.
+// which is always shown, since the first word can attend to nothing else.
 export function readUnits(explanation, state) {
   const count = explanation.target_tokens.length;
   const read = units(explanation, "target", state)
@@ -116,12 +116,12 @@ export function measured(matrix) {
   return { bounded, signed: least < 0, most: bounded ? 1 : Math.max(most, -least) };
 }
 
-// From 0 to 1, where 1 is the strongest colour; the sign is told apart.
+// From 0 to 1, where 1 is the strongest colour; the sign is returned separately.
 export function strength(view, value) {
   return Math.min(Math.abs(value ?? 0) / view.most, 1);
 }
 
-// Whether every row of what is joined sums to one, so that a weight is so many per cent.
+// True if every row of the joined weights sums to one, so that a weight is a percentage.
 export function areShares(explanation, { kind }) {
   return kind === "alignment" ? explanation.shares !== false : mapsOf(explanation, kind).every((map) => map.shares !== false);
 }
@@ -163,7 +163,7 @@ export function rollout(layers) {
   return mixed.reduce((below, layer) => layer.map((row) => below[0].map((_, c) => row.reduce((sum, value, k) => sum + value * below[k][c], 0))));
 }
 
-// Mean over the pieces that look, sum over the pieces looked at: rows that add up to one still do.
+// Mean over the query pieces, sum over the key pieces: rows that sum to one still do.
 export function joined(matrix, rows, columns) {
   return rows.map((row) => columns.map((column) => {
     let sum = 0;
@@ -200,8 +200,8 @@ export function isCalibrated({ details }) {
   return Boolean(details?.calibrated);
 }
 
-// How sure the model was on the whole: the confidence that JSON and Python tell, calibrated or not; of older files the
-// geometric mean of the probabilities of all pieces; null when they are not known. `sure` is what the search told,
+// Confidence of the whole answer, as in JSON and Python, calibrated or not; of older files the
+// geometric mean of the probabilities of all pieces; null if unknown. `sure`: the value of the search,
 // where a forced pass has cut the text into other pieces since.
 export function certainty(prediction) {
   const { details, log_probs: logProbs, sure = null } = prediction;

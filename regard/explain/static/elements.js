@@ -16,7 +16,7 @@ export function button(attributes, listener, ...children) {
   return made;
 }
 
-// Draws a box anew only where something else than last time is to be drawn: `what` is plain values, all that it depends on.
+// Render a box again only if its inputs changed: `what` holds all of them as plain values.
 export function ifChanged(box, what, draw) {
   const told = JSON.stringify(what);
   if (told === box.drawn) return false;
@@ -35,7 +35,7 @@ export function choice(group, options, value, listener) {
   ifChanged(group, [options, value], () => group.replaceChildren(...options.map(([key, text]) => button({ "aria-pressed": String(key === value) }, () => listener(key), text))));
 }
 
-// Draws anew without losing the keyboard's place: the same button of the same group has the focus again.
+// Render again and keep the focus: the same button of the same group gets it.
 export function keepingFocus(groups, draw) {
   const focused = document.activeElement;
   const group = groups.find((each) => each.contains(focused));

@@ -1,4 +1,4 @@
-// What is shown, as files: pictures, numbers, and a page that works from disk.
+// Exports of the view: images, numbers, and a page that works from disk.
 import { button, svgElement } from "./elements.js";
 import { FONTS } from "./layout.js";
 import { menu } from "./menu.js";
@@ -37,7 +37,7 @@ export function html(page, data) {
   return page.replace(/(<script type="application\/json" id="data">)[^<]*(<\/script>)/, (_, open, close) => open + text + close);
 }
 
-// A leading sign would be a formula to a spreadsheet, so it gets an apostrophe. A weight that is not shown is no zero: its
+// A leading sign would be a formula to a spreadsheet, so it gets an apostrophe. A hidden weight is not a zero: its
 // cell stays empty, and the corner says what is shown.
 export function csv({ rows, columns, weights, whole }, corner) {
   const number = (value, all) => (value === 0 && all !== 0 ? "" : +value.toFixed(6));
@@ -62,7 +62,7 @@ async function png(content) {
   return { type: "image/png", content: blob };
 }
 
-// The words as they stand, with the curves that are drawn now.
+// The words in their places, with the visible curves.
 function wordsDocument(viewer, title) {
   const { parts } = viewer;
   const frame = parts.stage.getBoundingClientRect();

@@ -5,7 +5,7 @@ import { layout, meant, neighbour } from "./layout.js";
 import { paintCells } from "./pixels.js";
 import { svgMap } from "./svg.js";
 
-const MANY = 1024; // cells; above, they are no elements
+const MANY = 1024; // cells; above, they are pixels, not elements
 
 export function drawMap(viewer) {
   const { parts, view } = viewer;
@@ -46,7 +46,7 @@ function paintedMap(viewer, map) {
   return box;
 }
 
-// By place, not by element: faint cells of a map are not drawn.
+// By place, not by element: faint cells of a map have no element.
 function under(map, event) {
   const frame = event.currentTarget.getBoundingClientRect();
   const scale = map.width / frame.width;

@@ -60,7 +60,7 @@ function sentence(viewer, row, column) {
   return `${head} ${named}${more.length ? ` (${more.join(" · ")})` : ""}`;
 }
 
-// Where the words stand, measured once after they were drawn or moved.
+// Places of the words, measured once after they were rendered or moved.
 function measured(viewer) {
   const { parts, across } = viewer;
   const frame = parts.stage.getBoundingClientRect();

@@ -21,7 +21,7 @@ export function layout(view, room) {
   };
 }
 
-// What a place of the drawn map means, by its pixels; null outside.
+// Cell of the map at a place in pixels; null outside.
 export function meant(map, x, y) {
   const shown = Math.floor((x - map.left) / map.cell), row = Math.floor((y - map.top) / map.cell);
   const column = map.mirrored ? map.columns - 1 - shown : shown;

@@ -9,7 +9,7 @@ export function methodName({ t }, name) {
   return t("methodNames")[name] ?? name;
 }
 
-// Those that there are, or can be asked for; the best first where they were graded, else the picture's own.
+// Available methods; the best first if they were graded, else that of the heat map.
 export function methodsOf({ prediction, state, methods, grades }) {
   const { explanation } = candidate(prediction, state.rank);
   const own = explanation?.by ?? OWN;
@@ -27,7 +27,7 @@ export function reasonOf({ explanation }, name) {
   return explanation?.reasons?.[name] ?? ((explanation?.by ?? OWN) === name ? explanation : null);
 }
 
-// What share of each target unit came from the source: by the method that is shown, or the best that can tell.
+// Fraction of each target unit's relevance on the source: by the shown method, or the best comparable one.
 export function sourceShares(viewer) {
   const { explanation } = viewer.current();
   const reasons = explanation?.reasons ?? {};
@@ -37,7 +37,7 @@ export function sourceShares(viewer) {
   return { by, of: viewer.view.rows.map(({ pieces }) => pieces.reduce((sum, piece) => sum + (shares[piece] ?? 0), 0) / pieces.length) };
 }
 
-// Which of these tells best what matters; what was not measured is said, too.
+// The most faithful of these methods; also notes the unmeasured ones.
 export function gradeLine(viewer, names) {
   const { t, grades } = viewer;
   const graded = names.filter((name) => grades?.methods[name]);

@@ -46,7 +46,7 @@ function show(at, state) {
   drawAnswer();
 }
 
-// What is no text; its view stands below it where there is something to look at.
+// Answers other than texts; the heat map stands below if there is one.
 function drawAnswer() {
   const prediction = data.predictions[index];
   const card = prediction && answerCard(prediction, speaker(viewer.language));
@@ -63,7 +63,7 @@ function drawTexts(prediction) {
   byId("texts").hidden = !prediction;
   if (!prediction) return;
   const line = (name, text) => (text ? [element("div", {}, element("h2", { class: "side-title" }, sideName(viewer.t, name)), element("p", { dir: "auto" }, visible(text, false)))] : []);
-  const given = viewer.wording === "alone" ? "given" : "source"; // what was gone on with is no source
+  const given = viewer.wording === "alone" ? "given" : "source"; // the text that was continued is not a source
   byId("texts").replaceChildren(...line(given, prediction.source.replaceAll("\t", " · ")), ...line("target", viewer.current().text));
 }
 

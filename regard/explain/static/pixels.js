@@ -1,4 +1,4 @@
-// Pictures of weights, one pixel a cell: what is many cells is no element for each.
+// Images of weights, one pixel a cell, for maps with too many cells for elements.
 import { measured, strength } from "./data.js";
 import { element } from "./elements.js";
 

@@ -45,7 +45,7 @@ function isOfWords({ prediction, state }) {
   return isWritten(told) && told.explanation.source_tokens.length > 0;
 }
 
-// All that the table of a word tells: the words of the source, and for each method and model what that gives to each of them.
+// Content of the table of a word: the words of the source, and their weights by each method and model.
 function numbersOf(viewer, models, unit, names) {
   const [[, own]] = models;
   const state = { ...viewer.state, unit: "words" };

@@ -27,7 +27,7 @@ export function within(maps, layer, head) {
   return settled(meant, maps);
 }
 
-// What two selectors can tell of a set: a number, "all", or "some" when it takes more than two words.
+// Value of two selectors for a set: a number, "all", or "some" for more than two words.
 export function told(heads, maps) {
   const now = (heads ?? everyHead(maps)).map((key) => key.split("/").map(Number));
   const layers = new Set(now.map(([layer]) => layer)), numbers = new Set(now.map(([, head]) => head));

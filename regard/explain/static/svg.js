@@ -1,10 +1,10 @@
-// The heat map as SVG, and the same picture as a document of its own.
+// The heat map as SVG, inside the page and as a document of its own.
 import { SVG, svgElement } from "./elements.js";
 import { strength } from "./data.js";
 import { FONTS } from "./layout.js";
 import { amount, visible } from "./text.js";
 
-const DENSE = 4096; // cells of a picture; above, only those worth seeing are drawn
+const DENSE = 4096; // cells of a heat map; above, only visible weights have elements
 const FAINT = 0.01;
 export const PALETTE = { ink: "#171c2b", paper: "#ffffff", base: "#f1f3f9", cell: "#4338ca", below: "#b45309" };
 
@@ -100,7 +100,7 @@ function bar(map, row, column, value) {
   return [svgElement("path", { class: "bar", "aria-hidden": "true", d: `M${x + 0.3 * map.cell} ${y}h${0.4 * map.cell}`, stroke: PALETTE.ink, "pointer-events": "none" })];
 }
 
-// The picture of the map alone, with its colours inside and what is pinned marked.
+// The heat map alone, with its colours inside and pinned cells marked.
 export function mapDocument(viewer, title) {
   const map = { ...viewer.map };
   const picture = svgMap(viewer, map);

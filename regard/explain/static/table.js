@@ -1,10 +1,10 @@
-// The numbers of the map as a real table, for those who listen to it.
+// The numbers of the map as a real table, for screen readers.
 import { element } from "./elements.js";
 import { caption } from "./controls.js";
 import { strength } from "./data.js";
 import { amount, visible } from "./text.js";
 
-const CELLS = 4096; // of a table; above, each word has a row with those it looks at most
+const CELLS = 4096; // of a table; above, each word has a row with the words it attends to most
 const MOST = 5;
 
 export function drawTable(viewer) {

@@ -49,7 +49,7 @@ export function percent(value) {
   return `${Math.round(100 * value)}%`;
 }
 
-// A weight of what is shown: so many per cent where its row sums to one, else the number with its sign.
+// A visible weight: in per cent where its row sums to one, else the number with its sign.
 export function amount({ shares }, value) {
   return shares ? percent(value) : String(+value.toPrecision(3)).replace("-", "−");
 }

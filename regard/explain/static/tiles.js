@@ -1,4 +1,4 @@
-// A small picture of every head: a click takes it in or out, a double click leaves it alone.
+// A small heat map of every head: a click selects or deselects it, a double click selects it alone.
 import { mapsOf } from "./data.js";
 import { button, element } from "./elements.js";
 import { pixels } from "./pixels.js";

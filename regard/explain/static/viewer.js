@@ -117,7 +117,7 @@ export class Viewer {
     drawTaught(this);
   }
 
-  // In a language; `wording` is for what is no translation.
+  // In a language; `wording`: for answers other than translations.
   speak(language, wording = this.wording) {
     if (language === this.language && wording === this.wording) return this.recolour();
     Object.assign(this, { language, wording });
@@ -126,7 +126,7 @@ export class Viewer {
     return this.render();
   }
 
-  // Pictures of pixels have the colours of the theme that they were drawn in.
+  // Images of pixels keep the colours of the theme in which they were rendered.
   recolour() {
     if (this.view && JSON.stringify(coloursOf(this)) !== JSON.stringify(this.colours)) this.render({ same: true });
   }
@@ -145,7 +145,7 @@ export class Viewer {
     return true;
   }
 
-  // Draws all anew. What is pointed at stays so only where the words are the same as before.
+  // Render all again. Pointed words stay so only if the words are the same as before.
   render({ same: unchanged = false } = {}) {
     if (!this.prediction) return;
     const { parts } = this;
@@ -190,7 +190,7 @@ export class Viewer {
   }
 }
 
-// Of a translation "", of a text that translates nothing "alone", of labels and the like "answered"; null: not to be told.
+// "" for a translation, "alone" for a text that is not a translation, "answered" for labels and the like; null: unknown.
 function wordingOf(prediction) {
   const { explanation } = prediction;
   if (!isText(prediction) || !isWritten(prediction)) return "answered";

@@ -48,7 +48,7 @@ function drawLine(viewer, line, shown, side) {
   const box = viewer.parts[line];
   const values = shown.map((unit) => (side === "target" && line === "queries" ? chance(viewer.current(), unit) : null));
   const origins = line === "queries" ? viewer.origins?.of : null;
-  return ifChanged(box, [shown, values, origins], () => { // the same words stay, and with them who points at one or has the focus there
+  return ifChanged(box, [shown, values, origins], () => { // the same words stay, and with them pointer and focus
     box.dir = rightToLeft(shown.map((unit) => unit.text)) ? "rtl" : "ltr";
     box.replaceChildren(...shown.map((unit, at) => token(viewer, unit, at, line, { value: values[at], origin: origins?.[at] ?? null })));
   });

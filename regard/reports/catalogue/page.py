@@ -114,14 +114,14 @@ def pages(root: Path) -> dict[str, str]:
         _picture(kind, name): drawn for kind in kinds for name in kinds[kind] if (drawn := draw(kind, name)) is not None
     }
     around, configs = catalogue(NETWORKS), _configs_by_part(root / _CONFIGS)
-    told = {
+    trained_by = {
         row: "- **trained by**: " + ", ".join(f"[{file}](../../{_CONFIGS}/{file})" for file in files)
         for row, files in configs.items()
         if len(files) <= _FEW
     }
     text = [_INTRO, *(_overview(kind, rows) for kind, rows in kinds.items()), _networks(around), _layers()]
     made = {
-        f"{CATALOGUE_FOLDER}/{kind}.md": "\n".join(_kind(kind, rows, pictures, told)).rstrip() + "\n"
+        f"{CATALOGUE_FOLDER}/{kind}.md": "\n".join(_kind(kind, rows, pictures, trained_by)).rstrip() + "\n"
         for kind, rows in {**kinds, **around}.items()
     }
     return {CATALOGUE_PAGE: "\n".join([*text, _names()]).rstrip() + "\n", **made, **pictures}
@@ -191,7 +191,9 @@ def _layers() -> str:
     return "\n".join([*lines, ""])
 
 
-def _kind(kind: str, rows: Mapping[str, Any], pictures: Container[str], told: Mapping[_Row, str]) -> Iterator[str]:
+def _kind(
+    kind: str, rows: Mapping[str, Any], pictures: Container[str], trained_by: Mapping[_Row, str]
+) -> Iterator[str]:
     """All parts of one kind, as lines."""
     yield f"# {KIND_TITLES[kind]}\n"
     yield "Made by `make docs`; all kinds: [catalogue](../catalogue.md).\n"
@@ -199,8 +201,8 @@ def _kind(kind: str, rows: Mapping[str, Any], pictures: Container[str], told: Ma
         yield f"## {kind}: {name}\n"
         yield from _about(kind, name, row, pictures)
         yield from (f"- **{what}**: {said}" for what, said in _facts(kind, name, row))
-        if (kind, name) in told:
-            yield told[kind, name]
+        if (kind, name) in trained_by:
+            yield trained_by[kind, name]
         yield ""
 
 

@@ -101,8 +101,8 @@ def _status(run: PlannedRun) -> str:
         return ", ".join(filter(None, ["preparing", position.score]))
     of = f" of {limits['max_updates']:,}" if limits["max_updates"] else ""
     left = seconds_to_limit(limits, position)
-    told = [f"update {position.update:,}{of}", position.score, "" if left is None else f"{duration(left)} left"]
-    return ", ".join(filter(None, told))
+    shown = [f"update {position.update:,}{of}", position.score, "" if left is None else f"{duration(left)} left"]
+    return ", ".join(filter(None, shown))
 
 
 # Logs
