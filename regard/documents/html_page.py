@@ -27,9 +27,9 @@ _BREAKS = _names(
     section select slot style summary table tbody td template textarea tfoot th thead title tr track ul xmp"""
 )  # block elements end a sentence; all others may be inside one
 _VOID = _names("area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr")
-_UNTOUCHED = _names(
-    "applet audio canvas code kbd math object picture pre samp script style svg textarea var video xmp"
-)  # with their content
+_UNTOUCHED = _names("applet audio canvas code kbd math object pre samp script style svg textarea var video xmp") | {
+    "picture"
+}  # with their content
 
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,20}+;?|#[xX][0-9a-fA-F]{1,20}+;?|[A-Za-z][A-Za-z0-9]{1,40}+;?)")
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})  # so that a text is never markup

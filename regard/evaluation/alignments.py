@@ -13,7 +13,7 @@ _LINK = re.compile(r"([1-9][0-9]{0,8})([-p])([1-9][0-9]{0,8})", re.ASCII)
 
 
 class GoldAlignment(NamedTuple):
-    """What people linked in one sentence pair. Every sure link is possible as well."""
+    """Gold links of one sentence pair. Every sure link is possible as well."""
 
     sure: frozenset[Link]
     possible: frozenset[Link]
@@ -37,7 +37,7 @@ def alignment_error_rate(
 
 
 class LinkRates(NamedTuple):
-    """How links agree with gold ones, from 0 to 1."""
+    """Agreement of links with gold ones, from 0 to 1."""
 
     error_rate: float  # AER
     precision: float  # share of the links that are possible

@@ -16,7 +16,7 @@ class Bleu(SacreMetric):
     """100 · brevity penalty · geometric mean of the 1- to 4-gram precisions; `exp` smoothing as everywhere.
 
     `tokenize` None chooses by the script of the references: `zh` for Chinese, `char` for Japanese, Thai and the like,
-    else `13a`. The signature tells which.
+    else `13a`. The signature names it.
     """
 
     name = "BLEU"

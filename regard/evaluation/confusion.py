@@ -62,7 +62,7 @@ def confusion_of(answers: Sequence[str], references: Sequence[str]) -> Confusion
 
 
 def tag_confusion(answers: Sequence[str], references: Sequence[str]) -> Confusion:
-    """Return it of the types of spans where all tags of the references tell of some, else of the tags of words.
+    """Return it of the types of spans where all tags of the references mark spans, else of the tags of words.
 
     A span that is given another type counts as taken for it. One that is missing, too many or of other words is taken
     for NOTHING, or NOTHING for it; so each type has the precision and recall of `span_f1`. A tag that is missing

@@ -40,7 +40,7 @@ class Measure(Protocol):
 
     @property
     def name(self) -> str:
-        """As tables call it."""
+        """Name in tables."""
 
     @property
     def higher_is_better(self) -> bool | None:
@@ -61,7 +61,7 @@ class Metric(ABC):
 
     @property
     def rewards_texts(self) -> bool:
-        """True where the figure of a written text tells how good it is."""
+        """True for a figure that measures the quality of a written text."""
         return self.judges == "text" and self.higher_is_better is not None
 
     @abstractmethod

@@ -75,7 +75,7 @@ class UntranslatedRate(WordRate):
 
 
 def repetitions(found: Sequence[str]) -> int:
-    """How many words end a 1-gram or a 2-gram that stands right after itself."""
+    """Count the words that end a 1-gram or a 2-gram that stands right after itself."""
     return sum(
         found[end] == found[end - 1] or (end >= 3 and found[end - 1 : end + 1] == found[end - 3 : end - 1])
         for end in range(1, len(found))

@@ -17,7 +17,7 @@ class RelationF1(Metric):
     The scorer calls it "(9+1)-way evaluation with directionality taken into account: macro-averaged F1". A label is a
     relation with its direction, as Cause-Effect(e2,e1). Both directions are one relation, and only a label with the
     right direction is right: the wrong one costs precision and recall of that relation. The label that stands for no
-    relation is given and wanted like others, but is no part of the mean. Relations are those of the references; of
+    relation is given and wanted like others, but left out of the mean. Relations are those of the references; of
     resampled examples, those that are given or wanted there.
     """
 

@@ -1,4 +1,4 @@
-"""What the three metrics of sacrebleu share: its own statistics, values and signatures."""
+"""Base of the three metrics of sacrebleu: its own statistics, values and signatures."""
 
 from abc import abstractmethod
 from itertools import zip_longest

@@ -46,9 +46,9 @@ def paired_bootstrap(
     resamples: int = RESAMPLES,
     seed: int = RESAMPLING_SEED,
 ) -> SignificanceTest:
-    """How surely the second system differs from the first.
+    """Return the significance of the difference between two systems.
 
-    Sentences are drawn with replacement, the same ones for both; d* is the difference of the figures of a draw.
+    Sentences are sampled with replacement, the same ones for both; d* is the difference of the figures of a sample.
     p = min(1, 2 · min((#{d* <= 0} + 1), (#{d* >= 0} + 1)) / (resamples + 1)): below 0.05 where the 95 % interval leaves
     out zero. Identical systems have p = 1; the smallest possible value is 2 / (resamples + 1).
     """
@@ -107,13 +107,13 @@ def resampled(metric: Measure, statistics: Statistics, *, resamples: int, seed: 
 
 
 def two_sided(differences: NDArray[np.float64]) -> float:
-    """The p-value of `paired_bootstrap`, with the draw that was observed counted on both sides."""
+    """The p-value of `paired_bootstrap`, with the observed sample counted on both sides."""
     ends = (np.sum(differences <= 0), np.sum(differences >= 0))
     return min(1.0, 2 * (int(min(ends)) + 1) / (len(differences) + 1))
 
 
 def _draws(sentences: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
-    """How often each sentence was drawn, (sentence,), resample by resample: memory does not grow with their number."""
+    """Yield the count of each sentence, (sentence,), resample by resample: memory does not grow with their number."""
     generator = np.random.default_rng(seed)
     for _ in range(resamples):
         drawn = generator.choice(sentences, size=sentences, replace=True)

@@ -1,4 +1,4 @@
-"""F1 of spans, such as names: those that tags of words tell (B-PER I-PER O), by the rules of seqeval and conlleval."""
+"""F1 of spans, such as names: those that tags of words mark (B-PER I-PER O), by the rules of seqeval and conlleval."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, NamedTuple
@@ -65,7 +65,7 @@ class SpanF1(Metric):
 
 
 def spans(tags: Sequence[str]) -> Iterator[TaggedSpan]:
-    """Return the spans that tags tell, first to last."""
+    """Return the spans that tags mark, first to last."""
     start: int | None = None
     before, kind = "O", ""
     for place, tag in enumerate([*tags, "O"]):

@@ -13,7 +13,7 @@ from regard.text.numbers import rows_or_none
 class WithinTolerance(MeanMetric):
     """100 · answers of which every number is less than `tolerance` from the reference's / answers.
 
-    What is no rows of numbers, on either side, is wrong.
+    Anything but rows of numbers, on either side, counts as wrong.
     """
 
     name = "within tolerance"

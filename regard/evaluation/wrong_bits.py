@@ -9,7 +9,7 @@ from regard.text.numbers import rows_or_none
 class WrongBits(MeanMetric):
     """Numbers that round to another bit than the reference's / sequences.
 
-    A number that only the answer or only the reference has is a wrong one; what is no rows of numbers has none. Of
+    A number that only the answer or only the reference has is a wrong one; anything but rows of numbers has none. Of
     several references the nearest counts.
     """
 

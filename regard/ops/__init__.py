@@ -1,2 +1,2 @@
 """Operations on tensors that torch lacks or does slower: products, dropout, functions, lists of modules, memory;
-and who computes fastest on this machine."""
+and the fastest backend of this machine."""

@@ -1,4 +1,4 @@
-"""Dropout from random bytes: torch's own draws a float per element, a tenth of a training step on a CPU."""
+"""Dropout from random bytes: torch samples a float per element, a tenth of a training step on a CPU."""
 
 from typing import Any, cast
 
@@ -26,7 +26,7 @@ class _ByteDropout(torch.autograd.Function):
 def dropout(inputs: Tensor, probability: float, training: bool = True) -> Tensor:
     """Zeroes elements with `probability` and scales the rest by its inverse; on a CPU rounded to 256ths.
 
-    Draws from torch's default generator, which a checkpoint saves.
+    Samples come from torch's default generator, which a checkpoint saves.
     """
     if not training or probability == 0.0:
         return inputs
@@ -43,7 +43,7 @@ def threshold_of(probability: float) -> int:
 
 
 def random_bytes(like: Tensor) -> Tensor:
-    """Return a random byte for each number of a tensor on a CPU, drawn eight at a time."""
+    """Return a random byte for each number of a tensor on a CPU, sampled eight at a time."""
     words = torch.empty((like.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
     return words.view(torch.uint8)[: like.numel()].view(like.shape)
 

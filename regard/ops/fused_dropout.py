@@ -1,6 +1,6 @@
 """Dropout and the ReLU before it, or the residual sum behind it, as one compiled pass over memory each way.
 
-Both draw what `dropout` draws, so a model trains the same with them and without them, to rounding.
+Both sample as `dropout` does, so a model trains the same with them and without them, to rounding.
 """
 
 import ctypes

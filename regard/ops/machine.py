@@ -1,4 +1,4 @@
-"""Who computes products on this processor, and on how many threads.
+"""Choice of the matrix-multiplication backend and of the number of threads.
 
 On an AMD oneDNN's products are twice as fast as those of the BLAS that torch calls; on an Intel that BLAS wins for
 small ones. So a training measures the machine once (`timings`), and what was measured decides from then on. Where
@@ -43,7 +43,7 @@ def prefers_onednn(kind: ProductKind) -> bool:
 
 
 def fix(products: Products) -> Products:
-    """Fix who computes products in this process from now on, and return what was fixed before.
+    """Fix the backend of products in this process from now on, and return the one before.
 
     auto: the environment says it, else a measurement, else the flags.
     """
@@ -57,7 +57,7 @@ _fixed: list[Products] = ["auto"]  # of the process
 
 @functools.cache
 def onednn_kinds(threads: int) -> frozenset[str]:
-    """Return the kinds of products that oneDNN computes on so many threads."""
+    """Return the kinds of products that oneDNN computes on `threads` threads."""
     products = _fixed[0] if _fixed[0] != "auto" else _asked_for()
     if products != "auto":
         return frozenset(PRODUCT_KINDS if products == "onednn" else ())
@@ -66,7 +66,7 @@ def onednn_kinds(threads: int) -> frozenset[str]:
 
 
 def picked(timings: Timings | None, threads: int) -> frozenset[str] | None:
-    """Return the kinds for which oneDNN was measured to win on so many threads; None where nothing was measured."""
+    """Return the kinds for which oneDNN was measured to win on `threads` threads; None without a measurement."""
     if timings is None or threads not in timings.products:
         return None
     kinds = timings.products[threads].items()

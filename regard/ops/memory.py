@@ -22,7 +22,7 @@ _TOO_LITTLE = (  # how torch says it, besides its own error
 
 
 def keep_memory() -> bool:
-    """Tells glibc's allocator to reuse freed blocks instead of returning them to the kernel; False where it cannot.
+    """Have glibc's allocator reuse freed blocks instead of returning them to the kernel; False where it cannot.
 
     Large tensors are made and freed at every step; without this each one is fetched from the kernel page by page, and
     a page touched for the first time costs eight times a warm one. The price is that the process keeps its largest size
@@ -49,7 +49,7 @@ def release_memory() -> bool:
 
 
 def free_bytes(device: torch.device) -> float:
-    """What could still be asked for: of the machine, within the limits of the process; infinite where nobody tells."""
+    """Return the bytes that are free: on the machine, within the limits of the process; infinite if unknown."""
     if device.type == "cuda":
         return float(torch.cuda.mem_get_info(device)[0])
     limits = [_available(), _group_left(), _address_space_left()]
@@ -65,7 +65,7 @@ def _available() -> float | None:
 
 
 def _group_left() -> float | None:
-    """What a container may still take, with the caches of files that the kernel would give up."""
+    """Return the bytes that a container may still take, with the caches of files that the kernel would give up."""
     limit, used = (next(iter(_lines(f"/sys/fs/cgroup/memory.{name}")), "max") for name in ("max", "current"))
     if "max" in (limit, used):
         return None
@@ -74,7 +74,7 @@ def _group_left() -> float | None:
 
 
 def _address_space_left() -> float | None:
-    """What `ulimit -v` leaves."""
+    """Return the bytes that `ulimit -v` leaves."""
     if sys.platform == "win32":
         return None
     import resource

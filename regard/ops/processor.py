@@ -1,4 +1,4 @@
-"""What the system says of the processor: its maker and the instructions that it has."""
+"""Maker and instructions of the processor, as the system reports them."""
 
 import functools
 import platform
@@ -19,7 +19,7 @@ _OF_TORCH = {"AVX512": frozenset({"avx2", "avx512f"}), "AVX2": frozenset({"avx2"
 
 
 class Processor(NamedTuple):
-    """What the system says of it."""
+    """Return the properties that the system reports."""
 
     vendor: str
     model: str

@@ -15,9 +15,9 @@ _SWITCH = "gradient_checkpointing"  # an attribute of modules that know `recompu
 
 
 def recomputed(module: nn.Module, function: Callable[..., _T], *given: Any) -> _T:
-    """Return function(*given); where its module trains and is told to, keep only what was given.
+    """Return function(*given); in training with gradient checkpointing, keep only the inputs.
 
-    The backward pass computes the rest again, with the same draws of dropout and the same rounding of products.
+    The backward pass computes the rest again, with the same dropout masks and the same rounding of products.
     """
     if not (getattr(module, _SWITCH) and module.training and torch.is_grad_enabled()):
         return function(*given)

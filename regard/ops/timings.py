@@ -88,7 +88,7 @@ def measure() -> Timings:
 
 
 def _contenders(kind: str, rows: int, in_dim: int, out_dim: int) -> dict[str, Callable[[], Any]]:
-    """Who can compute a product, each ready to be called. Nothing is drawn from torch's own generator."""
+    """Return the backends that can compute a product, as callables. torch's own generator is not used."""
     inputs, weight = torch.full((rows, in_dim), 0.5), torch.full((out_dim, in_dim), 0.5)
     if kind == "gradient":
         inputs, weight = torch.full((in_dim, rows), 0.5).t(), torch.full((in_dim, out_dim), 0.5).t()
@@ -102,7 +102,7 @@ def _contenders(kind: str, rows: int, in_dim: int, out_dim: int) -> dict[str, Ca
 
 
 def _on(threads: int, shape: tuple[int, int, int]) -> Callable[[], Any]:
-    """The quicker product in float32 on so many threads."""
+    """Return the faster backend for float32 on `threads` threads."""
     torch.set_num_threads(threads)
     contenders = _contenders("large", *shape)
     contenders.pop("bfloat16", None)
@@ -130,7 +130,7 @@ def _fastest(contenders: Mapping[Any, Callable[[], Any]], rounds: int = ROUNDS) 
 
 
 def _parsed(values: Any) -> Timings:
-    """Raises ValueError, KeyError, TypeError or AttributeError for what is no measurement."""
+    """Raise ValueError, KeyError, TypeError or AttributeError for anything but a measurement."""
     threads = {int(count): float(ms) for count, ms in values["threads"].items()}
     products = {
         int(count): {kind: {who: float(ms) for who, ms in kinds[kind].items()} for kind in PRODUCT_KINDS}

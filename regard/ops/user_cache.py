@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class CacheRefused(OSError):
-    """What lies in the folder is not to be used: another user may have written it, or it is something else."""
+    """Raised for a cache entry that is unsafe to use: another user may have written it, or its kind is wrong."""
 
 
 def cache_folder() -> Path:
@@ -44,7 +44,7 @@ def read_own(path: Path) -> bytes:
 
 
 def _fault(found: os.stat_result, is_kind: Callable[[int], bool]) -> str:
-    """What is wrong with the kind, the owner or the mode of a file; "" for nothing."""
+    """Return the fault in kind, owner or mode of a file; "" for none."""
     if not is_kind(found.st_mode):
         return "is a link or of another kind than it should be"
     if found.st_uid not in (os.getuid(), 0):

@@ -113,7 +113,7 @@ def _member(run: Path, changes: Sequence[str], task: Task) -> Model:
     if type(other) is not type(task):
         raise ConfigError(ENSEMBLE, f"'{run}' was trained for another task", "join runs of one task")
     if other.route != task.route:
-        problem = f"'{run}' tells other languages apart, and members are asked for the same one by name"
+        problem = f"'{run}' has other languages, and members get the same one by name"
         raise ConfigError(ENSEMBLE, problem, "join runs of the same model.languages")
     for name, column in task.vocabularies.items():
         if other.vocabularies[name].key() != column.key():
@@ -123,16 +123,16 @@ def _member(run: Path, changes: Sequence[str], task: Task) -> Model:
 
 
 def _reranker(settings: RerankSettings, task: Task) -> Reranker:
-    """Open the run that ranks anew. Raises ConfigError where it scores no translations, or the task writes none."""
+    """Open the run that reranks. Raises ConfigError where it scores no translations, or the task writes none."""
     other = load(settings.run)
     if task.spec.translated is None or other.task.spec.translated is None or other.task.spec.contract is not Generator:
-        problem = f"'{settings.run}' is to score translations, and is no network that writes them"
+        problem = f"'{settings.run}' cannot score translations: it is not a network that writes them"
         raise ConfigError("decoding.rerank.run", problem, "the run of a translator")
     return Reranker(other.score, settings.weight, settings.words, settings.n_best)
 
 
 def check_open(changes: Sequence[str]) -> None:
-    """Raise ConfigError for a change of what a model was trained with; what is no setting at all is refused later."""
+    """Raise ConfigError for a change of what a model was trained with; an unknown setting is refused later."""
     trained = {field.name for field in fields(Experiment)} - {*OPEN}
     keys = [change.partition("=")[0].strip() for change in changes if "=" in change]
     faults = [

@@ -1,4 +1,4 @@
-"""How sure answers are: probabilities as a run's calibration mends them, and answers that are not sure enough."""
+"""Confidence of answers: calibrated probabilities, and abstention below a threshold."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -42,7 +42,7 @@ def _whole(found: Sequence[Prediction], calibration: Calibration | None) -> list
 def abstained(predictions: Sequence[Prediction], least: float) -> list[Prediction]:
     """Return the predictions, without the answers whose confidence is below `least`: these are `withheld`.
 
-    Where nothing tells a confidence it is 0. An answer of nothing, as to an empty text, stays, and so does what needs
+    A missing confidence counts as 0. An answer of nothing, as to an empty text, stays, and so does what needs
     no model: addresses, numbers and emoji are answered by themselves.
     """
     return [

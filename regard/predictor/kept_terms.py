@@ -38,7 +38,7 @@ class KeptTerms:
             predictor.encoder.term_phrases.check([self.glossary])
 
     def answer(self, predict: Callable[..., list[Prediction]]) -> LineAnswer:
-        """Predictions of lines, so many others before them, with what they have to keep."""
+        """Return predictions of lines with their terms and prefixes; `before` lines came earlier."""
 
         def answer(texts: list[str], before: int) -> list[Prediction]:
             given: dict[str, Any] = {} if self.glossary is None else {"glossary": self.glossary}

@@ -99,14 +99,14 @@ class Abstention:
     """Answers that are not sure enough, withheld and counted; of none without a `least` confidence."""
 
     def __init__(self, least: float | None, predictor: Predictor, run: Path, warn: Warn) -> None:
-        """Raise ConfigError where the run tells no calibrated confidence."""
+        """Raise ConfigError where the run has no calibrated confidence."""
         if least is not None and not predictor.task.answer.items:
             problem = (
                 "needs a calibrated confidence, and the answers of this model have no items that are right or wrong"
             )
             raise ConfigError("--abstain", problem, "leave it out")
         if least is not None and predictor.setup.calibration is None:
-            problem = "needs a calibrated confidence, which this run does not tell"
+            problem = "needs a calibrated confidence, which this run does not have"
             raise ConfigError("--abstain", problem, f"regard calibrate {run}")
         self.least, self.warn, self.lines, self.withheld = least, warn, 0, 0
 

@@ -5,7 +5,7 @@ from regard.results import Prediction
 
 
 class Predictions(list[Prediction]):
-    """As many as there were texts, in their order. A notebook shows the page, a terminal the texts and their words."""
+    """A prediction for each text, in order. A notebook shows the page, a terminal the texts and their words."""
 
     def __str__(self) -> str:
         from rich.console import Console

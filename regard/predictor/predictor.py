@@ -389,7 +389,7 @@ def answers_and_losses(predictor: Predictor, examples: Examples) -> Outcome:
 
 
 def _listed(texts: Iterable[X], example: str) -> list[X]:
-    """Raises TypeError for one text, which would be read letter by letter, and for items that are no text."""
+    """Return a list of texts. Raises TypeError for one text, and for items that are not texts."""
     one = isinstance(texts, str)
     listed = [] if one else list(texts)
     strange = [type(item).__name__ for item in listed if not isinstance(item, str | Mapping)]

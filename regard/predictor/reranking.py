@@ -1,4 +1,4 @@
-"""The n best translations ranked anew by another translator: https://aclanthology.org/N04-1021."""
+"""Reranking of the n best translations by another translator: https://aclanthology.org/N04-1021."""
 
 import copy
 from collections.abc import Callable, Sequence
@@ -66,7 +66,7 @@ class Reranker:
 
 
 def candidates(prediction: Prediction) -> list[TextPrediction]:
-    """Return the translations of a text; none of an answer that is no translation."""
+    """Return the translations of a text; none of any other answer."""
     if not isinstance(prediction, TextPrediction):
         return []
     return [replace(prediction, alternatives=[]), *map(_plain, prediction.alternatives)]

@@ -32,7 +32,7 @@ Predicted = Callable[[Sequence[int], Search | None], list[Prediction]]  # of som
 
 
 class TermPhrases:
-    """What terms are in the pieces of a column, and where they stand in those of the `source`."""
+    """Terms as pieces of a column, and their places in the pieces of the `source`."""
 
     def __init__(self, column: TextColumn, source: TextColumn | None = None) -> None:
         self.column, self.source = column, source
@@ -60,7 +60,7 @@ class TermPhrases:
         self._checked.update(new)
 
     def requirement(self, found: Sequence[Occurrence], prefix: str, text: str = "") -> Requirement:
-        """What the translation of a `text` with these terms has to contain, and how it begins."""
+        """Return the phrases and the prefix that the translation of a `text` must have."""
         terms = [self._term(one.entry.targets) for one in found]
         offsets = [] if self.source is None or not found else self.source.offsets(text)
         places = [_pieces_at(offsets, one) for one in found] if offsets else []
@@ -83,7 +83,7 @@ class TermPhrases:
         return [*begins, *(Phrase(ids, whole) for ids in inside if ids)]
 
     def _behind(self, before: str, space: str, target: str) -> tuple[int, ...]:
-        """The pieces of a target behind another text; none where they cannot be told apart."""
+        """The pieces of a target behind another text; none where they cannot be separated."""
         start, both = self.column.encode(before), self.column.encode(before + space + target)
         return tuple(both[len(start) :]) if both[: len(start)] == start else ()
 
@@ -95,7 +95,7 @@ def _pieces_at(offsets: Sequence[TextPlace], one: Occurrence) -> tuple[int, int]
 
 
 class WantedTerms(NamedTuple):
-    """What the translation of each text has to keep."""
+    """Terms and prefixes of each translation."""
 
     glossaries: Sequence[Glossary]
     prefixes: Sequence[str]
@@ -132,7 +132,7 @@ def with_terms(
     """A prediction for each text that begins with its prefix and has its terms, and what became of them.
 
     What has all terms in any case stays as it is; what lacks one is searched for again. Terms may cost `most` nats a
-    word before a warning tells.
+    word before a warning is printed.
     """
     phrases.check(wanted.glossaries)
 
@@ -174,7 +174,7 @@ def _best(prediction: Prediction, free: Prediction, found: Sequence[Occurrence],
 
 
 def _sentences(text: str) -> int:
-    """How many sentences a text has."""
+    """Return the number of sentences."""
     return sum(1 for _ in sentences(text))
 
 
@@ -186,7 +186,7 @@ def _lacks(prediction: Prediction, found: Sequence[Occurrence]) -> bool:
 def _reported(prediction: Any, free: Prediction, found: Sequence[Occurrence], most: float) -> Prediction:
     """A TextPrediction with what became of its terms, and a warning where some are missing or fit badly.
 
-    `free` is the translation without them; they may cost `most` nats a word before a warning tells.
+    `free` is the translation without them; they may cost `most` nats a word before a warning is printed.
     """
     told, cost = uses(found, prediction.text), max(sum(free.log_probs) - sum(prediction.log_probs), 0.0)
     if cost:

@@ -30,7 +30,7 @@ class MaskedTokenizer(Tokenizer):
     def __init__(self, inner: Tokenizer) -> None:
         """Raises PartError for a tokenizer that has one piece for all words that it does not know."""
         if not inner.keeps_words:
-            problem = f"loses the words that it does not know, so {MASK_PIECE} could not be told from them"
+            problem = f"loses the words that it does not know, so {MASK_PIECE} would look like them"
             raise PartError(problem, "subwords or words")
         self.inner, self.kind, self.mask, self._last = inner, inner.kind, len(inner), len(inner)
         self.lossless, self.keeps_words, self.samples = inner.lossless, inner.keeps_words, inner.samples
@@ -51,7 +51,7 @@ class MaskedTokenizer(Tokenizer):
         return [self.encode(text) if MASK_PIECE in text else ids for text, ids in zip(texts, rows, strict=True)]
 
     def sample(self, text: str, seed: int) -> list[int]:
-        """A cutting drawn from the seed; of a text with masks the likeliest."""
+        """Return a segmentation sampled with the seed; of a text with masks the likeliest."""
         return self.encode(text) if MASK_PIECE in text else self.inner.sample(text, seed)
 
     def offsets(self, text: str) -> list[TextPlace]:

@@ -1,6 +1,6 @@
 """Subword units by sentencepiece: BPE (https://arxiv.org/abs/1508.07909) or unigram (https://arxiv.org/abs/1804.10959).
 
-Random cuttings depend on text and seed alone. sentencepiece draws from one generator per thread, which neither a
+Random segmentations depend on text and seed alone. sentencepiece samples from one generator per thread, which neither a
 resumed run nor a second worker could repeat.
 """
 
@@ -48,9 +48,9 @@ _LONGEST_PIECE = 16  # characters, sentencepiece's own limit
 
 
 class SubwordsRecipe(Recipe):
-    """`size` pieces of a kind. `sampling` > 0 cuts training text anew each time it is read: the share of merges left
-    out (BPE-dropout, https://arxiv.org/abs/1910.13267) or the temperature of a unigram draw. A corpus too small for
-    `size` pieces gets as many as it can have.
+    """`size` pieces of a kind. `sampling` > 0 segments training text again each time it is read: the fraction of merges
+    left out (BPE-dropout, https://arxiv.org/abs/1910.13267) or the temperature of a unigram sample. A corpus too small
+    for `size` pieces gets as many as it can have.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class SubwordTokenizer(Tokenizer):
         return rows
 
     def sample(self, text: str, seed: int) -> list[int]:
-        """A cutting drawn from the seed; `encode` where sampling is off."""
+        """Return a segmentation sampled with the seed; `encode` where sampling is off."""
         if self._sampler is None:
             return self.encode(text)
         marked = _escape(clean(text)).replace(" ", _SPACE)
@@ -289,8 +289,8 @@ class BpeSampler(Sampler):
 
 
 class UnigramSampler(Sampler):
-    """Draws a cutting with probability ∝ p(cutting)^strength (https://arxiv.org/abs/1804.10959, section 3.3): forward
-    filtering, backward sampling over all cuttings of the word.
+    """Sample a segmentation with probability ∝ p(segmentation)^strength: forward filtering, backward sampling over all
+    segmentations of the word (https://arxiv.org/abs/1804.10959, section 3.3).
     """
 
     UNKNOWN = -20.0  # log-probability of a character without a piece, below all others

@@ -30,7 +30,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def decode(self, ids: Sequence[int]) -> str:
-        """Never fails: specials are left out, bytes that are no UTF-8 become U+FFFD."""
+        """Return the text of ids. Never fails: specials are left out, invalid UTF-8 becomes U+FFFD."""
 
     @abstractmethod
     def pieces(self, ids: Sequence[int]) -> list[str]:

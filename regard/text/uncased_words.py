@@ -24,7 +24,7 @@ _MARK = re.compile(r"(</?\w+>)")  # of a word: <e1>, </e1>
 
 
 class UncasedWordsTokenizer(CountedTokenizer):
-    """Words in lower case, don't as dont; of what is no word only with `signs` anything is kept."""
+    """Words in lower case, don't as dont; punctuation is kept only with `signs`."""
 
     lossless = keeps_words = False
 

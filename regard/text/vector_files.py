@@ -72,7 +72,7 @@ def read_word2vec(path: Path, file: IO[bytes], words: Collection[str] | None, ro
 
 
 def write_word2vec(path: Path, table: VectorTable, *, binary: bool = False) -> None:
-    """Write a table. Raises DataError for a word with a space in it, which the format cannot tell from two words."""
+    """Write a table. Raises DataError for a word with a space in it, which the format reads as two words."""
     broken = next((word for word in table.words if not word or any(map(str.isspace, word))), None)
     if broken is not None:
         raise DataError(
@@ -142,7 +142,7 @@ def _text_rows(
 
 
 def _binary_rows(path: Path, file: IO[bytes], count: int, dim: int, words: Collection[str] | None) -> Iterator[_Row]:
-    """Words and vectors of a binary file; a line end before a word is no part of it."""
+    """Words and vectors of a binary file; a line end before a word does not belong to it."""
     for line in range(2, count + 2):
         word = bytearray()
         while (letter := file.read(1)) not in (b" ", b""):

@@ -16,7 +16,7 @@ _ALONE = re.compile(f"[{HAN}{KANA}]")
 
 
 def continues(before: str, piece: str) -> bool:
-    """Return whether a piece goes on with the word of the piece before it, where pieces tell spaces."""
+    """Return whether a piece goes on with the word of the piece before it, where pieces mark spaces."""
     if END in (before, piece):
         return False
     if before in SPACES:

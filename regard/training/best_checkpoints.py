@@ -1,4 +1,4 @@
-"""How a training ends: which of its weights are the ones to use."""
+"""Choice of the weights at the end of a training."""
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -54,10 +54,10 @@ class BestCheckpoints:
                     self.progress.warn(f"{folder}: {error.problem}")
                 best.forget(update)
 
-    def average(self, best: EarlyStopping, update: int, judge: Callable[[], Mapping[str, float]]) -> float | None:
+    def average(self, best: EarlyStopping, update: int, evaluate: Callable[[], Mapping[str, float]]) -> float | None:
         """The score of the mean of the best, or of the last, saved if it is better than the best of all; else None.
 
-        `judge` scores the weights that are in the model. The model itself is left as it was.
+        `evaluate` scores the weights that are in the model. The model itself is left as it was.
         """
         which = self.settings.average_of
         chosen = best.latest[::-1] if which == "last" else best.updates[: self.settings.average]
@@ -70,7 +70,7 @@ class BestCheckpoints:
             return None
         before = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
         load_whole(self.model, average(models))
-        scores = judge()
+        scores = evaluate()
         score = scores[self.settings.metric]
         first = copy(best).add(score, update + 1, scores.get("loss"))
         better = first and self._save({"update": update, "averaged": chosen, "score": score})
@@ -116,7 +116,7 @@ def _write_final(path: Path, named: Mapping[str, Any]) -> None:
 def average(models: Sequence[Tensors]) -> Tensors:
     """Each tensor's mean in float64 (https://arxiv.org/abs/1706.03762, section 6.1).
 
-    What is no real number (a counter) is taken from the first.
+    Other values (a counter) are taken from the first.
     """
     first = models[0]
     return {name: _mean([model[name] for model in models]) for name in first}

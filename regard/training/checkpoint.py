@@ -206,7 +206,7 @@ def _instead(folder: Path) -> str:
 
 
 def _line(error: Exception) -> str:
-    """The telling line of an error."""
+    """Return the line of an error with its cause."""
     return (str(error).strip().splitlines() or [type(error).__name__])[-1].strip()
 
 

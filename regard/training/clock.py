@@ -62,7 +62,7 @@ class Starvation:
         self._windows, self._told = 0, False
 
     def warning(self, spent: ClockTime, threads: int) -> str:
-        """Return what to tell after a window of that time, once; "" for nothing.
+        """Return the message after a window of that time, once; "" for none.
 
         Two windows, since a machine that halts spoils one.
         """
@@ -134,5 +134,5 @@ def updates_in_time(settings: TrainingSettings, update: int, spent: ClockTime) -
 
 
 def longest_warmup(allowed: int) -> int:
-    """Return the most updates in which the learning rate may rise, where so many are allowed in all."""
+    """Return the maximum warm-up, in updates, for a maximum number of updates."""
     return max(1, int(WARMUP * allowed))

@@ -126,13 +126,13 @@ class ModelSelection:
         self.due = self.validate is not None and update % self.settings.validate_every == 0
 
     def lacks(self, update: int) -> bool:
-        """Return whether an update could be judged and has not been."""
+        """Return whether an update could be validated and has not been."""
         return self.validate is not None and self.judged != update
 
     def scores(self, update: int, should_stop: ShouldStop) -> Scores | None:
         """Return the scores of the model as it is, which the first process finds; None if it was stopped on the way.
 
-        Random numbers drawn here do not change those of training.
+        Random numbers sampled here do not change those of training.
         """
         return self.world.by_first(lambda: self._scores(update, should_stop))
 

@@ -124,7 +124,7 @@ def _part(name: str, value: float) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """JSON has no word for what is no number."""
+    """Return a JSON value; NaN and infinity become null."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -182,7 +182,7 @@ class LogWindow:
     spent: ClockTime = field(default_factory=ClockTime)  # in updates, without validations
 
     def clear(self) -> None:
-        """Begin anew, behind a line of the log."""
+        """Begin again, after a line of the log."""
         self.turns, self.tokens, self.spent = {}, 0, ClockTime()
 
     def add(self, done: Updated, spent: ClockTime) -> None:

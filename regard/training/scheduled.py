@@ -39,7 +39,7 @@ class Scheduled:
         return {name: schedule.state() for name, schedule in self._schedules.items()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a saved state; a schedule that was put in place of another kind begins anew."""
+        """Go on from a saved state; a schedule that replaces one of another kind begins at 0."""
         for name, schedule in self._schedules.items():
             schedule.resume(state.get(name, {}))
 

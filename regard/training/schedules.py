@@ -25,7 +25,7 @@ class Schedule(ABC):
         """The number at an update."""
 
     def shorten_rise(self, most: int) -> None:
-        """Reach the peak after so many updates at most, and stay there for the rest of the warm-up."""
+        """Limit the warm-up to a number of updates; the peak lasts for the rest of it."""
         self.rise = min(self.warmup, most)
 
     def risen(self, update: int) -> float:
@@ -48,7 +48,7 @@ class Schedule(ABC):
         """Go on from a saved state."""
 
     def resume(self, state: Mapping[str, Any]) -> None:
-        """Restore the state of a schedule of this kind; begin anew after one of another kind."""
+        """Restore the state of a schedule of this kind; begin at 0 after one of another kind."""
         if state.keys() == self.state().keys():
             self.restore(state)
 

@@ -68,8 +68,8 @@ class Trainer:
         halvings: int = 0,
         validate_start: bool = False,
     ) -> None:
-        """`higher_is_better` tells of the metric in the settings; a loss is better the smaller it is. With `halvings`
-        each batch is learnt from in so many times halved pieces, since a whole one would not fit into memory.
+        """`higher_is_better` is of the metric in the settings; a loss is better the smaller it is. With `halvings` each
+        batch is halved that many times, since a whole one would not fit into memory.
         `validate_start` ranks the weights before the first update, too.
 
         With several processes, all of them build one, with the same weights.
@@ -101,7 +101,7 @@ class Trainer:
         self._saved, self._saved_at = -1, 0.0  # the last checkpoint: its update, and seconds of training then
 
     def prepare(self, *, resume: bool = False) -> Self:
-        """Restore the latest checkpoint, if there is one to resume from, and draw the first batches.
+        """Restore the latest checkpoint, if there is one to resume from, and read the first batches.
 
         Raises RegardError for settings or data that do not go with the checkpoint. The run folder is left as it was.
         """
@@ -157,7 +157,7 @@ class Trainer:
         return reached or self.selection.best.ended or self.updater.turns.ended
 
     def _updates_of_epochs(self, epochs: int) -> int:
-        """Return the updates in so many epochs, or a number for which no warm-up is too long."""
+        """Return the updates in `epochs` epochs, or a number for which no warm-up is too long."""
         size = self.settings.accumulate * self.world.size
         return self.batches.count(epochs, int(self.updater.turns.rise / WARMUP + 1) * size) // size
 

@@ -125,7 +125,7 @@ class Turns(Mapping[str, Turn]):
         return max((turn.schedule.rise for turn in self.values()), default=0)
 
     def shorten_rise(self, most: int) -> None:
-        """Let all learning rates rise in so many updates at most."""
+        """Limit the warm-up of all learning rates to a number of updates."""
         for turn in self.values():
             turn.schedule.shorten_rise(most)
 
@@ -145,7 +145,7 @@ class Turns(Mapping[str, Turn]):
         return {name: turn.schedule.state() for name, turn in self.items()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a saved state; a schedule that was put in place of another kind begins anew."""
+        """Go on from a saved state; a schedule that replaces one of another kind begins at 0."""
         for name, turn in self.items():
             turn.schedule.resume(state.get(name, {}))
 
@@ -165,7 +165,7 @@ def layers_of(model: nn.Module) -> LayerNumbers:
 
 
 def regroup(optimizer: optim.Optimizer, settings: TrainingSettings, layers: LayerNumbers) -> None:
-    """Divide the one group of a new optimizer, where settings tell parameters apart.
+    """Divide the one group of a new optimizer, where settings distinguish parameters.
 
     A group's "share" multiplies the rate, https://arxiv.org/abs/1801.06146 section 3.2, and it is moved once "frozen"
     updates are done, section 3.3.
@@ -187,7 +187,7 @@ def regroup(optimizer: optim.Optimizer, settings: TrainingSettings, layers: Laye
 
 
 def _number(name: str) -> int | None:
-    """The layer that a parameter's name tells: 0 for an embedder, None where it tells none."""
+    """Return the layer in a parameter's name: 0 for an embedder, None without one."""
     inside = _inside(name)
     if any("embedder" in part for part in name.split(".")):
         return 0

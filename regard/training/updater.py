@@ -97,7 +97,7 @@ class Updater:
         """Several batches, of several processes, are exactly one large batch: sums are divided by the whole count.
 
         Where memory does not suffice, batches are halved from then on. Raises TrainingError where it does not suffice
-        for one example, and for a loss that is no number, which changes no weight.
+        for one example, and for a loss of NaN, which changes no weight.
         """
         where = f"at update {number:,}, with batches of {self.settings.batch_size}"
         with meeting(), telling_of_memory(where, SMALLER):

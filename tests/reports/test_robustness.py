@@ -96,7 +96,7 @@ def test_a_run_is_evaluated_under_each_perturbation(run, files):
     [
         ("tipo", ["there is no 'tipo'", "did you mean 'typo'?"]),
         ("typo:x", ["not a number", "typo:0.1"]),
-        ("typo:2", ["share", "at most 1, not 2"]),
+        ("typo:2", ["probability", "at most 1, not 2"]),
     ],
 )
 def test_bad_names_and_shares_are_told_in_a_line(run, files, spelled, parts):

@@ -278,7 +278,7 @@ def test_runs_of_other_languages_neither_join_nor_teach(run, folder, tmp_path):
     words = ["model.tied=target", f"init.run={run}", *parts(folder, "de")]
     single = trained(tmp_path / "single", *words)
     done = regard("predict", run, f"decoding.ensemble={single}", given="yes\n")
-    assert not unsaid(done, "decoding.ensemble", "tells other languages apart")
+    assert not unsaid(done, "decoding.ensemble", "has other languages")
     taught = f"objective={{name: word_distillation, teacher: '{run}'}}"
     done = regard("train", "--quiet", *SMALL, *words, taught, "--run", tmp_path / "taught")
     assert not unsaid(done, "objective", "writes de, fr", "model.languages")

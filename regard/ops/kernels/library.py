@@ -103,9 +103,9 @@ def _file_of(source: Path, compiler: list[str]) -> Path:
 
 
 def _is_whole(path: Path) -> bool:
-    """Return whether a library is there as it was compiled: who loads one that was cut off dies of a bus error.
+    """Return whether a library is complete: loading a truncated one ends the process with a bus error.
 
-    It has the function of its name, which tells source, compiler and processor: else it was made of something else.
+    Its function is named after source, compiler and processor; another name means another library.
     """
     try:
         checksum, content = read_own(_checksum_of(path)).decode("ascii"), read_own(path)

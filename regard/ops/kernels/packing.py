@@ -33,7 +33,7 @@ class ProductStruct(ctypes.Structure):
 
 
 class PackedProduct:
-    """A weight (outputs, inputs) and its bias, or none, in panels of so many outputs.
+    """A weight (outputs, inputs) and its bias, or none, in panels of `width` outputs.
 
     In 8 bits a row of a weight is scale · (u - 128), u from 1 to 255; `panels` are (panels, inputs / 4, panel, 4).
     """
@@ -78,7 +78,7 @@ class ParameterCache(Generic[_T]):
             return cast(_T, self._made)
 
     def forget(self) -> None:
-        """Make it anew the next time."""
+        """Drop it; the next use makes it again."""
         with self._lock:
             self._key, self._made_of, self._made = None, [], None
 

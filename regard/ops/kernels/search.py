@@ -72,7 +72,7 @@ class WordSum(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What a beam search is told, see `regard.decoding.beam.BeamSearch`."""
+    """Arguments of a beam search, see `regard.decoding.beam.BeamSearch`."""
 
     size: int
     n_best: int
@@ -83,7 +83,7 @@ class Rules(NamedTuple):
 
 
 class Required(NamedTuple):
-    """What targets have to contain, and how each beam is shared out: see `regard.decoding.phrases.PhraseTracker`."""
+    """Required phrases of targets, and how they divide each beam: see `regard.decoding.phrases.PhraseTracker`."""
 
     enough: int  # likely ones that may end a search if nothing unfinished that has all is better so far; 0: never
     needed: NDArray[np.int64]  # (texts, terms) how often
@@ -135,7 +135,7 @@ class CompiledWriter(NamedTuple):
         """Return the hypotheses of each row that have what is required, if anything is, the best first.
 
         None without a compiler, for a beam that is too wide for `PackedTable.best`, and for requirements beside
-        shortlists. `unwanted` is asked after every step, and tells which rows (rows,) are written no further.
+        shortlists. `unwanted` is called after every step, and returns the mask (rows,) of the rows to drop.
         Raises MemoryError, and what `unwanted` raises.
         """
         width = rules.size if required is None else int(required.widths.max(initial=0))
@@ -144,7 +144,7 @@ class CompiledWriter(NamedTuple):
         return None if kernel is None else self._found(kernel, rules, unwanted, required)
 
     def _fits(self, width: int) -> bool:
-        """Return whether a step can look at one word more than a beam is wide."""
+        """Return whether a step can rank one word more than the beam size."""
         words = (
             min(map(len, self.shortlists), default=MOST_WORDS) if self.shortlists else self.table.product.struct.outputs
         )
@@ -157,7 +157,7 @@ class CompiledWriter(NamedTuple):
         unwanted: Callable[[], NDArray[np.bool_]] | None,
         required: Required | None,
     ) -> list[list[CompiledHypothesis]]:
-        """What a search in compiled code finds."""
+        """Hypotheses of a search in compiled code."""
         if not len(self.ids):
             return []
         tables = [(self.table.narrowed(some), some) for some in self.shortlists or ()]

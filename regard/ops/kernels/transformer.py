@@ -93,7 +93,7 @@ class StandardBlock(NamedTuple):
 
 
 class SourceMemory(NamedTuple):
-    """What a decoder reads of the source: keys and values of all places of all texts, for each layer."""
+    """Keys and values of the source: of all places of all texts, for each layer."""
 
     memories: Tensor  # (layers, places, 2 · width)
     starts: Tensor  # (texts + 1)
@@ -101,7 +101,7 @@ class SourceMemory(NamedTuple):
 
 
 class StepMemory:
-    """What a decoder reads at its next step: the source, and keys and values of the steps so far. It never changes."""
+    """State before the next step: the source, and keys and values of the steps so far. It never changes."""
 
     def __init__(
         self, source: SourceMemory | None = None, own: tuple[Tensor, ...] = (), vectors: tuple[Tensor, ...] = ()

@@ -1,4 +1,4 @@
-"""Each symbol becomes another one, drawn once."""
+"""Each symbol becomes another one, sampled once."""
 
 import random
 from typing import Annotated
@@ -9,7 +9,7 @@ from regard.text.ciphers.cipher import Cipher
 
 
 class SubstitutionCipher(Cipher):
-    """c = π(p), π a permutation that is drawn: a monoalphabetic substitution."""
+    """c = π(p), π a sampled permutation: a monoalphabetic substitution."""
 
     aliases = "monoalphabetic, simple_substitution"
 

@@ -10,7 +10,7 @@ from regard.text.perturbations.perturbation import Perturbation
 
 
 class DropPerturbation(Perturbation):
-    """w_i → nothing for each chosen word i; where all are chosen, the one that was drawn last of all stays."""
+    """w_i → nothing for each chosen word i; where all are chosen, one stays, the last by its random number."""
 
     aliases = "deletion, omission"
 

@@ -47,7 +47,7 @@ class Perturbation(ABC):
 
     @abstractmethod
     def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Floats) -> list[str]:
-        """Return as many words, those `chosen` (n,) changed as `draws` (n, 2) have it; one may become empty."""
+        """Return as many words, those `chosen` (n,) changed by the random numbers (n, 2); one may become empty."""
 
 
 class WordPerturbation(Perturbation):

@@ -8,10 +8,10 @@ from regard.text.perturbations.perturbation import ChangedShare, ChangeSeed, Vec
 
 
 class SynonymPerturbation(WordPerturbation):
-    """Each chosen word becomes one of the `count` words whose vectors are nearest by the cosine, drawn evenly.
+    """Each chosen word becomes one of the `count` words whose vectors are nearest by the cosine, sampled uniformly.
 
-    Other spellings by case alone are no neighbours; a word without a vector stays, as do numbers. The substitution of
-    https://aclanthology.org/P18-1163, section 3.1.
+    Words that differ by case alone do not count as neighbours; a word without a vector stays, as do numbers. The
+    substitution of https://aclanthology.org/P18-1163, section 3.1.
     """
 
     aliases = "lexical_substitution, embedding_neighbours"

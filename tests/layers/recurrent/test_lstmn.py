@@ -29,7 +29,7 @@ def by_hand(layer: LstmnLayer, inputs: Tensor) -> tuple[list[Tensor], list[Tenso
     score, zeros = layer.own.score, torch.zeros(DIM, dtype=torch.float64)
     h_read, tape, looked = zeros, [], []
     for x in inputs:
-        seen = tape if layer.tape is None else tape[-layer.tape :]
+        seen = tape if layer.memory_size is None else tape[-layer.memory_size :]
         scores = [
             score.to_score.weight[0]
             @ torch.tanh(score.from_key.weight @ h + score.from_query.weight @ torch.cat([x, h_read]))
