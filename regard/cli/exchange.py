@@ -39,7 +39,8 @@ def import_command(
 ) -> None:
     """Make a run of a model of another program.
 
-    Reads folders of Hugging Face: OPUS-MT (MarianMTModel) and M2M100. The run is used as any other: predict, serve,
+    Reads folders of Hugging Face, OPUS-MT (MarianMTModel) and M2M100; of Marian, model.npz or model.bin; and of
+    Firefox Translations. The run is used as any other: predict, serve,
     explain, evaluate, train --from. Translations are compared with those of the model's own program, if it is
     installed; the result is printed and kept in the run as certificate.json.
 

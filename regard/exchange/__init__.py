@@ -7,9 +7,13 @@ from regard.exchange.certificate import Certificate
 from regard.exchange.format import Format
 from regard.exchange.huggingface import HuggingFaceFormat
 from regard.exchange.importing import import_folder
+from regard.exchange.marian.firefox import FirefoxFormat
+from regard.exchange.marian.format import MarianFormat
 from regard.registry import Choice, Registry
 
-FORMATS: Registry[Format] = Registry("format", {"huggingface": HuggingFaceFormat})
+FORMATS: Registry[Format] = Registry(
+    "format", {"firefox": FirefoxFormat, "huggingface": HuggingFaceFormat, "marian": MarianFormat}
+)
 
 
 def format_named(name: str) -> Format:

@@ -31,5 +31,5 @@ def test_run_opens_and_keeps_its_origin(folder, tmp_path):
 
 
 def test_folder_of_no_format_is_refused(tmp_path):
-    with pytest.raises(CheckpointError, match="is not a folder of huggingface"):
+    with pytest.raises(CheckpointError, match="is not a folder of firefox or huggingface or marian"):
         format_of(tmp_path)

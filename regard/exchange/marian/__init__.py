@@ -1,0 +1,1 @@
+"""Models of Marian: OPUS-MT's originals, and the students of Firefox Translations."""
