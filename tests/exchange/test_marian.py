@@ -131,13 +131,13 @@ def test_a_firefox_folder_is_read_with_its_shortlist(spm, tmp_path):
     folder, config, tensors = firefox_folder(tmp_path, spm, lists)
     assert FirefoxFormat().recognises(folder)
     predictor = imported(folder, tmp_path / "run", FirefoxFormat)
-    assert predictor.languages == ("en", "de")
+    assert predictor.setup.languages == ("en", "de")
     assert max(gaps(predictor, spm, marian.Network(config, tensors))) < 1e-4
     column = predictor.task.vocabularies["source"]
     order = column.tokenizer.listed.order
     ids = column.encode(TEXTS[0])
     batch = predictor.task.batch([{"source": ids, "target": ids}]).sequences("source")
-    allowed = predictor.engine.shortlist.allowed(batch)[0].nonzero().flatten().tolist()
+    allowed = predictor.setup.engine.shortlist.allowed(batch)[0].nonzero().flatten().tolist()
     wanted = {0, 1, *(one for number in [*map(order.__getitem__, ids), 0] for one in (*lists[number], number))}
     assert {order[one] for one in allowed if one > BOS} == wanted
 

@@ -48,7 +48,7 @@ class FirefoxFormat(MarianFormat):
     def write(self, predictor: Predictor, folder: Path) -> None:
         """Write a folder whose activations are scaled by the dev set of the run; with its shortlist, if it has one."""
         exported = MarianExport.of(predictor)
-        pair = "".join(code or "xx" for code in predictor.languages)
+        pair = "".join(code or "xx" for code in predictor.setup.languages)
         items: dict[str, StoredTensor] = {
             name: quantised(item) if is_product(name) else item for name, item in exported.items.items()
         }
