@@ -112,7 +112,7 @@ BOUNDS = {  # as counted; they may only fall, and end at 0
     "SECURITY.md": 0,
     "docs": 0,
     "docs/concepts": 0,
-    "docs/how-to": 147,
+    "docs/how-to": 0,
     "docs/reference": 0,
     "docs/results": 0,
     "regard": 0,

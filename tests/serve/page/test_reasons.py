@@ -51,7 +51,7 @@ def test_a_click_sets_the_methods_side_by_side(visit, weighing):
     assert rows(page)[1] == ["das", "60%", "80%", "10%"]
     assert asked(weighing) == [["lrp", "saliency"]]  # once for the sentence
     page.tab.keyboard.press("Escape")
-    expect(page.view.locator(".reasons-card")).to_contain_text("Click a word of the translation")
+    expect(page.view.locator(".reasons-card")).to_contain_text("Click a translated word")
 
 
 def test_a_method_colours_the_words(visit, weighing):
@@ -75,8 +75,8 @@ def test_a_method_colours_the_words(visit, weighing):
 @pytest.mark.parametrize(
     ("locale", "chance", "line"),
     [
-        ("en-GB", 0.001, "Of these 2 methods, LRP predicts best what happens when a word is removed (measured on 40"),
-        ("en-GB", 0.3, "but no better than chance"),
+        ("en-GB", 0.001, "LRP is the most faithful of these 2 methods: it predicts best what removing a word does (40"),
+        ("en-GB", 0.3, "but not better than chance"),
         ("zh-CN", 0.001, "在这 2 种方法中，LRP最能预测去掉一个词会怎样（在 40 个句子上测得）。"),
     ],
 )
@@ -91,7 +91,7 @@ def test_what_was_not_measured_is_said(visit, server):
     server.learnt = {"methods": ["attention", "lrp"], "grades": None}
     page = visit()
     page.write("das Haus")
-    expect(page.view.locator(".reasons-card")).to_contain_text("regard explain RUN --grade measures it")
+    expect(page.view.locator(".reasons-card")).to_contain_text("To measure it: regard explain RUN --grade")
 
 
 def test_a_model_without_methods_has_no_card(visit):
@@ -108,7 +108,7 @@ def test_a_refusal_is_said(visit, weighing):
     page.write("das Haus")
     page.explained()
     page.word("Translation", "house").click()
-    expect(page.view.locator(".reasons-card")).to_contain_text("The other methods gave no answer")
+    expect(page.view.locator(".reasons-card")).to_contain_text("The other methods have no result")
 
 
 def test_hostile_words_and_methods_run_nothing(visit, weighing):
@@ -176,7 +176,7 @@ def test_steps_of_the_search_are_asked_for_by_a_button(visit, server):
     texts = [" ".join(text.split()) for text in card.locator(".steps > li").all_inner_texts()]
     assert texts == ["the 95% · −0.10 1 other", "house 30% · −0.20 1 other", "</s> 95% · = −0.20"]
     card.locator("summary").first.click()
-    expect(card.locator(".branches > li").first).to_have_text("notthe1% · −4.00dropped")
+    expect(card.locator(".branches > li").first).to_have_text("notthe1% · −4.00pruned")
     assert [body["steps"] for _, body in server.asked if "steps" in body] == [True]
 
 

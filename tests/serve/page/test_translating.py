@@ -225,7 +225,7 @@ def test_a_key_is_asked_for_and_sent(visit, server):
     server.key = "secret"
     page = visit(refused=True)
     page.field.fill("Haus")
-    expect(page.tab.get_by_role("alert")).to_contain_text("does not know this API key")
+    expect(page.tab.get_by_role("alert")).to_contain_text("API key is not valid")
     page.give_key("secret")
     expect(page.output).to_have_text("house")
 
