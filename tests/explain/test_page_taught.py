@@ -43,7 +43,7 @@ def test_a_click_shows_the_pairs_of_a_word(visit, taught):
 def test_marked_pairs_go_into_a_list(visit, taught):
     seen = visit(html=page(taught))
     seen.all(".queries .token").nth(1).click()
-    seen.tab.get_by_role("button", name="Mend").click()
+    seen.tab.get_by_role("button", name="Correct", exact=True).click()
     seen.all(".taught textarea").fill("der Hund")
     with seen.tab.expect_download() as download:
         seen.tab.get_by_role("button", name="Download the corrections (1)").click()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 
-from regard.explain.frame import framed, static
+from regard.explain.frame import bundle, framed, static
 from regard.explain.tokens import visible_line
 from regard.reports.data_check.check_data import DataCheck, PairFault
 from regard.statistical.language_checks import in_one_language
@@ -32,9 +32,9 @@ def data_check_page(check: DataCheck, threshold: float, files: Sequence[Path]) -
     return framed(
         static("data_check.html", _PACKAGE),
         title=f"Data check: {' · '.join(file.name for file in files)}",
-        script=f"const DATA = {text};\n" + static("data_check.js", _PACKAGE),
+        script=f"{bundle('settings.js')}\nconst DATA = {text};\n{static('data_check.js', _PACKAGE)}",
         style=static("data_check.css", _PACKAGE),
-        tools='<button type="button" id="theme" hidden>Theme: system</button>',
+        tools='<button type="button" id="language"></button><button type="button" id="theme"></button>',
     )
 
 
@@ -51,6 +51,7 @@ def _kind(check: DataCheck, name: str) -> dict[str, object]:
     different = [*equal.values()]
     step = max(1, len(different) // _EXAMPLES)
     return {
+        "check": name,
         "name": check_class(name).about,
         "counts": [counts[level] for level in range(_STEPS + 1)],
         "examples": [
