@@ -101,7 +101,7 @@ class BeamSearch(Search):
         return other
 
     def traced(self, trace: SearchTrace) -> "BeamSearch":
-        """The same, step by step; of each step the trace is told as many words that were dropped as went on."""
+        """Search step by step; the trace records for each step as many dropped words as kept ones."""
         other = copy.copy(self)
         other.trace = trace
         return other
@@ -134,7 +134,7 @@ class _Choices(NamedTuple):
 
 
 class _Terms:
-    """What the targets of a batch have to contain, in arrays of a row for each example."""
+    """Required phrases of the targets of a batch, in arrays of a row for each example."""
 
     def __init__(self, search: BeamSearch, wanted: Sequence[Requirement], longest: int) -> None:
         self.tracker, self.enough = PhraseTracker(wanted, search.requirements.parts_words), search.enough

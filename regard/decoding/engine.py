@@ -1,4 +1,4 @@
-"""Who answers: the native search over a model, or another program that searches by itself."""
+"""Decoding engines: the native search over a model, or an external program."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -42,7 +42,7 @@ class SearchEngine:
 
     @property
     def width(self) -> int:
-        """Hypotheses or draws of an example at once."""
+        """Hypotheses or samples of an example at once."""
         return self.search.width
 
     @property
@@ -58,7 +58,7 @@ class SearchEngine:
 
 
 class Summed(NamedTuple):
-    """What a feature adds to hypotheses: (rows,) each, in float64."""
+    """Scores that a feature adds to hypotheses: (rows,) each, in float64."""
 
     steps: Tensor  # to their words, summed
     ends: Tensor  # to those that end, at the end

@@ -29,7 +29,7 @@ Term = tuple[Phrase, ...]  # one of these phrases has to be written
 
 
 class Requirement(NamedTuple):
-    """What the target of an example has to contain, and how it has to begin."""
+    """Required phrases and prefix of the target of an example."""
 
     terms: Sequence[Term] = ()  # one that is named twice is wanted twice
     prefix: Sequence[int] = ()
@@ -55,12 +55,12 @@ class Requirements(NamedTuple):
     parts_words: NDArray[np.bool_]  # (vocab,) ids that do not go on with the word before them, EOS among them
 
     def batch(self, lines: Sequence[int]) -> list[Requirement]:
-        """Those of a batch."""
+        """Requirements of a batch."""
         return [self.of.get(line, Requirement()) for line in lines]
 
 
 class PhraseProgress(NamedTuple):
-    """What hypotheses have written of what is required, a row each."""
+    """Progress of hypotheses through the required phrases, a row each."""
 
     examples: Array  # (rows,)
     nodes: Array  # (rows,) of the automata

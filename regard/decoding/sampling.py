@@ -1,4 +1,4 @@
-"""Draws from the model's distribution, each sentence from its own stream of random numbers."""
+"""Sampling from the model's distribution, each sentence from its own stream of random numbers."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -24,9 +24,9 @@ class SamplingSearch(Search):
     """Ancestral sampling at a temperature, from the `top_k` likeliest words (0: all) or the smallest set of words that
     together has probability `top_p` (nucleus, https://arxiv.org/abs/1904.09751).
 
-    Draws depend on (seed, source ids, sample, step): neither batch mates nor the order of sentences matter. `n_best`
-    samples are drawn and ranked by the sum of the log-probabilities that the model itself gives. One that reaches the
-    limit is cut off without an end, so that it is drawn as often as its log-probability says.
+    Samples depend on (seed, source ids, sample, step): neither batch mates nor the order of sentences matter. `n_best`
+    texts are sampled and ranked by the sum of the log-probabilities that the model itself gives. One that reaches the
+    limit is cut off without an end, so that its frequency is that of its log-probability.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class SamplingSearch(Search):
         return [sorted(group, key=lambda one: -one.score) for group in groups]
 
     def probabilities(self, scores: Tensor) -> Tensor:
-        """Scores (rows, vocab) → what is drawn from, in float64."""
+        """Scores (rows, vocab) → the distribution to sample from, in float64."""
         sure = (scores.double() / self.temperature).softmax(dim=-1)
         if self.top_k:
             found, places = top(sure, self.top_k)
@@ -101,7 +101,7 @@ class _Draws:
 def _write_down(
     guided: Guided, limits: Tensor, draws: _Draws, dropped: Callable[[Tensor], Tensor | None]
 ) -> list[Hypothesis]:
-    """Write what is drawn of each row until EOS or its limit (rows,); finished rows are dropped in bunches.
+    """Sample each row until EOS or its limit (rows,); finished rows are dropped in bunches.
 
     `dropped` gets rows and returns which of them are written no further, None for none.
     """
@@ -161,7 +161,7 @@ def _stream(seed: int, source: list[int], sample: int) -> int:
 
 
 def _sources(batch: Batch) -> list[list[int]]:
-    """The ids of each source, or prompt; a batch without either has its line numbers to tell rows apart."""
+    """The ids of each source, or prompt; a batch without either has its line numbers to distinguish rows."""
     column = batch.columns.get("source", batch.columns.get("text"))
     if not isinstance(column, Sequences):
         return [[line] for line in batch.lines.tolist()]

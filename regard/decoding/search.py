@@ -64,7 +64,7 @@ class Search(ABC):
 
     A target has at most max_ratio · source + max_extra ids, EOS counted on both sides, and no more than its writer can
     write; min_length before EOS, unless features leave no word to write. What reaches the limit ends there with EOS at
-    its probability, as in fairseq and Marian; it is cut off only where no end is possible, or where words are drawn.
+    its probability, as in fairseq and Marian; it is cut off only where no end is possible, or where words are sampled.
     """
 
     width = 1  # rows that are written of a sentence at once
@@ -89,11 +89,11 @@ class Search(ABC):
         return other
 
     def traced(self, trace: "SearchTrace") -> "Search":
-        """The same search for one call, whose steps a trace is told. Raises ConfigError where it has none to tell."""
-        raise ConfigError("decoding.search", "tells no steps", "beam or greedy, or no --steps")
+        """Return the same search for one call, with its steps recorded. Raises ConfigError where it has no steps."""
+        raise ConfigError("decoding.search", "records no steps", "beam or greedy, or no --steps")
 
     def norm(self, lengths: Any) -> Any:
-        """What the sum of a hypothesis of so many words, EOS counted, is divided by to be its score."""
+        """Return the divisor of the score of a hypothesis, by its length in words with EOS."""
         return lengths * 0 + 1.0
 
     def as_beam(self) -> "BeamSearch":
@@ -165,7 +165,7 @@ class Guided:
         return scores, step.log_probs
 
     def compiled_writer(self, steps: int) -> CompiledWriter | None:
-        """Return what writes in compiled code, up to so many ids; None where features or the writer need steps."""
+        """Return the compiled search, for a maximum of `limit` ids; None where features or the writer need steps."""
         if self.features or not isinstance(self.writer, QuickWriter) or not len(self.ids):
             return None
         return self.writer.compiled_writer(self.ids, self.state, steps)
@@ -187,7 +187,7 @@ class Guided:
         return Likeliest(words, log_probs, log_probs)
 
     def ending(self) -> Tensor | float:
-        """What the features add to rows that end here."""
+        """Return the scores that features add to rows that end here."""
         ends = [feature.finish(guide) for feature, guide in zip(self.features, self.guides, strict=True)]
         return sum(ends) if ends else 0.0
 

@@ -61,7 +61,7 @@ class Shortlist:
             raise CheckpointError(path, f"cannot be read: {error}", hint) from error
         likely, common = found.get("likely"), found.get("common")
         if likely is None or common is None or likely.ndim != 2 or common.ndim != 1 or len(likely) != source_size:
-            raise CheckpointError(path, "is no shortlist of this run's vocabularies", hint)
+            raise CheckpointError(path, "is not a shortlist of this run's vocabularies", hint)
         if vocabularies and noted.get(VOCABULARIES, vocabularies) != vocabularies:  # one of before has none
             raise CheckpointError(path, "belongs to other vocabularies than those of this run", hint)
         ids = torch.cat([likely.flatten(), common])

@@ -1,4 +1,4 @@
-"""What a beam search held and dropped at each step."""
+"""Hypotheses that a beam search kept and dropped at each step."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -78,7 +78,7 @@ class _Tree:
         return SearchTree(self.nodes, ends[0], self.whole)
 
     def _last(self, words: Sequence[int]) -> int | None:
-        """The node of the last of these words; None where it was not told."""
+        """The node of the last of these words; None where it was not recorded."""
         node: int | None = ROOT
         for word in words:
             node = None if node is None else self.places.get((node, word))

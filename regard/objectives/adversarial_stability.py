@@ -148,7 +148,7 @@ def mean_state(encoded: Encoded) -> Tensor:
 
 
 def near_pieces(ids: Tensor, table: Tensor, nearest: int) -> Tensor:
-    """ids (n,) → for each one of the `nearest` other rows of a table (pieces, dim), drawn by exp(cosine)."""
+    """ids (n,) → for each one of the `nearest` other rows of a table (pieces, dim), sampled by exp(cosine)."""
     if len(table) < 2:
         return ids
     directions = functional.normalize(table.float(), dim=-1)

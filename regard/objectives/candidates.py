@@ -38,9 +38,9 @@ class Candidates(NamedTuple):
 
 
 class DrawnObjective(Objective):
-    """One that learns from targets which the model draws, and from the given one.
+    """Objective on targets that the model samples, and on the given one.
 
-    Built with the draws for every sentence, and the weight and the smoothing of the loss of the given target. Raises
+    Built with the samples for every sentence, and the weight and the smoothing of the loss of the given target. Raises
     ConfigError for models that write no targets.
     """
 
@@ -53,12 +53,12 @@ class DrawnObjective(Objective):
         self.samples, self.likelihood, self.label_smoothing = samples, likelihood, label_smoothing
 
     def drawn(self, batch: Batch) -> list[list[TargetIds]]:
-        """Return so many targets of each sentence as the model writes them by chance."""
+        """Return `count` sampled targets of each sentence."""
         found = search_with(self.context.model, sampling(self.samples), batch)
         return [[ids_of(one) for one in some] for some in found]
 
     def scored(self, batch: Batch) -> tuple[Candidates, Tensor]:
-        """Return what is drawn and given, each once, and its log-probabilities: (sentence, candidate)."""
+        """Return the sampled and given targets, each once, and its log-probabilities: (sentence, candidate)."""
         pairs = zip(targets_of(batch), self.drawn(batch), strict=True)
         targets = [list(dict.fromkeys([given, *some])) for given, some in pairs]
         sizes = torch.tensor([len(some) for some in targets], device=batch.lines.device)
@@ -95,7 +95,7 @@ def search_with(model: Model, search: Search, batch: Batch) -> list[list[Hypothe
 
 
 def sampling(samples: int) -> SamplingSearch:
-    """Return a search that draws so many targets, other ones at each call."""
+    """Return a search that samples `count` targets, other ones at each call."""
     return SamplingSearch(n_best=samples, seed=int(torch.randint(2**31, ())))
 
 

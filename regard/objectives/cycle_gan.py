@@ -141,7 +141,7 @@ class SequenceDiscriminator(nn.Module):
 class HistoryPool(nn.Module):
     """Generated texts of earlier updates: https://arxiv.org/abs/1612.07828, section 2.3.
 
-    Until it is full a text is kept and given back; then one of two is exchanged for a kept one, drawn at random.
+    Until it is full a text is kept and given back; then one of two is exchanged for a kept one at random.
     """
 
     probs: Tensor  # (kept, longest, symbol)
@@ -186,7 +186,7 @@ class HistoryPool(nn.Module):
 
 
 def blended(real: Sequences, false: Sequences) -> Sequences:
-    """Return a text between each true and false one, at a share that is drawn for each, where both have symbols."""
+    """Return a text between each true and false one, at a random ratio for each, where both have symbols."""
     shortest = min(real.mask.shape[1], false.mask.shape[1])
     shares = torch.rand(len(real.items), 1, 1).to(real.items)
     one, other = (text.items[:, :shortest].detach() for text in (real, false))

@@ -12,8 +12,8 @@ from regard.records import Batch, Loss
 class MinimumRiskObjective(DrawnObjective):
     """Σ_S Q(y) (1 - reward(y)) + likelihood · L, Q(y) = p(y | x)^sharpness / Σ_S p(y' | x)^sharpness.
 
-    S has the given target and `samples` drawn ones, each once; L is the label-smoothed loss of a piece. Draws are of
-    the model without dropout, anew at each update. To train a model that translates already: start from a run.
+    S has the given target and `samples` others, each once; L is the label-smoothed loss of a piece. Samples are of
+    the model without dropout, again at each update. To train a model that translates already: start from a run.
     Raises ConfigError for models that write no targets.
     """
 

@@ -23,7 +23,7 @@ MAIN = "model"  # the turn that trains the model: its loss is the loss of the lo
 PairLinks = Callable[[Batch], Tensor]  # → (batch, target, source): True where pieces of both sides are linked
 
 NEVER_LEARNS = (
-    "never learns where to look: its weighting only draws, and the objective rewards no draw (objective=reinforce with "
+    "never learns: its weighting only samples, and the objective rewards no sample (objective=reinforce with "
     "a reward above 0, or a soft_probability above 0)"
 )
 
@@ -31,7 +31,7 @@ TextJudge = Callable[[Sequence[str]], list[Mapping[str, float]]]  # texts → th
 
 
 class Context(NamedTuple):
-    """All that an objective may use. A tuple, so `model` is no submodule of it: it is saved and moved by itself."""
+    """All that an objective may use. A tuple, so that `model` is saved and moved by itself."""
 
     model: Model
     task: Any = None  # a row of TASKS, which stand above this floor
@@ -48,7 +48,7 @@ class Context(NamedTuple):
 
     def need_records(self, what: str) -> None:
         """Raise ConfigError where `what` could not read what attention saw."""
-        self.need_uncompiled(f"compiled code does not tell {what} what attention saw")
+        self.need_uncompiled(f"compiled code does not record for {what} what attention read")
 
     def teacher(self, run: Path) -> Model:
         """Return the model of another run, which learns nothing. Raises RegardError where it does not fit."""
@@ -59,7 +59,7 @@ class Context(NamedTuple):
     def classifier(self, run: Path) -> TextJudge:
         """Return what a classifier says of texts. Raises RegardError for a run that is none."""
         if self.judge is None:
-            raise PartError("need runs, and none can be opened here", "Context(…, judge=…)")
+            raise PartError("need runs, and none can be opened here", "give the Context a way to open runs")
         return self.judge(run)
 
 
@@ -74,7 +74,7 @@ class Objective(nn.Module, ABC):
     writes = False  # True: it reads targets that a model writes, so what attention saw is not of the batch alone
 
     def __init__(self, context: Context, *, rewards_draws: bool = False) -> None:
-        """`rewards_draws`: attention that only draws learns by their `log_prob`; otherwise it learns nothing."""
+        """`rewards_draws`: attention that only samples learns by their `log_prob`; otherwise it learns nothing."""
         super().__init__()
         self.context = context
         self.penalties: Mapping[str, nn.Module] = module_dict({})  # by name, where it has any

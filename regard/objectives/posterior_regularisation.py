@@ -1,4 +1,4 @@
-"""What is known of good translations teaches the model (https://aclanthology.org/P17-1139, arXiv:1811.01100)."""
+"""Prior knowledge of good translations as a loss (https://aclanthology.org/P17-1139, arXiv:1811.01100)."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -28,7 +28,7 @@ from regard.registry import Choice
 class PosteriorRegularisationObjective(DrawnObjective):
     """likelihood · L + weight · KL(Q ‖ P) over S: P(y) ∝ p(y | x)^sharpness, Q(y) ∝ exp(Σ_k γ_k φ_k(x, y)).
 
-    S has the given target and `samples` drawn ones, each once; φ are features of whole translations, whose weights γ
+    S has the given target and `samples` sampled ones, each once; φ are features of whole translations, whose weights γ
     are learnt with the model; L is the label-smoothed loss of a piece. To train a model that translates already: start
     from a run. Raises ConfigError for models that write no targets.
     """

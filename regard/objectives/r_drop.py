@@ -14,7 +14,7 @@ class RDropObjective(Objective):
 
     L is the label-smoothed loss of `likelihood`, KL that of the choices at each place. The paper's α, beside the sum
     of both losses, is twice the weight. A pass reads every text twice. Raises ConfigError for a model that does not
-    tell the probabilities of all choices.
+    give the probabilities of all choices.
     """
 
     aliases = "regularised_dropout, regularized_dropout"

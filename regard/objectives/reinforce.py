@@ -1,4 +1,4 @@
-"""REINFORCE for attention that draws (Xu et al. 2015, https://arxiv.org/abs/1502.03044, section 4.1)."""
+"""REINFORCE for attention that samples (Xu et al. 2015, https://arxiv.org/abs/1502.03044, section 4.1)."""
 
 from typing import Annotated
 
@@ -20,9 +20,9 @@ _KEPT = 0.9  # of the baseline, at every batch
 class ReinforceObjective(Objective):
     """-log p(y | s) - reward · (log p(y | s) - b) · log p(s) - entropy · H(s), s what each `hard` attention drew.
 
-    The mean over `samples` draws for every sentence; the factor of log p(s) has no gradient. b is the moving average
+    The mean over `samples` for every sentence; the factor of log p(s) has no gradient. b is the moving average
     b_k = 0.9 b_(k-1) + 0.1 log p(y | s_k), kept per target token so that long and short sentences share it. Raises
-    ConfigError where no attention draws.
+    ConfigError where no attention samples.
     """
 
     aliases = "policy_gradient, 强化学习"
@@ -72,5 +72,5 @@ def _summed(term: str, records: Records, batch: Batch) -> Tensor:
             values = values * mask.view(len(mask), *(1,) * (values.dim() - 2), -1)
         sums.append(values.flatten(1).sum(dim=-1))
     if not sums:
-        raise ConfigError(OBJECTIVE_PLACE, "'reinforce' finds no attention that draws", "attention.weighting=hard")
+        raise ConfigError(OBJECTIVE_PLACE, "'reinforce' finds no attention that samples", "attention.weighting=hard")
     return torch.stack(sums).sum(dim=0)

@@ -1,4 +1,4 @@
-"""What a written target is worth beside the given one, by a metric of single sentences."""
+"""Reward of a written target beside the given one, by a metric of single sentences."""
 
 from collections.abc import Sequence
 from typing import Annotated, cast
@@ -30,7 +30,7 @@ class TotalReward:
     def __init__(self, context: Context, choice: Choice, more: Sequence[Choice] = ()) -> None:
         metric = METRICS.build(choice, place="reward")
         if not metric.rewards_texts:
-            raise PartError(f"'{choice.name}' tells of no text whether it is good", "sentence_bleu", setting="reward")
+            raise PartError(f"'{choice.name}' does not score single texts", "sentence_bleu", setting="reward")
         self.metric: Metric = metric
         self.scale = 0.01 if metric.higher_is_better else -0.01
         self.task = context.task

@@ -15,11 +15,11 @@ from regard.records import Batch, Loss
 
 
 class SelfCriticalObjective(DrawnObjective):
-    """-(reward(ŷ) - b) · log p(ŷ | x) / |y| + likelihood · L, ŷ drawn; the mean over `samples`.
+    """-(reward(ŷ) - b) · log p(ŷ | x) / |y| + likelihood · L, ŷ sampled; the mean over `samples`.
 
-    b is what the model's own answer is worth: that of greedy search, or the mean of the other draws, which varies less
-    where draws are much worse than the answer (https://arxiv.org/abs/2003.09971). The first factor has no gradient: a
-    draw that is better than b becomes likelier, a worse one less likely. |y| is the length of the given target, L its
+    b is the reward of the model's own answer: of greedy search, or the mean of the other samples, which varies less
+    where samples are much worse than the answer (https://arxiv.org/abs/2003.09971). The first factor has no gradient: a
+    sample that is better than b becomes likelier, a worse one less likely. |y| is the length of the given target, L its
     label-smoothed loss of a piece. To train a model that translates already: start from a run. Raises ConfigError for
     models that write no targets.
     """
@@ -42,7 +42,7 @@ class SelfCriticalObjective(DrawnObjective):
     ) -> None:
         super().__init__(context, samples, likelihood, label_smoothing)
         if baseline == "others" and samples == 1:
-            raise PartError("one draw has no others", "2 at least, or baseline: greedy", setting="samples")
+            raise PartError("one sample has no others", "2 at least, or baseline: greedy", setting="samples")
         self.reward = TotalReward(context, reward, rewards)
         self.greedy = baseline == "greedy"
 
@@ -57,7 +57,7 @@ class SelfCriticalObjective(DrawnObjective):
         return self.with_given(-gained.sum(), parts, batch)
 
     def _baseline(self, rewards: Tensor, batch: Batch) -> Tensor:
-        """Rewards (sentence, draw) → what each is compared with, (sentence, draw) or (sentence, 1)."""
+        """Rewards (sentence, sample) → baselines, (sentence, sample) or (sentence, 1)."""
         if not self.greedy:
             return (rewards.sum(dim=-1, keepdim=True) - rewards) / (rewards.shape[1] - 1)
         answers = [[ids_of(best)] for best, *_ in search_with(self.context.model, GreedySearch(), batch)]

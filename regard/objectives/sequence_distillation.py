@@ -11,7 +11,7 @@ from regard.records import Batch, Loss
 class SequenceDistillationObjective(Objective):
     """-(1 - weight) · log p(y | x) - weight · log p(ŷ | x), ŷ what the teacher writes for x.
 
-    It writes by the search of `decoding`; both are label-smoothed. It writes anew for every batch: where texts are read
+    It writes by the search of `decoding`; both are label-smoothed. It writes for every batch: where texts are read
     more than a few times, let it translate them once, and train on that with `likelihood`. Raises ConfigError for a
     teacher of other vocabularies, and for models that write no targets.
     """

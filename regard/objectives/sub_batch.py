@@ -15,7 +15,7 @@ class SubBatchObjective(Objective):
     """-sum log p(target | source) over the first half of a batch alone; the others lend it their statistics.
 
     In training the rows are first put in a random order, since those of a stream are sorted by length and meet again in
-    each epoch. It is drawn as dropout is, so a resumed run draws the same. The loss is label-smoothed as that of
+    each epoch. It is sampled as dropout is, so a resumed run samples the same. The loss is label-smoothed as that of
     `likelihood`. Raises ConfigError where every text is alone in its batch.
     """
 
@@ -47,7 +47,7 @@ class SubBatchObjective(Objective):
 def check_norms(name: str, objective: Objective) -> None:
     """Raise ConfigError where the model's norms need half of a batch and the objective learns from all, or neither.
 
-    With any other objective the half that lends its statistics would be learnt from, and told of its own future.
+    With any other objective the half that lends its statistics would be learnt from, and see its own future.
     """
     norms = [part for part in objective.context.model.modules() if isinstance(part, Norm) and part.by_others]
     learns = isinstance(objective, SubBatchObjective)

@@ -16,7 +16,7 @@ from regard.records import Batch, Loss
 class WithLanguageModelObjective(Objective):
     """-sum over examples of log p(label | text) + weight · the mean over its pieces of log p(piece | those before it).
 
-    Only the label is smoothed. The log tells both, of an example. Raises ConfigError for a model that writes no text.
+    Only the label is smoothed. The log has both, per example. Raises ConfigError for a model that writes no text.
     """
 
     aliases = "gpt, auxiliary_language_model, language_model_helper"

@@ -20,8 +20,8 @@ class WordDistillationObjective(Objective):
     """(1 - weight) · L + weight · τ² · Σ_v -q(v) log p(v), q and p the softmax of logits / τ of teacher and student.
 
     L is the label-smoothed loss of `likelihood`. The teacher reads the given words before each word, and its weights
-    are no part of what is trained or saved. Raises ConfigError for a teacher of other vocabularies, and for models that
-    do not tell the probabilities of all choices.
+    are neither trained nor saved. Raises ConfigError for a teacher of other vocabularies, and for models that
+    do not give the probabilities of all choices.
     """
 
     aliases = "knowledge_distillation, word_level_distillation, distillation"

@@ -1,4 +1,4 @@
-"""What is counted rather than learned by gradient: word alignments, lexicons, phrase tables, n-grams."""
+"""Models from counts rather than gradients: word alignments, lexicons, phrase tables, n-grams."""
 
 from typing import Any
 

@@ -17,7 +17,7 @@ NULL_SHARE = 0.08
 
 
 class Expected(NamedTuple):
-    """What the hidden links are expected to be in sentence pairs of one shape."""
+    """Expected links in sentence pairs of one shape."""
 
     posteriors: Floats  # (sentence, target, 1 + source), NULL first; a row sums to 1
     counts: Floats  # what positions are learnt from, summed over the sentences
@@ -51,7 +51,7 @@ class ZeroOrder(AlignmentModel[_P]):
 
     @abstractmethod
     def prior(self, positions: _P, shape: Shape) -> Floats:
-        """(target, 1 + source): how likely each link is before words are looked at; a row sums to 1."""
+        """(target, 1 + source): prior probability of each link; a row sums to 1."""
 
     def expect(self, positions: _P, words: Floats) -> Expected:
         """Links are as likely as their prior times that of their words."""

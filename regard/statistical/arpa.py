@@ -54,7 +54,7 @@ def write_arpa(model: NgramModel, path: Path) -> None:
 
 
 class _Reader:
-    """What has been read so far of a file."""
+    """State of reading a file."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.number, self.counts = path, 0, list[int]()
@@ -99,7 +99,7 @@ class _Reader:
         """`ngram 2=40`"""
         length, _, count = line.removeprefix("ngram").partition("=")
         if not (length.strip() == str(len(self.counts) + 1) and count.strip().isdecimal()):
-            raise self._fault(f"'{line:.60}' is no count", f"ngram {len(self.counts) + 1}=COUNT")
+            raise self._fault(f"'{line:.60}' is not a count", f"ngram {len(self.counts) + 1}=COUNT")
         self.counts.append(int(count))
 
     def _section(self, lines: Iterator[str], length: int, count: int) -> str:
@@ -122,13 +122,13 @@ class _Reader:
         fields = rest.replace("\t", " ").split(" ")
         backoff = fields.pop() if len(fields) == length + 1 else "0"
         if len(fields) != length or not all(fields):
-            raise self._fault(f"'{line:.60}' is no {length}-gram", f"log10 p, {length} words, back-off weight")
+            raise self._fault(f"'{line:.60}' is not a {length}-gram", f"log10 p, {length} words, back-off weight")
         try:
             numbers = float(value), float(backoff)
         except ValueError as error:
             raise self._fault(f"'{line:.60}' has no number where one must stand", "log10 p, words, weight") from error
         if not (numbers[0] <= 0 and math.isfinite(numbers[1])):
-            raise self._fault(f"{value} is no log-probability, or {backoff} no weight", "both are logarithms")
+            raise self._fault(f"{value} is not a log-probability, or {backoff} not a weight", "both are logarithms")
         self._add(fields, *numbers)
 
     def _add(self, fields: list[str], log_prob: float, backoff: float) -> None:

@@ -52,7 +52,7 @@ class Bitext:
         return cls(list(known[0]), list(known[1]), sources, targets)
 
     def __len__(self) -> int:
-        """How many sentence pairs there are."""
+        """Return the number of sentence pairs."""
         return len(self.sources.offsets) - 1
 
     def flipped(self) -> "Bitext":

@@ -67,7 +67,7 @@ class Hmm(AlignmentModel[Floats]):
         """Minorise and maximise (https://doi.org/10.1214/aos/1079120141), which never lowers the likelihood.
 
         A jump's weight becomes its count over what all places from which it is possible would want of a weight of 1:
-        not all jumps are possible from all places, so counts alone are no maximum.
+        not all jumps are possible from all places, so counts alone do not maximise the likelihood.
         """
         sizes = sorted({sources for sources, _ in counts if sources})
         if not sizes:

@@ -9,7 +9,7 @@ from regard.statistical.alignment_model import Shape, ZeroOrder
 
 
 class Ibm1(ZeroOrder[None]):
-    """p(i | j) = 1 / (I + 1): words alone tell which belong together. Its likelihood has one maximum."""
+    """p(i | j) = 1 / (I + 1): words alone decide which belong together. Its likelihood has one maximum."""
 
     def start(self, shapes: Sequence[Shape]) -> None:
         """There are no positions to learn."""

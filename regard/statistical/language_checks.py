@@ -35,9 +35,9 @@ def check_disjoint(first: PlainText, second: PlainText) -> None:
 
 
 def check_two_languages(first: PlainText, second: PlainText) -> None:
-    """Raise DataError for two texts in one language. Fewer than 100 lines are not judged.
+    """Raise DataError for two texts in one language. Fewer than 100 lines are not checked.
 
-    They are in one language where trigrams of characters cannot tell their lines apart, or where py3langid finds the
+    They are in one language where trigrams of characters cannot distinguish their lines, or where py3langid finds the
     same language in four of five long lines of both.
     """
     texts = [_sample(text.lines) for text in (first, second)]
@@ -63,7 +63,7 @@ def check_expected_language(text: PlainText, own: PlainText, other: PlainText) -
 def in_one_language(first: Sequence[str], second: Sequence[str]) -> bool:
     """Return whether trigrams of characters confuse the lines of two texts; False for fewer than 100 lines.
 
-    Models of every other line of each text judge the lines between them. Two topics of one language may be told apart,
+    Models of every other line of each text score the lines between them. Two topics of one language may be separable,
     too, so True is sure, and False is not.
     """
     texts = [_sample(lines) for lines in (first, second)]

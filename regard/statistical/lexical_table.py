@@ -102,13 +102,13 @@ class Lexicon:
 
     @classmethod
     def read(cls, path: Path) -> "Lexicon":
-        """Read what `write` wrote. Raises DataError with the line that is no entry."""
+        """Read what `write` wrote. Raises DataError with the line that is not an entry."""
         sources, targets, pairs = {NULL: 0}, {NULL: 0}, list[tuple[int, int, float]]()
         for number, line in enumerate(read_lines(path), start=1):
             source, *rest = line.split("\t")
             p = _probability(rest[1]) if len(rest) == 2 else None
             if p is None:
-                problem = f"'{line:.60}' is no entry: the line is cut off, or no line of a lexicon"
+                problem = f"'{line:.60}' is not an entry: the line is truncated, or not a line of a lexicon"
                 raise DataError(path, problem, line=number, hint="source, target and probability, with tabs between")
             pairs.append((sources.setdefault(source, len(sources)), targets.setdefault(rest[0], len(targets)), p))
         keys = np.array([source * len(targets) + target for source, target, _ in pairs], np.int64)

@@ -32,7 +32,7 @@ class CandidateStatistics(NamedTuple):
 
     @classmethod
     def of(cls, features: Sequence[Floats], statistics: Sequence[Floats]) -> "CandidateStatistics":
-        """Those of each sentence: (candidate, feature) and (candidate, statistic), at least one."""
+        """Candidates of each sentence: (candidate, feature) and (candidate, statistic), at least one."""
         most = max(map(len, features))
         mask = np.arange(most) < np.array([len(some) for some in features])[:, None]
         padded = []
@@ -108,7 +108,7 @@ def line_search(
 
 
 def _region(weights: Floats, reach: float) -> _Region:
-    """Each weight may change by so many times its size, or by as many times that of all on average if it is smaller."""
+    """Limits of each weight: a multiple of its size, or of the mean size if it is smaller."""
     sizes = np.abs(weights)
     width = reach * np.maximum(sizes, sizes.mean())
     return weights - width, weights + width
@@ -123,7 +123,7 @@ def minimise_errors(
     reach: float = 0.5,
     seed: int = 0,
 ) -> Tuned:
-    """Return the best weights near those given that line searches along the axes find, also from drawn starts.
+    """Return the best weights near those given that line searches along the axes find, also from random starts.
 
     Far from the weights that candidates were made with they do not stand for what a decoder would find: see `_region`.
     The sizes of the result sum to 1, which changes no choice.
@@ -144,7 +144,7 @@ def random_search(
     reach: float = 0.5,
     seed: int = 0,
 ) -> Tuned:
-    """Return the best of `weights` and of so many drawn near them, the sizes summing to 1."""
+    """Return the best of `weights` and of `count` sampled near them, the sizes summing to 1."""
     drawn = np.random.default_rng(seed).uniform(*_region(weights, reach), size=(draws, len(weights)))
     tried = np.concatenate([weights[None], drawn])
     tried /= np.abs(tried).sum(axis=1, keepdims=True)
@@ -169,7 +169,7 @@ def _climb(
     region: _Region,
     draws: np.random.Generator,
 ) -> Tuned:
-    """Line searches along each axis in turn, in an order that is drawn, until a round gains nothing."""
+    """Line searches along each axis in turn, in random order, until a round gains nothing."""
     best = Tuned(weights, float(values(candidates.chosen(weights)[None])[0]))
     while True:
         before = best.value
@@ -192,7 +192,7 @@ WEIGHT_SEARCHES: Mapping[str, SearchWeights] = {"mert": minimise_errors, "random
 
 
 class Round(NamedTuple):
-    """What the weights of one round do."""
+    """Result of the weights of one round."""
 
     decoder: PhraseDecoder
     value: float  # of the best translations

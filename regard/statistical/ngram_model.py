@@ -58,7 +58,7 @@ class NgramModel:
 
     @classmethod
     def of(cls, words: Sequence[str], ngrams: Ngrams) -> "NgramModel":
-        """Return the automaton of n-grams. An n-gram that nothing follows, and that weighs nothing, is no state."""
+        """Return the automaton of n-grams. An n-gram that nothing follows, and that weighs nothing, has no state."""
         count = len(ngrams.parents)
         stays = np.bincount(ngrams.parents[1:], minlength=count) > 0
         stays |= ngrams.backoffs != 0

@@ -54,7 +54,7 @@ class Translation(NamedTuple):
 
 
 class SearchLimits(NamedTuple):
-    """How much of what is possible is looked at."""
+    """Limits of the search."""
 
     size: int = 100  # hypotheses of a stack
     pops: int = 500  # hypotheses that are made for a stack
@@ -166,7 +166,7 @@ class PhraseDecoder:
         return sorted(kept + copies(sentence, kept, stretches), key=lambda box: (box.start, box.end))
 
     def _problem(self, length: int, boxes: Sequence[Box], language: NgramModel) -> Problem:
-        """What is to be searched."""
+        """Input of a search."""
         rows = np.array([box.row for box in boxes], np.int64)
         known, starts, ends = rows >= 0, *(np.array([box[side] for box in boxes], np.int32) for side in (0, 1))
         inside, estimates = (np.zeros(len(boxes)) for _ in range(2))

@@ -69,7 +69,7 @@ def extract_phrases(bitext: Bitext, linked: Linked, max_length: int = MAX_LENGTH
 
 
 def phrase_spans(sentences: Ragged, length: int) -> NDArray[np.bool_]:
-    """(word): whether so many words from here on are in one sentence."""
+    """(word): True where `length` words from here on are in one sentence."""
     ends = np.repeat(sentences.offsets[1:], sentences.lengths())
     fits: NDArray[np.bool_] = np.arange(len(ends)) + length <= ends
     return fits

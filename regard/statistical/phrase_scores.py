@@ -23,7 +23,7 @@ def phrase_table(
 ) -> PhraseTable:
     """Return the table of all phrase pairs of at most `max_length` words that agree with `links`.
 
-    `limit`: so many translations of each source phrase, the likeliest ones; None: all.
+    `limit`: number of translations of each source phrase, the likeliest first; None: all.
     """
     linked = Linked.of(bitext, links)
     found = extract_phrases(bitext, linked, max_length)

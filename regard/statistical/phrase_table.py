@@ -86,7 +86,7 @@ class PhraseTable:
         )  # fmt: skip
 
     def __len__(self) -> int:
-        """How many pairs there are."""
+        """Return the number of pairs."""
         return len(self.scores)
 
     def __contains__(self, phrase: Sequence[str]) -> bool:
@@ -203,7 +203,7 @@ def _logs(path: Path, number: int, text: str, count: int) -> _Scores:
     try:
         values = [float(one) for one in text.split()]
     except ValueError as error:
-        raise DataError(path, f"'{text:.60}' are no probabilities", line=number) from error
+        raise DataError(path, f"'{text:.60}' are not probabilities", line=number) from error
     if len(values) != count or not all(0 <= one < math.inf for one in values):
         raise DataError(path, f"'{text:.60}' are not {count} probabilities", line=number)
     return tuple(max(math.log(one), LOWEST) if one else LOWEST for one in values)
@@ -214,7 +214,9 @@ def _links(path: Path, number: int, text: str, sizes: tuple[int, int]) -> tuple[
     for item in text.split():
         places = item.split("-")
         if len(places) != 2 or not all(one.isascii() and one.isdigit() and len(one) < 9 for one in places):
-            raise DataError(path, f"'{item:.40}' is no link", line=number, hint="source-target, both from 0: 0-0 1-2")
+            raise DataError(
+                path, f"'{item:.40}' is not a link", line=number, hint="source-target, both from 0: 0-0 1-2"
+            )
         source, target = map(int, places)
         if source >= sizes[0] or target >= sizes[1]:
             raise DataError(path, f"the link {item} points behind a phrase", line=number)

@@ -31,7 +31,7 @@ _Pair = tuple[str, str]
 class RecombinedPairs(Reader):
     """Up to `copies` new pairs of each pair of a reader; none is a pair of the reader, none is made twice.
 
-    An example has the line of the pair that it was made of. `seed` draws which phrases are exchanged.
+    An example has the line of the pair that it was made of. `seed` decides which phrases are exchanged.
     """
 
     def __init__(self, reader: Reader, copies: int, seed: int) -> None:
@@ -119,7 +119,7 @@ class _Exchangeable(NamedTuple):
         return cls(spans, rows, contents, groups, _places(rows, len(words)), _places(groups, len(counts)))
 
     def exchanges(self, place: int, draws: np.random.Generator) -> list[_Exchanged]:
-        """Draw phrase pairs of a sentence pair that do not touch, and for each another one to stand there."""
+        """Sample phrase pairs of a sentence pair that do not touch, and for each another one to stand there."""
         drawn = list[_Exchanged]()
         for own in draws.permutation(self.by_row.row(place)):
             if len(drawn) == _EXCHANGES:

@@ -1,6 +1,6 @@
 """Lexicalised distortion: how a phrase pair stands to the one before and the one behind it.
 
-That of Moses, `wbe-msd-bidirectional-fe`, https://aclanthology.org/2005.iwslt-1.8: links at the corners of a pair tell.
+That of Moses, `wbe-msd-bidirectional-fe`, https://aclanthology.org/2005.iwslt-1.8: by links at the corners of a pair.
 """
 
 import numpy as np

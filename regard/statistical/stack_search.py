@@ -206,7 +206,7 @@ class _Search:
             known.score = max(known.score, node.score)
 
     def _ending(self, hypothesis: _Hypothesis) -> float:
-        """What the end of the sentence adds."""
+        """Return the score that the end of the sentence adds."""
         value, _ = self.language.step(hypothesis.state, self.language.end)
         side = MONOTONE if hypothesis.end == self.length else DISCONTINUOUS
         return value + (self.following[hypothesis.following][side] if hypothesis.following >= 0 else 0.0)
@@ -223,7 +223,7 @@ class _Search:
 
 
 class _Grid:
-    """What cube pruning walks through: hypotheses and options, both the best first; gap and window are those behind."""
+    """Grid of cube pruning: hypotheses and options, both the best first; gap and window are those behind."""
 
     def __init__(self, nodes: list[_Node], options: list[int], gap: int, window: int, rest: float) -> None:
         self.nodes, self.options, self.gap, self.window, self.rest = nodes, options, gap, window, rest

@@ -54,7 +54,7 @@ grow_diag_final_and: Symmetrisation = partial(grow_diag_final, wanted=all)
 
 
 def _grown(links: Links, reverse_links: Links) -> set[Link]:
-    """Links are looked at once: one that is refused, since both its words have links, will never be taken."""
+    """Visit links once: one that is refused, since both its words have links, will never be taken."""
     either = {*links, *reverse_links}
     queue = intersection(links, reverse_links)
     grown = set(queue)

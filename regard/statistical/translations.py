@@ -102,12 +102,12 @@ class Translations:
 
     @classmethod
     def read(cls, path: Path) -> "Translations":
-        """Read what `write` wrote. Raises DataError with the line that is no count."""
+        """Read what `write` wrote. Raises DataError with the line that is not a count."""
         counts: dict[str, dict[str, int]] = {}
         for number, line in enumerate(read_lines(path), start=1):
             word, *rest = line.split("\t")
             if len(rest) != 2 or not (rest[1].isascii() and rest[1].isdigit() and int(rest[1]) > 0):
-                problem = f"'{line:.60}' is no count of a translation: the line is cut off, or of another file"
+                problem = f"'{line:.60}' is not a count of a translation: the line is truncated, or of another file"
                 raise DataError(path, problem, line=number, hint="word, translation and count, with tabs between")
             counts.setdefault(word, {})[rest[0]] = int(rest[1])
         return cls(counts)

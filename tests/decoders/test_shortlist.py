@@ -126,7 +126,7 @@ def test_it_comes_back_from_a_file(shortlist, batch, tmp_path):
     [
         (lambda path: path.unlink(), r"is missing \(learn it from the training texts: regard shortlist"),
         (lambda path: path.write_bytes(path.read_bytes()[:20]), "cannot be read"),
-        (lambda path: Shortlist(torch.zeros(3, 1), torch.zeros(1), VOCAB).save(path), "is no shortlist of this run"),
+        (lambda path: Shortlist(torch.zeros(3, 1), torch.zeros(1), VOCAB).save(path), "is not a shortlist of this run"),
         (
             lambda path: Shortlist(torch.full((VOCAB, 1), VOCAB), torch.zeros(1), VOCAB).save(path, "ours"),
             "ids outside",

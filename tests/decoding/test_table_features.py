@@ -180,7 +180,7 @@ class Stub(torch.nn.Module):
 
 def test_run_that_is_no_language_model_is_refused(columns, tmp_path):
     run = Surroundings(columns, tmp_path, lambda path: (Stub(), columns))
-    with pytest.raises(ConfigError, match="is no language model"):
+    with pytest.raises(ConfigError, match="is not a language model"):
         LanguageModelFeature(run=tmp_path).bind(run)
     with pytest.raises(ConfigError, match="is not given"):
         LanguageModelFeature().bind(run)

@@ -130,5 +130,5 @@ def test_the_last_of_two_passes_is_told(writers):
 
 
 def test_a_search_without_steps_says_so(writers):
-    with pytest.raises(ConfigError, match="tells no steps"):
+    with pytest.raises(ConfigError, match="records no steps"):
         SamplingSearch().traced(SearchTrace(str))

@@ -28,14 +28,14 @@ def told(tmp_path):
 
 def test_draws_that_nothing_rewards_are_told(told):
     assert told(HARD) == [
-        "model.attention: never learns where to look: its weighting only draws, and the objective rewards no draw "
+        "model.attention: never learns: its weighting only samples, and the objective rewards no sample "
         "(objective=reinforce with a reward above 0, or a soft_probability above 0)"
     ]
 
 
 def test_a_reward_of_nothing_rewards_nothing(told):
     (line,) = told(HARD, "objective={name: reinforce, reward: 0}")
-    assert line.startswith("model.attention: never learns where to look")
+    assert line.startswith("model.attention: never learns")
 
 
 def test_each_socket_is_told(told):

@@ -89,9 +89,9 @@ def test_a_layer_or_head_that_is_not_there_is_told(settings, problem):
 def test_what_looks_at_no_source_of_a_translation_is_refused():
     weights, pairs = drawn(), Role("hypothesis", "premise")
     records = {"compare": Recorded(pairs, [Attended(weights, weights)])}
-    with pytest.raises(ConfigError, match="no attention looks at a source"):
+    with pytest.raises(ConfigError, match="no attention reads a source"):
         penalty()(records, batch())
-    with pytest.raises(ConfigError, match="'compare' looks at no source of a translation"):
+    with pytest.raises(ConfigError, match="'compare' attends to no source of a translation"):
         penalty(attentions="compare")(records, batch())
 
 

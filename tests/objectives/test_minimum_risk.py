@@ -146,7 +146,7 @@ def test_the_reward_rises_where_it_is_trained(model):
 
 
 def test_one_draw_has_no_others(model):
-    with pytest.raises(ConfigError, match=r"objective\.samples: one draw has no others"):
+    with pytest.raises(ConfigError, match=r"objective\.samples: one sample has no others"):
         objective("self_critical", model, samples=1)
 
 

@@ -89,12 +89,12 @@ def test_places_that_are_unfolded_behind_the_source_need_not_be_seen(assert_agre
 
 @pytest.mark.parametrize("role", [OWN, Role("source", "source"), Role(None, "source"), Role()])
 def test_only_what_looks_at_the_source_can_miss_some_of_it(role):
-    with pytest.raises(ConfigError, match=f"penalties.attentions: '{NAME}' looks at no source"):
+    with pytest.raises(ConfigError, match=f"penalties.attentions: '{NAME}' attends to no source"):
         of("doubly_stochastic", weights_of(), role=role, attentions="*")
 
 
 def test_an_encoder_that_leaves_fewer_places_than_words_is_told():
-    with pytest.raises(ConfigError, match=f"penalties: '{NAME}' looks at 3 places, and the source has 4 words"):
+    with pytest.raises(ConfigError, match=f"penalties: '{NAME}' attends to 3 places, and the source has 4 words"):
         of("doubly_stochastic", weights_of()[..., :3])
 
 
@@ -158,7 +158,7 @@ def test_only_the_attentions_meant_count_and_one_must_be(name):
     twice = {**records_of(weights), **records_of(weights, "another")}
     assert_close(penalty(twice, batch_of()), len(penalty.chosen(twice)) * of(name, weights))
     assert float(penalty({NAME: Recorded(CROSS, [])}, batch_of())) == 0.0  # of another route
-    with pytest.raises(ConfigError, match=r"penalties.attentions: no attention looks at a source \(there is: own\)"):
+    with pytest.raises(ConfigError, match=r"penalties.attentions: no attention reads a source \(there is: own\)"):
         penalty(others, batch_of())
 
 

@@ -165,7 +165,7 @@ def test_the_loss_is_the_negated_likelihood_where_nothing_was_drawn():
 
 def test_a_model_that_draws_nothing_is_refused():
     with pytest.raises(
-        ConfigError, match=r"objective: 'reinforce' finds no attention that draws \(attention.weighting=hard"
+        ConfigError, match=r"objective: 'reinforce' finds no attention that samples \(attention.weighting=hard"
     ):
         ReinforceObjective(Context(translator("luong", "softmax"))).loss(batch_of([[5, EOS]]), "model")
 

@@ -58,7 +58,7 @@ def test_what_is_not_searched_has_no_tree(translator):
         label,
     ]
     translator.setup.search = SamplingSearch()
-    with pytest.raises(ConfigError, match="tells no steps"):
+    with pytest.raises(ConfigError, match="records no steps"):
         translator.explainer.with_search_tree([TextPrediction("a dog", "x", 0.0)])
 
 

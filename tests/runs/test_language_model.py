@@ -148,7 +148,7 @@ def test_settings_of_a_translator_are_refused(tmp_path, monkeypatch, change, tol
     [
         ("model.head=pointer", "model.head: copies from a source"),
         ("task.context=30", "task.context: is 30"),
-        ("decoding.features=coverage", "decoding.features: looks at a source"),
+        ("decoding.features=coverage", "decoding.features: reads a source"),
     ],
 )
 def test_what_does_not_fit_a_language_model_is_told_before_a_folder_is_made(tmp_path, change, told):

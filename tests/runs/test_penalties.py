@@ -44,12 +44,12 @@ def test_a_penalty_on_nothing_is_refused_before_anything_is_written(tmp_path):
 
 @pytest.mark.parametrize("change", [BOTH, "objective=reinforce"])
 def test_what_reads_attention_cannot_be_compiled(change, tmp_path):
-    with pytest.raises(ConfigError, match=r"training.compile: compiled code does not tell .* \(use false\)"):
+    with pytest.raises(ConfigError, match=r"training.compile: compiled code does not record .* \(use false\)"):
         train(tmp_path, change, "training.compile=true")
 
 
 def test_reinforce_without_a_draw_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="'reinforce' finds no attention that draws"):
+    with pytest.raises(ConfigError, match="'reinforce' finds no attention that samples"):
         train(tmp_path, "objective=reinforce")
 
 

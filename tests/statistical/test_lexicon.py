@@ -44,5 +44,5 @@ def test_a_written_lexicon_is_read_again(tmp_path, name):
 def test_a_broken_line_is_named(tmp_path, line):
     path = tmp_path / "lexicon.tsv"
     path.write_text(f"das\tthis\t0.5\n{line}\n", "utf-8")
-    with pytest.raises(DataError, match=r"lexicon\.tsv:2: .* is no entry"):
+    with pytest.raises(DataError, match=r"lexicon\.tsv:2: .* is not an entry"):
         Lexicon.read(path)

@@ -73,5 +73,5 @@ def test_a_file_keeps_all_counts(tmp_path):
 def test_a_line_that_counts_nothing_is_told(tmp_path, line):
     with gzip.open(tmp_path / "t.gz", "wt") as file:
         file.write(f"a\tb\t1\n{line}\n")
-    with pytest.raises(DataError, match=r"t\.gz:2: .*is no count of a translation"):
+    with pytest.raises(DataError, match=r"t\.gz:2: .*is not a count of a translation"):
         Translations.read(tmp_path / "t.gz")

@@ -1,4 +1,4 @@
-"""A penalty for source words that were hardly looked at (https://arxiv.org/abs/1609.08144, equation 14)."""
+"""A penalty for source words with little attention (https://arxiv.org/abs/1609.08144, equation 14)."""
 
 from typing import Annotated, NamedTuple
 
@@ -13,7 +13,7 @@ from regard.records import Batch, Step
 
 
 class CoverageState(NamedTuple):
-    """How much each source word was looked at."""
+    """Summed attention of each source word."""
 
     sums: Tensor  # (rows, source)
     mask: Tensor  # (rows, source)

@@ -31,7 +31,7 @@ class Feature(ABC):
 
     @property
     def rewards(self) -> bool:
-        """Return whether it may add more than 0, so that a search cannot tell early that nothing better will come."""
+        """Return whether it may add more than 0, so that a search cannot stop early."""
         return self.weight is not None and self.weight < 0
 
     def weighted(self, weight: float) -> Self:
@@ -53,5 +53,5 @@ class Feature(ABC):
         """The writer's step after ids (rows, 1) → what is added to its log_probs (rows, vocab)."""
 
     def finish(self, state: Any) -> Tensor | float:
-        """What is added when a row ends here: (rows,)."""
+        """Return the score that is added when a row ends here: (rows,)."""
         return 0.0

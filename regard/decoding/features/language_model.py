@@ -33,13 +33,13 @@ class LanguageModelFeature(Feature):
         self._model: LanguageModel
 
     def bind(self, run: Surroundings) -> "LanguageModelFeature":
-        """Open the run. Raises ConfigError where it is no language model, or has another vocabulary."""
+        """Open the run. Raises ConfigError where it is not a language model, or has another vocabulary."""
         place, hint = "decoding.features.language_model.run", "train one: init.run=RUN init.vocabularies={text: target}"
         if self.run is None:
             raise ConfigError(place, "is not given", f"the folder of a language model; {hint}")
         model, columns = run.open_run(self.run)
         if not isinstance(model, LanguageModel):
-            raise ConfigError(place, f"'{self.run}' is no language model", hint)
+            raise ConfigError(place, f"'{self.run}' is not a language model", hint)
         if cast(TextColumn, columns[TEXT]).tokenizer.key() != target_column(run).tokenizer.key():
             raise ConfigError(place, f"'{self.run}' has another vocabulary than the target", hint)
         other = copy.copy(self)

@@ -1,4 +1,4 @@
-"""How well each piece translates the source by a lexicon (He et al. 2016, https://ojs.aaai.org/index.php/AAAI/article/view/9983)."""
+"""Log-probability of each piece as a translation of the source by a lexicon (He et al. 2016, https://ojs.aaai.org/index.php/AAAI/article/view/9983)."""
 
 import copy
 from typing import Annotated, Literal, NamedTuple
@@ -61,7 +61,7 @@ class LexiconFeature(Feature):
         return Sources(ids, values, source.mask & (source.items >= len(SPECIALS)))
 
     def step(self, step: Step, ids: Tensor, state: Sources) -> tuple[Tensor, Sources]:
-        """Add up the translations of what is looked at; the end of a target has no score."""
+        """Add up the translations of the attended pieces; the end of a target has no score."""
         looks = step.weights if self.needs_weights and step.weights is not None else state.mask
         shares = looks.to(state.values) * state.mask
         shares = shares / shares.sum(dim=-1, keepdim=True).clamp(min=1e-9)

@@ -63,7 +63,7 @@ class MissingWordsFeature(Feature):
         return _Untranslated(ids.masked_fill(~known, -1), known.any(dim=-1))
 
     def step(self, step: Step, ids: Tensor, state: _Untranslated) -> tuple[Tensor, _Untranslated]:
-        """What the last piece translates waits no longer; scores of words are left alone."""
+        """Mark the source pieces that the last piece translates; scores of words stay."""
         written = (state.ids == ids.unsqueeze(-1)).any(dim=-1)
         return step.log_probs.new_zeros(1, 1), state._replace(waits=state.waits & ~written)
 

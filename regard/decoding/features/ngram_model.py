@@ -54,7 +54,7 @@ class NgramModelFeature(Feature):
         self._ngrams: PieceNgrams
 
     def bind(self, run: Surroundings) -> "NgramModelFeature":
-        """Read the model. Raises DataError for a file that is cut off, or whose words are no pieces of the run."""
+        """Read the model. Raises DataError for a file that is cut off, or whose words are not pieces of the run."""
         other, pieces = copy.copy(self), spelled_pieces(target_column(run))
         path = learnt_file(self.file, run, NGRAM_FILE)
         model = read_arpa(path)

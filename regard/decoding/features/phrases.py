@@ -1,4 +1,4 @@
-"""How well the pieces that were written last translate a phrase of the source, by a phrase table."""
+"""Log-probability of the last pieces as a translation of a source phrase, by a phrase table."""
 
 import copy
 import math
@@ -25,7 +25,7 @@ Continuations = dict[_Ids, dict[int, float]]  # pieces written before → a piec
 
 
 class Phrases(NamedTuple):
-    """What may be translated in each row, and the last pieces that were written there."""
+    """Phrases that may be translated in each row, and the last pieces of the row."""
 
     found: tuple[Continuations, ...]
     written: tuple[_Ids, ...]

@@ -1,4 +1,4 @@
-"""What features read of a run: its pieces, and the tables that `regard tune` has learnt or that a user brings."""
+"""Resources of a run for features: its pieces, and the tables that `regard tune` has learnt or that a user brings."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -39,7 +39,7 @@ def learnt_file(file: Path | None, run: Surroundings, name: str) -> Path:
 def source_column(run: Surroundings) -> TextColumn:
     """Return the column that is translated. Raises ConfigError for a run that does not translate."""
     if not {"source", "target"} <= run.columns.keys():
-        raise ConfigError("decoding.features", "looks at a source, and this run does not translate", "leave it out")
+        raise ConfigError("decoding.features", "reads a source, and this run does not translate", "leave it out")
     return cast(TextColumn, run.columns["source"])
 
 
@@ -84,7 +84,7 @@ class PieceTranslations(NamedTuple):
     def read(cls, path: Path, run: Surroundings, count: int) -> "PieceTranslations":
         """Read a lexicon. Of words that have several pieces, a pair of pieces has the best of their probabilities.
 
-        Raises DataError for a line that is no entry, and for a lexicon of which nothing is known to the run.
+        Raises DataError for a line that is not an entry, and for a lexicon of which nothing is known to the run.
         """
         lexicon, columns = Lexicon.read(path), (source_column(run), target_column(run))
         sides = (lexicon.source_words, lexicon.target_words)

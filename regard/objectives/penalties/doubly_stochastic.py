@@ -1,4 +1,4 @@
-"""Every part of the source should be looked at (Xu et al. 2015, https://arxiv.org/abs/1502.03044, section 4.2.1)."""
+"""Attention should cover every part of the source (Xu et al. 2015, https://arxiv.org/abs/1502.03044, section 4.2.1)."""
 
 from torch import Tensor
 
@@ -25,7 +25,7 @@ class DoublyStochasticPenalty(Penalty):
     def of_one(self, name: str, role: Role, weights: Tensor, batch: Batch) -> Tensor:
         """weights (rows, head, target, source) → (rows, source)."""
         if role.queries is None or role.keys is None or not role.crosses:
-            raise self.refused("attentions", f"'{name}' looks at no source", "leave it out")
+            raise self.refused("attentions", f"'{name}' attends to no source", "leave it out")
         target, source = (column_mask(column, batch, len(weights)) for column in (role.queries, role.keys))
         source = self.fitted(source, weights.shape[-1], name)
         seen = (weights * target[:, None, :, None]).sum(dim=-2)

@@ -79,14 +79,14 @@ class GuidedAlignmentPenalty(Penalty):
     def _of_layer(self, names: Sequence[str]) -> str:
         layer = (-2 if len(names) > 1 else -1) if self.layer is None else self.layer
         if not -len(names) <= layer < len(names):
-            problem = f"there is no layer {layer} among {len(names)} that look at the source"
+            problem = f"there is no layer {layer} among {len(names)} that attend to the source"
             raise self.refused("layer", problem, "count from 0, or from the top with -1, -2 …")
         return names[layer]
 
     def of_one(self, name: str, role: Role, weights: Tensor, batch: Batch) -> Tensor:
         """weights (rows, head, target, source) → (rows, target), without the last place where `ahead`."""
         if not self.concerns(role):
-            raise self.refused("attentions", f"'{name}' looks at no source of a translation", "leave it out")
+            raise self.refused("attentions", f"'{name}' attends to no source of a translation", "leave it out")
         if self.head >= weights.shape[1]:
             problem = f"there is no head {self.head} among {weights.shape[1]} of '{name}'"
             raise self.refused("head", problem, "count from 0")

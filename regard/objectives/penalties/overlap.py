@@ -1,4 +1,4 @@
-"""Heads, or hops, should look at different places (Lin et al. 2017, https://arxiv.org/abs/1703.03130, section 2.2)."""
+"""Heads, or hops, should attend elsewhere (Lin et al. 2017, https://arxiv.org/abs/1703.03130, section 2.2)."""
 
 from typing import Annotated, Literal
 
@@ -13,7 +13,7 @@ from regard.records import Batch
 
 
 class OverlapPenalty(Penalty):
-    """|A Aᵀ - I|² (Frobenius), each row of A what one of several hops looks at (equation 8 of the paper).
+    """|A Aᵀ - I|² (Frobenius), each row of A the weights of one of several hops (equation 8 of the paper).
 
     between "heads": A is (head, key), for every query that stands for a word; "hops": (query, key), for learned
     queries. A row that sees no key is left out. It is 0 where every row has all its weight on a key of its own.

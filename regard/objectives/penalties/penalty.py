@@ -46,11 +46,11 @@ class Penalty(nn.Module, ABC):
     def fitted(self, of_source: Tensor, places: int, name: str) -> Tensor:
         """Return (..., source) with zeros behind it for the places that an encoder unfolds: (..., places).
 
-        Raises ConfigError where the attention called `name` looks at fewer places than the source has words.
+        Raises ConfigError where the attention called `name` attends to fewer places than the source has words.
         """
         words = of_source.shape[-1]
         if places < words:
-            problem = f"'{name}' looks at {places} places, and the source has {words} words"
+            problem = f"'{name}' attends to {places} places, and the source has {words} words"
             raise self.refused("", problem, "it needs an encoder that keeps a place a word")
         return functional.pad(of_source, (0, places - words))
 
@@ -98,7 +98,7 @@ class Penalty(nn.Module, ABC):
         found = {name: seen for name, seen in records.items() if self.applies(name, seen.role)}
         if not found:
             problem = f"no attention is called {' or '.join(self.attentions or ())}"
-            problem = "no attention looks at a source" if self.attentions is None else problem
+            problem = "no attention reads a source" if self.attentions is None else problem
             hint = "there is: " + ", ".join(records) if records else "the model has none"
             raise self.refused("attentions", problem, hint)
         return found

@@ -1,4 +1,4 @@
-"""The contract of posterior features: what is known of a good translation beside what the texts tell."""
+"""The contract of posterior features: knowledge of good translations beside the texts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Coherence: does a sentence fit into its text? A teacher tells, as in https://aclanthology.org/N18-1016."""
+"""Coherence: does a sentence fit into its text? A teacher scores it, as in https://aclanthology.org/N18-1016."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ from regard.records import DOCUMENT, TARGET, Batch
 class CoherenceReward(Reward):
     """p(label | text), the text being the given one with the written sentence in its place.
 
-    The teacher is a classifier that has learnt to tell texts from their sentences in another order. The text of a row
+    The teacher is a classifier that distinguishes texts from their sentences in another order. The text of a row
     is what its batch has of it: batches are made by document. Raises ConfigError for tasks that read single sentences,
     and for a label that the teacher does not know.
     """

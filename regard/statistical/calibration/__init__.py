@@ -1,4 +1,4 @@
-"""Probabilities that a model gives → probabilities that tell how often it is right. One file a row."""
+"""Probabilities that a model gives → the frequency with which it is right. One file a row."""
 
 from regard.registry import Registry
 from regard.statistical.calibration.calibration import Calibration, Calibrations

@@ -28,7 +28,7 @@ class Calibration(ABC):
 
 
 class Calibrations(NamedTuple):
-    """What mends the probabilities of a run's answers."""
+    """Calibration of the probabilities of a run's answers."""
 
     items: Calibration  # each item: a piece, a tag, the label
     answers: Calibration | None = None  # then the mean of an answer's items; None: these have one item each

@@ -37,7 +37,7 @@ class Temperature(Calibration):
         return Temperature(temperature=float(np.exp(-(low + high) / 2)))
 
     def apply(self, probabilities: Floats) -> Floats:
-        """Raise to the power and share out anew."""
+        """Raise to the power and normalise again."""
         if self.temperature == 1.0:
             return probabilities
         return normalised(logarithms(probabilities) / self.temperature)

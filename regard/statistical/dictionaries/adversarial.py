@@ -19,7 +19,7 @@ _DECAY, _SHRINK = 0.95, 0.5  # of the rate: after each epoch, and once more wher
 
 
 class Adversarial(DictionaryMethod):
-    """Rotate the source so that a discriminator cannot tell its words from target words, then refine.
+    """Rotate the source so that a discriminator cannot distinguish its words from target words, then refine.
 
     After each step W ← (1 + β) W - β W Wᵀ W keeps the map near a rotation (equation 7). The map with the highest mean
     CSLS is refined: of the start, and of each epoch of each restart. Rates, smoothing, dropout and batches are those of
@@ -36,7 +36,7 @@ class Adversarial(DictionaryMethod):
             Literal["principal_axes", "identity"],
             Doc("First map: principal axes of one space on the other's, or, as in the paper, the identity."),
         ] = "principal_axes",
-        restarts: Annotated[Size, Doc("Games, with other draws; the best map by mean CSLS counts.")] = 2,
+        restarts: Annotated[Size, Doc("Games with other random numbers; the best map by mean CSLS is used.")] = 2,
         epochs: Annotated[Size, Doc("Epochs, each of `updates` updates.")] = 5,
         updates: Annotated[Size, Doc("Updates of the map in an epoch; MUSE has 31,250.")] = 250,
         discriminator_updates: Annotated[Size, Doc("Updates of the discriminator for each of the map.")] = 5,
@@ -83,7 +83,7 @@ class Adversarial(DictionaryMethod):
 
 
 class Game:
-    """The map, the discriminator, and the draws of both."""
+    """Map, discriminator, and the random numbers of both."""
 
     def __init__(
         self, settings: Adversarial, start: Tensor, source: Tensor, target: Tensor, generator: torch.Generator

@@ -1,4 +1,4 @@
-"""What finds a map between two spaces of words, and how a map becomes better by its own dictionary."""
+"""Methods that find a map between two spaces of words, and refinement by the map's own dictionary."""
 
 from abc import ABC, abstractmethod
 from typing import NamedTuple
