@@ -253,7 +253,7 @@ def test_missing_table_says_how_to_learn_it(run):
     ("name", "text", "told"),
     [
         ("ngram_model", "\\data\\\nngram 1=3\n\n\\1-grams:\n-1\t</s>\n", "cut off"),
-        ("lexicon", "a\tein\t0.5\ndog\tHu", "cut off"),
+        ("lexicon", "a\tein\t0.5\ndog\tHu", "truncated"),
         ("phrases", PHRASES[:60], "the line is cut off"),
         ("lexicon", "▁Haus\t▁house\t1\n", "none of its words"),
         ("phrases", "", "is empty"),

@@ -210,8 +210,8 @@ def test_a_file_cut_off_after_any_line_is_named(tmp_path):
     [
         ("ngram 2=3", "ngram 2=4", "has 3 2-grams, and its counts say 4"),
         ("ngram 2=3", "ngram 3=3", "'ngram 3=3' is not a count"),
-        ("-0.5\ta", "0.5\ta", "0.5 is no log-probability"),
-        ("-0.5\ta", "nan\ta", "nan is no log-probability"),
+        ("-0.5\ta", "0.5\ta", "0.5 is not a log-probability"),
+        ("-0.5\ta", "nan\ta", "nan is not a log-probability"),
         ("-0.9\ta a", "-0.9\ta x", "stands before what it is made of"),
         ("-0.9\ta a", "-0.9\ta </s>", "'a </s>' stands there twice"),
         ("-0.9\ta a", "-0.9\ta", "is not a 2-gram"),
