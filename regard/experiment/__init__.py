@@ -1,4 +1,4 @@
-"""The settings of a whole run: knows every table, validates all at once, tells its JSON schema."""
+"""The settings of a whole run: validation against every table, and their JSON schema."""
 
 from regard.config import SETTINGS_FILE
 from regard.experiment.catalogue import catalogue

@@ -1,4 +1,4 @@
-"""What a person or an editor may want to know of the parts, as plain values."""
+"""Descriptions of all parts as plain values, for people and editors."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,11 +13,11 @@ USES = ("cross", "encoder", "decoder")  # model.attention; model.self_attention 
 
 
 def catalogue(tables: Mapping[str, Registry[Any]] = PARTS) -> dict[str, dict[str, dict[str, Any]]]:
-    """kind → name → what a person or an editor may want to know of a part, as plain values.
+    """Return kind → name → description of a part, as plain values.
 
     "about" a sentence, "formula" its first line, "paper" a link or None, "cost" or None, "aliases" other names,
-    "place" where a config names it, "settings": {setting: {"type", "default" unless it must be given}}; of parts of a
-    socket also "uses", some of USES, and "notes" on what follows for them.
+    "place" in a config, "settings": {setting: {"type", "default" unless it must be given}}; of parts of a
+    socket also "uses", some of USES, and "notes" on their limits.
     """
     return {kind: {name: _row(kind, table, name) for name in sorted(table)} for kind, table in tables.items()}
 
@@ -40,7 +40,7 @@ def _row(kind: str, table: Registry[Any], name: str) -> dict[str, Any]:
 
 
 def _use(part: Any) -> dict[str, Any]:
-    """What the flags of a part of a socket say of where it can stand."""
+    """Return the possible uses of a part of a socket, and notes, from its flags."""
     notes = {
         "one query at a time": part.sequential,
         "needs the whole source": part.whole,

@@ -1,4 +1,4 @@
-"""Settings that are right by themselves and wrong together, or that change nothing."""
+"""Checks of settings that are valid separately but not together, or that have no effect."""
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +16,7 @@ _EXAMPLE = "{source: train.en, target: train.fr}"
 
 
 def impossible_settings(experiment: Experiment, settings: Mapping[str, Any]) -> Iterator[Fault]:
-    """What is right by itself and wrong together."""
+    """Yield the faults of settings that are valid separately but not together."""
     task, training = experiment.task_class, settings.get("training", {})
     try:
         measure_of(task, training.get("metric", task.spec.metric))
@@ -34,18 +34,18 @@ def impossible_settings(experiment: Experiment, settings: Mapping[str, Any]) -> 
             yield Fault("init.vocabularies", "is for another run", "leave it out: the model has one vocabulary")
     limits = [training.get(name) for name in ("batch_tokens", "batch_sentences")]
     if None not in limits:
-        problem = "does not go with training.batch_tokens, of which a batch has one"
+        problem = "cannot be set together with training.batch_tokens"
         yield Fault("training.batch_sentences", problem, "training.batch_tokens=null, or leave one of them out")
     if "batch_tokens" in training and limits == [None, None]:
         yield Fault("training.batch_tokens", "is null, so a batch has no limit", "training.batch_sentences=80")
 
 
 def check_model(experiment: Experiment, model: Model, settings: Mapping[str, Any]) -> None:
-    """Raise ConfigError where a model does not fit the settings; warn of what changes nothing."""
+    """Raise ConfigError where a model does not fit the settings; warn of settings without effect."""
     task = experiment.task_class
     if not isinstance(model, task.spec.contract):
         problem = (
-            f"'{experiment.model.name}' is no {task.spec.contract.__name__}, which '{experiment.task.name}' asks for"
+            f"'{experiment.model.name}' is not a {task.spec.contract.__name__}, which '{experiment.task.name}' needs"
         )
         raise ConfigError("model", problem, f"model={task.spec.model}, or another task")
     if "max_source" in settings.get("decoding", {}) and (faults := [*too_long_sources(experiment, model.max_source)]):
@@ -56,17 +56,17 @@ def check_model(experiment: Experiment, model: Model, settings: Mapping[str, Any
 
 
 def too_long_sources(experiment: Experiment, most: int | None) -> Iterator[Fault]:
-    """Texts that decoding is to take and a model that reads `most` pieces, EOS counted, cannot; None: it reads any."""
+    """Yield a fault where decoding allows longer sources than the `most` pieces (with EOS) of a model, if any."""
     said = experiment.decoding.max_source
     if most is not None and said > most:
-        problem = f"is {said}, but the model reads {most} pieces at most, as model.position.max_length has it"
+        problem = f"is {said}, but the model reads {most} pieces at most, by model.position.max_length"
         yield Fault("decoding.max_source", problem, f"{most} or less, or leave it out")
 
 
 def _check_routes(experiment: Experiment, model: Model) -> None:
-    """Raise ConfigError for pairs of languages that the model does not write, and languages that nothing teaches."""
+    """Raise ConfigError for language pairs that the model does not support, and languages without training texts."""
     if experiment.data.routes and not model.languages:
-        problem = f"names more pairs of languages, and '{experiment.model.name}' tells none apart"
+        problem = f"names further language pairs, but '{experiment.model.name}' supports one"
         raise ConfigError("data.routes", problem, "model=one_to_many or many_to_many, with model.languages")
     views = experiment.views()
     pairs = {name: view.data.language_pair() for name, view in views.items()}
@@ -74,33 +74,35 @@ def _check_routes(experiment: Experiment, model: Model) -> None:
     untaught = [language for language in model.languages if language not in taken]
     if untaught and experiment.init is None:
         place = f"data.routes.{untaught[0]}.train"
-        raise ConfigError(place, f"must be given: the model writes '{untaught[0]}', and no text teaches it", _EXAMPLE)
+        raise ConfigError(
+            place, f"must be given: the model translates into '{untaught[0]}', which has no training text", _EXAMPLE
+        )
 
 
 def _check_own(experiment: Experiment, model: Model) -> None:
     """Raise ConfigError for languages that cannot have a vocabulary of their own."""
     if bad := [language for language in experiment.text.own_vocabularies if language not in model.own_languages]:
         able = ", ".join(model.own_languages)
-        problem = f"'{bad[0]}' has no decoder of its own in this model" + (f", {able} may be named" if able else "")
+        problem = f"'{bad[0]}' has no decoder of its own in this model" + (f"; possible: {able}" if able else "")
         if bad[0] in model.languages[:1]:
-            problem = f"'{bad[0]}' is the first language, whose vocabulary is that of all that are not named"
+            problem = f"'{bad[0]}' is the first language, whose vocabulary is the shared one"
         raise ConfigError("text.own_vocabularies", problem, "leave it out")
 
 
 def _warn_of_unused(model: Model, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Warns of attention that was set and that no part of the model has."""
+    """Warn of settings of an attention that no part of the model has."""
     used = {module.place for module in model.modules() if isinstance(module, Attention)}
     sides = [f"{side} '{settings[side].name}'" for side in ("encoder", "decoder") if settings.get(side) is not None]
     whose = "neither " + " nor ".join(sides) if len(sides) > 1 else f"no part of {(sides or ['it'])[0]}"
     for name, value in settings.items():
         if isinstance(value, AttentionSettings) and name in given and f"model.{name}" not in used:
-            warnings.warn(f"model.{name} changes nothing: {whose} looks that way", stacklevel=2)
+            warnings.warn(f"model.{name} changes nothing: {whose} has this attention", stacklevel=2)
 
 
 def ineffective_settings(experiment: Experiment, given: Mapping[str, Any], notes: Iterable[Note]) -> Iterator[str]:
-    """Return a warning for each setting that changes nothing.
+    """Yield a warning for each setting without effect.
 
-    `given` are the settings that a person wrote, `notes` what the parts of the model said while they were built.
+    `given` are the settings that the user wrote, `notes` those of the model's parts while they were built.
     """
     window, tokens = experiment.task.settings.get("window"), experiment.training.batch_tokens
     longest = window or experiment.data.max_length + 1  # pieces of a text in training, its end counted
@@ -114,14 +116,14 @@ def ineffective_settings(experiment: Experiment, given: Mapping[str, Any], notes
 
 
 def unused_metrics(experiment: Experiment, given: Mapping[str, Any]) -> Iterator[str]:
-    """Return a warning for metrics of texts, given to a task that writes none."""
+    """Yield a warning for metrics of texts, given to a task without text output."""
     if "metrics" in given.get("evaluation", {}) and not experiment.task_class.answer.metrics():
         keys = ", ".join(one.key for one in experiment.task_class.measures(()))
-        yield f"evaluation.metrics changes nothing: '{experiment.task.name}' is judged by {keys}"
+        yield f"evaluation.metrics changes nothing: '{experiment.task.name}' is evaluated by {keys}"
 
 
 def _of_one_text(experiment: Experiment, given: Mapping[str, Any]) -> Iterator[str]:
-    """Settings of a source, where there is none."""
+    """Yield warnings for settings of a source, where there is none."""
     if "shared" in given.get("text", {}):
         yield "text.shared changes nothing: there is one text, and one vocabulary"
     decoder = given.get("model", {}).get("decoder", {})

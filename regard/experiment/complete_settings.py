@@ -1,4 +1,4 @@
-"""Defaults by the size of the data < file < changes → an experiment, or all that is wrong with it."""
+"""Defaults by the size of the data < file < changes → an experiment, or a list of all errors."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -50,7 +50,12 @@ from regard.synonyms import equivalent
 from regard.tasks import TASKS, task_class
 from regard.text.vocabulary import FIRST_PIECE
 
-LIMITS = ("max_updates", "max_epochs", "max_minutes", "max_core_minutes")  # who sets one of them wants no other
+LIMITS = (
+    "max_updates",
+    "max_epochs",
+    "max_minutes",
+    "max_core_minutes",
+)  # setting one of them removes the defaults of the others
 
 
 def read_experiment(
@@ -61,12 +66,12 @@ def read_experiment(
     start: Path | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Experiment:
-    """The complete settings of a new run, which continues the run `start` where one is given.
+    """Return the complete settings of a new run, which starts from the run `start`, if given.
 
-    A file of pairs (.tsv, .csv, .jsonl, .tmx) may stand in the place of a config: it is the training part, as `text`
-    is, which tells the task where nothing else does.
-    With `say`, a time limit alone plans network and schedule by the speed of this machine, and says so.
-    Raises a ConfigError of all faults, a DataError of its training files, or a CheckpointError of a run to start from.
+    A file of pairs (.tsv, .csv, .jsonl, .tmx) may replace the config: it is the training set, as is `text`, which
+    determines the task where nothing else does.
+    With `say`, a lone time limit plans network and schedule by the speed of this machine, and reports the plan.
+    Raises a ConfigError with all faults, a DataError of training files, or a CheckpointError of a run to start from.
     """
     with deferred_warnings(), _synonyms_named():
         table = path is not None and by_ending(str(path)) is not None
@@ -87,14 +92,14 @@ def read_experiment(
 
 
 def load_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experiment:
-    """What `Experiment.save` wrote, with changes. Its data files may be elsewhere or gone by now."""
+    """Read settings that `Experiment.save` wrote, with changes. Data files may have been moved or removed."""
     return saved_experiment({} if path is None else read_yaml(path), changes)
 
 
 def saved_experiment(
     saved: Mapping[str, Any], changes: Iterable[str] = (), tuned: Callable[[], list[str]] = list
 ) -> Experiment:
-    """Return the experiment of saved settings with changes; `tuned` are those that `decoding.tuned` stands for."""
+    """Return the experiment of saved settings with changes; `tuned` are the changes of `decoding.tuned`."""
     with deferred_warnings(), _synonyms_named():
         saved, changed = upgraded(saved), [*changes]
         settings = _read(saved, changed)
@@ -112,7 +117,7 @@ def saved_experiment(
 
 @contextmanager
 def _synonyms_named() -> Iterator[None]:
-    """Name the setting of Regard where a setting of another toolkit is given."""
+    """Add Regard's name to errors for names of other toolkits."""
     try:
         yield
     except ConfigError as error:
@@ -133,10 +138,10 @@ def _are_corrections(text: str, named: Mapping[str, Any], start: Path | None) ->
 
 
 def _of_text(text: str, task: str, start: Path | None, in_config: bool, say: Callable[[str], None] | None) -> list[str]:
-    """Changes that name a text, and the task that it tells where `task` is "".
+    """Return changes that name a text, and, where `task` is "", its task.
 
-    A table in the place of a config tells it only to a run that starts from labels or from plain text: it is one of
-    pairs of texts otherwise.
+    A table in the place of a config determines the task only for a run that starts from a task of labels or plain
+    text; otherwise it holds pairs of texts.
     """
     before = "" if start is None else task_name_of(start)
     if in_config and not task:
@@ -146,24 +151,24 @@ def _of_text(text: str, task: str, start: Path | None, in_config: bool, say: Cal
     told, data = text_settings(text, task, before=before)
     name = "".join(told).partition("=")[2]
     if start is not None and say is not None and name not in ("", before):
-        say(f"{Path(text).name} tells the task, {name}; vocabulary and network come from {start}, a run of {before}")
+        say(f"{Path(text).name}: task={name}; vocabulary and network come from {start}, a run of {before}")
     return [*told, *data]
 
 
 def read_changes(changes: Iterable[str]) -> dict[str, Any]:
-    """`key=value` … → nested groups, in which the name of a mechanism is the settings it stands for."""
+    """Parse `key=value` … into nested groups; names of mechanisms are replaced by their settings."""
     return parse_changes(changes, partial(spelled, Experiment))
 
 
 def count_examples(experiment: Experiment) -> int:
-    """Examples to train on; counting ends at the largest number that makes a difference."""
+    """Return the number of training examples; counting ends at the largest number with an effect."""
     if experiment.data.train is None:
         raise ConfigError("data.train", "must be given")
     return sum(1 for _ in islice(learnt_examples(experiment), LARGE_DATA))
 
 
 def learnt_examples(experiment: Experiment) -> Iterator[Example]:
-    """All examples that are trained on, with those that are held out of them."""
+    """Yield all training examples, with those held out of them."""
     columns = tuple(experiment.columns)
     readers = (
         READERS.build(choice, columns, place=f"data.{part}")
@@ -174,7 +179,7 @@ def learnt_examples(experiment: Experiment) -> Iterator[Example]:
 
 
 def _count(experiment: Experiment, part: str) -> int:
-    """Examples of a part, all of them; 0 where files of its own spare the count."""
+    """Return the number of all examples of a part; 0 where dev and test files make the count unnecessary."""
     choice = experiment.reader(part)
     if choice is None or None not in (experiment.data.dev, experiment.data.test):
         return 0
@@ -183,7 +188,7 @@ def _count(experiment: Experiment, part: str) -> int:
 
 @cache
 def schema() -> dict[str, Any]:
-    """The JSON schema of a config file."""
+    """Return the JSON schema of a config file."""
     found = {"title": "Regard experiment", **schema_of(Experiment)}
     for row in found["properties"]["model"]["anyOf"]:
         if "required" in row:  # the task names the row where the settings do not
@@ -192,7 +197,7 @@ def schema() -> dict[str, Any]:
 
 
 def empty_model(experiment: Experiment) -> Model:
-    """The model of an experiment without numbers, so that it costs next to nothing; its vocabularies are tiny.
+    """Return the model of an experiment on the meta device, almost free, with tiny vocabularies.
 
     Raises ConfigError for a model that does not fit the task, or whose parts do not fit together.
     """
@@ -207,7 +212,7 @@ def empty_model(experiment: Experiment) -> Model:
 
 
 def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], None] | None) -> Experiment:
-    """What was said, on the settings of a run to start from, on defaults."""
+    """Complete the given settings by those of a run to start from, and by defaults."""
     settings = _with_model(with_text(merge(base, said)))
     given = read_settings(Experiment, _without_open_schedule(settings))
     task = given.task_class
@@ -220,7 +225,7 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
     defaults = lay(_sizes(given, said, pairs, say), task_defaults(task, settings))
     if given.init is not None and (teaching := correction_defaults(given.data)):
         defaults = lay(defaults, teaching)
-    elif pairs == LARGE_DATA or given.data.corpora:  # what is held out is a share of the training part alone, all of it
+    elif pairs == LARGE_DATA or given.data.corpora:  # held-out sets are fractions of the whole training set alone
         share = held_out_share(_count(given, "train"))
         defaults["data"] |= {"dev_fraction": share, "test_fraction": share}
     _fit(defaults, given, settings.get("training", {}), pairs)
@@ -248,7 +253,7 @@ def _without_open_schedule(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fit(defaults: dict[str, Any], given: Experiment, training: Mapping[str, Any], pairs: int) -> None:
-    """Change defaults to those that the model has, and to the limits that `training` names."""
+    """Restrict defaults to settings that the model has, and to the limits that `training` names."""
     known, own = MODELS.settings(given.model.name), defaults["training"]
     defaults["model"] = {"name": given.model.name} | {
         name: value for name, value in defaults["model"].items() if name in known
@@ -269,14 +274,14 @@ def _fit(defaults: dict[str, Any], given: Experiment, training: Mapping[str, Any
 
 
 def _spell_all(tokenizer: Any, given: Experiment) -> None:
-    """Raise a small number of pieces so that characters, as of Chinese, take half of them at most."""
+    """Raise a small vocabulary size so that characters, as of Chinese, take at most half of it."""
     if isinstance(tokenizer, dict) and "size" in tokenizer:
         characters = set[str]().union(*chain.from_iterable(one.texts.values() for one in learnt_examples(given)))
         tokenizer["size"] = max(tokenizer["size"], 2 * (FIRST_PIECE + len(characters)))
 
 
 def _sizes(given: Experiment, said: Mapping[str, Any], pairs: int, say: Callable[[str], None] | None) -> dict[str, Any]:
-    """Defaults by the size of the data, or by the time: as they were planned, where the run has begun."""
+    """Return defaults by the size of the data, or by the time: as planned at the start of a resumed run."""
     if not may_be_planned(said, given):
         return defaults_for(pairs)
     if given.run is not None and (given.run / SETTINGS_FILE).is_file():
@@ -288,7 +293,7 @@ def _sizes(given: Experiment, said: Mapping[str, Any], pairs: int, say: Callable
 def _pace(
     experiment: Experiment, said: Mapping[str, Any], examples: int, say: Callable[[str], None] | None
 ) -> dict[str, Any]:
-    """Warm-up and validations by the time, if they are left open: as they were planned, where the run has begun."""
+    """Return warm-up and validations by the time, if not given: as planned at the start of a resumed run."""
     if not may_be_paced(said, experiment):
         return {}
     if experiment.run is not None and (experiment.run / SETTINGS_FILE).is_file():
@@ -298,7 +303,7 @@ def _pace(
 
 
 def _read(settings: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]:
-    """Settings with changes laid on them. The name of a mechanism changes what it stands for and leaves all else."""
+    """Merge changes into settings. The name of a mechanism changes only the settings that it stands for."""
     changes = [*changes]
     changed = read_changes(changes)
     for group in (settings, changed):
@@ -311,12 +316,12 @@ def _read(settings: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]
 
 
 def _with_model(settings: dict[str, Any]) -> dict[str, Any]:
-    """The model is that of the task unless it is named; so are other parts that the task has defaults of."""
+    """Add the task's model, and its other default parts, where they are not named."""
     task = settings.get("task", "translation")
     name = task.get("name") if isinstance(task, Mapping) else task
     model = settings.get("model", {})
     if not isinstance(name, str) or name not in TASKS or not isinstance(model, Mapping):
-        return settings  # as it is, or refused where it is read
+        return settings  # unchanged; errors are raised where it is read
     kind = task_class(name)
     defaults = task_defaults(kind, settings)
     own = {"name": kind.spec.model, **defaults.get("model", {})}
@@ -324,7 +329,7 @@ def _with_model(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_own_languages(experiment: Experiment, settings: Mapping[str, Any]) -> tuple[Experiment, Model | None]:
-    """Complete which languages have a vocabulary of their own; return the model that tells, without numbers."""
+    """Complete the languages with their own vocabulary; return the model on the meta device that determines them."""
     model = _small_model(experiment)
     said = "own_vocabularies" in settings.get("text", {})
     if said or model is None or not experiment.model.settings.get("languages"):
@@ -337,7 +342,7 @@ def _with_own_languages(experiment: Experiment, settings: Mapping[str, Any]) -> 
 
 
 def _small_model(experiment: Experiment) -> Model | None:
-    """Build the model without numbers; None where torch refuses, which is told where it is built in earnest."""
+    """Build the model on the meta device; None where torch refuses: the error is raised by the real build."""
     try:
         return empty_model(experiment)
     except RegardError:

@@ -1,4 +1,4 @@
-"""Corrections, as `regard serve --suggestions` writes them, among the texts that a model is trained on."""
+"""Corrections, as `regard serve --suggestions` writes them, as training data."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,28 +15,28 @@ from regard.registry import Choice
 
 KIND, CORPUS = "suggestions", "corrections"  # the reader, and the corpus beside the old texts
 TAKEN = ("train", "dev", "test", "corpora", "dev_fraction", "test_fraction", "folds", "fold", "fold_seed", "max_length")
-UPDATES, READINGS = 400, 30  # of a training by corrections, at least: updates, and times that each is read
-_OLD = 3  # batches of old text to one of corrections
+UPDATES, READINGS = 400, 30  # of a training on corrections: minimum updates, and minimum epochs
+_OLD = 3  # batches of old text per batch of corrections
 _TOKENS, RATE = 1_024, 3e-4  # of its batches, and of its updates
 _VALIDATIONS = 8
-ENOUGH, HELD_OUT = 40, 0.2  # corrections of which a share is held out where there is no other dev text
+ENOUGH, HELD_OUT = 40, 0.2  # minimum corrections for a held-out dev set, and its fraction
 
 
 def names_corrections(text: str) -> bool:
-    """Return whether a file that is named for training holds corrections."""
+    """Return whether a training file holds corrections."""
     named, path = by_ending(text), Path(text).expanduser()
     return named is not None and named["name"] == "jsonl" and path.is_file() and holds_suggestions(path)
 
 
 def as_changes(text: str) -> list[str]:
-    """Return the changes that name a file of corrections as what is learnt from."""
+    """Return the changes that name a file of corrections as training data."""
     return [f"data.corpora.{CORPUS}={quoted(text)}"]
 
 
 def with_corrections(said: dict[str, Any], start: Path | None, say: Callable[[str], None] | None) -> dict[str, Any]:
-    """Return settings in which files of corrections are read as such, with the texts that the run `start` learnt from.
+    """Return settings that read files of corrections, beside the training texts of the run `start`.
 
-    `say` hears how many corrections there are. Settings with faults are left as they are, for their reader to name.
+    `say` gets the number of corrections. Settings with faults stay unchanged, and their reader reports the faults.
     """
     try:
         data = read_settings(DataSettings, said.get("data", {}))
@@ -70,7 +70,7 @@ def correction_corpora(data: DataSettings) -> list[str]:
 
 
 def correction_defaults(data: DataSettings) -> dict[str, Any]:
-    """Return settings, as a file would say them, for a training by the corrections among data; {} without any."""
+    """Return settings, in the form of a file, for a training on the corrections among data; {} without any."""
     found = data.readers()
     choices = [found[name if name == "train" else f"{CORPORA}{name}"] for name in correction_corpora(data)]
     if not choices:
@@ -95,13 +95,13 @@ def correction_defaults(data: DataSettings) -> dict[str, Any]:
 
 
 def _holds(choice: Choice) -> bool:
-    """Return whether a reader is of a file of corrections that says nothing else of its fields."""
+    """Return whether a reader is of a file of corrections, without settings of fields."""
     path = Path(str(choice.settings.get("file", "")))
     return choice.name == "jsonl" and not choice.settings.get("fields") and path.is_file() and holds_suggestions(path)
 
 
 def _texts_of(run: Path) -> dict[str, Any]:
-    """What of a run's settings tells its texts, as far as their files are there, and its languages."""
+    """Return the texts of a run, from its settings, where their files exist, and its languages."""
     data = upgraded(read_yaml(settings_file(run))).get("data", {})
     known = read_settings(DataSettings, data)
     there = {part for part, choice in known.readers().items() if _is_there(choice)}
@@ -124,7 +124,7 @@ def _is_there(choice: Choice) -> bool:
 def _mixed(
     data: dict[str, Any], before: Mapping[str, Any], start: Path | None, say: Callable[[str], None] | None
 ) -> dict[str, Any]:
-    """Corrections as a corpus beside old texts, of which most batches are; alone where there are none."""
+    """Return corrections as a corpus beside old texts, which make most batches; alone where there are none."""
     corpora, train = dict(data.get("corpora", {})), data.get("train")
     if isinstance(train, Mapping) and train.get("name") == KIND:
         corpora[CORPUS], train = train, None
@@ -133,14 +133,12 @@ def _mixed(
         rest = {name: value for name, value in before.items() if name not in ("corpora", "languages")}
         data, corpora = {**rest, **data, "train": before["train"]}, {**old, **corpora}
         if say is not None:
-            say(
-                f"{_OLD} of {_OLD + 1} batches are of the texts that {start} was trained on: nothing is to be forgotten"
-            )
+            say(f"{_OLD} of {_OLD + 1} batches are of the texts that {start} was trained on, against forgetting")
     elif train is None:
         train = corpora.pop(CORPUS)
         if start is not None and say is not None:
             say(
-                f"the texts that {start} was trained on are not there, so nothing shows what is forgotten; "
+                f"the texts that {start} was trained on are missing, so forgetting cannot be measured; "
                 "give them: --source FILE --target FILE"
             )
         return {**data, "train": train, "corpora": corpora}

@@ -1,4 +1,4 @@
-"""What a config may say of its data: for each part a file per column of the task, or a reader."""
+"""Settings of data: for each part a file per column of the task, or a reader."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ NO_LANGUAGES = ("txt", "raw", "tok", "bpe")  # endings of a file's name that loo
 
 
 def by_ending(text: str) -> Mapping[str, Any] | None:
-    """`pairs.tsv.gz` → the reader `tsv` of that file, `folders` of a folder; None when no reader bears the name."""
+    """Return the reader of a file by its ending (`pairs.tsv.gz` → `tsv`), `folders` for a folder; None without one."""
     if Path(text).is_dir():
         return {"name": FOLDERS, "folder": text}
     ending = Path(unpacked_name(text)).suffix.removeprefix(".")
@@ -37,7 +37,7 @@ def by_ending(text: str) -> Mapping[str, Any] | None:
 
 
 def by_column(group: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """{source: a.en, target: a.de} → the reader of these files; None for settings of a reader."""
+    """Return the reader of files by column, {source: a.en, target: a.de}; None for settings of a reader."""
     settings = {setting for name in READERS for setting in READERS.settings(name)}
     return None if settings & group.keys() else {"name": _FILES, "files": dict(group)}
 
@@ -50,7 +50,7 @@ _Pair = tuple[str | None, str | None]  # codes of source and target, where they 
 
 @dataclass(frozen=True)
 class RouteSettings:
-    """The texts of one more pair of languages, for a model of several."""
+    """The texts of a further language pair, for a multilingual model."""
 
     train: Annotated[_Read | None, Doc("Training set of this pair; null: this pair is not trained.")] = None
     dev: Annotated[_Read | None, Doc("Dev set, used to select the best checkpoint.")] = None
@@ -61,13 +61,13 @@ class RouteSettings:
     ] = None
 
     def pair(self) -> _Pair:
-        """The codes of both languages."""
+        """Codes of both languages."""
         return self.languages or next((pair_of(one) for one in (self.train, self.dev, self.test) if one), (None, None))
 
 
 @dataclass(frozen=True)
 class RecombinationSettings:
-    """More training pairs, made of those that there are."""
+    """Synthetic training pairs, made of the given ones."""
 
     copies: Annotated[Size, Doc("Maximum number of synthetic pairs per training pair.")] = 8
     fraction: Annotated[
@@ -79,10 +79,10 @@ class RecombinationSettings:
 class DataSettings:
     """`train`, `dev` and `test`: a text file for each column of the task ({source: a.en, target: a.de}), or a reader.
 
-    `corpora` are more to learn from, by name: each batch comes from `train` or from one of them, drawn by `weights`.
-    `routes` are other pairs of languages, each with parts of its own, for a model of several languages.
-    A relative path is looked for in `dir`, then where the command runs, then in the folder that the environment
-    variable REGARD_DATA names.
+    `corpora` are further training sets, by name: the source of each batch is sampled by `weights`. `routes` are further
+    language pairs, each with its own parts, for a multilingual model.
+    A relative path is searched in `dir`, then in the working directory, then in the folder named by the environment
+    variable REGARD_DATA.
     """
 
     dir: Annotated[Path | None, Doc("Base folder of relative paths.")] = None
@@ -131,7 +131,7 @@ class DataSettings:
     ] = 256
 
     def readers(self) -> dict[str, Choice]:
-        """The readers that the config names, with their files found: train, "corpora.NAME", "routes.NAME.dev" …"""
+        """Return the readers of the config, with located files: train, "corpora.NAME", "routes.NAME.dev" …"""
         named: dict[str, Choice | None] = {part: getattr(self, part) for part in DATA_PARTS}
         named |= {f"{CORPORA}{name}": choice for name, choice in self.corpora.items()}
         for name, route in self.routes.items():
@@ -139,7 +139,7 @@ class DataSettings:
         return {part: self._located(choice) for part, choice in named.items() if choice is not None}
 
     def located(self) -> "DataSettings":
-        """The same with every file by its full path, and the languages that their names tell."""
+        """Return the same data with full paths of all files, and the languages of their names."""
         readers = self.readers()
         found: dict[str, Any] = {part: readers[part] for part in DATA_PARTS if part in readers}
         found["corpora"] = {name: readers[f"{CORPORA}{name}"] for name in self.corpora}
@@ -150,7 +150,7 @@ class DataSettings:
         return replace(self, **found)
 
     def find(self, path: Path | str) -> Path:
-        """A path as it can be opened; as it is when there is no such file."""
+        """Return a path that can be opened; unchanged where there is no such file."""
         path = _home(path)
         base = os.environ.get("REGARD_DATA")
         places = [self.dir, Path(), Path(base) if base else None]
@@ -158,7 +158,7 @@ class DataSettings:
         return next((file.absolute() for file in tried if file.exists()), path)
 
     def faults(self, columns: Sequence[str]) -> Iterator[Fault]:
-        """Files that are missing, half named, or of another task's columns."""
+        """Yield faults of files that are missing, incomplete, or named for another task's columns."""
         if self.train is None:
             yield Fault("data.train", "must be given", _wanted("train", columns))
         for part, choice in self.readers().items():
@@ -181,16 +181,16 @@ class DataSettings:
             yield Fault("data.weights", problem, "a weight for each of them, or none")
 
     def language_pair(self) -> _Pair:
-        """The codes of both languages, from `languages`, from the reader, or by names of files (train.en.gz → en)."""
+        """Return the codes of both languages: from `languages`, the reader, or names of files (train.en.gz → en)."""
         return self.languages or pair_of(self.train)
 
     def along(self, name: str) -> "DataSettings":
-        """The data of one route alone, in its languages. Raises ConfigError where there is none of that name."""
+        """Return the data of one route alone, in its languages. Raises ConfigError for an unknown name."""
         source, target = self.language_pair()
         if name not in self.routes:
             if name not in self._first_names():
                 names = [*self.routes, *([target] if target else [])]
-                hint = nearest(name, names) if self.routes else "leave it out: this run has one pair of languages"
+                hint = nearest(name, names) if self.routes else "leave it out: this run has one language pair"
                 raise ConfigError("decoding.route", f"there is no '{name}'", hint)
             return replace(self, routes={})
         route = self.routes[name]
@@ -222,7 +222,7 @@ class DataSettings:
             yield Fault(f"data.{CORPORA}{RECOMBINED}", "has the name of data.recombination", "choose another name")
 
     def _route_faults(self) -> Iterator[Fault]:
-        """Routes with the name of a corpus, or of the pair of `train`: decoding.route could not tell them apart."""
+        """Yield faults of routes named like a corpus or like the pair of `train`: decoding.route would be ambiguous."""
         for name in self.routes:
             if name in ("train", *self.corpora):
                 yield Fault(f"data.routes.{name}", "has the name of a corpus", "choose another name")
@@ -230,18 +230,18 @@ class DataSettings:
                 yield Fault(f"data.routes.{name}", "has the name of the pair of data.train", "choose another name")
 
     def _first_names(self) -> tuple[str, ...]:
-        """What decoding.route may call the pair of `train`."""
+        """Return the names of the pair of `train` in decoding.route."""
         source, target = self.language_pair()
         return () if target is None else (target, f"{source}-{target}")
 
     def _fold_faults(self) -> Iterator[Fault]:
-        """Folds that do not go with the other settings."""
+        """Yield faults of folds that contradict other settings."""
         if self.folds is None:
             if self.fold > 1:
                 yield Fault("data.fold", f"is {self.fold}, but there are no folds", "data.folds=10")
             return
         if self.test is not None:
-            yield Fault("data.folds", "makes the test part out of data.train", "leave data.test out")
+            yield Fault("data.folds", "takes the test set from data.train", "leave data.test out")
         if self.fold > self.folds:
             yield Fault("data.fold", f"is {self.fold}, but there are {self.folds} folds", f"1 to {self.folds}")
 
@@ -261,7 +261,7 @@ class DataSettings:
 
 
 def pair_of(reader: Choice | None) -> _Pair:
-    """The codes of source and target that a reader tells, or the names of its files."""
+    """Return the codes of source and target, from a reader's settings or the names of its files."""
     settings = {} if reader is None else reader.settings
     match settings.get("languages"):  # of a translation memory
         case str(source), str(target):
@@ -272,17 +272,17 @@ def pair_of(reader: Choice | None) -> _Pair:
 
 
 def is_learnt_from(part: str) -> bool:
-    """Return whether a part of `readers` is trained on."""
+    """Return whether a part of `readers` is a training set."""
     return part == "train" or part.startswith(CORPORA) or (part.startswith(ROUTES) and part.endswith(".train"))
 
 
 def named_files(part: str, columns: Sequence[str]) -> list[str]:
-    """The settings that name the files of a part, a column each."""
+    """Return the settings that name the files of a part, one per column."""
     return [f"data.{part}.{column}" for column in columns]
 
 
 def _columns(part: str, files: Mapping[str, Any], columns: Sequence[str]) -> Iterator[Fault]:
-    """Columns that have no file, and files of no column."""
+    """Yield faults of columns without a file, and of files without a column."""
     given = [column for column in columns if column in files]
     if not given and len(files) > 1:  # a run of another task
         named = " and ".join(f"data.{part}.{column}" for column in files)
@@ -308,7 +308,7 @@ def _ending(path: Any) -> str | None:
 
 
 def _home(path: Path | str) -> Path:
-    """With `~` written out; left as it is where there is no such user."""
+    """Expand `~`; leave it where there is no such user."""
     return Path(os.path.expanduser(path))
 
 

@@ -1,8 +1,8 @@
-"""What the docstrings of a part say at a fixed place, so that lists and pages need no second text.
+"""Texts at fixed places of a part's docstrings, which lists and pages show.
 
-first line            formula, or what it is in a few words
-Cost: O(n·m·d)        a line of its own, the last of the class docstring; see COST_LETTERS
-a link                the paper: the first in the class docstring, else in the module's
+first line            formula, or a short description
+Cost: O(n·m·d)        a separate line, the last of the class docstring; see COST_LETTERS
+a link                the paper: the first link in the class docstring, else in the module's
 """
 
 import re
@@ -15,12 +15,12 @@ _LINK = re.compile(r"https?://[^\s)>,;\"'`]+[^\s)>,;\"'`.:]|arXiv:\d{4}\.\d{4,5}
 
 
 def formula(part: Any) -> str:
-    """The first line of the class docstring."""
+    """Return the first line of the class docstring."""
     return _text(part).partition("\n")[0]
 
 
 def sentence(part: Any) -> str:
-    """The first line, and where it breaks off inside a sentence the rest of that."""
+    """Return the first line, with the rest of its last sentence."""
     said, *rest = _text(part).partition("\n\n")[0].splitlines() or [""]
     for line in rest:
         if said.endswith("."):
@@ -31,18 +31,18 @@ def sentence(part: Any) -> str:
 
 
 def body(part: Any) -> str:
-    """All that the class docstring says behind its first line, without the cost."""
+    """Return the class docstring after its first line, without the cost."""
     return _COST.sub("", _text(part).partition("\n")[2]).strip()
 
 
 def cost(part: Any) -> str | None:
-    """Time for one sentence, in the letters of COST_LETTERS."""
+    """Return the time for one sentence, in the letters of COST_LETTERS."""
     found = _COST.search(_text(part))
     return found[1] if found else None
 
 
 def paper(part: Any) -> str | None:
-    """A link."""
+    """Return the link to the paper."""
     for text in (_text(getmodule(part)), _text(part)):
         found = _LINK.search(text)
         if found:

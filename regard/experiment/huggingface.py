@@ -1,5 +1,5 @@
-"""A BERT or a RoBERTa that Hugging Face's `save_pretrained` wrote: its config.json as settings of a run, its weights
-under our names, its rows of pieces in our order.
+"""Import of BERT and RoBERTa checkpoints of Hugging Face's `save_pretrained`: config.json as settings of a run,
+weights under our names, rows of pieces in our order.
 """
 
 import os
@@ -19,9 +19,13 @@ from regard.text.huggingface import read_tokenizer
 
 CONFIG, _WEIGHTS_FILE = "config.json", "model.safetensors"
 _KINDS = ("bert", "roberta")
-_LARGEST = 1_000_000  # of all sizes; the largest vocabulary of such a model has a quarter of it
+_LARGEST = 1_000_000  # limit of all sizes; four times the largest vocabulary of such a model
 _FEEDFORWARDS = {"gelu": "gelu", "relu": "position_wise"}
-ONLY = {"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False}  # what we build
+ONLY = {
+    "position_embedding_type": "absolute",
+    "is_decoder": False,
+    "add_cross_attention": False,
+}  # the supported values
 _SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
          "max_position_embeddings", "type_vocab_size")  # fmt: skip
 _SHARES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "layer_norm_eps", "initializer_range")
@@ -44,7 +48,7 @@ _BLOCK = {
     "feedforward.to_out": "output.dense",
     "feedforward_norm": "output.LayerNorm",
 }
-_HEADS = {  # kind of a model → layers of its head, bias of its words, table of its words where that is not tied
+_HEADS = {  # kind of a model → layers of its head, bias of its words, embeddings of its words where not tied
     "bert": ({"dense": "cls.predictions.transform.dense", "norm": "cls.predictions.transform.LayerNorm"},
              "cls.predictions.bias", "cls.predictions.decoder.weight"),
     "roberta": ({"dense": "lm_head.dense", "norm": "lm_head.layer_norm"}, "lm_head.bias", "lm_head.decoder.weight"),
@@ -53,14 +57,14 @@ _Take = Callable[..., Tensor]  # name, sizes → the tensor of that name, which 
 
 
 def is_huggingface(folder: Path) -> bool:
-    """Return whether a folder holds such a model and no run."""
+    """Return whether a folder holds such a model, and is not a run."""
     return (folder / CONFIG).is_file() and not (folder / SETTINGS_FILE).is_file()
 
 
 def huggingface_settings(folder: Path) -> dict[str, Any]:
-    """Return the settings of a masked language model with the network and the tokenizer of a folder.
+    """Return the settings of a masked language model with a folder's network and tokenizer.
 
-    Raises CheckpointError for files that are missing, and for values of config.json that no part here has.
+    Raises CheckpointError for missing files, and for unsupported values of config.json.
     """
     config = huggingface_config(folder)
     _check_files(folder)
@@ -102,14 +106,14 @@ def huggingface_settings(folder: Path) -> dict[str, Any]:
 
 
 def huggingface_config(folder: Path) -> dict[str, Any]:
-    """Return config.json, complete and checked."""
+    """Return config.json with defaults, checked."""
     file = folder / CONFIG
     try:
         config = parse_json(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CheckpointError(file, f"cannot be read: {error}") from error
     if not isinstance(config, dict):
-        raise CheckpointError(file, "holds no group of settings")
+        raise CheckpointError(file, "is not a JSON object")
     config = {**_DEFAULTS, **config}
     for problem in _foreign(config):
         raise CheckpointError(file, problem)
@@ -117,7 +121,7 @@ def huggingface_config(folder: Path) -> dict[str, Any]:
 
 
 def absolute(folder: Path) -> Path:
-    """Return a folder from the root, as it stands in the settings of a run."""
+    """Return the absolute path of a folder, as stored in the settings of a run."""
     return Path(os.path.abspath(os.path.expanduser(folder)))
 
 
@@ -127,7 +131,7 @@ def first_place(config: Mapping[str, Any]) -> int:
 
 
 def _foreign(config: Mapping[str, Any]) -> Iterator[str]:
-    """What no part here has."""
+    """Yield unsupported values."""
     if str(config.get("model_type")) not in _KINDS:
         yield f"model_type is {config.get('model_type')!r}, and only {' and '.join(_KINDS)} can be read"
     for name in _SIZES:
@@ -165,8 +169,8 @@ def _check_files(folder: Path) -> None:
 def huggingface_parts(folder: Path) -> _Parts:
     """Return the weights of embedder, encoder, pooling and head; the last two only where the folder has them.
 
-    Rows of the table of pieces are those of tokenizer.json, in the order of its ids here. Of a BERT with ReLU the head
-    is left out, since ours has GELU. Raises CheckpointError for a tensor that is missing or has another shape.
+    Rows of the piece embeddings are those of tokenizer.json, in the order of our ids. The head of a BERT with ReLU is
+    left out, since ours has GELU. Raises CheckpointError for a tensor that is missing or has another shape.
     """
     config, file = huggingface_config(folder), folder / _WEIGHTS_FILE
     state = _read(file)
@@ -224,7 +228,7 @@ def _norm(take: _Take, mine: str, theirs: str, dim: int) -> dict[str, Tensor]:
 
 
 def _read(file: Path) -> dict[str, Tensor]:
-    """The tensors of a file by their names without a prefix, as float32."""
+    """Return the tensors of a file by their names without a prefix, as float32."""
     try:
         state = load_file(file)
     except (OSError, SafetensorError) as error:
@@ -239,10 +243,10 @@ def _read(file: Path) -> dict[str, Tensor]:
 
 def _checked(state: Mapping[str, Tensor], name: str, sizes: tuple[int, ...], file: Path) -> Tensor:
     if name not in state:
-        raise CheckpointError(file, f"has no tensor {name}", f"{CONFIG} asks for it")
+        raise CheckpointError(file, f"has no tensor {name}", f"{CONFIG} requires it")
     if state[name].shape != sizes:
         shapes = [" × ".join(map(str, one)) or "no axis" for one in (state[name].shape, sizes)]
-        raise CheckpointError(file, f"{name} has the shape {shapes[0]}, and {CONFIG} asks for {shapes[1]}")
+        raise CheckpointError(file, f"{name} has the shape {shapes[0]}; {CONFIG} requires {shapes[1]}")
     if not bool(state[name].isfinite().all()):
         raise CheckpointError(file, f"{name} has numbers that are not finite")
     return state[name]

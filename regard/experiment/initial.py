@@ -1,4 +1,4 @@
-"""What a new run takes from the settings of the run, or of the model of Hugging Face, that it starts from."""
+"""Settings that a new run takes from the run, or the Hugging Face model, that it starts from."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,14 +14,14 @@ from regard.models import MODELS
 from regard.models.settings import TranslatorSettings
 from regard.tasks import TASKS, task_class
 
-_OWN = "own_vocabularies"  # of `text`: it follows from the languages, which another run may have more of
-_KINDS = ("run", "huggingface")  # of what `init` may name
+_OWN = "own_vocabularies"  # of `text`: it follows from the languages, and another run may have more of them
+_KINDS = ("run", "huggingface")  # of origins that `init` may name
 
 
 def continued(run: Path, said: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a run that starts from another one.
+    """Return the settings of a run that starts from another one.
 
-    On other texts of the same task it has the same tokenizers and model. Another task, which `said` names, has its own
+    On other texts of the same task it has the same tokenizers and model. Another task, named by `said`, has its own
     model, with the embedder and the encoder, or the decoder, of that run.
     """
     before, foreign = _settings(run), is_huggingface(run)
@@ -33,12 +33,12 @@ def continued(run: Path, said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def task_name_of(run: Path) -> str:
-    """The name of the task of a run, or of what starts from a model of Hugging Face."""
+    """Return the name of the task of a run, or of a model of Hugging Face."""
     return named_task(_settings(run))
 
 
 def named_model(settings: Mapping[str, Any]) -> Path | None:
-    """The folder of Hugging Face's that `init` names: it tells the network, as it does behind --from."""
+    """Return the Hugging Face folder that `init` names: it determines the network, as with --from."""
     init = settings.get("init")
     folder = init.get("huggingface") if isinstance(init, Mapping) else None
     if not isinstance(folder, str):
@@ -51,19 +51,19 @@ def named_model(settings: Mapping[str, Any]) -> Path | None:
 
 
 def named_run(settings: Mapping[str, Any]) -> Path | None:
-    """The run that `init` names, as it does behind --from."""
+    """Return the run that `init` names, as with --from."""
     init = settings.get("init")
     folder = init.get("run") if isinstance(init, Mapping) else None
     return Path(folder).expanduser() if isinstance(folder, str) else None
 
 
 def _settings(folder: Path) -> dict[str, Any]:
-    """Those of a run, as of today, or of a model of Hugging Face."""
+    """Return the settings of a run, in the current format, or of a model of Hugging Face."""
     return huggingface_settings(folder) if is_huggingface(folder) else upgraded(read_yaml(settings_file(folder)))
 
 
 def _of_another_task(before: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a run's settings another task takes, as far as it has such settings."""
+    """Return the settings of a run that another task takes, where it has such settings."""
     name, starts = named_task(said), task_class(named_task(before)).spec.starts
     own = said.get("model", {})
     row = own.get("name") if isinstance(own, Mapping) else own
@@ -83,10 +83,10 @@ def _of_another_task(before: Mapping[str, Any], said: Mapping[str, Any]) -> dict
 
 
 def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with `text` of the run that `init` names, whose folder stands in them as an absolute path.
+    """Return settings with `text` of the run that `init` names, and with its absolute path.
 
-    A run of another task says itself whether its columns share a vocabulary. Raises ConfigError for another `text`,
-    CheckpointError where there is no such run. What `init` itself has wrong is left to `read_settings`.
+    A run of another task sets whether its columns share a vocabulary. Raises ConfigError for another `text`,
+    CheckpointError where there is no such run. Errors of `init` itself are left to `read_settings`.
     """
     init = settings.get("init")
     kind = next(
@@ -111,10 +111,10 @@ def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def own_languages(experiment: Experiment, able: Sequence[str]) -> tuple[str, ...]:
-    """The languages that have a vocabulary of their own where nothing is said.
+    """Return the languages with a vocabulary of their own by default.
 
-    Those of a new model but the first, where both sides share none; of one that starts from a run, as they were there,
-    and the new ones.
+    For a new model all but the first, where both sides share none; for one that starts from a run those of that run,
+    and new languages.
     """
     if experiment.init is None or experiment.init.run is None:
         return () if experiment.text.shared else tuple(able)
@@ -124,13 +124,13 @@ def own_languages(experiment: Experiment, able: Sequence[str]) -> tuple[str, ...
 
 
 def named_task(settings: Mapping[str, Any], otherwise: str = "translation") -> Any:
-    """The name of the task, which a file may leave out."""
+    """Return the name of the task, which a file may leave out."""
     task = settings.get("task", otherwise)
     return task.get("name", otherwise) if isinstance(task, Mapping) else task
 
 
 def _check_kept(before: Mapping[str, Any], own: Any, run: Path) -> None:
-    """Raise ConfigError for a language with another vocabulary than the decoder that is taken from `run` writes."""
+    """Raise ConfigError for a language whose vocabulary differs from that of its decoder in `run`."""
     kept, known = before.get("text", {}).get(_OWN, ()), before.get("model", {}).get("languages", ())
     said = [own] if isinstance(own, str) else own if isinstance(own, list) else kept  # others are refused when read
     for one in known:
@@ -140,12 +140,12 @@ def _check_kept(before: Mapping[str, Any], own: Any, run: Path) -> None:
 
 
 def _without_own(text: Any) -> Any:
-    """All of `text` but the languages with vocabularies of their own."""
+    """Return `text` without the languages with vocabularies of their own."""
     return {name: value for name, value in text.items() if name != _OWN} if isinstance(text, Mapping) else text
 
 
 def _named(text: Any) -> Any:
-    """With the tokenizer as a group, which a file may give by its name alone."""
+    """Return `text` with the tokenizer as a group; a file may give its name alone."""
     if not isinstance(text, Mapping) or not isinstance(text.get("tokenizer"), str):
         return text
     return {**text, "tokenizer": {"name": text["tokenizer"]}}

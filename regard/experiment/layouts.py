@@ -1,4 +1,4 @@
-"""Settings of data that name little, completed by what the files themselves tell: formats, fields and tasks."""
+"""Detection of formats, fields and tasks from files, to complete short settings of data."""
 
 from collections.abc import Callable, Container, Mapping
 from functools import reduce
@@ -17,10 +17,10 @@ from regard.experiment.settings import Experiment
 from regard.statistical.column_names import column_names, names_line
 from regard.tasks import TASKS, Task, task_class
 
-UNSAID = {"fields": (None,), "header": (False,), "delimiter": (None,)}  # who says others of them knows the table
+UNSAID = {"fields": (None,), "header": (False,), "delimiter": (None,)}  # other values turn detection off
 UNCLEAR = {("conll", "tsv")}  # a kind of reader, and an ending that its files often have
 _ALL_PARTS = (*DATA_PARTS, *(group.rstrip(".") for group in (CORPORA, ROUTES)))
-_SENTENCES, LONGEST_WORD = 200, 60  # that tell a format, and characters of a word
+_SENTENCES, LONGEST_WORD = 200, 60  # sentences that a format is detected from, and characters of a word
 
 
 def with_layouts(
@@ -29,9 +29,9 @@ def with_layouts(
     say: Callable[[str], None] | None = None,
     parts: Container[str] = _ALL_PARTS,
 ) -> dict[str, Any]:
-    """Return settings in which the tables of `parts` have fields and headers, where files tell them; `say` hears which.
+    """Return settings with fields and headers of the tables of `parts`, where detected; `say` reports them.
 
-    `experiment` is what the settings say. Raises DataError for a table that does not tell.
+    `experiment` has the settings. Raises DataError for a table whose fields cannot be detected.
     """
     data, like, task = dict(settings.get("data") or {}), None, experiment.task_class
     for part in DATA_PARTS:
@@ -59,9 +59,9 @@ def with_layouts(
 def _with_headers(
     data: dict[str, Any], experiment: Experiment, say: Callable[[str], None] | None, parts: Container[str]
 ) -> dict[str, Any]:
-    """Return settings of data in which tables of pairs whose first line has column names say so: `header: true`.
+    """Return settings of data with `header: true` for tables of pairs whose first line has column names.
 
-    A table whose settings have a header, true or false, keeps it.
+    An explicit `header`, true or false, is kept.
     """
     if tuple(experiment.columns) != ("source", "target"):
         return data
@@ -83,37 +83,37 @@ def _with_headers(
 
 
 def _keys(part: str) -> list[str]:
-    """The names of the groups in which the settings of a part stand: corpora, NAME."""
+    """Return the names of the groups around the settings of a part: corpora, NAME."""
     group, _, rest = part.partition(".")
     return [group, *(rest.rsplit(".", 1) if group == ROUTES.rstrip(".") else [rest] if rest else [])]
 
 
 def text_settings(text: str, task: str = "", *, before: str = "") -> tuple[list[str], list[str]]:
-    """Return changes that name the task for what `--text` gives, and changes that name its data.
+    """Return changes that name the task of the file of `--text`, and changes that name its data.
 
-    A table or a folder of folders holds labels and texts for a classifier, a table with two texts beside the label is
-    one of pairs, CoNLL columns hold words and tags for a tagger, also in a .tsv with empty lines between sentences, a
-    .json (SQuAD) holds questions for a reader. Any other file holds plain text, for the task `before` of a run to start
-    from if that learns from one, or else for a language model. Where `task` is given, the text tells none.
+    A table or a folder of folders holds labels and texts for a classifier; a table with two texts and a label is one of
+    pairs; CoNLL columns, also in a .tsv with empty lines between sentences, hold words and tags for a tagger; a .json
+    (SQuAD) holds questions for a reader. Any other file holds plain text, for the task `before` of a run to start from
+    if that learns from plain text, else for a language model. A given `task` is not changed.
     """
     reader = by_ending(text)
     kind = "" if reader is None else reader["name"]
-    told = default_task_of(kind) if kind else None
+    found_task = default_task_of(kind) if kind else None
     path = Path(text).expanduser()
     tags = not task or holds_answers("conll", task_class(task))
     if tags and kind == "tsv" and path.is_file() and holds_sentences(path):
-        told, data = default_task_of("conll"), [f"data.train={{name: conll, file: {quoted(text)}}}"]
-    elif told is not None:
-        told, data = task_class(told).files.task(path, kind) or told, [f"data.train={quoted(text)}"]
+        found_task, data = default_task_of("conll"), [f"data.train={{name: conll, file: {quoted(text)}}}"]
+    elif found_task is not None:
+        found_task, data = task_class(found_task).files.task(path, kind) or found_task, [f"data.train={quoted(text)}"]
     else:
         goes_on = before and _parts_of_text(task_class(before), text) is not None
-        told = before if goes_on else "language_model"
-        data = _plain_settings(text, task or told)
-    return [] if task else [f"task.name={told}"], data
+        found_task = before if goes_on else "language_model"
+        data = _plain_settings(text, task or found_task)
+    return [] if task else [f"task.name={found_task}"], data
 
 
 def _plain_settings(text: str, task: str) -> list[str]:
-    """Changes that name a plain text as what a task learns from."""
+    """Return changes that name a plain text as training data of a task."""
     kind = task_class(task)
     data = _parts_of_text(kind, text) or {"train": {next(iter(kind.columns)): text}}
     return [
@@ -128,7 +128,7 @@ def _parts_of_text(task: type[Task], text: str) -> Mapping[str, Mapping[str, Any
 
 
 def forgotten_label(experiment: Experiment) -> str:
-    """Return a warning where a table that a translator is to learn from has a field that looks like a label, or ""."""
+    """Return a warning where a translator's training table has a field that looks like a label, or ""."""
     choice = experiment.reader("train")
     texts = all(kind == "text" for kind in experiment.columns.values())
     kind = None if choice is None else default_task_of(choice.name)
@@ -148,7 +148,7 @@ def holds_answers(kind: str, task: type[Task]) -> bool:
 
 
 def default_task_of(kind: str) -> str | None:
-    """Return the row of TASKS for files of a `kind` of reader that name none; None where they may hold anything."""
+    """Return the default row of TASKS for files of a `kind` of reader; None where they may hold anything."""
     tasks = {name: task_class(name) for name in TASKS}
     return next((name for name, task in tasks.items() if task.files.default and holds_answers(kind, task)), None)
 
@@ -159,10 +159,10 @@ def has_readers(task: type[Task]) -> bool:
 
 
 def read_alike(data: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings of data in which files that are named alone are read as the training part is.
+    """Return settings of data in which files given by name alone are read like the training set.
 
-    `said` are the same as they were written: a file's name alone is a text. A name whose ending tells another format
-    keeps it. Raises ConfigError for a file whose format neither tells.
+    `said` are the settings as written: a file's name alone is a string. A name with the ending of another format keeps
+    that. Raises ConfigError for a file whose format cannot be determined.
     """
     found, train = dict(data), data.get("train")
     like = train if isinstance(train, Mapping) else {}
@@ -180,14 +180,14 @@ def read_alike(data: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, An
             hint = "a table is .tsv, .csv or .jsonl, words with tags .conll; else a file for each column"
             if len(columns) == 1:
                 hint = f"a text: data.{part}.{columns[0]}={name}"
-            raise ConfigError(f"data.{part}", f"is '{name}', whose ending tells no format", hint)
+            raise ConfigError(f"data.{part}", f"is '{name}', whose ending is not that of a format", hint)
     return found
 
 
 def holds_sentences(path: Path) -> bool:
-    """Return True if each line of a tab-separated file is a word and its tags: empty lines part groups of rows.
+    """Return True if each line of a tab-separated file is a word and its tags: empty lines separate groups of rows.
 
-    The first field is one word in nine rows of ten; half of the groups, and two at least, have several rows.
+    The first field is one word in nine of ten rows; half of the groups, and at least two, have several rows.
     """
     sentences = [*islice(conll_sentences(path, "\t"), _SENTENCES)]
     rows = [row.cells for row in chain.from_iterable(sentences)]

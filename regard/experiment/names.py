@@ -1,4 +1,4 @@
-"""One index of all names: every row of every table, its aliases, names of whole attentions, and of what is no part."""
+"""Index of all names: rows of all tables, their aliases, names of whole attentions, and related terms."""
 
 import warnings
 from collections.abc import Container, Iterator, Mapping
@@ -23,14 +23,14 @@ coverage decomposable diagonal dilated endtoendmemory endtoendmemorynetwork feed
 language length lengthratio lexicon linear luong memn2n memorynetwork multistep neuralturingmachine ngram none ntm
 parallel phrase positionencoding recurrent rnnsearch sru stack stackrnn subbatch textcnn uniform vanilla word
 """
-SHARED = frozenset(_SHARED.split())  # names known to mean parts of several other kinds; `KINDS` has the usual one first
+SHARED = frozenset(_SHARED.split())  # names of parts of several kinds; `KINDS` has the usual kind first
 _USUAL = ["pooling", "penalty", "objective", "position", "embedder", "head", "cell", "decoder", "layer", "encoder"]
-# Of a name with several meanings the first kind is meant.
+# A name with several meanings means the first kind.
 KINDS = tuple(dict.fromkeys((*SOCKET_KINDS, *_USUAL, *PARTS)))
 
 
 class RelatedName(NamedTuple):
-    """Names of something else than a mechanism. `about` completes the sentence "'self' is …"."""
+    """Names of things other than a mechanism. `about` completes the sentence "'self' is …"."""
 
     names: tuple[str, ...]
     about: str
@@ -41,29 +41,29 @@ def _related(names: str, about: str, use: str) -> RelatedName:
     return RelatedName(tuple(names.split(", ")), about, use)
 
 
-_ITSELF = "a text that looks at itself"
+_ITSELF = "a text that attends to itself"
 _USE = "set model.self_attention, which the transformer encoder and decoder use"
 PLACES = (
-    _related("self, 自, 自我", f"{_ITSELF} (others mean one learned question to a text: pooling 'attention')", _USE),
+    _related("self, 自, 自我", f"{_ITSELF} (others mean one learned query over a text: pooling 'attention')", _USE),
     _related(
         "internal, 内部",
-        f"{_ITSELF} (others mean one learned question to it, pooling 'attention', or several, pooling 'structured')",
+        f"{_ITSELF} (others mean one learned query over it, pooling 'attention', or several, pooling 'structured')",
         _USE,
     ),
     _related(
         "intra, intra_decoder",
         _ITSELF,
-        "set model.self_attention, or let a recurrent network look at its own states: cell lstmn",
+        "set model.self_attention, or let a recurrent network attend to its own states: cell lstmn",
     ),
     _related("self_multi_head, 多头自", f"{_ITSELF} with several heads", "set model.self_attention=multihead"),
     _related(
         "cross, inter, external, source_target, 交叉, 外部",
-        "what a decoder looks at of its source, with any score, span and weighting",
-        "this is model.attention itself: name a mechanism, as bahdanau or multihead",
+        "the attention of a decoder to its source, with any score, span and weighting",
+        "this is model.attention itself: name a mechanism, such as bahdanau or multihead",
     ),
     _related(
         "back_translation, 回译, 反向翻译",
-        "text of the target language with a machine's translation of it as its source, to learn from beside pairs",
+        "target-language text with its machine translation as the source, as additional training pairs",
         "regard train --source FILE --target FILE --text-target FILE --run FOLDER",
     ),
     _related(
@@ -75,23 +75,23 @@ PLACES = (
 
 
 class Meaning(NamedTuple):
-    """What a name stands for: a row with settings, or (kind "attention") settings of an attention."""
+    """Meaning of a name: a row with settings, or (kind "attention") settings of an attention."""
 
     kind: str  # as in PARTS, or "attention"
     part: str  # the name of the row
     settings: _Settings
-    note: str  # what a name with two meanings is taken for, or ""
+    note: str  # chosen meaning of a name with two meanings, or ""
 
     @property
     def socket(self) -> _Settings | None:
-        """The settings of an attention that it stands for; None: it is no part of one."""
+        """Settings of an attention that it stands for; None: it is not part of one."""
         if self.kind == "attention":
             return self.settings
         return {self.kind: self.choice} if self.kind in SOCKET_KINDS else None
 
     @property
     def choice(self) -> Any:
-        """The row as a config names it."""
+        """The row in the form of a config."""
         known = PARTS[self.kind].settings(self.part)
         needed = [name for name, setting in known.items() if setting.default is Parameter.empty]
         given = {"file": "FILE"} if self.kind == "reader" else {name: name.upper() for name in needed}
@@ -104,11 +104,11 @@ class Meaning(NamedTuple):
 
     @property
     def about(self) -> str:
-        """Completes the sentence "'structured' is …"."""
+        """Complete the sentence "'structured' is …"."""
         return f"{self.article}: {self.note or formula(PARTS[self.kind][self.part]).rstrip('.')}"
 
     def use(self, asked: str = "") -> str:
-        """What to write to have it, also where a part of another kind was asked for."""
+        """Return the setting that selects it, also where a part of another kind was requested."""
         if self.kind == "attention":
             return f"model.attention={as_yaml(self.settings)}"
         part: Any = PARTS[self.kind][self.part]
@@ -123,7 +123,7 @@ class Meaning(NamedTuple):
 
 
 def _every_name() -> Iterator[tuple[str, Meaning]]:
-    """Every name as papers write it, and what it stands for."""
+    """Yield every name as papers write it, and its meaning."""
     for one in RECIPES.combinations:
         yield from ((name, Meaning("attention", "", one.settings, one.note)) for name in one.names)
     for kind in KINDS:
@@ -142,7 +142,7 @@ def _indexed() -> dict[str, list[Meaning]]:
 
 
 def clashes(index: Mapping[str, list[Meaning]]) -> list[str]:
-    """Names of an index that mean parts of several kinds and are not known to: a new part may have taken one."""
+    """Return errors for names with parts of several kinds that are not in SHARED: a new part may have taken one."""
     found = []
     for name, meanings in index.items():
         kinds = {one.kind for one in meanings}
@@ -161,17 +161,17 @@ AMBIGUOUS: Mapping[str, str] = MappingProxyType({name: meaning.note for name, me
 
 
 def look_up(name: str) -> list[Meaning]:
-    """Everything that a name stands for, the most usual first."""
+    """Return all meanings of a name, the most usual first."""
     return list(_INDEX.get(bare(name), ()))
 
 
 def look_up_place(name: str) -> RelatedName | None:
-    """What a name is that stands for no mechanism."""
+    """Return the meaning of a name that is not a mechanism."""
     return _PLACES.get(bare(name))
 
 
 def place_of(name: str) -> tuple[str, str] | None:
-    """What a name is that stands for no attention, and what to write; None: nobody knows it."""
+    """Return the meaning of a name that is not an attention, and its setting; None: unknown."""
     place, known = look_up_place(name), look_up(name)
     if place is not None:
         return place.about, place.use
@@ -179,7 +179,7 @@ def place_of(name: str) -> tuple[str, str] | None:
 
 
 def advise(kind: str, name: str) -> str:
-    """Return a hint where a row of this kind is asked for by a name that it does not have, or ""."""
+    """Return a hint for a name that this kind of row does not have, or ""."""
     if kind == "position" and bare(name) in NO_POSITIONS:
         return "a model without positions has model.position=null"
     place, known = look_up_place(name), look_up(name)
@@ -192,24 +192,24 @@ def advise(kind: str, name: str) -> str:
 
 
 def _meant(kind: str, one: Meaning) -> str:
-    """A hint where a row of this kind is asked for, and the name is that of something else."""
+    """Return a hint where a row of this kind is requested, and the name has another meaning."""
     if one.socket is not None and kind == "position":
         return f"it belongs to the attention: model.self_attention={as_yaml(one.socket)}"
     if one.kind == "attention":
-        return f"it says {as_yaml(one.settings)}, so it is a name of the attention itself"
+        return f"it means {as_yaml(one.settings)}, so it is a name of the attention itself"
     if one.kind in PARTS and one.kind != kind and PARTS[one.kind].place == PARTS[kind].place:
         return f"it is {one.article}, for another model; {nearest('', PARTS[kind])}"
     return f"it is {one.about if one.note and one.socket is None else one.article}: {one.use(kind)}"
 
 
 def names_of(kind: str, row: str) -> list[str]:
-    """Other names of a row, with those of whole attentions that choose it."""
+    """Return other names of a row, with those of whole attentions that select it."""
     recipes = [name for one in RECIPES.combinations if one.settings.get(kind) == row for name in one.names]
     return recipes + [name for name, one in PARTS[kind].aliases().items() if one.name == row]
 
 
 def others(listed: Container[str]) -> list[RelatedName]:
-    """Names that stand for no mechanism, and those of rows whose kind is not listed where the rows are."""
+    """Return names that are not mechanisms, and those of rows whose kind is not in `listed`."""
     groups: dict[tuple[str, str], list[str]] = {}
     for name, one in NAMES:
         if one.kind in PARTS and one.kind not in listed and look_up(name)[0] == one and name != one.part:

@@ -38,7 +38,7 @@ _TRAINING = FieldsOf(
 
 @dataclass(frozen=True)
 class TextSettings:
-    """How text becomes pieces."""
+    """Tokenization and vocabularies."""
 
     tokenizer: Annotated[Choice, PartOf(TOKENIZERS), Doc("Tokenizer.")] = Choice("subwords")
     shared: Annotated[bool, Doc("Share one vocabulary between source and target.")] = True
@@ -62,9 +62,9 @@ class TextSettings:
 
 @dataclass(frozen=True)
 class RerankSettings:
-    """Another run that chooses among the n best translations: score + weight · log p(target | source) + words · length.
+    """Reranking of the n-best list by another run: score + weight · log p(target | source) + words · length.
 
-    Weights as `regard tune` finds them (https://aclanthology.org/N04-1021).
+    `regard tune` finds the weights (https://aclanthology.org/N04-1021).
     """
 
     run: Annotated[
@@ -81,7 +81,7 @@ class RerankSettings:
 
 @dataclass(frozen=True)
 class DecodingSettings:
-    """How a trained model is searched."""
+    """Decoding of a trained model."""
 
     search: Annotated[Choice, PartOf(SEARCHES), Doc("Search algorithm.")] = Choice("beam")
     features: Annotated[
@@ -120,13 +120,13 @@ class DecodingSettings:
     ] = 1.0
 
     def located(self, folder: Path) -> "DecodingSettings":
-        """Return the same with other runs looked for in the folder of this one first, so that both can be moved."""
+        """Return the same with other runs searched in the folder of this one first, so that both can be moved."""
         rerank = self.rerank and replace(self.rerank, run=_inside(folder, self.rerank.run))
         return replace(self, rerank=rerank, ensemble=tuple(_inside(folder, one) for one in self.ensemble))
 
 
 def _inside(folder: Path, path: Path) -> Path:
-    """A relative path in a folder, where it leads to something; else as it is."""
+    """Resolve a relative path in a folder, where it exists there; else return it unchanged."""
     return folder / path if not path.is_absolute() and (folder / path).exists() else path
 
 
@@ -135,7 +135,7 @@ _METRICS = tuple(map(Choice, ("bleu", "chrf", "ter", "exact_match")))
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """What is told of a trained model."""
+    """Evaluation of a trained model."""
 
     metrics: Annotated[
         tuple[Annotated[Choice, PartOf(METRICS)], ...],
@@ -146,7 +146,7 @@ class EvaluationSettings:
 
 @dataclass(frozen=True)
 class InitialSettings:
-    """Another model to start from, a run or one of Hugging Face's: its tokenizers, and weights of parts of it."""
+    """Initialisation from another model, a run or one of Hugging Face: its tokenizers, and weights of its parts."""
 
     run: Annotated[Path | None, Doc("Folder of a run to take weights and vocabularies from.")] = None
     huggingface: Annotated[
@@ -163,7 +163,7 @@ class InitialSettings:
 
     @property
     def folder(self) -> Path:
-        """The one that is given."""
+        """The given folder."""
         folder = self.huggingface or self.run
         assert folder is not None  # checked where settings are read
         return folder
@@ -171,7 +171,7 @@ class InitialSettings:
 
 @dataclass(frozen=True)
 class Experiment:
-    """The settings of one run. Complete: what a file left out is written down with its default."""
+    """The complete settings of one run, defaults included."""
 
     data: Annotated[DataSettings, FieldsOf(DataSettings), Doc("Data: training, dev and test sets.")] = field(
         default_factory=DataSettings
@@ -217,12 +217,12 @@ class Experiment:
 
     @property
     def columns(self) -> Mapping[str, str]:
-        """Of an example, name → row of COLUMNS: "source" and "target" for translation, "text" for a language model."""
+        """Columns of an example, name → row of COLUMNS: "source" and "target" for translation, "text" otherwise."""
         return dict(self.task_class.columns)
 
     @property
     def vocabularies(self) -> Mapping[str, str]:
-        """Of a run: its columns, and what languages have of their own, as "target-fr"; name → row of COLUMNS."""
+        """Vocabularies of a run, name → row of COLUMNS: its columns, and those of single languages ("target-fr")."""
         last, kind = [*self.columns.items()][-1]
         return {**self.columns, **{own_name(last, language): kind for language in self.text.own_vocabularies}}
 
@@ -232,19 +232,19 @@ class Experiment:
         return task_class(self.task.name)
 
     def reader(self, part: str) -> Choice | None:
-        """What reads a part of the data, with its files found; None where the settings name none."""
+        """Return the reader of a part of the data, with located files; None where the settings name none."""
         return self.data.readers().get(part)
 
     def along(self, route: str) -> "Experiment":
-        """The settings of one route alone: its data, in its languages. Raises ConfigError for a name of none."""
+        """Return the settings of one route: its data, in its languages. Raises ConfigError for an unknown name."""
         return replace(self, data=self.data.along(route), decoding=replace(self.decoding, route=route))
 
     def views(self) -> "dict[str, Experiment]":
-        """The settings of each route by its name; those of data.train come first, as "train"."""
+        """Return the settings of each route by its name; those of data.train come first, as "train"."""
         return {"train": self, **{name: self.along(name) for name in self.data.routes}}
 
     def save(self, path: Path) -> None:
-        """To a file that `load_experiment` reads back the same."""
+        """Write a file that `load_experiment` reads back unchanged."""
         write_yaml(path, as_values(self))
 
 

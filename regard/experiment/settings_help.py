@@ -1,4 +1,4 @@
-"""What every setting means, found by its place in a config: `training.patience`, `model.encoder.kernel`."""
+"""Help on every setting, by its place in a config: `training.patience`, `model.encoder.kernel`."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,10 +18,10 @@ BOUNDS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}  # as annotated_types na
 
 
 class Described(NamedTuple):
-    """A setting: what it means, what it may be, and which parts have it."""
+    """A setting: its meaning, type, default, and the parts that have it."""
 
     place: str
-    parts: tuple[str, ...]  # empty where it belongs to no part
+    parts: tuple[str, ...]  # empty where it does not belong to a part
     about: str
     type: str
     default: Any  # a plain value; inspect.Parameter.empty when it must be given
@@ -35,7 +35,7 @@ class Described(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """The settings of a part, or of a group that is no part."""
+    """The settings of a part, or of another group."""
 
     part: str
     about: str
@@ -43,7 +43,7 @@ class Owned(NamedTuple):
 
 
 def describe(place: str, further: Mapping[str, type] = MappingProxyType({})) -> tuple[str, list[Described]]:
-    """Return the heading of a place and its settings; of a single setting just this one, once for each meaning.
+    """Return the heading of a place and its settings; for a single setting just this one, once per meaning.
 
     Numbers of a list and names of a mapping may be left out. `further` are groups of settings beside those of an
     experiment, by name. Raises ConfigError with the nearest place.
@@ -78,7 +78,7 @@ def _group(kind: type) -> Setting:
 
 
 def help_lines(place: str, further: Mapping[str, type] = MappingProxyType({})) -> list[str]:
-    """Return what `regard help` prints of a setting, or of a group; see `describe`."""
+    """Return the lines of `regard help` for a setting or a group; see `describe`."""
     heading, found = describe(place, further)
     alone = all(one.place == place for one in found)
     lines = [f"{place}: {heading}" if heading else place] if place and not alone else []
@@ -87,7 +87,7 @@ def help_lines(place: str, further: Mapping[str, type] = MappingProxyType({})) -
 
 
 def _help_of(one: Described, indent: str) -> list[str]:
-    """What one setting means, in a group where it is indented."""
+    """Return the help on one setting, indented within a group."""
     name = one.place if not indent else one.place.rpartition(".")[2]
     of = f" (of {', '.join(one.parts)})" if one.parts and not indent else ""
     kind = one.type
@@ -104,23 +104,23 @@ def _help_of(one: Described, indent: str) -> list[str]:
 
 
 def places(kind: type = Experiment) -> Iterator[Described]:
-    """Every setting of a config, or of another group of settings, each kind of part described once."""
+    """Yield every setting of a config, or of another group of settings; each kind of part is described once."""
     yield from _walk("", [Owned("", "", FieldsOf(kind).settings())], ())
 
 
 def places_named(name: str) -> list[str]:
-    """Return the places of all settings of a name, the shortest first."""
+    """Return the places of all settings of a name, shortest first."""
     same = {one.place for one in places() if one.place.rpartition(".")[2] == name}
     return sorted(same, key=lambda place: (place.count("."), place))
 
 
 def settings_of(part: str, settings: _Group) -> list[Described]:
-    """The settings of one part, by their own names."""
+    """Return the settings of one part, by their own names."""
     return [row for name in settings for row in _described(name, name, [Owned(part, "", settings)])]
 
 
 def groups_in(annotation: Any) -> list[Owned]:
-    """The settings inside of a setting: those of a group, or of each part that may stand there."""
+    """Return the settings inside a setting: those of a group, or of each possible part."""
     for mark in _marks(annotation):
         if isinstance(mark, FieldsOf):
             return [Owned("", "", mark.settings())]
@@ -141,7 +141,7 @@ def _walk(place: str, groups: Sequence[Owned], around: tuple[str, ...]) -> Itera
 
 
 def _described(place: str, name: str, groups: Sequence[Owned]) -> list[Described]:
-    """A setting of several parts: those for which it means the same are told together."""
+    """Describe a setting of several parts; parts for which it means the same are listed together."""
     same: dict[str, list[Owned]] = {}
     for group in groups:
         setting = group.settings[name]
@@ -160,7 +160,7 @@ def _one(place: str, name: str, groups: Sequence[Owned]) -> Described:
 
 
 def _marks(annotation: Any) -> Iterator[Any]:
-    """What stands in `Annotated[…]`, at any depth of lists, mappings and alternatives."""
+    """Yield the metadata of `Annotated[…]`, at any depth of lists, mappings and alternatives."""
     if get_origin(annotation) is Annotated:
         yield from annotation.__metadata__
     for inner in get_args(annotation):
@@ -168,7 +168,7 @@ def _marks(annotation: Any) -> Iterator[Any]:
 
 
 def _is_many(annotation: Any) -> bool:
-    """Return whether a number or a name may stand next: of a list, or of a mapping."""
+    """Return whether a number or a name may follow: of a list, or of a mapping."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _is_many(get_args(annotation)[0])
@@ -178,7 +178,7 @@ def _is_many(annotation: Any) -> bool:
 
 
 def _hint(place: str, here: str, groups: Sequence[Owned]) -> str:
-    """The nearest name there; else the places where a setting of the last name is."""
+    """Return the nearest name there; else the places of settings with the last name."""
     names = [name for group in groups for name in (group.part, *group.settings) if name]
     around, _, word = here.rpartition(".")
     close = nearest(word, names)
@@ -196,7 +196,7 @@ def _join(place: str, name: str) -> str:
 
 
 def typename(annotation: Any) -> str:
-    """Return the type of a setting as users read it."""
+    """Return the type of a setting in readable form."""
     marks: Sequence[Any] = ()
     if get_origin(annotation) is Annotated:
         annotation, *marks = get_args(annotation)
@@ -224,13 +224,13 @@ def _plain(annotation: Any) -> str:
 
 
 def _several(annotation: Any) -> str:
-    """Return the name of what a list holds: encoders, int >= 1."""
+    """Return the name of the items of a list: encoders, int >= 1."""
     part = next((mark for mark in get_args(annotation) if isinstance(mark, PartOf)), None)
     return typename(annotation) if part is None else f"{_word(part).removesuffix('s')}s"
 
 
 def _word(part: PartOf) -> str:
-    """The last of the names of the place: encoder, of model.encoder."""
+    """Return the last name of the place: encoder, of model.encoder."""
     return part.table.place.rpartition(".")[2]
 
 

@@ -1,4 +1,4 @@
-"""Sensible defaults by the size of the data, for `regard train --source a --target b` with nothing else said.
+"""Defaults by the size of the data, for `regard train --source a --target b` without other settings.
 
 | pairs       | pieces | dim | layers | feed-forward | heads | dropout | tokens a batch | warm-up | updates |
 |-------------|-------:|----:|-------:|-------------:|------:|--------:|---------------:|--------:|--------:|
@@ -9,10 +9,10 @@
 | more        | 32,000 | 512 |      6 |        2,048 |     8 |     0.1 |          8,192 |   4,000 | 200,000 |
 
 From 500 to 20,000 pairs, where there is time for 30 epochs, two thirds of the batches are of pairs with recombined
-phrases, pieces are cut by BPE-dropout, and the rate falls as a cosine (docs/results/little-text.md). Up to 2,000
-pairs, at most a twentieth, are held out as a dev part when there is none, and as many as a test part; validations come
-about once an epoch, every 50 to 500 updates, and less than 500 pairs are read 60 times at most; training stops early
-when it no longer gets better on the dev part. Every number can be overridden; a run keeps those it was made with.
+phrases, pieces are sampled by BPE-dropout, and the learning rate has a cosine decay (docs/results/little-text.md). Up
+to 2,000 pairs, at most a twentieth, are held out as a dev set where there is none, and as many as a test set.
+Validations come about once an epoch, every 50 to 500 updates; fewer than 500 pairs are read 60 times at most. Training
+stops early when the dev score no longer improves. Every number can be overridden; a run keeps its own.
 """
 
 from collections.abc import Mapping
@@ -21,20 +21,20 @@ from typing import Any, NamedTuple
 from regard.config import lay
 from regard.tasks import Task
 
-LARGE_DATA = 500_000  # pairs; there is no need to count further
+LARGE_DATA = 500_000  # pairs; more need not be counted
 
 
-SENTENCE_PIECES = 16  # of a sentence, to guess what is not counted
-_EPOCHS = 60  # of few pairs, at most
+SENTENCE_PIECES = 16  # estimated pieces of a sentence
+_EPOCHS = 60  # maximum, of few pairs
 FEW_PAIRS = range(500, 20_000)  # pairs to recombine: fewer are aligned badly, and more were not measured
-COPIES = 20  # of each pair, recombined, at most
+COPIES = 20  # maximum recombined copies of each pair
 _SHARE, _BPE_DROPOUT, _FLOOR = 0.67, 0.1, 0.05
-_RECOMBINED_EPOCHS = 30  # in less time the pairs themselves teach enough
+_RECOMBINED_EPOCHS = 30  # minimum epochs for recombination to help
 _VALIDATIONS = 20
 
 
 class DataSize(NamedTuple):
-    """A network and a training for so much data."""
+    """A network and a training for a size of data."""
 
     pairs: int  # fewer than these
     pieces: int
@@ -59,15 +59,15 @@ DATA_SIZES = (
 
 
 def defaults_for(pairs: int) -> dict[str, Any]:
-    """Settings, as a file would say them, for a training set of so many sentence pairs."""
+    """Return settings, in the form of a file, for a training set of `pairs` sentence pairs."""
     return settings_of_size(size_for(pairs), pairs)
 
 
-_OPEN = {"name", "dim", "dropout"}  # settings of a model that leave its network open
+_OPEN = {"name", "dim", "dropout"}  # settings of a model that do not determine its network
 
 
 def task_defaults(task: type[Task], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the defaults of a task: those of its usual network where settings name no part of one, nor a start."""
+    """Return the defaults of a task, with its usual network where settings name neither its parts nor a run."""
     model = settings.get("model", {})
     network = task.spec.default_network.get("model", {})
     named = isinstance(model, Mapping) and any(
@@ -81,24 +81,24 @@ def task_defaults(task: type[Task], settings: Mapping[str, Any]) -> dict[str, An
 
 
 def _refines(part: Any, given: Any) -> bool:
-    """Return whether settings are those of a part, such as another order of n-grams, and name no other part."""
+    """Return whether settings refine a part, such as another order of n-grams, and name no other part."""
     if not isinstance(part, Mapping) or not isinstance(given, Mapping):
         return False
     return given.keys() <= part.keys() and given.get("name", part["name"]) == part["name"]
 
 
 def held_out_share(pairs: int) -> float:
-    """Return the share of so many pairs that a dev part has, and a test part."""
+    """Return the fraction of `pairs` for the dev set, and for the test set."""
     return round(min(2_000, pairs / 20) / max(pairs, 1), 6)
 
 
 def size_for(pairs: int) -> DataSize:
-    """Return the size of network for so many pairs, where time is no matter."""
+    """Return the size of network for `pairs`, without a time limit."""
     return next((size for size in DATA_SIZES if pairs < size.pairs), DATA_SIZES[-1])
 
 
 def settings_of_size(size: DataSize, pairs: int, updates: int | None = None) -> dict[str, Any]:
-    """Return settings, as a file would say them, of a size; `updates`: those of a training whose time is known."""
+    """Return settings, in the form of a file, of a size; `updates`: those of a training with a time limit."""
     blocks = {"name": "transformer", "num_layers": size.num_layers, "feedforward_dim": size.feedforward_dim}
     attention = {"score": "scaled_dot", "num_heads": size.num_heads}
     settings = {
@@ -127,7 +127,7 @@ def settings_of_size(size: DataSize, pairs: int, updates: int | None = None) -> 
 
 
 def updates_of(epochs: int, pairs: int, batch_tokens: int) -> int:
-    """Return about how many updates read few pairs, beside recombined ones, so many times."""
+    """Return the approximate updates for `epochs` of few pairs, recombined ones included."""
     return max(1, round(epochs * pairs * SENTENCE_PIECES / batch_tokens / (1 - _SHARE)))
 
 

@@ -1,4 +1,4 @@
-"""Every table of parts, under the word a person would use for one."""
+"""Every table of parts, by its kind."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -71,7 +71,7 @@ TABLES: Mapping[str, Registry[Any]] = {
     "adequacy": ADEQUACIES,
     "metric": METRICS,
 }
-IN_PYTHON: Mapping[str, Registry[Any]] = {  # what few configs name, or none
+IN_PYTHON: Mapping[str, Registry[Any]] = {  # parts that few configs name, or none
     "pooling": POOLINGS,
     "layer": LAYERS,
     "aligner": ALIGNERS,
@@ -84,7 +84,9 @@ IN_PYTHON: Mapping[str, Registry[Any]] = {  # what few configs name, or none
 }
 PARTS: Mapping[str, Registry[Any]] = {**TABLES, **IN_PYTHON}
 
-MECHANISMS: Mapping[str, Registry[Any]] = {  # attention and its kin, also what no config of a translator names
+MECHANISMS: Mapping[
+    str, Registry[Any]
+] = {  # attention and related parts, also those that no config of a translator names
     "score": SCORES,
     "span": SPANS,
     "weighting": WEIGHTINGS,
@@ -92,8 +94,8 @@ MECHANISMS: Mapping[str, Registry[Any]] = {  # attention and its kin, also what 
     "penalty": PENALTIES,
     "position": POSITIONS,
 }
-NETWORKS: Mapping[str, Registry[Any]] = {  # what stands around attention
+NETWORKS: Mapping[str, Registry[Any]] = {  # parts around attention
     kind: TABLES[kind]
     for kind in ("encoder", "decoder", "cell", "feedforward", "history", "norm", "comparison", "fusion", "tag_head")
 }
-SOCKET_KINDS = ("score", "span", "weighting")  # what an attention is made of
+SOCKET_KINDS = ("score", "span", "weighting")  # parts of an attention

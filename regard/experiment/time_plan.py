@@ -1,4 +1,4 @@
-"""Plans a network and a schedule for the minutes that there are, by the speed of this machine."""
+"""Plans of network and schedule for a time limit, by the speed of this machine."""
 
 from collections.abc import Callable, Mapping
 from itertools import islice
@@ -19,36 +19,36 @@ from regard.tasks import TASKS
 from regard.training.clock import ClockTime, now
 from regard.training.optimizers import OPTIMIZERS
 
-MIN_UPDATES = 1_000  # below which a smaller network learns more in the same time
-_FEWEST_UPDATES, _ENOUGH_UPDATES = 20, 200  # a time for fewer is refused; what the hint asks for
-SECONDS = 2.0  # of updates that are measured, for each network
+MIN_UPDATES = 1_000  # below this a smaller network learns more in the same time
+_FEWEST_UPDATES, _ENOUGH_UPDATES = 20, 200  # a time for fewer is refused; recommended by the hint
+SECONDS = 2.0  # of measurement, for each network
 TRAINING = 0.85  # of the time; the rest goes to validations
 WHOLE_WORDS = 30_000  # pieces of a vocabulary whose tokenizer has no size
-_FIRST = 1_000  # examples that tell how long all are
-_VALIDATIONS = 8  # at least, within a time
-FEW_EPOCHS = 10  # below which a network forgets nothing by heart and needs little dropout
+_FIRST = 1_000  # examples from which lengths are estimated
+_VALIDATIONS = 8  # minimum within the time
+FEW_EPOCHS = 10  # below this a network does not overfit and needs little dropout
 
 _Say = Callable[[str], None]
 
 
 class TimePlan(NamedTuple):
-    """What fits into a time."""
+    """Size and updates that fit into a time."""
 
     size: DataSize
     updates: int
-    tokens_per_second: float  # of batches, padding counted
+    tokens_per_second: float  # of batches, padding included
 
 
 class TrainingPace(NamedTuple):
-    """How fast a model learns."""
+    """Speed of training."""
 
-    seconds: float  # of an update, on the wall
-    rows: int  # examples of an update
-    core_seconds: float  # of an update, of the processor
+    seconds: float  # wall time per update
+    rows: int  # examples per update
+    core_seconds: float  # processor time per update
 
 
 class _Vocabulary:
-    """Stands for a column of which only the size matters."""
+    """Substitute for a column of which only the size matters."""
 
     def __init__(self, pieces: int) -> None:
         self.pieces = pieces
@@ -58,7 +58,7 @@ class _Vocabulary:
 
 
 class _Sized:
-    """A column that has learnt from few examples, or its tokenizer, with as many pieces as a run has."""
+    """A column learnt from few examples, or its tokenizer, with the number of pieces of a run."""
 
     def __init__(self, small: Any, pieces: int) -> None:
         self._small, self._pieces = small, pieces
@@ -75,7 +75,7 @@ class _Sized:
 
 
 def sized_columns(experiment: Experiment, small: Columns) -> dict[str, Any]:
-    """Return columns of the sizes that the settings ask for; texts that share a vocabulary share one."""
+    """Return columns with the sizes of the settings; texts with a shared vocabulary share one."""
     size = experiment.text.tokenizer.settings.get("size", WHOLE_WORDS)
     pieces = size if isinstance(size, int) else WHOLE_WORDS
     sized: dict[int, Any] = {
@@ -85,18 +85,18 @@ def sized_columns(experiment: Experiment, small: Columns) -> dict[str, Any]:
     return {name: sized[id(column)] for name, column in small.items()}
 
 
-_NETWORK = {"encoder", "decoder"}  # parts that the table of sizes speaks of
+_NETWORK = {"encoder", "decoder"}  # parts of the table of sizes
 
 
 def may_be_planned(settings: Mapping[str, Any], experiment: Experiment) -> bool:
-    """Return whether a person has left network, vocabulary and batches to us, and has given a time."""
+    """Return whether network, vocabulary and batches are left open, and a time limit is given."""
     training, model = settings.get("training", {}), settings.get("model", {})
     timed = any(training.get(limit) for limit in ("max_minutes", "max_core_minutes"))
     free = (
         not {"batch_tokens", "batch_sentences", "accumulate", "schedule", "learning_rate", "max_updates"}
         & training.keys()
     )
-    free = free and means_cpu(experiment.device)  # of a GPU nothing is measured
+    free = free and means_cpu(experiment.device)  # GPUs are not measured
     known = MODELS.settings(experiment.model.name).keys()
     sized = "model" not in experiment.task_class.spec.defaults and _NETWORK & known  # by the table of sizes
     free = (
@@ -106,7 +106,7 @@ def may_be_planned(settings: Mapping[str, Any], experiment: Experiment) -> bool:
 
 
 def may_be_paced(settings: Mapping[str, Any], experiment: Experiment) -> bool:
-    """Return whether a time limits a model that learns by gradient, and warm-up and validations are left to us."""
+    """Return whether a time limits a gradient-based training, and warm-up and validations are left open."""
     training = settings.get("training", {})
     timed = any(training.get(limit) for limit in ("max_minutes", "max_core_minutes"))
     free = not {"schedule", "validate_every"} <= training.keys() and means_cpu(experiment.device)
@@ -114,12 +114,12 @@ def may_be_paced(settings: Mapping[str, Any], experiment: Experiment) -> bool:
 
 
 def means_cpu(device: str) -> bool:
-    """Return whether a setting of the device means the processor here."""
+    """Return whether a setting of the device means the CPU here."""
     return device == "cpu" or (device == "auto" and not torch.cuda.is_available())
 
 
 def planned_defaults(experiment: Experiment, pairs: int, say: _Say) -> dict[str, Any]:
-    """Return settings, as a file would say them, for so many pairs in the time of the experiment."""
+    """Return settings, in the form of a file, for `pairs` within the time of the experiment."""
     minutes = _minutes(experiment)
     say(f"measuring how fast this machine trains, to plan {minutes:g} min of training")
     plan = plan_for(pairs, minutes * 60, lambda size: measured_speed(experiment, size))
@@ -146,12 +146,12 @@ def planned_defaults(experiment: Experiment, pairs: int, say: _Say) -> dict[str,
 
 
 def planned_warmup(usual: int, updates: int) -> int:
-    """Return a warm-up for so many updates in all: a tenth of them, and no more than is usual."""
+    """Return the warm-up for `updates` in total: a tenth of them, at most `usual`."""
     return min(usual, max(1, updates // 10))
 
 
 def paced_defaults(experiment: Experiment, examples: int, say: _Say) -> dict[str, Any]:
-    """Return warm-up and validations, as a file would say them, for the time of an experiment that is complete."""
+    """Return warm-up and validations, in the form of a file, for the time of a complete experiment."""
     minutes, training = _minutes(experiment), experiment.training
     pace = measured_pace(experiment)
     if pace is None:
@@ -168,9 +168,9 @@ def paced_defaults(experiment: Experiment, examples: int, say: _Say) -> dict[str
 
 
 def measured_pace(experiment: Experiment) -> "TrainingPace | None":
-    """Return how fast a model learns from the first examples of its data; None where it cannot, or is not to.
+    """Return the speed of training on the first examples of the data; None where it fails, or needs no measurement.
 
-    What is wrong with settings or data is told by the rehearsal, and where the data are read.
+    Errors of settings or data are reported by the rehearsal, and where the data are read.
     """
     try:
         batch, columns = _first_batch(experiment)
@@ -191,7 +191,7 @@ def measured_pace(experiment: Experiment) -> "TrainingPace | None":
 
 
 def _first_batch(experiment: Experiment) -> tuple[Batch, Columns]:
-    """A batch of full size of the first examples of usual length, in columns that have learnt from these alone."""
+    """Return a full batch of first examples of mean length, and columns learnt from these alone."""
     choice, names = experiment.reader("train"), tuple(experiment.columns)
     if choice is None:
         raise ConfigError("data.train", "must be given")
@@ -205,21 +205,23 @@ def _first_batch(experiment: Experiment) -> tuple[Batch, Columns]:
     limit, mean = experiment.training.batch_sentences or len(rows), sum(lengths) / len(rows)
     if experiment.training.batch_tokens:
         limit = min(limit, int(experiment.training.batch_tokens / mean))
-    nearest = sorted(range(len(rows)), key=lambda row: abs(lengths[row] - mean))  # texts of a batch are about as long
+    nearest = sorted(
+        range(len(rows)), key=lambda row: abs(lengths[row] - mean)
+    )  # texts of a batch have similar lengths
     values = {name: [texts[row][name] for row in nearest[: max(1, limit)]] for name in names}
     (batch, *_) = task.held(values, tokens=10**9)
     return batch, columns
 
 
 def _minutes(experiment: Experiment) -> float:
-    """The time of a training on the wall."""
+    """Return the wall time of a training, in minutes."""
     training = experiment.training
     cores = training.max_core_minutes and training.max_core_minutes / torch.get_num_threads()
     return min(one for one in (training.max_minutes, cores) if one)
 
 
 def plan_for(pairs: int, seconds: float, speed_of: Callable[[DataSize], float]) -> TimePlan:
-    """Return the largest network, not larger than the data ask for, that takes enough updates in a time."""
+    """Return the largest network, within the size for the data, that makes enough updates in the time."""
     largest = DATA_SIZES.index(size_for(pairs))
     for size in (*reversed(DATA_SIZES[1 : largest + 1]), DATA_SIZES[0]):
         speed = speed_of(size)
@@ -230,7 +232,7 @@ def plan_for(pairs: int, seconds: float, speed_of: Callable[[DataSize], float]) 
 
 
 def measured_speed(experiment: Experiment, size: DataSize) -> float:
-    """Return the tokens of a batch, padding counted, that a network of a size learns from in a second."""
+    """Return the training speed of a network size, in tokens of batches per second, padding included."""
     known = MODELS.settings(experiment.model.name)
     sized = {name: value for name, value in settings_of_size(size, 0)["model"].items() if name in known}
     vocabulary = _Vocabulary(size.pieces)
@@ -244,7 +246,7 @@ def measured_speed(experiment: Experiment, size: DataSize) -> float:
 
 
 def _time_of(update: Callable[[], object]) -> ClockTime:
-    """The mean time of an update; the first one warms up."""
+    """Return the mean time of an update; the first one warms up."""
     update()
     count, start = 0, now()
     while not count or (now() - start).wall < SECONDS:

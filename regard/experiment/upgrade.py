@@ -1,4 +1,4 @@
-"""Settings of runs that an earlier version trained, as this one writes them."""
+"""Upgrade of settings of earlier versions to the current format."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ _OLD_COLUMNS = ("source", "target", "text")
 
 
 def upgraded(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Format 1 → format 2: files by part and column, and a model that names its row and has its settings alone."""
+    """Upgrade format 1 to format 2: files by part and column, and a model with its row's name and settings alone."""
     if settings.get("format") != 1:
         return dict(settings)
     data, model = dict(settings.get("data", {})), dict(settings.get("model", {}))
@@ -28,7 +28,7 @@ def upgraded(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_files(settings: Mapping[str, Any]) -> None:
-    """Raises ConfigError for files as format 1 named them, with what to write instead."""
+    """Raise ConfigError for names of files of format 1, with their replacements."""
     data = settings.get("data")
     named = data if isinstance(data, Mapping) else {}
     faults = [

@@ -1,6 +1,6 @@
-"""What networks are made of: embedders, positions, recurrent layers and blocks.
+"""Layers of networks: embedders, positions, recurrent layers and blocks.
 
-`LAYERS` lists those that no config names: they are for models of your own, in Python.
+`LAYERS` lists the layers that no config names: use them in your own Python models.
 """
 
 from typing import Any

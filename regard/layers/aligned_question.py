@@ -1,4 +1,4 @@
-"""The question as each word of a passage sees it (https://arxiv.org/abs/1704.00051, "aligned question embedding")."""
+"""Aligned question embedding: attention of passage words to the question (https://arxiv.org/abs/1704.00051)."""
 
 import torch
 from torch import Tensor, nn
@@ -7,7 +7,7 @@ from regard.attention import Attention
 
 
 class AlignedQuestion(nn.Module):
-    """[p_i; sum_j a_ij q_j], a_i = softmax_j(score(p_i, q_j)): soft matches beside the words, as features of each."""
+    """[p_i; sum_j a_ij q_j], a_i = softmax_j(score(p_i, q_j)): soft matches as additional features of each word."""
 
     aliases = "aligned_question_embedding, question_aligned"
 

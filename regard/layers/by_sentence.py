@@ -9,44 +9,44 @@ from torch.nn import functional
 
 from regard.pieces import UNK
 
-SENTENCES = "sentences"  # in roles of attention: what is looked at and is no column of a batch
+SENTENCES = "sentences"  # in roles of attention: keys that are not a column of a batch
 ENDINGS = ".!?…。！？．"
 CLOSINGS = "\"')]}»”’」』）】"  # they belong to the sentence that ended before them
 
 
 class Sentences(NamedTuple):
-    """Where the words of each sentence stand in their text; empty rows are sentences that a text has not."""
+    """Places of the words of each sentence in their text; rows without words are padding."""
 
     places: Tensor  # (batch, sentence, word), from 0; 0 where the mask hides it
     mask: Tensor  # (batch, sentence, word)
 
     @property
     def shown(self) -> Tensor:
-        """Which sentences there are, (batch, sentence)."""
+        """Mask of existing sentences (batch, sentence)."""
         return self.mask.any(dim=-1)
 
     def of(self, row: int) -> list[list[int]]:
-        """Return the places of the words of each sentence that a text has."""
+        """Return the places of the words of each sentence of a text."""
         pairs = zip(self.places[row], self.mask[row], strict=True)
         return [places[mask].tolist() for places, mask in pairs if bool(mask.any())]
 
     def take(self, items: Tensor) -> Tensor:
-        """items (batch, n, ...) of the texts' words → (batch, sentence, word, ...); hidden ones are any word's."""
+        """Gather items (batch, n, ...) of words → (batch, sentence, word, ...); masked ones are arbitrary."""
         rows = torch.arange(len(items), device=items.device).view(-1, 1, 1)
         return items[rows, self.places]
 
     def put_back(self, values: Tensor, length: int) -> Tensor:
-        """values (batch, sentence, word) → (batch, length), in the text's order; 0 where no sentence is."""
+        """Scatter values (batch, sentence, word) → (batch, length) in text order; 0 outside of all sentences."""
         shown = values.masked_fill(~self.mask, 0.0).flatten(1)
         return shown.new_zeros(len(shown), length).scatter_add(1, self.places.flatten(1), shown)
 
 
 class BySentence(nn.Module):
-    """Finds sentences by the pieces that end one (. ! ? 。！？), with the quotes and brackets behind them.
+    """Finds sentences by the pieces that end one (. ! ? 。！？), with closing quotes and brackets after them.
 
-    Built with the vocabulary's pieces, as `TextColumn.pieces` shows them. The end symbol belongs to the last sentence.
-    With `max_words` what is longer goes on in a further sentence, so that nothing is lost; with `max_sentences` the
-    first ones are kept, the last ones with `latest`.
+    Built with the vocabulary's pieces in the form of `TextColumn.pieces`. The end symbol belongs to the last sentence.
+    Sentences above `max_words` are continued in a further sentence, so nothing is lost; of more than `max_sentences`
+    the first are kept, with `latest` the last.
     """
 
     ends: Tensor
@@ -72,7 +72,7 @@ class BySentence(nn.Module):
         self.register_buffer("closes", torch.tensor(closes), persistent=False)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Sentences:
-        """ids (batch, n), mask (batch, n) of texts padded on the right → their sentences."""
+        """Return the sentences of ids (batch, n) with mask (batch, n), padded on the right."""
         batch, length = ids.shape
         place = torch.arange(length, device=ids.device).expand(batch, length)
         begins = self._begins(ids, place)
@@ -89,7 +89,7 @@ class BySentence(nn.Module):
         return _grid(place, mask, sentence, offset, int(counts.max()) if batch else 0)
 
     def _begins(self, ids: Tensor, place: Tensor) -> Tensor:
-        """Return whether a sentence begins: at the first place, and at a word with an ending since the last word."""
+        """Return whether a sentence begins: at the first place, and at a word after an ending."""
         words, ends = ~self.closes[ids], self.ends[ids]
         last_word, last_end = (
             functional.pad((place + 1).where(kind, 0).cummax(dim=1).values, (1, 0))[:, :-1] for kind in (words, ends)
@@ -98,10 +98,10 @@ class BySentence(nn.Module):
 
 
 def _grid(place: Tensor, mask: Tensor, sentence: Tensor, offset: Tensor, sentences: int) -> Sentences:
-    """(batch, n) each → (batch, sentence, word), as many words as the longest sentence has."""
+    """Arrange (batch, n) each as (batch, sentence, word), padded to the longest sentence."""
     words = int(offset.masked_fill(~mask, -1).max()) + 1 if mask.numel() else 0
     cells = sentences * words
-    index = (sentence * words + offset).masked_fill(~mask, cells)  # what is hidden goes into a cell of its own
+    index = (sentence * words + offset).masked_fill(~mask, cells)  # masked places go into a separate cell
     places = place.new_zeros(len(place), cells + 1).scatter(1, index, place)[:, :cells]
     shown = mask.new_zeros(len(place), cells + 1).scatter(1, index, mask)[:, :cells]
     shape = (len(place), sentences, words)

@@ -1,4 +1,4 @@
-"""Stacks of Transformer blocks in compiled code, where it knows all their parts and no hook watches them."""
+"""Stacks of Transformer blocks in compiled code, where all their parts are supported and none has a hook."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -15,14 +15,14 @@ from regard.records import Encoded, Sequences
 
 
 class CompiledBlocks(ParameterCache[PackedStack | None]):
-    """The blocks of an encoder or a decoder, packed when they are first run."""
+    """The blocks of an encoder or a decoder, packed on first use."""
 
     def packed(
         self, blocks: Sequence[TransformerBlock], last: nn.Module, modules: Sequence[nn.Module]
     ) -> PackedStack | None:
-        """Return blocks and the norm behind them, packed as they are now; None where they must run as modules.
+        """Return blocks and the final norm, packed with current weights; None where they must run as modules.
 
-        `modules` are all that are in them, see `modules_in`: a hook on any of them needs modules.
+        `modules` are all modules inside, see `modules_in`: a hook on any of them prevents packing.
         """
         if torch.compiler.is_compiling():
             return None
@@ -39,26 +39,26 @@ class CompiledBlocks(ParameterCache[PackedStack | None]):
         parameters = [one for layer in layers for one in layer._parameters.values() if one is not None]
         if any(layer._parameters.get("weight") is None for layer in layers):  # it is computed from other parameters
             return None
-        if not may_compile(parameters[:1]):  # the others are looked at when they are packed
+        if not may_compile(parameters[:1]):  # the others are checked when they are packed
             return None
         return self.get(parameters, lambda: self._pack(parameters, standard, norm))
 
     def _pack(
         self, parameters: Sequence[Tensor], blocks: Sequence[StandardBlock], norm: nn.LayerNorm | None
     ) -> PackedStack | None:
-        """None where compiled code cannot read them all: asked here alone, since it takes as long as a step."""
+        """Pack blocks; None where compiled code does not support them. Checked only here, since it is slow."""
         kernel = compiled_transformer() if are_readable(parameters) else None
         same = len({block.shape for block in blocks}) == 1
         return PackedStack(kernel, blocks, norm, self.precision) if same and kernel is not None else None
 
 
 def modules_in(blocks: Sequence[TransformerBlock], last: nn.Module) -> list[nn.Module]:
-    """Return all modules in blocks and in the norm behind them: listed once, since walking through them takes long."""
+    """Return all modules in blocks and in the final norm: listed once, since the traversal is slow."""
     return [module for one in (*blocks, last) for module in one.modules()]
 
 
 class Steps(NamedTuple):
-    """What a decoder remembers of the rows it writes, in compiled code."""
+    """State of generated rows of a decoder in compiled code."""
 
     slots: Tensor  # (rows, time) int32: the row of each step that holds a row's own keys
     texts: Tensor  # (rows,) int32: the text that each reads
@@ -66,7 +66,7 @@ class Steps(NamedTuple):
 
 
 class SharedPast:
-    """What all rows share. No tensor of it has a line per row, so selecting rows leaves it as it is."""
+    """State shared by all rows. Its tensors have no row axis, so selecting rows does not change it."""
 
     def __init__(self, stack: PackedStack, seen: Encoded | None, memory: StepMemory) -> None:
         self.stack, self.seen, self.memory = stack, seen, memory
@@ -80,7 +80,7 @@ def encode(stack: PackedStack, source: Sequences) -> Tensor:
 
 
 def start_steps(stack: PackedStack, seen: Encoded | None, rows: int) -> Steps:
-    """Return the past before the first step: one row per text, or so many rows without a source."""
+    """Return the past before the first step: one row per text, or `rows` rows without a source."""
     source = None
     if seen is not None:
         starts = _starts(seen.mask)
@@ -102,7 +102,7 @@ def step(vectors: Tensor, steps: Steps) -> tuple[Tensor, Steps]:
 
 
 def writer(ids: Tensor, steps: Steps, words: WordSum, table: PackedTable) -> CompiledWriter:
-    """Return what reads ids (rows, 1) behind some steps and writes on in one call; `table` is the head's."""
+    """Return a compiled writer that reads ids (rows, 1) after some steps and continues; `table` is the head's."""
     return CompiledWriter(ids, steps.shared.stack, steps.shared.memory, steps.slots, steps.texts, words, table)
 
 
@@ -113,5 +113,5 @@ def read_again(steps: Steps) -> Tensor:
 
 
 def _starts(mask: Tensor) -> Tensor:
-    """mask (batch, source) → where each text begins among the places shown, and the end of the last (batch + 1)."""
+    """Return the start of each text among the unmasked places, and the end of the last (batch + 1), from a mask."""
     return torch.cat([torch.zeros(1, dtype=torch.int64), mask.sum(dim=1).cumsum(dim=0)])

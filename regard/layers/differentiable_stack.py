@@ -1,17 +1,17 @@
-"""Stacks that are pushed and popped by degrees (https://arxiv.org/abs/1503.01007).
+"""Differentiable stacks (https://arxiv.org/abs/1503.01007).
 
-A stack (..., depth) of numbers is a value, its top first; what is pushed beyond the depth falls out at the bottom.
+A stack (..., depth) of numbers is a value, its top first; values pushed beyond the depth are dropped at the bottom.
 """
 
 import torch
 from torch import Tensor, nn
 
-EMPTY = -1.0  # what stands where nothing was pushed; pushed values lie between 0 and 1
+EMPTY = -1.0  # value of empty cells; pushed values lie between 0 and 1
 PUSH, POP, NOOP = range(3)
 
 
 def empty(*shape: int, like: Tensor) -> Tensor:
-    """Empty stacks (..., depth) of the kind of another tensor."""
+    """Return empty stacks (..., depth) with dtype and device of another tensor."""
     return like.new_full(shape, EMPTY)
 
 

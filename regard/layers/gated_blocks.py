@@ -1,4 +1,4 @@
-"""Blocks that begin as nothing: what each changes goes through a gate that is 0 at first."""
+"""Zero-initialised blocks: the change of each goes through a gate that starts at 0."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from regard.records import Encoded, select
 
 
 class BlocksState(NamedTuple):
-    """What gated blocks remember of the rows being written."""
+    """State of generated rows in gated blocks."""
 
     pasts: tuple[BlockPast, ...]
     source: SharedSource
@@ -25,10 +25,10 @@ class BlocksState(NamedTuple):
 
 
 class GatedBlocks(nn.Module):
-    """x + G (block(x) - x), block after block; block(x) looks at the words before, then at a memory.
+    """x + G (block(x) - x), block after block; block(x) attends to the words before, then to a memory.
 
-    With G = 0, as it is at first, x stays as it is to the bit. A matrix learns what to take of a block from the first
-    update on, as the zero convolutions of https://arxiv.org/abs/2302.05543; a single number would drift for long.
+    With the initial G = 0, x is unchanged to the bit. A matrix learns its share of a block from the first update on,
+    like the zero convolutions of https://arxiv.org/abs/2302.05543; a single number would learn slowly.
     """
 
     def __init__(self, blocks: Sequence[TransformerBlock]) -> None:
@@ -38,7 +38,7 @@ class GatedBlocks(nn.Module):
         self.gates = nn.ParameterList(nn.Parameter(torch.zeros(block.dim, block.dim)) for block in blocks)
 
     def start(self, seen: Encoded) -> BlocksState:
-        """The memory (batch, place, its width), projected once for each row."""
+        """Return the state with the memory (batch, place, its width), projected once for each row."""
         return BlocksState((BlockPast(),) * len(self.blocks), shared([block.begin(seen) for block in self.blocks]))
 
     def forward(

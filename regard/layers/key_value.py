@@ -20,8 +20,8 @@ STATE_PARTS = {"plain": 1, "key_value": 2, "key_value_predict": 3}  # in how man
 class KeyValueLayer(Layer):
     """tanh(W r_t + V p_t), r_t = sum a_i v_i over the `window` states before t, a = softmax(w · tanh(Y k_i + Q k_t)).
 
-    A state is [k; v; p]: what is found, what is read, what predicts. In the mode "key_value" v predicts as well, in
-    "plain" the whole state does all three. So `dim` is that of a part. The first state has nothing to read: r = 0.
+    A state is [k; v; p]: key, value, prediction. In the mode "key_value" v predicts as well, in "plain" the whole state
+    does all three. So `dim` is that of a part. The first state has nothing to read: r = 0.
     """
 
     aliases = (
@@ -84,7 +84,7 @@ def _places(queries: Tensor, memory: Memory) -> Tensor:
 
 
 def _latest(memory: Memory, count: int) -> Memory:
-    """The last `count` states of each row that are no padding, moved to the end, so that the next follow on them."""
+    """Return the last `count` unpadded states of each row, moved to the end, so that the next ones follow."""
     keys, values, mask = memory
     if mask is None:
         return Memory(keys[:, -count:], values[:, -count:], None)

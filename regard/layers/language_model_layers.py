@@ -1,4 +1,4 @@
-"""The layers of two language models, one that reads a text from the left and one that reads it from the right."""
+"""The layers of two language models, one left to right and one right to left."""
 
 import torch
 from torch import Tensor, nn
@@ -14,14 +14,14 @@ from regard.registry import Choice
 
 
 class _OneWay(nn.Module):
-    """Recurrent layers as wide as what they read; from the second on each adds what it reads to what it writes.
+    """Recurrent layers of equal width, with residual connections from the second layer on.
 
-    Between layers something is dropped.
+    Dropout is between layers.
     """
 
     def __init__(self, dim: int, cell: Choice, num_layers: int, dropout: float) -> None:
         super().__init__()
-        self.start = nn.Parameter(torch.randn(dim) * dim**-0.5)  # is read before the first vector
+        self.start = nn.Parameter(torch.randn(dim) * dim**-0.5)  # read before the first vector
         self.layers = module_list(RECURRENT.build(cell, dim, dim, place="cell") for _ in range(num_layers))
         self.dropout = Dropout(dropout)
 
@@ -45,7 +45,7 @@ class _OneWay(nn.Module):
 
 
 class LanguageModelLayers(nn.Module):
-    """Both ways, which share nothing: no state from the left knows what comes, none from the right what came."""
+    """Both directions, with separate layers: states from the left depend on earlier words, from the right on later."""
 
     def __init__(self, dim: int, cell: Choice, num_layers: int, dropout: float) -> None:
         super().__init__()
@@ -54,13 +54,13 @@ class LanguageModelLayers(nn.Module):
         turn_around(self.backwards)
 
     def before(self, text: Sequences) -> tuple[Tensor, Tensor]:
-        """vectors (batch, n, dim) → highest states (batch, n, dim) that read all before a place, and all behind it."""
+        """Return the highest states (batch, n, dim) of all words before each place, and of all words after it."""
         (*_, ahead), _ = self.forwards.begin(*text)
         (*_, back), _ = self.backwards.begin(reverse(*text), text.mask)
         return ahead[:, :-1], reverse(back[:, :-1], text.mask)
 
     def read(self, text: Sequences) -> list[Tensor]:
-        """vectors (batch, n, dim) → of each layer states (batch, n, 2 · dim), which have read their own place, too.
+        """Return the states (batch, n, 2 · dim) of each layer, own place included, of vectors (batch, n, dim).
 
         The lowest are the vectors themselves, twice.
         """

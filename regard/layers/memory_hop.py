@@ -6,9 +6,9 @@ from regard.attention import Attention
 
 
 class MemoryHop(nn.Module):
-    """u' = H u + sum_i p_i c_i, p = softmax(u · m_i): what is compared (m) and what is read (c) are embedded apart.
+    """u' = H u + sum_i p_i c_i, p = softmax(u · m_i): keys (m) and values (c) have separate embeddings.
 
-    `mapped` False leaves H out, as where the embeddings of adjacent hops are tied (section 2.2).
+    `mapped` False leaves H out, as with tied embeddings of adjacent hops (section 2.2).
     """
 
     aliases = "memory_network, end_to_end_memory, end_to_end_memory_network, memn2n, memory, 记忆网络"

@@ -13,13 +13,12 @@ from regard.layers.shared_source import Reading, begin, look
 class MultiStepAttention(nn.Module):
     """h_i + V sum_j a_ij (z_j + e_j), a_i = softmax_j(d_i · z_j), d_i = W h_i + b + g_i: the step of one layer.
 
-    h are the layer's states, g the embeddings of the words written, z the source's states, e its embeddings. Attention
-    of a layer knows where the layers below it looked, for their contexts are in h.
+    h are the layer's states, g the embeddings of the target words, z the source's states, e its embeddings. The
+    attention of a layer depends on that of lower layers, since their contexts are in h.
 
     Sums of two are multiplied by sqrt(1/2) and contexts of m source words by sqrt(m), so that variances are kept
-    (section 3.4), and the weights are normalised. Contexts are projected whatever their width, as by the authors' own
-    program: as long as all layers look alike, their contexts are alike, and of equal vectors added layer upon layer the
-    variance would grow to three times theirs.
+    (section 3.4), and the weights are normalised. Contexts are always projected, as in the authors' program: while all
+    layers attend alike, their contexts are equal, and the variance of their sum would grow to three times theirs.
     """
 
     aliases = "multi_step_layer"
@@ -39,9 +38,9 @@ class MultiStepAttention(nn.Module):
         self.from_context = projection(context_dim or dim, dim)
 
     def begin(self, states: Tensor, embeddings: Tensor | None, mask: Tensor | None = None) -> Reading:
-        """z and e (batch, source, dim), mask (batch, source) → what is compared with z and read as z + e.
+        """Return a reading with keys z and values z + e, of z and e (batch, source, dim) and mask (batch, source).
 
-        An encoder that tells of no embeddings is read as z.
+        Without embeddings the values are z.
         """
         values = states if embeddings is None else (states + embeddings) * HALF
         return begin(self.attention, self.query_dim, states, values, mask)

@@ -1,4 +1,4 @@
-"""Two sentences look at each other: the step "attend" of https://arxiv.org/abs/1606.01933, section 3.1."""
+"""Attention between two sentences: the step "attend" of https://arxiv.org/abs/1606.01933, section 3.1."""
 
 from torch import Tensor, nn
 
@@ -8,8 +8,8 @@ from regard.attention import OWN, READ, Attention, Role, stamped
 class MutualAttention(nn.Module):
     """beta_i = sum_j softmax_j(e_ij) b_j and alpha_j = sum_i softmax_i(e_ij) a_i, e_ij = score(F a_i, F b_j).
 
-    F is a feed-forward network of each word. Each direction has an attention of its own, so that pictures tell them
-    apart; without weights to learn, as the dot product of the paper, both have the same scores.
+    F is a feed-forward network of each word. Each direction has its own attention, so that plots distinguish them;
+    without learned weights, as with the paper's dot product, both have the same scores.
     """
 
     aliases = "co_attention, decomposable, inter_sentence, 互, 协同"

@@ -12,9 +12,9 @@ from regard.ops.functional import latest
 
 
 class NgramLayer(Layer):
-    """tanh(W [h_t^1; h_(t-1)^2; …; h_(t-N+2)^(N-1)]), h split in N - 1 equal parts: each predicts so many words ahead.
+    """tanh(W [h_t^1; h_(t-1)^2; …; h_(t-N+2)^(N-1)]), h split in N - 1 equal parts: part n predicts n words ahead.
 
-    What was before the first state is zero. `dim` is that of a part.
+    States before the first one are zero. `dim` is that of a part.
     """
 
     def __init__(self, input_dim: int, *, order: Annotated[int, Ge(2)] = 4) -> None:

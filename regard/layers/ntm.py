@@ -1,6 +1,6 @@
 """The heads of Neural Turing Machines, which read and write a memory of slots: https://arxiv.org/abs/1410.5401.
 
-The slots and where a head was are values that go in and come out.
+Slots and weights of the heads are passed as values.
 """
 
 from torch import Tensor, nn
@@ -10,12 +10,12 @@ from regard.errors import PartError
 
 
 class AddressHead(nn.Module):
-    """w = sharpen(shift(gate · softmax(strength · cos(key, slots)) + (1 - gate) · before)), as the controller says."""
+    """w = sharpen(shift(gate · softmax(strength · cos(key, slots)) + (1 - gate) · before)), from the controller."""
 
     def __init__(self, state_dim: int, slot_dim: int, *, radius: int = 1) -> None:
         super().__init__()
         if radius < 0:
-            raise PartError(f"is {radius}", "how many slots a head may step aside, 0 for none", setting="radius")
+            raise PartError(f"is {radius}", "maximum shift of a head in slots, 0 or more", setting="radius")
         self.sizes = [slot_dim, 1, 1, 2 * radius + 1, 1]
         self.from_state = nn.Linear(state_dim, sum(self.sizes))
 
@@ -37,7 +37,7 @@ class ReadHead(nn.Module):
         self.address = AddressHead(state_dim, slot_dim, radius=radius)
 
     def forward(self, state: Tensor, slots: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
-        """→ what is read (batch, slot_dim), and where, (batch, slot)."""
+        """Return the read vector (batch, slot_dim) and the weights (batch, slot)."""
         weights = self.address(state, slots, before)
         return read_slots(slots, weights), weights
 
@@ -51,7 +51,7 @@ class WriteHead(nn.Module):
         self.to_erase, self.to_add = nn.Linear(state_dim, slot_dim), nn.Linear(state_dim, slot_dim)
 
     def forward(self, state: Tensor, slots: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
-        """→ the slots as they are now (batch, slot, slot_dim), and where was written, (batch, slot)."""
+        """Return the updated slots (batch, slot, slot_dim) and the weights (batch, slot)."""
         weights = self.address(state, slots, before)
         return write_slots(slots, weights, self.to_erase(state).sigmoid(), self.to_add(state)), weights
 

@@ -1,4 +1,4 @@
-"""What decoders read, kept once per sentence however many rows are written of it."""
+"""Source memories of decoders, stored once per sentence for any number of generated rows."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from regard.records import select
 
 
 class Reading(NamedTuple):
-    """A source as one attention reads it. Rows of queries stand in groups of `fold` that share a row of the memory."""
+    """A source for one attention. Groups of `fold` rows of queries share a row of the memory."""
 
     memory: Memory  # one row per group
     past: Any = None  # of the attention; one row per row of queries
@@ -19,22 +19,22 @@ class Reading(NamedTuple):
 
 
 class SharedSource(NamedTuple):
-    """A source as each attention of a decoder reads it. Rows stand in groups of `fold` that read the same sentence."""
+    """A source for all attentions of a decoder. Groups of `fold` rows read the same sentence."""
 
     memories: tuple[Memory, ...] = ()  # of each attention; one row per group
-    pasts: tuple[Any, ...] = ()  # of each attention; one row per row being written
+    pasts: tuple[Any, ...] = ()  # of each attention; one row per generated row
     fold: int = 1
 
     def reading(self, number: int) -> Reading | None:
-        """What attention `number` reads. None without a source."""
+        """Return the source of attention `number`; None without a source."""
         return Reading(self.memories[number], self.pasts[number], self.fold) if self.memories else None
 
     def after(self, seen: Sequence[Attended | None]) -> "SharedSource":
-        """With the pasts of the attentions that saw something."""
+        """Return the source with the new pasts of its attentions."""
         return self._replace(pasts=tuple(one.past for one in seen if one is not None)) if self.memories else self
 
     def select(self, rows: Tensor) -> "SharedSource":
-        """Rows in that order. Whole groups stay folded; torn ones, or all if a past differs, get a memory per row."""
+        """Select rows. Complete groups stay folded; others, or all if a past differs, get a memory per row."""
         if not self.memories:
             return self
         sentences, counts = torch.unique_consecutive(rows // self.fold, return_counts=True)
@@ -47,7 +47,7 @@ class SharedSource(NamedTuple):
         return SharedSource(memories, select(self.pasts, rows), fold)
 
     def unfolded(self) -> "SharedSource":
-        """A memory per row."""
+        """Return the source with a memory per row."""
         if self.fold == 1 or not self.memories:
             return self
         keys = self.memories[0].keys
@@ -56,16 +56,16 @@ class SharedSource(NamedTuple):
 
 
 def shared(readings: list[Reading]) -> SharedSource:
-    """The source of a decoder whose attentions begin with these readings, one per attention, none of them folded."""
+    """Return the source of a decoder with these readings, one per attention, none of them folded."""
     return SharedSource(tuple(one.memory for one in readings), tuple(one.past for one in readings))
 
 
 def begin(
     attention: Attention, query_dim: int, keys: Tensor, values: Tensor | None = None, mask: Tensor | None = None
 ) -> Reading:
-    """keys (batch, key, key_dim), values (default: the keys), mask (batch, key) → what is read, projected once.
+    """Project keys (batch, key, key_dim) and values (default: the keys) once, with a mask (batch, key).
 
-    The past is that before the first query, so rows may be repeated before any was answered.
+    The past is that before the first query, so rows may be repeated before the first step.
     """
     memory = attention.remember(keys, values, mask)
     return Reading(memory, attention.begin(keys.new_zeros(len(keys), 0, query_dim), memory))
@@ -84,7 +84,7 @@ def look(attention: Attention, queries: Tensor, reading: Reading, *, need_weight
 
 
 def has_past(past: Any) -> bool:
-    """Return whether the state of an attention may differ between rows of a group; pasts stand in nested tuples."""
+    """Return whether the state of an attention may differ between rows of a group; pasts are nested tuples."""
     return any(map(has_past, past)) if isinstance(past, tuple) else past is not None
 
 

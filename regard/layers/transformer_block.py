@@ -17,18 +17,18 @@ from regard.records import Encoded
 
 
 class BlockPast(NamedTuple):
-    """What a block remembers of the rows it writes."""
+    """State of generated rows in a block."""
 
     own: Memory | None = None  # keys and values of the words so far, where attention reads them
-    own_past: Any = None  # of that attention, or of what stands in its place
+    own_past: Any = None  # of that attention, or of its replacement
     feedforward: Any = None
 
 
 class TransformerBlock(Layer):
-    """x = x + Drop(own attention), then cross attention where there is one, then feed-forward; each with a LayerNorm.
+    """x = x + Drop(self-attention), then cross-attention where there is one, then feed-forward; each with a LayerNorm.
 
-    pre: x + Drop(f(LN(x))); post, as in the paper: LN(x + Drop(f(x))). Another layer may stand in the place of the
-    attention to its own sequence: `history`.
+    pre: x + Drop(f(LN(x))); post, as in the paper: LN(x + Drop(f(x))). Another layer may replace self-attention:
+    `history`.
     """
 
     def __init__(
@@ -44,10 +44,10 @@ class TransformerBlock(Layer):
         norm_eps: float = 1e-5,
         dropout: float = 0.1,
     ) -> None:
-        """`context_dim` is how wide the cross attention's contexts are; another width than `dim` is projected."""
+        """`context_dim` is the width of the cross-attention's contexts, which are projected if it is not `dim`."""
         super().__init__()
         if (own is None) == (history is None):
-            raise ValueError("a block knows its own sequence by attention or by a history: give one of them")
+            raise ValueError("a block needs either self-attention or a history: give one of them")
         self.dim, self.pre = dim, norm == "pre"
         self.own, self.history, self.cross, self.feedforward = own, history, cross, feedforward
         self.own_norm, self.feedforward_norm = (nn.LayerNorm(dim, eps=norm_eps) for _ in range(2))
@@ -58,12 +58,12 @@ class TransformerBlock(Layer):
         self.gradient_checkpointing = False  # set by training
 
     def forward(self, inputs: Tensor, mask: Tensor | None, past: BlockPast | None = None) -> tuple[Tensor, BlockPast]:
-        """inputs (batch, n, dim) → outputs (batch, n, dim), for a block that looks at its own sequence only."""
+        """inputs (batch, n, dim) → outputs (batch, n, dim), for a block without a source."""
         outputs, past, _ = self.run(inputs, mask, past or BlockPast())
         return outputs, past
 
     def standard(self) -> StandardBlock | None:
-        """Return the layers of a block as in the paper; None where it is not that."""
+        """Return the layers of a standard block, as in the paper; None for others."""
         own = None if self.own is None else self.own.standard()
         cross = None if self.cross is None else self.cross.standard()
         layers, joined = self.feedforward.relu_layers(), isinstance(self.from_context, nn.Identity)
@@ -72,7 +72,7 @@ class TransformerBlock(Layer):
         return StandardBlock(own, cross, *layers, (self.own_norm, self.cross_norm, self.feedforward_norm), self.pre)
 
     def begin(self, encoded: Encoded) -> Reading:
-        """The source as this block will read it: keys and values projected once per sentence."""
+        """Return the source for this block: keys and values projected once per sentence."""
         if self.cross is None:
             raise ValueError("this block was built without attention to a source")
         return begin(self.cross, self.dim, encoded.states, encoded.read, encoded.mask)
@@ -86,7 +86,7 @@ class TransformerBlock(Layer):
         *,
         need_weights: bool = False,
     ) -> tuple[Tensor, BlockPast, Attended | None]:
-        """inputs (rows, n, dim), a source → outputs, past, what was seen of the source, with weights if asked for.
+        """Return outputs, past and attention to the source (with weights on request), for inputs (rows, n, dim).
 
         Where the source is folded, inputs must be one word long (n = 1).
         """

@@ -1,4 +1,4 @@
-"""Dynamic unfolding: how far a network runs over a source for a target of another length."""
+"""Dynamic unfolding: number of positions of a network over a source, for a target of another length."""
 
 import torch
 from torch import Tensor, nn
@@ -9,10 +9,10 @@ from regard.records import Sequences
 
 
 class Unfolding(nn.Module):
-    """|t| = ratio · |s| + extra, rounded, at least |s|; a learned vector stands at each place behind the source's end.
+    """|t| = ratio · |s| + extra, rounded, at least |s|; a learned vector is at each place after the source's end.
 
     See https://arxiv.org/abs/1610.10099, section 3.2; the paper's English to German characters have ratio 1.2, extra 0.
-    What is empty stays empty.
+    Empty sources stay empty.
     """
 
     def __init__(self, dim: int, *, ratio: float = 1.2, extra: float = 0.0) -> None:
@@ -23,7 +23,7 @@ class Unfolding(nn.Module):
         self.padding = nn.Parameter(torch.zeros(dim))
 
     def lengths(self, lengths: Tensor) -> Tensor:
-        """(batch,) of the source → how far to run."""
+        """Return the unfolded lengths (batch,) of source lengths (batch,)."""
         wanted = (lengths.double() * self.ratio + self.extra).round().long()
         return torch.where(lengths > 0, torch.maximum(wanted, lengths), 0)
 

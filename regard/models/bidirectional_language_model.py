@@ -1,4 +1,4 @@
-"""Two language models in one run, from the left and from the right: what ELMo learns from text."""
+"""Two language models in one run, left to right and right to left: the pre-training of ELMo."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
@@ -26,7 +26,7 @@ class BidirectionalState(NamedTuple):
     """The state of the model from the left between steps."""
 
     pasts: Any  # of its layers
-    states: Tensor | None  # (rows, 1, dim) before the first step: of what is read already
+    states: Tensor | None  # (rows, 1, dim) before the first step: of the prompt
 
     def select(self, rows: Tensor) -> "BidirectionalState":
         """Rows in that order."""
@@ -34,26 +34,26 @@ class BidirectionalState(NamedTuple):
 
 
 class BidirectionalLanguageModel(Generator):
-    """-1/2 (log p(x_i | those before it) + log p(x_i | those behind it)) of each piece x_i.
+    """-1/2 (log p(x_i | pieces before it) + log p(x_i | pieces after it)) of each piece x_i.
 
-    https://arxiv.org/abs/1802.05365, section 3.1: embeddings and head serve both ways, layers do not. It writes as the
-    model from the left alone. Its part `encoder` is that of an encoder `language_model_features`.
+    https://arxiv.org/abs/1802.05365, section 3.1: both directions share embeddings and head, not layers. Texts are
+    generated left to right. Its part `encoder` is that of an encoder `language_model_features`.
     """
 
     def __init__(self, embedder: Embedder, reader: LanguageModelLayers, head: Head) -> None:
         super().__init__()
         need_no_source(head)
         self.embedder, self.head = embedder, head
-        self.encoder = nn.ModuleDict({"reader": reader})  # by the name that the encoder of features has for it
+        self.encoder = nn.ModuleDict({"reader": reader})  # the name of this part in the encoder of features
         name_columns(reader, TEXT)
 
     @property
     def reader(self) -> LanguageModelLayers:
-        """The layers of both ways."""
+        """Layers of both directions."""
         return cast(LanguageModelLayers, self.encoder["reader"])
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Losses (batch, n) in nats per piece, the mean of both ways, 0 where none is counted."""
+        """Return losses (batch, n) in nats per piece, the mean of both directions; 0 where a piece is not counted."""
         text = batch.sequences(TEXT)
         targets = text.items.masked_fill(~counted_pieces(batch), PAD)
         states = self.reader.before(self._embedded(text))
@@ -77,14 +77,14 @@ class BidirectionalLanguageModel(Generator):
         return None
 
     def start(self, batch: Batch) -> BidirectionalState:
-        """Reads the pieces that are not counted: prompts, which must be of one length."""
+        """Read the pieces that are not counted: prompts, which must have one length."""
         ids = prompt_ids(batch)
         prompt = Sequences(ids, torch.ones_like(ids, dtype=torch.bool))
         (*_, states), pasts = self.reader.forwards.begin(*self._embedded(prompt))
         return BidirectionalState(pasts, states[:, -1:])
 
     def step(self, ids: Tensor, state: BidirectionalState, *, need_weights: bool = False) -> tuple[Step, State]:
-        """ids (rows, 1) → log-probabilities (rows, vocab) of the next piece. The first step reads nothing more."""
+        """ids (rows, 1) → log-probabilities (rows, vocab) of the next piece. The first step reads no more pieces."""
         decoded, after = self._read(ids, state)
         return Step(self.head.log_probs(decoded, None)[:, -1]), after
 
@@ -121,8 +121,10 @@ def bidirectional_language_model(
     tied: TiedText = "all",
     init_uniform: InitUniform = None,
 ) -> BidirectionalLanguageModel:
-    """p(text) from the left and from the right: recurrent layers of width `dim` each way, over embeddings of words."""
-    words = build_embedder(Choice("words"), None, len(columns[TEXT]), dim, dropout)  # a vector tells of its piece alone
+    """p(text) from the left and from the right: recurrent layers of width `dim` per direction, over word embeddings."""
+    words = build_embedder(
+        Choice("words"), None, len(columns[TEXT]), dim, dropout
+    )  # a vector depends on its piece alone
     table = None if tied == "none" else words.output_weight()
     writes = HEADS.build(head, dim, len(columns[TEXT]), table)
     model = BidirectionalLanguageModel(words, LanguageModelLayers(dim, cell, num_layers, dropout), writes)

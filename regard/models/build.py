@@ -1,4 +1,4 @@
-"""Names → modules: what the rows of MODELS are built with. Parts receive ready parts and never see a config."""
+"""Names → modules: builders for the rows of MODELS. Parts receive ready parts and never see a config."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -24,10 +24,10 @@ _M = TypeVar("_M", bound=nn.Module)
 def build_attention(
     settings: AttentionSettings, query_dim: int, key_dim: int, *, causal: bool = False, place: str = "attention"
 ) -> Attention:
-    """One socket, filled. With heads, score, span and weighting live in the heads' width.
+    """Return an attention with its parts. With several heads, score, span and weighting have the width of a head.
 
-    Raises ConfigError where several heads are to do without projections, `causal` meets a part that must know every key
-    from the start, or a part refuses its settings; `place` is where a config says them.
+    Raises ConfigError for several heads without projections, for a part that needs all keys in `causal` attention, or
+    where a part refuses its settings; `place` is their place in a config.
     """
     try:
         with notes_at(place, absolute=True):
@@ -39,7 +39,7 @@ def build_attention(
 
 
 def build_sockets(attention: AttentionSettings, self_attention: AttentionSettings) -> Sockets:
-    """Makers of attention to a source, to all of the own sequence and to its past."""
+    """Return builders of source attention, of self-attention, and of causal self-attention."""
     cross = partial(build_attention, attention, place="model.attention")
     itself = partial(build_attention, self_attention, place="model.self_attention")
     return Sockets(
@@ -50,26 +50,26 @@ def build_sockets(attention: AttentionSettings, self_attention: AttentionSetting
 
 
 def build_embedder(choice: Choice, position: Choice | None, size: int, dim: int, dropout: float) -> Embedder:
-    """An embedder of `size` ids with its positions."""
+    """Return an embedder of `size` ids with its positional encoding."""
     positions = None if position is None else POSITIONS.build(position, dim)
     return EMBEDDERS.build(choice, size, dim, positions, given={"dropout": dropout})
 
 
 def build_encoder(choice: Choice, dim: int, self_attention: AttentionSettings, dropout: float) -> Encoder:
-    """An encoder of vectors (..., dim) that looks at nothing but the sequence it reads."""
+    """Return an encoder of vectors (..., dim) without attention to another sequence."""
     return ENCODERS.build(choice, dim, build_sockets(HEADS_OF_FOUR, self_attention), given={"dropout": dropout})
 
 
 def build_reading(shared: ReadingSettings, size: int) -> tuple[Embedder, Encoder]:
-    """What reads a text of `size` different ids: their embedder, and an encoder of its vectors."""
+    """Return an embedder of `size` ids, and an encoder of its vectors."""
     reads = build_embedder(shared.embedder, shared.position, size, shared.dim, shared.dropout)
     return reads, build_encoder(shared.encoder, reads.dim, shared.self_attention, shared.dropout)
 
 
 def draw_uniform(model: _M, bound: float | None) -> _M:
-    """Draw every weight of two axes or more from U(-bound, bound), as https://arxiv.org/abs/1409.3215 does.
+    """Sample every weight of two axes or more from U(-bound, bound), as in https://arxiv.org/abs/1409.3215.
 
-    Biases, gains and other vectors stay as their parts made them. With None all do. Returns the model.
+    Biases, gains and other vectors keep their own initialisation; with None all weights do. Returns the model.
     """
     if bound is None:
         return model
@@ -82,7 +82,7 @@ def draw_uniform(model: _M, bound: float | None) -> _M:
 
 def _filled(settings: AttentionSettings, query_dim: int, key_dim: int, causal: bool) -> Attention:
     if settings.num_heads > 1 and settings.project is False:
-        problem = f"{settings.num_heads} heads are made by projections"
+        problem = f"{settings.num_heads} heads need projections"
         raise PartError(problem, "leave it out, or use num_heads: 1", setting="project")
     gate = nn.Linear(query_dim, 1) if settings.gate else None
     heads = None
@@ -105,7 +105,7 @@ def _filled(settings: AttentionSettings, query_dim: int, key_dim: int, causal: b
 
 
 def _note_idle_score(choice: Choice, score: Score, spans: Sequence[Span], weighting: Weighting) -> None:
-    """Tell of weights that never learn: the weight of an only key is 1, whatever its score."""
+    """Note weights that never learn: a single key has the weight 1 for any score."""
     count = sum(parameter.numel() for parameter in score.parameters())
     if count and weighting.normalised and any(span.single for span in spans):
         problem = f"'{choice.name}' changes nothing where a query sees one key, and its {count:,} weights never learn"
@@ -114,6 +114,6 @@ def _note_idle_score(choice: Choice, score: Score, spans: Sequence[Span], weight
 
 def _need_growing(choice: Choice, part: Part) -> None:
     if part.whole:
-        problem = f"'{choice.name}' must know every key from the start, but a decoder's own words come one by one"
+        problem = f"'{choice.name}' needs all keys from the start, but a decoder generates its words one by one"
         hint = "use it in model.attention, which reads the source, or beside a decoder without self-attention"
         raise PartError(problem, hint)

@@ -1,4 +1,4 @@
-"""Captions: a decoder looks at the cells of a grid while it writes (https://arxiv.org/abs/1502.03044)."""
+"""Image captioning: a decoder attends to the cells of a grid (https://arxiv.org/abs/1502.03044)."""
 
 from typing import Annotated, Any, cast
 
@@ -39,7 +39,7 @@ class CellEmbedder(Embedder):
         super().__init__()
         self.dim, self.position = dim, position
         most = None if position is None else position.max_length
-        self.max_length = None if most is None else most * width + 1  # of numbers; other sequences have an end, too
+        self.max_length = None if most is None else most * width + 1  # in numbers; other sequences have an end, too
         self.enter, self.dropout = nn.Linear(width, dim), Dropout(dropout)
 
     def forward(self, ids: Tensor, past: Any = None) -> tuple[Tensor, None]:
@@ -68,7 +68,7 @@ def captioner(
     head: HeadChoice = Choice("linear"),
     dropout: DropoutShare = 0.0,
 ) -> Translator:
-    """p(caption | cells): a translator that reads the cells of a grid in place of words."""
+    """p(caption | cells): a translator whose source are the cells of a grid."""
     cells = cast(NumbersColumn, columns["source"])
     sockets = build_sockets(attention, self_attention)
     reads = CellEmbedder(cells.width, dim, None if places is None else POSITIONS.build(places, dim), dropout=dropout)

@@ -26,17 +26,17 @@ from regard.registry import Choice
 
 
 class LabelAndText(NamedTuple):
-    """What a causal classifier makes of a batch in one pass."""
+    """Predictions of a causal classifier for a batch, in one pass."""
 
     log_probs: Tensor  # (batch, class)
-    text: Tensor  # (batch): nats of a piece given those before it, the mean over the pieces of each text
+    text: Tensor  # (batch): nats per piece given the pieces before it, averaged over each text
 
 
 class CausalClassifier(DecoderOnly, LabelModel):
     """p(label | text) = softmax(W · pooling(s) + b), s_i the state of a decoder that has read BOS and x_1 … x_i.
 
-    The states before them say what comes next, as in a language model of the same decoder and head, whose parts have
-    the same names: `init` takes them. Only the objective `with_language_model` trains the head.
+    Each state predicts the next piece, as in a language model of the same decoder and head, whose parts have the same
+    names: `init` takes them. Only the objective `with_language_model` trains the head.
     """
 
     def __init__(
@@ -53,15 +53,15 @@ class CausalClassifier(DecoderOnly, LabelModel):
         return self._classes(self._states(batch), batch)
 
     def read(self, batch: Batch) -> LabelAndText:
-        """Return what is predicted of the labels and of the pieces."""
+        """Return the predictions of labels and of pieces."""
         states, (items, mask) = self._states(batch), batch.sequences(TEXT)
         nats = self.head.nll(Decoded(states[:, :-1]), None, items)
         return LabelAndText(self._classes(states, batch), nats.sum(dim=-1) / mask.sum(dim=-1).clamp(min=1))
 
     def look(self, batch: Batch) -> AttentionRecords:
-        """Return what each piece saw of itself and those before it, and that of the state which the pooling reads.
+        """Return the attention of each piece to itself and earlier ones, and that of the state read by the pooling.
 
-        What they saw of BOS is left out.
+        Weights of BOS are left out.
         """
         with recording(self) as records:
             self.log_probs(batch)
@@ -76,7 +76,7 @@ class CausalClassifier(DecoderOnly, LabelModel):
         return {**super().parts(), "pooling": [self.pooling]}
 
     def _states(self, batch: Batch) -> Tensor:
-        """(batch, 1 + n, dim), the first of BOS."""
+        """Return states (batch, 1 + n, dim), the first one of BOS."""
         rows = torch.arange(len(batch.lines), device=batch.lines.device)
         return self.decoder.forced(_started(batch.sequences(TEXT)), self.decoder.start(rows=rows)).states
 
@@ -87,7 +87,7 @@ class CausalClassifier(DecoderOnly, LabelModel):
 
 @dataclass(frozen=True)
 class ReadingLeftToRight(LanguageModelSettings):
-    """Settings of a language model that reads to answer."""
+    """Settings of a language model that classifies."""
 
     decoder: Annotated[DecoderChoice, Doc("Left-to-right encoder of the text.")] = Choice("transformer")
 
@@ -100,7 +100,7 @@ def causal_classifier(
         "last"
     ),
 ) -> CausalClassifier:
-    """p(label | text): a language model, started from one by `init`, and a class by what it has read at the end."""
+    """p(label | text): a language model, initialised from one by `init`, and a classifier of its last states."""
     decodes, head = build_writing(shared, len(columns[TEXT]))
     pools = POOLINGS.build(readout, decodes.dim, place="readout")
     model = CausalClassifier(decodes, head, pools, len(columns[LABEL]), dropout=shared.dropout)
@@ -108,7 +108,7 @@ def causal_classifier(
 
 
 def _started(text: Sequences) -> Sequences:
-    """ids (batch, n) → BOS and the ids (batch, 1 + n)."""
+    """Prepend BOS: ids (batch, n) → (batch, 1 + n)."""
     start = text.items.new_full((len(text.items), 1), BOS)
     return Sequences(
         torch.cat([start, text.items], dim=1), torch.cat([torch.ones_like(start, dtype=torch.bool), text.mask], dim=1)
@@ -116,10 +116,8 @@ def _started(text: Sequences) -> Sequences:
 
 
 def _without_start(found: Recorded) -> Recorded:
-    """Without the first query and the first key, of one call for all pieces or of a call for each.
+    """Remove BOS, the first query and the first key, from one call for all pieces or one call per piece."""
 
-    BOS is no piece of the text.
-    """
     together = len(found.answers) == 1
     first = 1 if together else 0
 

@@ -1,4 +1,4 @@
-"""CipherGAN: two generators, each of which turns texts of one bank into texts of the other (arXiv:1801.04883)."""
+"""CipherGAN: two generators, each of which maps texts of one bank to the other (arXiv:1801.04883)."""
 
 from collections.abc import Mapping
 from typing import Annotated, NamedTuple
@@ -20,7 +20,7 @@ OTHER_SIDE = {CIPHER: PLAIN, PLAIN: CIPHER}
 
 
 class SymbolRows(NamedTuple):
-    """The different symbols of some texts; the same symbol at another place is a row of its own where that counts."""
+    """The distinct symbols of some texts; with positions, a symbol has a row for each place."""
 
     ids: Tensor  # (row,)
     timing: Tensor  # (row, timing)
@@ -28,7 +28,7 @@ class SymbolRows(NamedTuple):
 
 
 class SymbolGenerator(nn.Module):
-    """Convolutions of width 1, filters, 2 and 4 times as many, residual blocks, a softmax: (row, dim) → (row, n)."""
+    """Convolutions of width 1 (filters · 1, 2, 4), residual blocks, a softmax: (row, dim) → (row, n)."""
 
     def __init__(self, dim: int, filters: int, num_blocks: int, num_values: int) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class SymbolGenerator(nn.Module):
         self.output = nn.Linear(last, num_values)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Return the probabilities of symbols, which count from 0."""
+        """Return the probabilities of symbols, numbered from 0."""
         hidden = self.widening(vectors)
         for block in self.blocks:
             hidden = functional.relu(hidden + block(hidden))
@@ -49,14 +49,14 @@ class SymbolGenerator(nn.Module):
 
 
 class CipherGan(Decipherer):
-    """softmax F(E x) of a plain text x, and softmax G(E y) of a cipher text y; each reads a symbol by itself.
+    """softmax F(E x) of a plaintext x, and softmax G(E y) of a ciphertext y; each reads one symbol at a time.
 
-    As a generator gives the same for the same symbol at the same place, it reads each of these once. Padding has the
-    vector 0 and stays what it is.
+    A generator reads each distinct symbol and place once, since its output is the same. Padding has the vector 0 and
+    stays padding.
     """
 
     def __init__(self, sizes: Mapping[str, int], dim: int, filters: int, num_blocks: int, timing: int) -> None:
-        """`sizes` are the symbols of each side; `timing` is the width of the encoding of places, 0 for none."""
+        """`sizes` are the numbers of symbols of each side; `timing` is the width of the positional encoding, or 0."""
         super().__init__()
         self.sizes, self.timing = dict(sizes), timing
         self.embeddings = nn.ParameterDict({side: torch.randn(size, dim) for side, size in sizes.items()})
@@ -65,7 +65,7 @@ class CipherGan(Decipherer):
         )
 
     def rows(self, texts: Sequences) -> SymbolRows:
-        """Return the different symbols of texts."""
+        """Return the distinct symbols of texts."""
         ids, places = texts.items, torch.arange(texts.items.shape[1], device=texts.items.device)
         numbers = ids * len(places) + places if self.timing else ids
         found, where = numbers.unique(return_inverse=True)
@@ -78,7 +78,7 @@ class CipherGan(Decipherer):
         return sinusoids(places, self.timing).to(self.device) if self.timing else places.new_zeros(len(places), 0)
 
     def table(self, side: str) -> Tensor:
-        """Return the vector of each id, (1 + symbols, dim); that of padding is 0 and never learns."""
+        """Return the embedding matrix (1 + symbols, dim); the vector of padding is a constant 0."""
         return functional.pad(self.embeddings[side], (0, 0, 1, 0))
 
     def generated(self, side: str, vectors: Tensor, rows: SymbolRows) -> Tensor:
@@ -102,7 +102,7 @@ def cipher_gan(
     num_blocks: Annotated[Count, Doc("Residual blocks of the generator, two layers each.")] = 5,
     timing: Annotated[Count, Doc("Width of the concatenated sinusoidal positions, for Vigenère ciphers; 0: none.")] = 0,
 ) -> CipherGan:
-    """Generators from cipher to plain text and back, learnt from two banks of texts that do not match."""
+    """Generators from ciphertext to plaintext and back, learnt from two unpaired banks of texts."""
     cipher, plain = symbol_columns(columns)
     sizes = {CIPHER: cipher.num_values, PLAIN: plain.num_values}
     return CipherGan(sizes, dim, filters, num_blocks, timing)

@@ -1,4 +1,4 @@
-"""Classifiers: an encoder reads a text, a pooling makes one vector of it, and a layer chooses a class."""
+"""Classifiers: encoder, pooling into one vector, and output layer over the classes."""
 
 from typing import Annotated
 
@@ -40,7 +40,7 @@ class Classifier(TextReader, LabelModel):
         return self.classes(self.pooling(encoded.states, encoded.mask))
 
     def look(self, batch: Batch) -> AttentionRecords:
-        """Return what each attention saw, and what the state saw that the pooling reads, if it reads one."""
+        """Return all attention weights, also those of the state that the pooling reads, if it reads a single one."""
         seen = super().look(batch)
         mask = batch.sequences(TEXT).mask
         return seen._replace(records=with_state_read(seen.records, self.pooling, TEXT, mask))
@@ -54,7 +54,7 @@ def classifier(
         "attention"
     ),
 ) -> Classifier:
-    """p(label | text): an encoder and a pooling (`attention`: a learned question to the states)."""
+    """p(label | text): an encoder and a pooling (`attention`: a learned query over the states)."""
     reads, encodes = build_reading(shared, len(columns[TEXT]))
     model = Classifier(
         reads, encodes, POOLINGS.build(pooling, encodes.dim), len(columns[LABEL]), dropout=shared.dropout

@@ -1,4 +1,4 @@
-"""A translator that learns to use a language model: cold fusion (https://arxiv.org/abs/1708.06426)."""
+"""Cold fusion: a translator that learns to use a language model (https://arxiv.org/abs/1708.06426)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
@@ -22,14 +22,14 @@ from regard.registry import Choice
 
 
 class Heard(NamedTuple):
-    """What two readers of the same words remember."""
+    """States of a translator's embedder and of a language model after the same words."""
 
     words: Any  # past of the translator's embedder
     text: DecoderState  # of the language model
 
 
 class ListeningEmbedder(Embedder):
-    """[vectors of a translator's embedder; states of a language model that has read the same words]."""
+    """[vectors of a translator's embedder; states of a language model after the same words]."""
 
     def __init__(self, embedder: Embedder, language_model: Decoder) -> None:
         super().__init__()
@@ -49,8 +49,8 @@ class ListeningEmbedder(Embedder):
 class FusedDecoder(Decoder):
     """s + g ∘ l, l = W h + c, g = σ(V [s; l] + b): s are the states of a decoder, h those of a language model.
 
-    The gate has a number for each feature. The paper reads the logits of the language model in place of h, and joins
-    [s; g ∘ l] by one more layer. With g = 0 the states are those of the decoder.
+    The gate has one number per feature. The paper uses the logits of the language model in place of h, and one more
+    layer over [s; g ∘ l]. With g = 0 the states are those of the decoder.
     """
 
     embedder: ListeningEmbedder
@@ -86,10 +86,10 @@ def cold_fusion(
         DecoderChoice, Doc("Decoder of the language model: `model.decoder` of its run."), Before("attention")
     ] = Choice("transformer"),
 ) -> Translator:
-    """p(target | source) by a translator whose states take in those of a language model, as far as a gate lets them.
+    """p(target | source) by a translator whose states are combined with those of a language model by a gate.
 
-    `init` takes the parts `embedder` and `decoder` of a run of a `language_model`, and `init.frozen` keeps them as they
-    are; width, embedder, position and self-attention are of both.
+    `init` takes the parts `embedder` and `decoder` of a run of a `language_model`, and `init.frozen` freezes them;
+    both share width, embedder, position and self-attention.
     """
     plain = build_routes(columns, shared, [ROUTE])
     reads = build_embedder(shared.embedder, shared.position, len(columns["target"]), shared.dim, shared.dropout)
@@ -97,7 +97,7 @@ def cold_fusion(
     given = {"dropout": shared.dropout}
     reader = DECODERS.build(language_model, reads, None, sockets, given=given, place="language_model")
     if reader.masked:
-        problem = f"the layers of '{language_model.name}' look at other rows, and nothing tells them what is padding"
+        problem = f"the layers of '{language_model.name}' depend on other rows, padding included"
         raise PartError(problem, "another decoder, or another normalisation of its layers", setting="language_model")
     decoders = {ROUTE: FusedDecoder(plain.decoders[ROUTE], reader)}
     return Translator(plain.encoders, decoders, plain.heads, plain.routes)

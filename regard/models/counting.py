@@ -1,4 +1,4 @@
-"""What embedders want to know of the training text before the first update."""
+"""Counts of the training text that embedders need before the first update."""
 
 from contextlib import closing
 
@@ -9,13 +9,13 @@ from regard.data.streams import Stream, epoch_of
 from regard.layers.embedders import Embedder
 from regard.models.model import Model
 
-WAITING = 2**22  # numbers that are kept before they are sorted: 32 MB
+WAITING = 2**22  # numbers that are buffered before they are sorted: 32 MB
 
 
 def count_for_embedders(model: Model, batches: Stream) -> None:
-    """Shows each embedder what it will read in the first epoch of `batches`, and tells it how often there was what.
+    """Count the ids that each embedder reads in the first epoch of `batches`, and pass it the counts.
 
-    `model.reads(batch)` says which embedder reads which ids. Where none wants to count, one batch is looked at.
+    `model.reads(batch)` returns embedders with their ids. Where no embedder needs counts, only one batch is read.
     """
     tallies: dict[Embedder, list[_Tally]] = {}
     with closing(batches.stream()) as stream:
@@ -32,7 +32,7 @@ def count_for_embedders(model: Model, batches: Stream) -> None:
 
 
 class _Tally:
-    """How often there was each number."""
+    """Counts of numbers."""
 
     def __init__(self) -> None:
         self.numbers, self.often = torch.zeros(0, dtype=torch.int64), torch.zeros(0, dtype=torch.int64)
@@ -40,14 +40,14 @@ class _Tally:
         self.room = WAITING
 
     def add(self, numbers: Tensor) -> None:
-        """Some numbers more."""
+        """Count more numbers."""
         self.waiting.append(numbers.flatten())
         self.room -= numbers.numel()
         if self.room < 0:
             self.counts()
 
     def counts(self) -> tuple[Tensor, Tensor]:
-        """The numbers so far, rising, and how often each was there."""
+        """Return the numbers so far in ascending order, and the count of each."""
         new = torch.cat([torch.zeros(0, dtype=torch.int64), *self.waiting])
         self.numbers, places = torch.cat([self.numbers, new]).unique(return_inverse=True)
         often = torch.cat([self.often, torch.ones_like(new)])

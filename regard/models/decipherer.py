@@ -1,4 +1,4 @@
-"""The contract of models that read a cipher text symbol by symbol."""
+"""The contract of models that read a ciphertext symbol by symbol."""
 
 from abc import abstractmethod
 from typing import cast
@@ -12,18 +12,18 @@ from regard.models.model import Model
 from regard.records import PAD, Batch, Sequences
 
 CIPHER, PLAIN = "cipher", "plain"  # columns
-LEAST = 1e-9  # a probability that has a logarithm
+LEAST = 1e-9  # lower bound of probabilities, for the logarithm
 
 
 class Decipherer(Model):
-    """p(plain symbol | cipher symbol, place), each symbol by itself. A loss counts for a symbol of the plain text."""
+    """p(plain symbol | cipher symbol, place), independently. A loss is that of one plaintext symbol."""
 
     @abstractmethod
     def plain_probs(self, cipher: Sequences) -> Tensor:
-        """Return probabilities (batch, n, plain symbol) of the symbols of a cipher text; symbols count from 0."""
+        """Return probabilities (batch, n, plain symbol) of the symbols of a ciphertext; symbols are numbered from 0."""
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Return losses (batch, n) of pairs; a plain text may be longer or shorter than its cipher text."""
+        """Return losses (batch, n) of pairs; a plaintext may be longer or shorter than its ciphertext."""
         ids = batch.sequences(PLAIN).items
         probs = self.plain_probs(batch.sequences(CIPHER))[:, : ids.shape[1]]
         found = probs.new_zeros(ids.shape)
@@ -39,7 +39,7 @@ class Decipherer(Model):
 
 
 def symbol_columns(columns: Columns) -> tuple[SymbolsColumn, SymbolsColumn]:
-    """Return what is read and what is found. Raises PartError for a task without symbols."""
+    """Return the columns of ciphertext and plaintext. Raises PartError for a task without symbols."""
     if {CIPHER, PLAIN} - columns.keys():
-        raise PartError("reads the symbols of a cipher text, and this task has none", "task=cipher")
+        raise PartError("reads the symbols of a ciphertext, and this task has none", "task=cipher")
     return cast(SymbolsColumn, columns[CIPHER]), cast(SymbolsColumn, columns[PLAIN])

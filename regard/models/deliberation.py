@@ -1,7 +1,7 @@
-"""Two passes: a draft of all sentences of a text, then each of them anew, with an eye on the draft.
+"""Deliberation: a draft of all sentences of a text, then a second pass that attends to the draft.
 
-Of https://arxiv.org/abs/1811.05683. Rows are sentences; the column `document` has the text that each stands in, so a
-row's answer depends on no other row, and a sentence that several rows ask for is drafted once.
+https://arxiv.org/abs/1811.05683. Rows are sentences; the column `document` has the text of each, so a row's answer does
+not depend on other rows, and a sentence that several rows need is drafted once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,25 +36,25 @@ from regard.models.translator import Translator, build_routes
 from regard.ops.modules import evaluating
 from regard.records import DOCUMENT, EOS, PAD, SOURCE, TARGET, Batch, Decoded, Encoded, Sequences, place
 
-BEFORE, ITSELF, BEHIND = range(3)  # where a sentence of a text stands, seen from that of the row
+BEFORE, ITSELF, BEHIND = range(3)  # place of a sentence of a text, relative to that of the row
 
 
 class Deliberation(SecondPass):
-    """p(target | source, document): the states of a translator, changed by blocks that look at its draft of the text.
+    """p(target | source, document): states of a translator, changed by blocks that attend to its draft of the text.
 
-    The translator is the first pass, and the beginning of the second one; it is that of the run to start from. It
-    learns nothing more, or where `joint` is above 0 by the loss of both passes; a draft has no gradient. With the
-    blocks' gates at 0 both passes are one.
+    The translator, taken from the run to start from, is the first pass and the basis of the second one. It is frozen,
+    or with `joint` above 0 trained by the loss of both passes; a draft has no gradient. With the blocks' gates at 0
+    both passes are equal.
     """
 
     def __init__(self, first: Translator, second: GatedBlocks, width: int, joint: float = 0.0) -> None:
-        """`width` is that of a piece of the draft: decoder and embedder together."""
+        """`width` is that of a piece of the draft: the sum of decoder and embedder."""
         super().__init__()
         self.first, self.second, self.joint = first.requires_grad_(joint > 0).train(joint > 0), second, joint
         self.sides = nn.Embedding(3, width)
 
     def train(self, mode: bool = True) -> "Deliberation":
-        """Leave the first pass as it is in use, where it learns nothing: nothing of it is dropped."""
+        """Keep a frozen first pass in evaluation mode, without dropout."""
         super().train(mode)
         self.first.train(mode and self.joint > 0)
         return self
@@ -63,7 +63,7 @@ class Deliberation(SecondPass):
         return self.second
 
     def draft(self, batch: Batch) -> Draft:
-        """Write the text of each row, sentence by sentence. A row without a text is a text of its source alone."""
+        """Draft the text of each row, sentence by sentence. Without a document the text is the source alone."""
         texts, own, known = self._texts(batch)
         device = batch.sequences(SOURCE).items.device
         with torch.no_grad(), unrecorded(), evaluating(self.first):
@@ -74,7 +74,7 @@ class Deliberation(SecondPass):
         return self._laid(laid, target, texts, own)
 
     def longest_draft(self, ids: Mapping[str, Sequence[int]]) -> int:
-        """Return the most places of the drafts of all sentences of an example's text."""
+        """Return the maximum number of places of the drafts of an example's text."""
         sentences = sentences_in([*ids[DOCUMENT]]) or [[*ids[SOURCE]]]
         return sum(longest_draft(len(one) + 1) for one in sentences)
 
@@ -84,11 +84,11 @@ class Deliberation(SecondPass):
 
     @property
     def has_joint_loss(self) -> bool:
-        """Return whether the first pass learns, too."""
+        """Return whether the first pass is trained as well."""
         return self.joint > 0
 
     def training_losses(self, batch: Batch, *, smoothing: float = 0.0) -> Mapping[str, Tensor]:
-        """That of the second pass and, where the first one learns, `joint` times that of the same words by it."""
+        """Return the loss of the second pass and, with `joint`, that weight times the loss of the first pass."""
         if not self.joint:
             return super().training_losses(batch, smoothing=smoothing)
         decoded, states, encoded = self._passes(batch)
@@ -103,20 +103,20 @@ class Deliberation(SecondPass):
         return {**self.first.parts(), "second": [self.second], "sides": [self.sides]}
 
     def foundation(self) -> Sequence[nn.Module]:
-        """Return the first pass, unless it learns."""
+        """Return the first pass, if it is frozen."""
         return [] if self.joint else [self.first]
 
     def _passes(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Tensor, Encoded]:
-        """What the first pass decodes, the states (batch, target, dim) of the second one, and the source's."""
+        """Return the first pass's decoding, the second pass's states (batch, target, dim), and the source's states."""
         draft = self.draft(batch)
-        learns = self.joint > 0 or not self.training  # an explanation asks for gradients
+        learns = self.joint > 0 or not self.training  # explanations need gradients
         with torch.set_grad_enabled(torch.is_grad_enabled() and learns):
             decoded, encoded = self.first.decode(batch, need_weights=need_weights)
         states, *_ = self.second(decoded.states, self.second.start(draft.seen))
         return decoded, states, encoded
 
     def _texts(self, batch: Batch) -> tuple[list[list[int]], list[int], dict[DraftIds, int]]:
-        """Of each row its sentences by number and its own place among them; and the number of each sentence."""
+        """Return each row's sentences by number and its place among them; and the number of each sentence."""
         known, texts, own = dict[DraftIds, int](), list[list[int]](), list[int]()
         document = batch.columns.get(DOCUMENT)
         source = [tuple(line[mask].tolist()) for line, mask in zip(*batch.sequences(SOURCE), strict=True)]
@@ -130,7 +130,7 @@ class Deliberation(SecondPass):
         return texts, own, known
 
     def _laid(self, states: Tensor, target: Sequences, texts: list[list[int]], own: list[int]) -> Draft:
-        """states (sentence, n, width) → those of each row's sentences, one after the other, with its side added."""
+        """Concatenate states (sentence, n, width) of each row's sentences, with the vector of their side added."""
         most, device = max(map(len, texts), default=1), states.device
         which = torch.tensor([[*some, *[0] * (most - len(some))] for some in texts], device=device).view(-1, most)
         places = torch.arange(most, device=device)
@@ -162,10 +162,10 @@ def deliberation(
         Before("dropout"),
     ] = 0.0,
 ) -> Deliberation:
-    """p(target | source, document): a translator, and `num_layers` blocks that look at its draft of the document.
+    """p(target | source, document): a translator, and `num_layers` blocks that attend to its draft of the document.
 
-    The translator is that of a run: `init.run`, or --from; its settings are those of that run. With `joint` above 0
-    it learns on, as the paper has it, by `objective=likelihood`.
+    The translator is that of a run: `init.run`, or --from; its settings are those of that run. With `joint` above 0 it
+    is trained further, as in the paper, by `objective=likelihood`.
     """
     first = build_routes(columns, shared, [ROUTE])
     (decodes,) = first.decoders.values()

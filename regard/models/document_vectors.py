@@ -1,8 +1,7 @@
-"""Document vectors: words of a document told from drawn ones by its vector (https://arxiv.org/abs/1405.4053).
+"""Document vectors, trained with negative sampling of a document's words (https://arxiv.org/abs/1405.4053).
 
-A vector h is scored against output vectors u, where h is made of the document's vector v and the vectors of words
-around. Each way to make it is h = share · (v, 0 …) + rest, so that v can be inferred with all else frozen: a logistic
-regression.
+A vector h, made of the document's vector v and the vectors of context words, is scored against output vectors u. Each
+variant is h = share · (v, 0 …) + rest, so v can be inferred with all else frozen: a logistic regression.
 """
 
 from abc import abstractmethod
@@ -32,27 +31,27 @@ _Given = tuple[Tensor, Tensor, Tensor]  # (place,) numbers of documents, context
 
 
 class DrawnWords(WordEmbedder):
-    """Small vectors at the start. The drawn words of the first epoch are counted: the noise, for texts to come."""
+    """Small initial vectors. Counts the negative samples of the first epoch: the noise distribution for new texts."""
 
     drawn: Tensor
 
     def __init__(self, vocab_size: int, dim: int) -> None:
         super().__init__(vocab_size, dim, scale=False, dropout=0.0)
-        nn.init.uniform_(self.table, -0.5 / dim, 0.5 / dim)  # from 0, no other vector would learn at first
-        self.register_buffer("drawn", torch.ones(vocab_size))  # how often, and once more
+        nn.init.uniform_(self.table, -0.5 / dim, 0.5 / dim)  # at 0 no other vector would have a gradient
+        self.register_buffer("drawn", torch.ones(vocab_size))  # counts, plus one
 
     def counted(self, ids: Tensor) -> Sequence[Tensor]:
         return (ids,)
 
     def learn(self, counts: Sequence[tuple[Tensor, Tensor]]) -> None:
-        """Keep how often each word was drawn."""
+        """Store the number of times that each word was sampled."""
         for ids, often in counts:
             self.drawn.fill_(1.0)
             self.drawn[ids.to(self.drawn.device)] += often.to(self.drawn)
 
 
 class DocumentVectors(Model):
-    """-log σ(u · h) for a word u of the document and -log σ(-u' · h) for drawn u'."""
+    """-log σ(u · h) for a word u of the document and -log σ(-u' · h) for negative samples u'."""
 
     def __init__(self, documents: int, vocab_size: int, dim: int, width: int) -> None:
         """`width` is that of h."""
@@ -67,7 +66,7 @@ class DocumentVectors(Model):
         return self.losses(vectors, (places, contexts, targets)).unsqueeze(-1)
 
     def losses(self, vectors: Tensor, given: _Given) -> Tensor:
-        """(document, dim), and places whose documents are rows of it, -1 for none → losses (place,) in nats."""
+        """Return losses (place,) in nats, given vectors (document, dim) and places with rows of them, -1 for none."""
         documents, contexts, targets = given
         drawn, targets = numbered(targets, len(self.outputs.table))
         inputs, read, mean = self.inputs(vectors, documents, contexts)
@@ -79,7 +78,7 @@ class DocumentVectors(Model):
 
     @abstractmethod
     def frozen(self, contexts: Tensor) -> tuple[Tensor, Tensor]:
-        """Contexts (place, 2 · window) → share (place,) of v in h, and rest (place, width) of h."""
+        """Return the share (place,) of v in h, and the rest (place, width), given contexts (place, 2 · window)."""
 
     def counted(self, batch: Batch) -> Tensor:
         targets = _given(batch)[-1]
@@ -90,9 +89,9 @@ class DocumentVectors(Model):
 
     @torch.no_grad()
     def inferred(self, passes: Iterator[Batch], count: int, rate: float) -> Tensor:
-        """Windows of a text, drawn anew in each of `count` passes → its vector (dim,), all else frozen.
+        """Infer the vector (dim,) of a text from windows sampled in each of `count` passes, with all else frozen.
 
-        Adam's steps from 0 on, with a rate that falls to 0. The order of sums depends on the text alone.
+        Adam, from 0, with a learning rate that decays to 0. The order of sums depends on the text alone.
         """
         dim = self.document_embedder.dim
         vector, mean, square = torch.zeros(3, dim, device=self.device)
@@ -111,12 +110,12 @@ class DocumentVectors(Model):
         return vector
 
     def vectors(self) -> Tensor:
-        """Of all documents, (document, dim)."""
+        """Vectors (document, dim) of all documents."""
         return self.document_embedder.table
 
 
 class BagOfWords(DocumentVectors):
-    """h = v (PV-DBOW); with `words` the vectors of words around tell a word, too, each by itself."""
+    """h = v (PV-DBOW); with `words` each context word predicts the word as well (skip-gram)."""
 
     def __init__(self, documents: int, vocab_size: int, dim: int, *, words: bool) -> None:
         super().__init__(documents, vocab_size, dim, dim)
@@ -130,15 +129,15 @@ class BagOfWords(DocumentVectors):
         return *_beside(vectors, documents, self.text_embedder, contexts), False
 
     def frozen(self, contexts: Tensor) -> tuple[Tensor, Tensor]:
-        """What words tell by themselves does not depend on v."""
+        """Return h = v: the skip-gram terms do not depend on v."""
         return _ones(contexts), torch.zeros(len(contexts), self.document_embedder.dim, device=contexts.device)
 
 
 class MeanOfContext(DocumentVectors):
-    """h is the mean of v and the vectors of the words around (PV-DM)."""
+    """h is the mean of v and the vectors of the context words (PV-DM)."""
 
     def __init__(self, documents: int, vocab_size: int, dim: int, *, reach: int) -> None:
-        """`reach` has no meaning here: all words of the window are read."""
+        """`reach` has no effect: all words of the window are read."""
         super().__init__(documents, vocab_size, dim, dim)
         self.text_embedder = _table(vocab_size, dim)
 
@@ -151,10 +150,10 @@ class MeanOfContext(DocumentVectors):
 
 
 class ConcatenatedContext(DocumentVectors):
-    """h is v beside the vectors of the words around, 0 where there is none (PV-DM with concatenation)."""
+    """h is v concatenated with the vectors of the context words, 0 where there is none (PV-DM, concatenation)."""
 
     def __init__(self, documents: int, vocab_size: int, dim: int, *, reach: int) -> None:
-        """`reach` is how many words on either side are read."""
+        """`reach` is the number of words read on either side."""
         super().__init__(documents, vocab_size, dim, dim * (1 + 2 * reach))
         self.text_embedder = _table(vocab_size, dim)
         self.reach = reach
@@ -172,7 +171,7 @@ class ConcatenatedContext(DocumentVectors):
         return _ones(contexts), functional.pad(around, (self.document_embedder.dim, 0))
 
     def _around(self, contexts: Tensor) -> Tensor:
-        """(place, 2 · reach · dim): the nearest words on either side."""
+        """Return the vectors (place, 2 · reach · dim) of the nearest words on either side."""
         more = self.reach - contexts.shape[1] // 2
         return _read(self.text_embedder, functional.pad(contexts, (more, more), value=-1)).flatten(1)
 
@@ -187,7 +186,7 @@ def pv_dbow(
     dim: Dim = 100,
     words: Annotated[bool, Doc("Also learn word vectors, by skip-gram.")] = False,
 ) -> DocumentVectors:
-    """The vector of a document tells its words from drawn ones."""
+    """The vector of a document predicts its words (PV-DBOW), with negative sampling."""
     return BagOfWords(len(columns[DOCUMENT_NUMBERS]), len(columns[TEXT]), dim, words=words)
 
 
@@ -201,7 +200,7 @@ def pv_dm(
     ] = "mean",
     reach: Annotated[Size, Doc("Context window on each side, in words, when concatenated.")] = 5,
 ) -> DocumentVectors:
-    """The vectors of a document and of the words around a word together tell it from drawn ones."""
+    """The vectors of a document and of the context words together predict a word (PV-DM), with negative sampling."""
     return cast(DocumentVectors, MERGES[merge](len(columns[DOCUMENT_NUMBERS]), len(columns[TEXT]), dim, reach=reach))
 
 
@@ -217,14 +216,14 @@ def _given(batch: Batch) -> _Given:
 
 
 def _beside(vectors: Tensor, documents: Tensor, embedder: WordEmbedder, contexts: Tensor) -> tuple[Tensor, Tensor]:
-    """A table of documents and, below, of the words that are read; (place, 1 + 2 · window) rows of it."""
+    """Return a table of documents, then of the words that are read; and its rows (place, 1 + 2 · window)."""
     rows, places = numbered(contexts, len(embedder.table))
     below = torch.where(places >= 0, places + len(vectors), -1)
     return torch.cat([vectors, embedder.word_vectors(rows)]), torch.cat([documents.unsqueeze(1), below], dim=1)
 
 
 def _read(embedder: WordEmbedder, contexts: Tensor) -> Tensor:
-    """(place, 2 · window) → vectors (place, 2 · window, dim), 0 where there is no word."""
+    """Return vectors (place, 2 · window, dim) of contexts (place, 2 · window), 0 where there is no word."""
     rows, places = numbered(contexts, len(embedder.table))
     table = torch.cat([embedder.word_vectors(rows), embedder.table.new_zeros(1, embedder.dim)])  # -1 is the last
     return table[places.long()]

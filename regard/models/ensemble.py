@@ -1,4 +1,4 @@
-"""Several models that write one text together."""
+"""Ensembles: several models that generate one text together."""
 
 import math
 from collections.abc import Sequence
@@ -27,8 +27,8 @@ class _Together(NamedTuple):
 class Ensemble(Generator):
     """log p = mean of log p_i, or log of the mean of p_i, over members of one vocabulary.
 
-    The mean of log-probabilities wants all members to agree; it is no distribution, but ranks as one does. What was
-    looked at is what the first member did.
+    The mean of log-probabilities favours agreement of all members; it is not a distribution, but ranks like one.
+    Attention weights are those of the first member.
     """
 
     def __init__(self, members: Sequence[Generator], mean: _Mean = "log_probabilities") -> None:
@@ -52,7 +52,7 @@ class Ensemble(Generator):
         return _least(member.max_source for member in self._generators)
 
     def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Encoded | None]:
-        """States and weights of the first member."""
+        """Return states and weights of the first member."""
         return self._generators[0].decode(batch, need_weights=need_weights)
 
     def longest(self, batch: Batch) -> int | None:
@@ -62,7 +62,7 @@ class Ensemble(Generator):
         return _Together(tuple(member.start(batch) for member in self._generators))
 
     def step(self, ids: Tensor, state: _Together, *, need_weights: bool = False) -> tuple[Step, State]:
-        """ids (rows, 1) → the mean of what the members find, and that of their weights, where all have some."""
+        """Average log-probabilities over the members, and weights where all members have them, for ids (rows, 1)."""
         pairs = zip(self._generators, state.states, strict=True)
         steps, after = zip(*(one.step(ids, each, need_weights=need_weights) for one, each in pairs), strict=True)
         weights = [step.weights for step in steps if step.weights is not None]
@@ -83,5 +83,5 @@ class Ensemble(Generator):
 
 
 def _least(limits: Any) -> int | None:
-    """The smallest of limits, of which None is none."""
+    """Return the smallest limit; None means no limit."""
     return min((one for one in limits if one is not None), default=None)

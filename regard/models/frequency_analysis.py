@@ -1,4 +1,4 @@
-"""Frequency analysis: symbols of cipher and plain texts that are equally frequent belong together."""
+"""Frequency analysis: cipher and plain symbols of equal frequency rank correspond."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -18,10 +18,10 @@ LONGEST_KEY = 1_000  # each place has a table of all symbols
 
 
 class FrequencyAnalysis(Decipherer):
-    """The plain symbol of rank r for the cipher symbol of rank r among those of its place modulo `period`.
+    """The plain symbol of rank r for the cipher symbol of rank r, counted separately by place modulo `period`.
 
-    Of equally frequent symbols the one with the smaller number is first. Where the cipher has more symbols than the
-    plain text, those of the last ranks become its rarest symbol.
+    Ties are broken by the smaller number. Where the ciphertext has more symbols than the plaintext, those of the last
+    ranks become the rarest plain symbol.
     """
 
     found: Tensor
@@ -30,7 +30,7 @@ class FrequencyAnalysis(Decipherer):
         super().__init__()
         self.period, self.plain_symbols = period, plain_symbols
         self.register_buffer("found", torch.zeros(period, cipher_symbols + 1, dtype=torch.int64))
-        self.nothing = nn.Parameter(torch.zeros(1), requires_grad=False)  # has the device of the model
+        self.nothing = nn.Parameter(torch.zeros(1), requires_grad=False)  # holds the device of the model
 
     def fit(self, batches: Iterable[Batch]) -> None:
         """Count symbols of both texts, and match their ranks."""
@@ -57,18 +57,18 @@ def frequency_analysis(
     *,
     period: Annotated[Size, Le(LONGEST_KEY), Doc("Key length of the cipher: positions counted separately.")] = 1,
 ) -> FrequencyAnalysis:
-    """Symbols by the ranks of their frequencies; counted, so it needs objective=counted."""
+    """Symbols matched by frequency rank; counted, so it needs objective=counted."""
     cipher, plain = symbol_columns(columns)
     return FrequencyAnalysis(cipher.num_values, plain.num_values, period)
 
 
 def counts_by_place(texts: Sequences, size: int, period: int) -> Tensor:
-    """Return how often each id is there (place modulo period, id); padding and unknown symbols are not counted."""
+    """Return counts (place modulo period, id) of the ids; padding and unknown symbols are not counted."""
     places = torch.arange(texts.items.shape[1], device=texts.items.device) % period
     numbers = (places * size + texts.items)[texts.mask & (texts.items != PAD)]
     return torch.bincount(numbers, minlength=period * size).reshape(period, size).cpu()
 
 
 def ranked(counts: Tensor) -> Tensor:
-    """Return the symbols (row, rank) of counts (row, id), the most frequent first; symbols count from 0."""
+    """Return the symbols (row, rank) of counts (row, id), most frequent first; symbols are numbered from 0."""
     return counts[:, PAD + 1 :].sort(dim=-1, descending=True, stable=True).indices

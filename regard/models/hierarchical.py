@@ -39,7 +39,7 @@ LEARNED_QUERY = Choice("attention", {"hidden_dim": 100})
 class Hierarchical(TextReader, LabelModel):
     """softmax(W v + b): v pools the states of sentences s_i, and each s_i pools the states of its own words.
 
-    Sentences are read on their own, each with its own beginning. A sentence without words counts for nothing.
+    Sentences are encoded separately, each from its own start. A sentence without words is ignored.
     """
 
     part_names, side = LEVELS, None
@@ -74,12 +74,12 @@ class Hierarchical(TextReader, LabelModel):
         return self.classes(self.sentence_pooling(upper.states, upper.mask))
 
     def sentences(self, batch: Batch) -> Sentences:
-        """Return where the sentences that are read stand in each text; the end symbol is part of the last one."""
+        """Return the places of the sentences that are read in each text; the end symbol belongs to the last one."""
         found: Sentences = self.by_sentence(*batch.sequences(TEXT))
         return found
 
     def look(self, batch: Batch) -> AttentionRecords:
-        """Return what each attention saw: words in the text's order, sentences in theirs, and the product of both."""
+        """Return all attention weights: over words, over sentences, and the product of both."""
         records, _ = super().look(batch)
         sentences, length = self.sentences(batch), batch.sequences(TEXT).items.shape[1]
         widths = {SENTENCES: sentences.mask.shape[1], TEXT: sentences.mask.shape[2]}
@@ -92,13 +92,13 @@ class Hierarchical(TextReader, LabelModel):
 
     @property
     def max_source(self) -> None:
-        """Any number: a long sentence goes on in the next one."""
+        """None, no limit: a long sentence is continued in the next one."""
 
 
 def _in_text(record: Recorded, sentences: Sentences, length: int) -> Recorded:
-    """What was looked at in each sentence (row, ..., word) as places of the text: (batch, ..., length).
+    """Map attention weights of each sentence (row, ..., word) to places of the text: (batch, ..., length).
 
-    Where words look at words both of the last two axes become places of the text.
+    In self-attention both of the last two axes become places of the text.
     """
     (answer,) = record.answers
     if answer.weights is None:
@@ -120,7 +120,7 @@ def _in_text(record: Recorded, sentences: Sentences, length: int) -> Recorded:
 
 
 def _product(records: Records, sentences: Sentences, length: int) -> Records:
-    """Each word's weight times that of its sentence, (batch, 1, length); nothing where a level does not ask."""
+    """Return each word's weight times its sentence's, (batch, 1, length); empty where a level has no attention."""
     levels = {}
     for column in (TEXT, SENTENCES):
         asked = (one for one in records.values() if one.role.keys == column and one.role.queries is None)
@@ -152,7 +152,7 @@ def hierarchical(
     ] = PROJECTED_HEADS,
     dropout: DropoutShare = 0.1,
 ) -> Hierarchical:
-    """p(label | text) by words, then sentences (HAN); poolings `mean` or `max` are its HN-AVE and HN-MAX."""
+    """p(label | text) by words, then sentences (HAN); poolings `mean` and `max` give HN-AVE and HN-MAX."""
     text = cast(TextColumn, columns[TEXT])
     reads = build_embedder(embedder, position, len(text), dim, dropout)
     if reads.max_length is not None and reads.max_length < max_words:

@@ -1,4 +1,4 @@
-"""The contract of models that choose one label of a closed set."""
+"""The contract of models that predict one label of a closed set."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -15,24 +15,24 @@ from regard.layers.pooling import Pooling
 from regard.models.model import Distributions, Model
 from regard.records import Batch
 
-POOLED = "pooling"  # the record of what a state saw that alone is read
+POOLED = "pooling"  # the record of the attention of the only state that is read
 
 
 class AttentionRecords(NamedTuple):
-    """What the attention of a model saw, in the places of the columns that its roles name."""
+    """Attention weights of a model, in the places of the columns that its roles name."""
 
     records: Records
     units: Mapping[str, Sentences] = MappingProxyType({})  # columns that the model makes of its first one, by name
 
 
 class LabelModel(Model):
-    """p(label | the columns before it). `label` is the column that it chooses."""
+    """p(label | the columns before it). `label` is the predicted column."""
 
-    dropout: nn.Module  # of the features that a class is chosen by
+    dropout: nn.Module  # of the features of the output layer
     to_class: nn.Linear
 
     def __init__(self, label: str, *, beyond: int = 0) -> None:
-        """`beyond`: columns behind those of the words that its maps may have, and that nobody is shown."""
+        """`beyond`: columns after those of the words that its maps may have, which are never shown."""
         super().__init__()
         self.label, self.beyond = label, beyond
 
@@ -46,7 +46,7 @@ class LabelModel(Model):
         return scores.log_softmax(dim=-1)
 
     def look(self, batch: Batch) -> AttentionRecords:
-        """Return what each attention saw of a batch; what saw states that are not one for each piece is left out."""
+        """Return all attention weights of a batch, except those over states that are not one per piece."""
         with recording(self) as records:
             self.log_probs(batch)
         widest = {
@@ -68,9 +68,9 @@ class LabelModel(Model):
 
 
 def with_state_read(records: Records, pooling: Pooling, column: str, mask: Tensor) -> Records:
-    """Add what the only state that a pooling reads saw in the last attention of a column to itself.
+    """Add the weights of the only state that a pooling reads, from the last self-attention of a column.
 
-    So it shows where a pooling without an attention of its own has its vector from. mask (batch, n) is the column's.
+    So a pooling without attention of its own has an explanation. mask (batch, n) is the column's.
     """
     places, square = pooling.place(mask), (mask.shape[1],) * 2
     own = [
@@ -85,11 +85,11 @@ def with_state_read(records: Records, pooling: Pooling, column: str, mask: Tenso
 
 
 def pooled_record(column: str, weights: Tensor) -> Recorded:
-    """weights (batch, [head,] 1, key) of a state that is no token of a column → the record of a pooling of it."""
+    """Return the record of a pooling of a column, given weights (batch, [head,] 1, key) of an extra state."""
     return Recorded(Role(None, column), [Attended(weights.new_zeros(0), weights, (), {})])
 
 
 def rows_at(weights: Tensor, places: Tensor) -> Tensor:
-    """(batch, [head,] query, key) → (batch, [head,] 1, key) of the query at places (batch,)."""
+    """Select the query at places (batch,): (batch, [head,] query, key) → (batch, [head,] 1, key)."""
     index = places.view(-1, *[1] * (weights.dim() - 1)).expand(*weights.shape[:-2], 1, weights.shape[-1])
     return weights.gather(-2, index)

@@ -1,4 +1,4 @@
-"""Language models: a decoder that looks at nothing but what it wrote."""
+"""Language models: a decoder without a source."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -21,14 +21,14 @@ from regard.models.translator import shifted
 from regard.ops.kernels.search import CompiledWriter
 from regard.records import BOS, PAD, TEXT, Batch, Decoded, Sequences, State, Step, select
 
-COUNTED = "counted"  # column: which pieces (batch, n) the loss counts; all without it
+COUNTED = "counted"  # column: mask (batch, n) of the pieces that the loss counts; all without it
 
 
 class Continuing(NamedTuple):
     """A language model's state between steps."""
 
     decoder: Any
-    last: Tensor | None  # (rows, 1) before the first step: the piece before what is to be written
+    last: Tensor | None  # (rows, 1) before the first step: the last piece of the prompt
 
     def select(self, rows: Tensor) -> "Continuing":
         """Rows in that order."""
@@ -36,7 +36,7 @@ class Continuing(NamedTuple):
 
 
 class DecoderOnly(Model):
-    """A model whose decoder reads one text from left to right, behind BOS, and has no source."""
+    """A model whose decoder reads one text from left to right, after BOS, without a source."""
 
     decoder: Decoder
     head: Head
@@ -47,13 +47,13 @@ class DecoderOnly(Model):
 
     @property
     def max_source(self) -> int | None:
-        """Most ids of a text or a prompt, EOS counted: one place is left for BOS, or for what is written."""
+        """Maximum ids of a text or a prompt, EOS included: one place is reserved for BOS, or for the continuation."""
         most = self.decoder.embedder.max_length
         return None if most is None else most - 1
 
 
 class LanguageModel(DecoderOnly, Generator):
-    """p(text) = product over its pieces of p(piece | those before it); what is not counted is read only."""
+    """p(text) = product over its pieces of p(piece | pieces before it); pieces that are not counted are read only."""
 
     def __init__(self, decoder: Decoder, head: Head) -> None:
         super().__init__()
@@ -83,12 +83,12 @@ class LanguageModel(DecoderOnly, Generator):
         return Distributions(log_probs[keep], batch.sequences(TEXT).items[keep])
 
     def longest(self, batch: Batch) -> int | None:
-        """Most ids behind the prompts: with these one less than there are places, as BOS is read and an end may be."""
+        """Return the most ids after the prompts: one place is reserved for BOS."""
         most, lengths = self.decoder.embedder.max_length, prompts(batch).sum(dim=-1)
         return None if most is None else most - 1 - (int(lengths.max()) if len(lengths) else 0)
 
     def start(self, batch: Batch) -> Continuing:
-        """Reads the pieces that are not counted: prompts, which must be of one length. Without any it has read BOS."""
+        """Read the pieces that are not counted: prompts, which must have one length. Without any it reads BOS."""
         ids = prompt_ids(batch)
         read = torch.cat([ids.new_full((len(ids), 1), BOS), ids], dim=1)
         state = self._start(batch)
@@ -108,7 +108,7 @@ class LanguageModel(DecoderOnly, Generator):
         return *self.head.best(decoded, None, count, forbidden, asked), after
 
     def compiled_writer(self, ids: Tensor, state: Continuing, steps: int) -> CompiledWriter | None:
-        """Return the decoder and the head, where all of both is compiled."""
+        """Return the decoder and the head, where both are fully compiled."""
         table, first = self.head.packed(), ids if state.last is None else state.last
         return None if table is None else self.decoder.compiled_writer(first, state.decoder, table, steps)
 
@@ -121,7 +121,7 @@ class LanguageModel(DecoderOnly, Generator):
 
 
 def language_model(columns: Columns, *, shared: LanguageModelSettings) -> LanguageModel:
-    """p(text): a decoder without a source, so without an encoder and without attention to one."""
+    """p(text): a decoder without a source, so without encoder and source attention."""
     decodes, head = build_writing(shared, len(columns[TEXT]))
     return draw_uniform(LanguageModel(decodes, head), shared.init_uniform)
 
@@ -143,19 +143,19 @@ def need_no_source(head: Head) -> None:
 
 
 def counted_pieces(batch: Batch) -> Tensor:
-    """(batch, n): the pieces that the loss counts."""
+    """Return the mask (batch, n) of the pieces that the loss counts."""
     mask = batch.sequences(TEXT).mask
     chosen: Any = batch.columns.get(COUNTED, mask)
     return mask & chosen
 
 
 def prompts(batch: Batch) -> Tensor:
-    """(batch, n): the pieces that are given, and go on."""
+    """Return the mask (batch, n) of the given pieces."""
     return batch.sequences(TEXT).mask & ~counted_pieces(batch)
 
 
 def prompt_ids(batch: Batch) -> Tensor:
-    """(batch, length) of prompts of one length. Raises ValueError for others."""
+    """Return ids (batch, length) of prompts of one length. Raises ValueError for others."""
     given = prompts(batch)
     length = int(given.sum(dim=-1).max()) if len(given) else 0
     if not bool(given[:, :length].all()):

@@ -1,8 +1,8 @@
-"""Several source languages, several target languages: one network, told which language to write.
+"""Many-to-many multilingual translation: one network, conditioned on the target language.
 
-https://arxiv.org/abs/1611.04558 puts a token of the target language before the source. Here the end symbol of the
-source tells it: a vector of the language is added to its embedding. So pieces and places stay those of the text, and a
-new language needs no new piece.
+https://arxiv.org/abs/1611.04558 puts a token of the target language before the source. Here a vector of the language is
+added to the embedding of the source's end symbol. So pieces and places stay those of the text, and a new language needs
+no new piece.
 """
 
 import torch
@@ -24,7 +24,7 @@ from regard.models.translator import (
 def many_to_many(columns: Columns, *, languages: Languages, shared: TranslatorSettings) -> Translator:
     """p(target | source, language): one encoder, decoder and head, and a vector for each of the `languages`.
 
-    Of one language it is many to one.
+    With one language it is many-to-one.
     """
     check_codes(languages)
     one = build_routes(columns, shared, [ROUTE])

@@ -1,4 +1,4 @@
-"""Masked language models: an encoder reads a text with holes, and a head fills them."""
+"""Masked language models: an encoder reads a masked text, and a head predicts the masked pieces."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -27,9 +27,9 @@ TiedOutput = Annotated[bool, Doc("Weight tying: share input and output embedding
 
 
 class MaskedLanguageModel(TextReader):
-    """p(piece | text with holes) at each hole by itself (https://arxiv.org/abs/1810.04805, section 3.1).
+    """p(piece | masked text), independently at each mask (https://arxiv.org/abs/1810.04805, section 3.1).
 
-    Only the states of holes reach the head.
+    Only the states of masks reach the head.
     """
 
     part_names = "encoder", "head"
@@ -43,11 +43,11 @@ class MaskedLanguageModel(TextReader):
         name_columns(encoder, TEXT)
 
     def states(self, text: Sequences) -> Tensor:
-        """ids (batch, n) → states (batch, n, dim). Raises ConfigError where there is not one for each piece."""
+        """Encode ids (batch, n) → states (batch, n, dim). Raises ConfigError where there is not one per piece."""
         return need_one_each(self.encode(text).states, text)
 
     def fill(self, batch: Batch, places: Tensor) -> Tensor:
-        """places (batch, n) → log-probabilities (hole, vocab) of what stands there, row by row."""
+        """Return log-probabilities (mask, vocab) of the pieces at places (batch, n), row by row."""
         states = self.states(batch.sequences(TEXT))[places]
         return self.head.log_probs(Decoded(states.unsqueeze(0)), None).squeeze(0)
 
@@ -72,7 +72,7 @@ class ReadingOfHoles(ReadingSettings):
 def masked_language_model(
     columns: Columns, *, shared: ReadingOfHoles, head: HeadOfHoles = Choice("transformed"), tied: TiedOutput = True
 ) -> MaskedLanguageModel:
-    """p(piece | text with holes): an encoder, and a head that fills each hole."""
+    """p(piece | masked text): an encoder, and a head that predicts each masked piece."""
     reads, encodes = build_reading(shared, len(columns[TEXT]))
     table = reads.output_weight() if tied else None
     model = MaskedLanguageModel(reads, encodes, HEADS.build(head, encodes.dim, len(columns[TEXT]), table))

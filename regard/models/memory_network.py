@@ -24,12 +24,12 @@ from regard.ops.modules import module_list
 from regard.records import ANSWER, EOS, PASSAGE, QUESTION, UNK, Batch
 from regard.registry import Choice
 
-FREE = -1  # a label that is no single piece, or not the only one of that piece
+FREE = -1  # a label that is not a single piece, or shares its piece with another label
 DOT = AttentionSettings(score=Choice("dot"))
 
 
 class _Tables(NamedTuple):
-    """Which of the tables embed what: those of memory (m) and of reading (c) hop by hop, and that of the question."""
+    """Embedding matrices of memory (m) and of output (c) per hop, and that of the question."""
 
     memory: tuple[int, ...]
     read: tuple[int, ...]
@@ -48,10 +48,9 @@ class MemoryNetwork(LabelModel):
     """u^(k+1) = H u^k + sum_i p_i c_i, p = softmax(u^k · m_i), u^1 = B q; p(answer) = softmax(W u^(K+1)).
 
     m_i and c_i are sentences of the story, embedded by `SentenceTable` with their times; the latest has time 0. Of a
-    longer story the last `memory_size` are kept. In training an empty sentence may follow a sentence (`noise`): it only
-    moves the times before it. H is left out with adjacent tying; then W is the last table C, too: a label that is
-    one piece of the text has the vector of that piece; others, and labels that are the same piece, have one of their
-    own.
+    longer story the last `memory_size` are kept. In training an empty sentence may follow a sentence (`noise`), which
+    only shifts earlier times. Adjacent tying leaves H out, and W is the last table C: a label that is one piece of the
+    text has the vector of that piece; other labels, and those with the same piece, have their own.
     """
 
     pieces: Tensor
@@ -67,7 +66,7 @@ class MemoryNetwork(LabelModel):
         memory_size: int,
         noise: float = 0.0,
     ) -> None:
-        """`pieces` (class): the id of the only piece of each label whose vector is that of the last table, or FREE."""
+        """`pieces` (class,): the id of each label's only piece, whose vector is in the last table, or FREE."""
         super().__init__(ANSWER)
         self.by_sentence, self.tables, self.which, self.hop = by_sentence, module_list(tables), which, hop
         self.memory_size, self.noise = memory_size, noise
@@ -90,7 +89,7 @@ class MemoryNetwork(LabelModel):
         return scores.log_softmax(dim=-1)
 
     def sentences(self, batch: Batch) -> Sentences:
-        """Return where the sentences in memory stand in each story, the oldest first; the end symbol is in none.
+        """Return the places of the sentences in memory in each story, oldest first, without the end symbol.
 
         Warns of stories that are longer than the memory.
         """
@@ -103,7 +102,7 @@ class MemoryNetwork(LabelModel):
         return found
 
     def _times(self, shown: Tensor) -> Tensor:
-        """shown (batch, sentence) → how many sentences, and in training empty ones, are behind each; 0 for none."""
+        """Return the number of later sentences of shown (batch, sentence), with empty ones in training; 0 for none."""
         behind = shown.long()
         if self.training and self.noise:
             behind = behind + (shown & (torch.rand(shown.shape, device=shown.device) < self.noise))
@@ -111,7 +110,7 @@ class MemoryNetwork(LabelModel):
         return (with_itself - 1).clamp(min=0)
 
     def _class_vectors(self) -> Tensor:
-        """W, (class, dim)."""
+        """Return W (class, dim)."""
         own = self.to_class.weight
         tied = (self.pieces != FREE).unsqueeze(-1)
         return torch.where(tied, self.tables[-1].words(self.pieces.clamp(min=0)), own)
@@ -155,7 +154,7 @@ def memory_network(
 
 
 def _single_pieces(text: TextColumn, answers: LabelColumn) -> Tensor:
-    """(class): the id of each label that alone is one known piece of the text, FREE for others."""
+    """Return the piece id (class,) of each label that is exactly one known piece of the text, FREE for others."""
     encoded = text.encode_batch(answers.labels)
     times = Counter(map(tuple, encoded))
     single = (len(ids) == 1 and ids[0] != UNK and times[tuple(ids)] == 1 for ids in encoded)

@@ -1,4 +1,4 @@
-"""The contracts of whole models: what a task, an objective and a search may ask of any network."""
+"""The contracts of whole models: the interface of networks for tasks, objectives and searches."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -12,14 +12,14 @@ from regard.layers.embedders.embedder import Embedder
 from regard.ops.kernels.search import CompiledWriter
 from regard.records import Batch, Decoded, Encoded, State, Step
 
-ROUTE = "translate"  # the only route of a model that does one thing
+ROUTE = "translate"  # the only route of a model with one route
 
 
 class Distributions(NamedTuple):
-    """What a model finds likely for each item that counts, row by row."""
+    """A model's distributions over choices for each counted item, row by row."""
 
     log_probs: Tensor  # (item, choice)
-    wanted: Tensor  # (item,): the right choice
+    wanted: Tensor  # (item,): the reference choice
 
     def nll(self, smoothing: float = 0.0) -> Tensor:
         """Return losses (item,) in nats, label-smoothed."""
@@ -28,17 +28,17 @@ class Distributions(NamedTuple):
 
 
 class WrittenColumn(NamedTuple):
-    """A column that a model writes for itself, and looks at while it writes its answer."""
+    """A column that a model generates itself, such as a draft, and attends to while it generates its answer."""
 
-    ids: Callable[[Batch], Tensor | None]  # (batch, place), PAD where there is nothing; None: the route needs none
-    route: Callable[[str], str]  # of a batch's route: that whose vocabulary the ids are of
-    longest: Callable[[Mapping[str, Sequence[int]]], int]  # most places, of the ids of an example by column
+    ids: Callable[[Batch], Tensor | None]  # (batch, place), padded with PAD; None: the route needs none
+    route: Callable[[str], str]  # a batch's route → the route whose vocabulary the ids are of
+    longest: Callable[[Mapping[str, Sequence[int]]], int]  # ids of an example by column → maximum number of places
 
 
 class Model(nn.Module, ABC):
     """A whole network. A row of MODELS is a function (columns, *, settings) → Model: its settings are the config's."""
 
-    width: ClassVar[int] = 1  # rows worked on at once for each example, where it answers without a search
+    width: ClassVar[int] = 1  # rows processed at once per example, where it answers without a search
 
     @abstractmethod
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
@@ -46,45 +46,45 @@ class Model(nn.Module, ABC):
 
     @property
     def has_joint_loss(self) -> bool:
-        """Return whether `training_losses` has more than that of the answers."""
+        """Return whether `training_losses` has more than the loss of the answers."""
         return False
 
     def training_losses(self, batch: Batch, *, smoothing: float = 0.0) -> Mapping[str, Tensor]:
-        """Return what maximum likelihood minimises, by name: the sum of `nll` over a batch, and what is added to it."""
+        """Return the losses of maximum likelihood by name: the sum of `nll` over a batch, and auxiliary ones."""
         return {"loss": self.nll(batch, smoothing=smoothing).sum()}
 
     @abstractmethod
     def counted(self, batch: Batch) -> Tensor:
-        """Return the mask (batch, item) of the items that `nll` has a loss of."""
+        """Return the mask (batch, item) of the items with a loss in `nll`."""
 
     def distributions(self, batch: Batch) -> Distributions:
-        """Return the log-probabilities of all choices, whose losses `nll` tells. Raises ConfigError where it cannot."""
-        problem = "compares the probabilities of all choices, and this model tells that of the right one alone"
+        """Return the log-probabilities of all choices, the basis of `nll`. Raises ConfigError where unsupported."""
+        problem = "compares the probabilities of all choices, and this model gives only that of the reference"
         raise ConfigError("objective", problem, "objective=likelihood")
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
-        """Return each embedder with the ids that it reads of a batch."""
+        """Return each embedder with its ids of a batch."""
         return []
 
     @property
     def written_columns(self) -> Mapping[str, WrittenColumn]:
-        """The columns that it writes for itself, by their names in roles of attention."""
+        """The columns that it generates itself, by their names in roles of attention."""
         return {}
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The target languages that it tells apart, each with a route of its own; none: all texts take one route."""
+        """Target languages, each with a route of its own; none: all texts take one route."""
         return ()
 
     @property
     def own_languages(self) -> tuple[str, ...]:
-        """The languages that may have a vocabulary of their own: that of the first one is the target side's."""
+        """Languages that may have a vocabulary of their own: that of the first one is the target side's."""
         return ()
 
     def route(self, language: str | None) -> str:
-        """Return the route of texts whose target is in a language; None: nothing says which.
+        """Return the route of texts with this target language; None: it is not known.
 
-        Raises ConfigError for a language that this model does not write.
+        Raises ConfigError for a language that this model does not support.
         """
         return ROUTE
 
@@ -93,37 +93,37 @@ class Model(nn.Module, ABC):
         return [self]
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return its modules by the names of its settings; another model can start from the weights of some.
+        """Return its modules by the names of its settings; another model can be initialised from some of them.
 
         A module inside another one of these is a part of its own.
         """
         return {name: [module] for name, module in self.named_children()}
 
     def foundation(self) -> Sequence[nn.Module]:
-        """Return the modules that never learn: they are of use with the weights of another run alone."""
+        """Return the modules that are never trained: they need the weights of another run."""
         return []
 
     @property
     def max_source(self) -> int | None:
-        """Most ids of a source, EOS included; None: any number."""
+        """Maximum ids of a source, EOS included; None: no limit."""
         return None
 
     @property
     def device(self) -> torch.device:
-        """Where its parameters are."""
+        """Device of its parameters."""
         return next(self.parameters()).device
 
 
 class Generator(Model):
-    """A model that writes ids one by one: a `Writer` for searches."""
+    """A model that generates ids one by one: a `Writer` for searches."""
 
     @abstractmethod
     def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Encoded | None]:
-        """Return states (batch, n, dim) of given targets, each having read the words before it, and the source's."""
+        """Return states (batch, n, dim) of given targets, each after the words before it, and the source's states."""
 
     @abstractmethod
     def longest(self, batch: Batch) -> int | None:
-        """Return the most ids of a target that can be written of each example; None: any number."""
+        """Return the maximum ids of a generated target of each example; None: no limit."""
 
     @abstractmethod
     def start(self, batch: Batch) -> State:
@@ -131,18 +131,18 @@ class Generator(Model):
 
     @abstractmethod
     def step(self, ids: Tensor, state: Any, *, need_weights: bool = False) -> tuple[Step, State]:
-        """ids (rows, 1), the last written of each row (BOS at first) → log-probabilities of the next."""
+        """Return log-probabilities of the next ids, given the last ids (rows, 1) of each row (BOS at first)."""
 
     @abstractmethod
     def best(
         self, ids: Tensor, state: Any, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]:
-        """As `step`, but only the `count` likeliest words and their log-probabilities (rows, count), falling.
+        """Do a `step`, but return only the `count` likeliest words and log-probabilities (rows, count), descending.
 
-        Of equal ones the first comes first; `forbidden` words come last, with -inf. Behind them stand the words
-        that are `asked` for, however unlikely they are.
+        Ties keep the order of ids; `forbidden` words come last, with -inf. The words in `asked` are appended at any
+        probability.
         """
 
     def compiled_writer(self, ids: Tensor, state: Any, steps: int) -> CompiledWriter | None:
-        """Return what reads ids (rows, 1) and writes up to `steps` more in compiled code; None where `best` must."""
+        """Return a compiled writer that reads ids (rows, 1) and generates up to `steps` more; None: use `best`."""
         return None

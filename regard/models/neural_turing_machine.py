@@ -18,9 +18,9 @@ from regard.ops.modules import module_list
 from regard.records import Batch, Sequences
 from regard.registry import Choice
 
-BLANK = 1e-6  # what stands in every slot at first (https://arxiv.org/abs/1807.08518 finds a constant best)
+BLANK = 1e-6  # initial value of every slot (https://arxiv.org/abs/1807.08518: a constant is best)
 
-# what it cannot do, and what to do about it
+# unsupported inputs, with their alternatives
 BITS, OF_NUMBERS = "a Neural Turing Machine answers bits", "0 and 1; model=sequence_regressor answers a row of numbers"
 _ROWS, _FILLED = (
     "a Neural Turing Machine answers as many rows as it is given",
@@ -29,19 +29,19 @@ _ROWS, _FILLED = (
 
 
 class Machine(NamedTuple):
-    """What a machine is in between two steps."""
+    """The state of a machine between two steps."""
 
     controller: Past  # empty for a feed-forward one
     slots: Tensor  # (batch, slot, slot_dim)
-    places: tuple[Tensor, ...]  # (batch, slot) of each head, those that write first
+    places: tuple[Tensor, ...]  # (batch, slot) of each head, write heads first
     reads: Tensor  # (batch, heads · slot_dim)
 
 
 class NeuralTuringMachine(NumberModel):
-    """p(bit = 1) = sigmoid(W [s_t; r_t] + b), s_t = controller([x_t; r_(t-1)]), r_t what heads read of the memory.
+    """p(bit = 1) = sigmoid(W [s_t; r_t] + b), s_t = controller([x_t; r_(t-1)]), r_t the read vectors of the memory.
 
-    At each step heads write first, then others read. It reads all rows, then a mark in a channel of its own, then
-    answers step by step without any input, as many rows as were given. All heads begin at slot 0.
+    At each step the write heads act first, then the read heads. It reads all rows, then a mark in a channel of its own,
+    then answers step by step without input, as many rows as were given. All heads start at slot 0.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class NeuralTuringMachine(NumberModel):
         num_heads: int,
         radius: int,
     ) -> None:
-        """`controller` reads `read_width` numbers; None: a layer of tanh, which remembers nothing by itself."""
+        """`controller` reads `read_width` numbers; None: a feed-forward layer of tanh, without a state."""
         super().__init__()
         self.num_slots, self.slot_dim, self.dim = num_slots, slot_dim, dim
         self.controller = controller
@@ -66,9 +66,9 @@ class NeuralTuringMachine(NumberModel):
         self.leave = nn.Linear(dim + num_heads * slot_dim, out_width)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Return -sum over the bits of a row of log p(bit), (batch, row); `smoothing` draws each bit towards 0.5.
+        """Return -sum over the bits of a row of log p(bit), (batch, row); `smoothing` moves each bit towards 0.5.
 
-        Raises DataError for other numbers than bits, and for more or fewer rows than were given.
+        Raises DataError for numbers other than bits, and for a number of rows other than the input's.
         """
         _check(batch.sequences(GIVEN), batch.sequences(WANTED))
         wanted, mask = batch.sequences(WANTED)
@@ -78,24 +78,24 @@ class NeuralTuringMachine(NumberModel):
         return losses.masked_fill(~mask, 0.0)
 
     def answer(self, batch: Batch) -> NumberAnswer:
-        """Return the likelier value of each bit, a row for each that was given."""
+        """Return the likelier value of each bit, one row per input row."""
         given = batch.sequences(GIVEN)
         logits, _ = self._run(given, given.mask.shape[1])
         log_probs = functional.logsigmoid(logits.abs()).sum(dim=-1).masked_fill(~given.mask, 0.0)
         return NumberAnswer(Sequences((logits > 0).to(logits.dtype), given.mask), log_probs.sum(dim=-1))
 
     def traces(self, batch: Batch) -> list[HeadTrace]:
-        """Return where each head was: at the rows given, at the mark, at the rows of the answer."""
+        """Return the weights of each head: at the input rows, at the mark, at the rows of the answer."""
         given, wanted = batch.sequences(GIVEN), batch.sequences(WANTED)
         _, places = self._run(given, wanted.mask.shape[1])
         heads = zip(*places, strict=True)
         return [HeadTrace(number < len(self.writers), torch.stack(one, dim=1)) for number, one in enumerate(heads)]
 
     def _run(self, given: Sequences, rows: int) -> tuple[Tensor, list[tuple[Tensor, ...]]]:
-        """→ logits (batch, row, out_width) of so many rows, and where heads were at each step.
+        """Return logits (batch, row, out_width) of `rows` rows, and the weights of the heads at each step.
 
-        Rows of a batch do not wait for each other: a short one answers while a long one is still read. What a machine
-        does when its answer is complete is not looked at.
+        Examples of a batch do not wait for each other: a short one answers while a long one is still read. Output after
+        a complete answer is ignored.
         """
         inputs, mask = given.items.to(self.leave.weight), given.mask
         lengths = mask.sum(dim=1)
@@ -112,7 +112,7 @@ class NeuralTuringMachine(NumberModel):
         return self.leave(seen), places
 
     def _begin(self, inputs: Tensor) -> Machine:
-        """An empty memory, with every head at its first slot."""
+        """Return the initial state: an empty memory, with every head at its first slot."""
         count = len(inputs)
         place = functional.one_hot(torch.zeros_like(inputs[:, 0, 0], dtype=torch.long), self.num_slots).to(inputs)
         return Machine(
@@ -123,7 +123,7 @@ class NeuralTuringMachine(NumberModel):
         )
 
     def _step(self, inputs: Tensor, machine: Machine) -> tuple[Tensor, Machine]:
-        """inputs (batch, width + 1) → the controller's state (batch, dim), and what the machine is then."""
+        """Do a step with inputs (batch, width + 1); return the states of controller (batch, dim) and machine."""
         read = torch.cat([inputs, machine.reads], dim=-1)
         past: Past = ()
         if self.controller is not None:
@@ -144,19 +144,19 @@ class NeuralTuringMachine(NumberModel):
 
 
 def _check(given: Sequences, wanted: Sequences) -> None:
-    """Raise DataError for what a machine cannot answer."""
+    """Raise DataError for examples that a machine cannot answer."""
     (numbers, _), rows = wanted, (given.mask.sum(dim=1), wanted.mask.sum(dim=1))
     strange, unequal = (numbers != 0) & (numbers != 1), rows[0] != rows[1]
     if not bool(strange.any() | unequal.any()):
         return
     if bool(strange.any()):
-        raise DataError(WANTED, f"has {float(numbers[strange][0]):g}, and {BITS}", hint=OF_NUMBERS)
+        raise DataError(WANTED, f"has {float(numbers[strange][0]):g}, but {BITS}", hint=OF_NUMBERS)
     read, asked = (int(one[unequal][0]) for one in rows)
-    raise DataError(WANTED, f"has {asked} rows where {read} are given, and {_ROWS}", hint=_FILLED)
+    raise DataError(WANTED, f"has {asked} rows where {read} are given, but {_ROWS}", hint=_FILLED)
 
 
 def read_width(width: int, num_heads: int, slot_dim: int) -> int:
-    """Return how many numbers a controller reads at a step: a row, the mark, and what heads have read."""
+    """Return the input width of a controller: a row, the mark, and the read vectors of the heads."""
     return width + 1 + num_heads * slot_dim
 
 
@@ -174,7 +174,7 @@ def neural_turing_machine(
     num_heads: Annotated[Size, Doc("Number of write heads, and of read heads.")] = 1,
     radius: Annotated[Count, Doc("Maximum shift of a head in one step, in slots.")] = 1,
 ) -> NeuralTuringMachine:
-    """p(bits | bits): a controller with a memory of slots, which reads all rows and then writes so many."""
+    """p(bits | bits): a controller with a memory of slots, which reads all rows and then writes as many."""
     given, wanted = number_columns(columns)
     if not wanted.bits:
         raise PartError(f"{BITS}, and '{WANTED}' has other numbers", OF_NUMBERS)

@@ -1,4 +1,4 @@
-"""BERT as it is pre-trained: does the second text follow the first, and what stands in the holes of both?"""
+"""Pre-training of BERT: next sentence prediction, and prediction of masked pieces."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -24,10 +24,10 @@ FILLED = {FIRST: "first_answers", SECOND: "second_answers"}  # columns: ids to b
 
 
 class NextSentenceModel(LabelModel):
-    """p(label | first, second), and p(piece | both texts with holes) at each hole (https://arxiv.org/abs/1810.04805).
+    """p(label | first, second), and p(piece | both masked texts) at each mask (https://arxiv.org/abs/1810.04805).
 
-    Its loss is the sum of both: the label of an example weighs as much as all its holes, as the two means of BERT's
-    loss do where texts are equally long.
+    Its loss is the sum of both: the label of an example weighs as much as all its masks, like the two means of BERT's
+    loss where texts are equally long.
     """
 
     def __init__(self, pairs: PairEncoder, head: Head) -> None:
@@ -41,7 +41,7 @@ class NextSentenceModel(LabelModel):
         return self.pairs.look(batch)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Return losses (batch, 2 + n + m) in nats: of the label, times the holes, then of each place of both texts."""
+        """Return losses (batch, 2 + n + m) in nats: of the label, times the masks, then of each place of both texts."""
         encoded = self.pairs.encode_pair(batch)
         log_probs, labels = self.pairs.of_label(encoded), torch.as_tensor(batch.columns[LABEL])
         label = (1 - smoothing) * functional.nll_loss(log_probs, labels, reduction="none")
@@ -52,11 +52,11 @@ class NextSentenceModel(LabelModel):
         return torch.cat([label.unsqueeze(-1), pieces.to(label.dtype)], dim=-1)
 
     def distributions(self, batch: Batch) -> Distributions:
-        """Raise ConfigError: labels and pieces are chosen among different things."""
+        """Raise ConfigError: labels and pieces have different sets of choices."""
         return Model.distributions(self, batch)
 
     def counted(self, batch: Batch) -> Tensor:
-        """Return (batch, 2 + n + m): every label, and the pieces that were masked."""
+        """Return the mask (batch, 2 + n + m) of every label and the masked pieces."""
         label = torch.ones_like(batch.lines, dtype=torch.bool).unsqueeze(-1)
         holes = masked_answers(batch) != PAD
         return torch.cat([label.to(holes.device), holes], dim=-1)
@@ -73,7 +73,7 @@ class NextSentenceModel(LabelModel):
 
 
 def masked_answers(batch: Batch) -> Tensor:
-    """(batch, 1 + n + m): what is to be filled in at each place of the joint text, PAD at all others."""
+    """Return the reference (batch, 1 + n + m) of each masked place of the joint text, PAD at all others."""
     columns = (
         Sequences(torch.as_tensor(batch.columns[filled]), batch.sequences(name).mask) for name, filled in FILLED.items()
     )
@@ -90,7 +90,7 @@ def next_sentence(
     head: HeadOfHoles = Choice("transformed"),
     tied: TiedOutput = True,
 ) -> NextSentenceModel:
-    """p(label | first, second), p(piece | both with holes): an encoder, a pooling for the label, a head for holes."""
+    """p(label | first, second), p(piece | both masked): an encoder, a pooling for the label, a head for masks."""
     pairs = pair_encoder(columns, shared=replace(shared, init_uniform=None), pooling=pooling)
     table = pairs.embedder.output_weight() if tied else None
     model = NextSentenceModel(pairs, HEADS.build(head, pairs.encoder.dim, len(columns[FIRST]), table))

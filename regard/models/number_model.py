@@ -1,4 +1,4 @@
-"""The contract of models that answer rows of numbers with rows of numbers."""
+"""The contract of models that map rows of numbers to rows of numbers."""
 
 from abc import abstractmethod
 from typing import NamedTuple, cast
@@ -15,28 +15,28 @@ GIVEN, WANTED = "given", "wanted"  # columns
 
 
 class NumberAnswer(NamedTuple):
-    """Rows of numbers for each example, and how likely the model finds them."""
+    """Rows of numbers for each example, with their log-probabilities."""
 
     numbers: Sequences  # (batch, n, width)
     scores: Tensor  # (batch,) log-probabilities, in nats; 0 where the model gives none
 
 
 class HeadTrace(NamedTuple):
-    """Where a head of a memory was at each step: first the rows that are read, one step between, those written."""
+    """Weights of a memory's head at each step: the input rows, one step between, the output rows."""
 
     writes: bool
     weights: Tensor  # (batch, step, slot)
 
 
 class NumberModel(Model):
-    """Numbers (batch, n, width) → numbers. A loss counts for a row of what is wanted."""
+    """Numbers (batch, n, width) → numbers. A loss is that of one reference row."""
 
     @abstractmethod
     def answer(self, batch: Batch) -> NumberAnswer:
-        """Return what the model makes of the rows given."""
+        """Return the answer to the given rows."""
 
     def traces(self, batch: Batch) -> list[HeadTrace]:
-        """Return where the heads of its memory were, each example being read and answered; [] without a memory."""
+        """Return the weights of the memory's heads while each example is read and answered; [] without a memory."""
         return []
 
     def counted(self, batch: Batch) -> Tensor:
@@ -44,13 +44,13 @@ class NumberModel(Model):
 
 
 def number_columns(columns: Columns) -> tuple[NumbersColumn, NumbersColumn]:
-    """Return what is given and what is wanted."""
+    """Return the columns of the input and of the reference."""
     return cast(NumbersColumn, columns[GIVEN]), cast(NumbersColumn, columns[WANTED])
 
 
 def refuse_smoothing(smoothing: float) -> None:
-    """Raise PartError: numbers are no classes to spread a probability over."""
+    """Raise PartError for smoothing: a regression has no classes."""
     if smoothing:
         raise PartError(
-            f"is {smoothing:g}, and numbers are no classes to spread it over", "use 0", setting="label_smoothing"
+            f"is {smoothing:g}, but a regression has no classes to spread it over", "use 0", setting="label_smoothing"
         )

@@ -15,10 +15,10 @@ from regard.models.translator import (
 
 
 def one_to_many(columns: Columns, *, languages: Languages, shared: TranslatorSettings) -> Translator:
-    """p(target | source, language): an encoder that all `languages` share, and a decoder and a head for each of them.
+    """p(target | source, language): a shared encoder, and a decoder and a head for each of the `languages`.
 
-    `tied` all makes one table of all languages, so that only what is above the embeddings is a language's own; with
-    `tied` target each decoder has a table of its own.
+    `tied` all shares one embedding matrix, so that languages differ only above the embeddings; with `tied` target each
+    decoder has its own.
     """
     check_codes(languages)
     return build_routes(columns, shared, languages)

@@ -1,4 +1,4 @@
-"""Classifiers of pairs: one network reads both texts, a comparison makes a vector of them, a layer chooses a class."""
+"""Pair classifiers: one encoder for both texts, a comparison into one vector, and an output layer."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -29,9 +29,8 @@ NUM_OVERLAPS = 3
 class PairClassifier(TextReader, LabelModel):
     """p(label | first, second) = softmax(W · comparison(encoder(first), encoder(second)) + b).
 
-    Both texts are read at once, the rows of the second behind those of the first. With `overlap` W also reads which
-    shares of the pieces are in both texts, and how much longer the first one is; with a symmetric comparison neither
-    tells which text is the first.
+    Both texts are read as one batch, the rows of the second after those of the first. With `overlap` W also reads the
+    fractions of common pieces and the difference of lengths; both are symmetric where the comparison is.
     """
 
     texts, part_names, side = (FIRST, SECOND), ("encoder", "comparison"), None
@@ -66,11 +65,11 @@ class PairClassifier(TextReader, LabelModel):
 
 
 def overlaps(first: Sequences, second: Sequences, *, ordered: bool = True) -> Tensor:
-    """ids (batch, n) and (batch, m) → what they have in common before any network reads them, (batch, 3).
+    """Return overlap features (batch, 3) of ids (batch, n) and (batch, m).
 
-    The share of the first text's pieces that the second one has, the share of the second's that the first one has, and
-    (n - m) / (n + m): https://arxiv.org/abs/1512.05193, section 5.3. Without `ordered` the texts can be swapped: the
-    smaller share, the larger one, |n - m| / (n + m).
+    The fraction of the first text's pieces in the second, the fraction of the second's in the first, and
+    (n - m) / (n + m): https://arxiv.org/abs/1512.05193, section 5.3. Without `ordered` they are symmetric: the smaller
+    fraction, the larger one, |n - m| / (n + m).
     """
     equal = first.items.unsqueeze(-1) == second.items.unsqueeze(-2)
     equal = equal & first.mask.unsqueeze(-1) & second.mask.unsqueeze(-2)
@@ -85,13 +84,13 @@ def overlaps(first: Sequences, second: Sequences, *, ordered: bool = True) -> Te
 def shared_text(columns: Columns) -> Column:
     """Return the column of both texts. Raises ConfigError where they have vocabularies of their own."""
     if columns[FIRST] is not columns[SECOND]:
-        raise PartError("reads both texts by one network, and text.shared is false", "text.shared=true")
+        raise PartError("reads both texts by one network, but text.shared is false", "text.shared=true")
     return columns[FIRST]
 
 
 @dataclass(frozen=True)
 class ReadingOfEach(ReadingSettings):
-    """Settings of rows that read each of two texts by itself."""
+    """Settings of rows that read two texts separately."""
 
     position: WordPosition = None
     encoder: Annotated[EncoderChoice, Doc("Encoder of each text.")] = Choice("embeddings")

@@ -30,7 +30,7 @@ PoolingOfPair = Annotated[PoolingChoice, Doc("Pooling of the states of both text
 class PairEncoder(TextReader, LabelModel):
     """p(label | first, second) = softmax(W · pooling(encoder(<s> first </s> second </s>)) + b).
 
-    Every piece of a text looks at those of both.
+    Every piece attends to the pieces of both texts.
     """
 
     part_names, side = ("encoder", "pooling"), None
@@ -47,11 +47,11 @@ class PairEncoder(TextReader, LabelModel):
         return self.of_label(self.encode_pair(batch))
 
     def encode_pair(self, batch: Batch) -> Encoded:
-        """Return states (batch, 1 + n + m, dim) of both texts, read as one."""
+        """Return joint states (batch, 1 + n + m, dim) of both texts."""
         return self.encode(joined_pair(batch.sequences(FIRST), batch.sequences(SECOND)))
 
     def of_label(self, encoded: Encoded) -> Tensor:
-        """States of both texts → log-probabilities (batch, class)."""
+        """Return log-probabilities (batch, class), given the states of both texts."""
         return self.classes(self.pooling(encoded.states, encoded.mask))
 
     def ids_read(self, batch: Batch) -> list[Tensor]:
@@ -59,14 +59,14 @@ class PairEncoder(TextReader, LabelModel):
 
     @property
     def max_source(self) -> int | None:
-        """Most ids of each text, EOS included, such that two of them fit."""
+        """Maximum ids of each text, EOS included, so that two texts fit."""
         most = self.embedder.max_length
         return None if most is None else (most - 1) // 2
 
     def look(self, batch: Batch) -> AttentionRecords:
-        """Return what each attention of a text to itself and to the other one saw, <s> left out.
+        """Return the weights of each attention of a text to itself and to the other one, without <s>.
 
-        Of a pooling that reads one state, as that of <s>, what this state saw of each text in the last attention.
+        For a pooling that reads one state, such as <s>, they are this state's in the last attention.
         """
         with recording(self) as records:
             self.log_probs(batch)
@@ -93,7 +93,7 @@ class PairEncoder(TextReader, LabelModel):
 
 
 def joined_pair(first: Sequences, second: Sequences) -> Sequences:
-    """ids of two texts, an end symbol behind each → <s>, the first and the second in a row (batch, 1 + n + m)."""
+    """Join ids of two texts, each with its end symbol: <s>, the first, the second (batch, 1 + n + m)."""
     lengths, others = first.mask.sum(dim=1, keepdim=True), second.mask.sum(dim=1, keepdim=True)
     places = torch.arange(1 + int((lengths + others).max()), device=lengths.device)
     of_first, of_second = places - 1, places - 1 - lengths
@@ -106,13 +106,13 @@ def joined_pair(first: Sequences, second: Sequences) -> Sequences:
 
 
 def _places(mask: Tensor, start: Tensor | int) -> Tensor:
-    """mask (batch, n) of a text that begins at `start` of the joint one → the place there of each piece (batch, n)."""
+    """Return the place (batch, n) of each piece in the joint text, given its mask (batch, n) and its `start` there."""
     places = torch.arange(mask.shape[1], device=mask.device) + start
     return places.expand(mask.shape) * mask
 
 
 def _part(weights: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
-    """(batch, [head,] place, place) → (batch, head, query, key) of places (batch, n) and (batch, m)."""
+    """Select places (batch, n) and (batch, m): (batch, [head,] place, place) → (batch, head, query, key)."""
     heads = weights if weights.dim() == 4 else weights.unsqueeze(1)
     rows = queries[:, None, :, None].expand(-1, heads.shape[1], -1, heads.shape[-1])
     columns = keys[:, None, None, :].expand(-1, heads.shape[1], queries.shape[1], -1)

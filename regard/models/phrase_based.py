@@ -1,4 +1,4 @@
-"""A phrase-based translator as a model: a phrase table, an n-gram model and weights, all of them counted or tuned."""
+"""A phrase-based translator as a model: a phrase table, an n-gram model and weights, counted or tuned."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ _LANGUAGE = ("firsts", "arcs", "log_probs", "nexts", "backoffs", "lowers", "leng
 
 
 class CountedArrays(nn.Module):
-    """Arrays as buffers, which take whatever sizes a checkpoint has."""
+    """Arrays as buffers, which take the sizes of a checkpoint."""
 
     def __init__(self, arrays: Arrays) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class CountedArrays(nn.Module):
 class PhraseBased(Model):
     """argmax over targets and phrases of Σ weight · feature: https://aclanthology.org/N03-1017.
 
-    Words are the pieces of the columns, each told by how it is shown.
+    Words are the pieces of the columns, identified by their text.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class PhraseBased(Model):
 
     @property
     def decoder(self) -> PhraseDecoder:
-        """What translates, made when it is first asked for."""
+        """The phrase decoder, built on first use."""
         if self._decoder is None:
             weights = self.weights.numpy(force=True).astype(np.float64)
             table, language = _table(self.phrases.arrays()), _language(self.language.arrays())
@@ -100,7 +100,7 @@ class PhraseBased(Model):
         self._decoder = decoder
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Return losses of targets by the n-gram model alone: scores of phrases are no probabilities."""
+        """Return losses of targets by the n-gram model alone: scores of phrases are not probabilities."""
         language, ids = self.decoder.language, batch.sequences("target").items
         found = torch.zeros(ids.shape, device=ids.device)
         for row, line in enumerate(ids.tolist()):
@@ -112,7 +112,7 @@ class PhraseBased(Model):
         return batch.sequences("target").mask
 
     def start(self, batch: Batch) -> Any:
-        """Raise ConfigError: only a model that writes piece by piece can be told how to begin."""
+        """Raise ConfigError: only a model that generates piece by piece supports a given prefix."""
         raise ConfigError("model", "'phrase_based' writes phrases, not word by word", "give the whole target")
 
     def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *others: Any) -> None:
@@ -134,7 +134,7 @@ def phrase_based(
     pops: Annotated[Size, Doc("Hypotheses expanded per number of translated words.")] = 500,
     options: Annotated[Size, Doc("Translation options per phrase.")] = 20,
 ) -> PhraseBased:
-    """Phrases, an n-gram model and jumps, searched with stacks."""
+    """Phrases, an n-gram model and jumps, decoded by stack search."""
     source, target = (cast(TextColumn, columns[name]) for name in ("source", "target"))
     return PhraseBased(
         source.pieces(range(len(source))), target.pieces(range(len(target))), SearchLimits(stack, pops, options, jump),

@@ -1,4 +1,4 @@
-"""Readers: a network reads a passage with a question in mind, and a head points at the answer in the passage."""
+"""Extractive readers: an encoder reads a passage with a question, and a head points at the answer's span."""
 
 from typing import Annotated
 
@@ -35,10 +35,10 @@ RELU_DOT = AttentionSettings(score=Choice("relu_dot"))
 
 
 class SpanReader(TextReader):
-    """p(answer | passage, question) = sum of p(place) over all places where the answer's pieces stand in the passage.
+    """p(answer | passage, question) = sum of p(place) over all occurrences of the answer's pieces in the passage.
 
-    The question becomes one vector, q = pooling(question_encoder(question)); the passage is read as
-    encoder(fusion(passage, question, q)), and the head looks at its states with q.
+    The question is pooled into one vector, q = pooling(question_encoder(question)); the passage is read as
+    encoder(fusion(passage, question, q)), and the head attends to its states with q.
     """
 
     texts, side = (PASSAGE, QUESTION), None
@@ -60,9 +60,9 @@ class SpanReader(TextReader):
         name_columns(nn.ModuleList([fusion, encoder, head]), PASSAGE, QUESTION)
 
     def places(self, batch: Batch) -> Places:
-        """Return log-probabilities of each place of the passage (batch, n) to begin, and to end, the answer.
+        """Return log-probabilities (batch, n) of each place of the passage as the answer's start, and as its end.
 
-        Raises ConfigError where the encoder does not make one state of each piece.
+        Raises ConfigError where the encoder does not return one state per piece.
         """
         passage, question = batch.sequences(PASSAGE), batch.sequences(QUESTION)
         words, asked = (Sequences(self.embedder(one.items)[0], one.mask) for one in (passage, question))
@@ -74,10 +74,10 @@ class SpanReader(TextReader):
         return found
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Return losses (batch, piece of the answer) in nats: all of an answer's at its first piece.
+        """Return losses (batch, piece of the answer) in nats: the whole loss of an answer at its first piece.
 
-        One that the head never gives, as it is longer than `max_pieces`, costs as much as one of no place. `smoothing`
-        takes the mean over all places where as many pieces stand.
+        An answer longer than `max_pieces`, which the head never gives, costs as much as one without a place. Label
+        `smoothing` is the mean over all places with as many pieces.
         """
         passage, answer = batch.sequences(PASSAGE), batch.sequences(ANSWER)
         lengths = (answer.mask & (answer.items != EOS)).sum(dim=1)
@@ -97,7 +97,7 @@ class SpanReader(TextReader):
 
 
 def occurrences(passage: Sequences, answer: Sequences) -> Tensor:
-    """ids (batch, n) and (batch, m), EOS behind each → where the pieces of an answer begin (batch, n)."""
+    """Return the mask (batch, n) of the starts of an answer, given ids (batch, n) and (batch, m), each with EOS."""
     given = answer.mask & (answer.items != EOS)
     found = passage.mask & given.any(dim=1, keepdim=True)
     ids = torch.cat([passage.items, passage.items.new_full(answer.items.shape, PAD)], dim=1)
@@ -128,12 +128,12 @@ def reader(
     head: Annotated[Choice, PartOf(SPAN_HEADS), Doc("Output layer that selects the answer span.")] = Choice("pointers"),
     dropout: DropoutShare = 0.1,
 ) -> SpanReader:
-    """p(answer | passage, question): an encoder with the question in mind, and a head that points at the answer.
+    """p(answer | passage, question): an encoder with a fusion of the question, and a head that points at the answer.
 
     Raises ConfigError where the texts have vocabularies of their own.
     """
     if not columns[PASSAGE] is columns[QUESTION] is columns[ANSWER]:
-        raise PartError("looks for answers in the passage, and text.shared is false", "text.shared=true")
+        raise PartError("searches the passage for the answer, but text.shared is false", "text.shared=true")
     sockets, given = build_sockets(attention, self_attention), {"dropout": dropout}
     reads = build_embedder(embedder, position, len(columns[PASSAGE]), dim, dropout)
     asks = ENCODERS.build(question_encoder, reads.dim, sockets, given=given, place="question_encoder")

@@ -1,4 +1,4 @@
-"""What models of two passes share: a decoder's states, changed by blocks that look at a draft."""
+"""Base class of two-pass models: a decoder's states, changed by blocks that attend to a draft."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -26,9 +26,9 @@ from regard.ops.kernels.search import Rules
 from regard.records import BOS, EOS, PAD, SOURCE, TARGET, Batch, Decoded, Encoded, State, Step
 from regard.registry import Choice
 
-DRAFT = "draft"  # the column that a model of two passes writes for itself
-WIDER = 4  # the hidden layer of a block than its states
-_RATIO, _EXTRA = 2, 10  # most pieces of a draft: so many times those of its source, and more
+DRAFT = "draft"  # the column that a two-pass model generates itself
+WIDER = 4  # ratio of a block's hidden layer to its states
+_RATIO, _EXTRA = 2, 10  # maximum pieces of a draft: ratio · source + extra
 DraftIds = tuple[int, ...]
 
 
@@ -43,17 +43,17 @@ class SecondPassSettings(TranslatorSettings):
 
 
 class Draft(NamedTuple):
-    """What the first pass wrote, of each row."""
+    """Output of the first pass, row by row."""
 
-    seen: Encoded  # (batch, place, width): each piece of the draft, beside the state that wrote it
-    ids: Tensor  # (batch, place), PAD behind each sentence
+    seen: Encoded  # (batch, place, width): each piece of the draft, with the state that predicted it
+    ids: Tensor  # (batch, place), PAD after each sentence
 
 
 class Rereading(NamedTuple):
     """The state of both passes between steps."""
 
     first: Writing
-    second: BlocksState | None  # None: this route writes in one pass
+    second: BlocksState | None  # None: this route has one pass
 
     def select(self, rows: Tensor) -> "Rereading":
         """Rows of both."""
@@ -61,17 +61,17 @@ class Rereading(NamedTuple):
 
 
 class SecondPass(Generator):
-    """A translator, and blocks that change the states of its decoders while they look at a draft."""
+    """A translator, and blocks above its decoders that attend to a draft."""
 
     first: Translator
 
     @abstractmethod
     def blocks(self, route: str) -> GatedBlocks | None:
-        """Return what changes the states of a route; None where it writes in one pass."""
+        """Return the blocks of a route; None where it has one pass."""
 
     @abstractmethod
     def draft(self, batch: Batch) -> Draft:
-        """Return what the blocks of the batch's route look at."""
+        """Return the draft that the blocks of the batch's route attend to."""
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         decoded, encoded = self.decode(batch)
@@ -89,15 +89,15 @@ class SecondPass(Generator):
         return batch.sequences(TARGET).mask
 
     def drafted(self, batch: Batch) -> Tensor | None:
-        """Ids (batch, place) of the draft, PAD behind each sentence; None where the route writes in one pass."""
+        """Return ids (batch, place) of the draft, PAD after each sentence; None where the route has one pass."""
         return None if self.blocks(batch.route) is None else self.draft(batch).ids
 
     def draft_route(self, route: str) -> str:
-        """Return the route that drafts of a route are written along."""
+        """Return the route that generates the drafts of a route."""
         return route
 
     def longest_draft(self, ids: Mapping[str, Sequence[int]]) -> int:
-        """Return the most places of the draft of an example, given by the ids of its columns without their ends."""
+        """Return the maximum places of an example's draft, given the ids of its columns without end symbols."""
         return longest_draft(len(ids[SOURCE]) + 1)
 
     @property
@@ -150,7 +150,7 @@ class SecondPass(Generator):
 
 
 def greedy_drafts(translator: Translator, batch: Batch) -> list[DraftIds]:
-    """Return what greedy search writes of each source, with its end."""
+    """Return the greedy translation of each source, with its end symbol."""
     ids = torch.full((len(batch.lines), 1), BOS, device=batch.sequences(SOURCE).items.device)
     limits = _RATIO * batch.sequences(SOURCE).mask.sum(dim=-1) + _EXTRA
     most = translator.longest(batch)
@@ -174,7 +174,7 @@ def greedy_drafts(translator: Translator, batch: Batch) -> list[DraftIds]:
 
 
 def build_second(decodes: Decoder, draft_width: int, shared: SecondPassSettings) -> GatedBlocks:
-    """Return blocks above a decoder that look at a draft (batch, place, draft_width)."""
+    """Return blocks above a decoder that attend to a draft (batch, place, draft_width)."""
     sockets, blocks = build_sockets(shared.attention, shared.self_attention), list[TransformerBlock]()
     for _ in range(shared.num_layers):
         cross = sockets.cross(decodes.dim, draft_width)
@@ -197,16 +197,16 @@ def build_second(decodes: Decoder, draft_width: int, shared: SecondPassSettings)
 
 
 def longest_draft(source: int) -> int:
-    """Return the most ids of the draft of a source of so many ids, both with their ends."""
+    """Return the maximum ids of the draft of a source of `source` ids, both with end symbols."""
     return _RATIO * source + _EXTRA + 1
 
 
 def draft_vectors(decoder: Decoder, states: Tensor, ids: Tensor) -> Tensor:
-    """States (batch, n, dim) of a decoder beside the words (batch, n) that they wrote → (batch, n, width)."""
+    """Concatenate states (batch, n, dim) of a decoder and their predicted words (batch, n) → (batch, n, width)."""
     words, _ = decoder.embedder(ids)
     return torch.cat([states, words], dim=-1)
 
 
 def draft_width(decoder: Decoder) -> int:
-    """Width of a piece of a draft."""
+    """Return the width of a piece of a draft."""
     return decoder.dim + decoder.embedder.dim

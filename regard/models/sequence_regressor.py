@@ -1,4 +1,4 @@
-"""One row of numbers for a sequence of rows: https://arxiv.org/abs/1512.08756, where feed-forward attention pools."""
+"""Regression of one row of numbers on a sequence of rows, with feed-forward attention (https://arxiv.org/abs/1512.08756)."""
 
 from typing import Annotated
 
@@ -29,8 +29,8 @@ SLOPE = 0.01  # of a leaky ReLU below zero
 class SequenceRegressor(NumberModel):
     """y = W' leaky(V pooling(h) + b') + b'', h_t = leaky(W x_t + b); an encoder may stand between h and the pooling.
 
-    Without an encoder no state knows its place, so the order of the rows counts for nothing. Weights of the layers
-    that end in leaky ReLU are drawn as https://arxiv.org/abs/1502.01852 does.
+    Without an encoder states do not depend on their place, so the order of the rows has no effect. Layers that end in
+    leaky ReLU are initialised as in https://arxiv.org/abs/1502.01852.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class SequenceRegressor(NumberModel):
         name_columns(self, GIVEN)
 
     def forward(self, given: Sequences) -> Tensor:
-        """numbers (batch, n, width) → (batch, out_width)."""
+        """Map numbers (batch, n, width) → (batch, out_width)."""
         states, mask = functional.leaky_relu(self.enter(given.items.to(self.enter.weight)), SLOPE), given.mask
         if self.encoder is not None:
             states, mask, *_ = self.encoder(Sequences(states, mask))
@@ -63,7 +63,7 @@ class SequenceRegressor(NumberModel):
         return answer
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Return squared errors (batch, row), summed over the numbers of a row: every row is to be the answer."""
+        """Return squared errors (batch, row), summed over the numbers of a row; the reference is one row."""
         refuse_smoothing(smoothing)
         wanted, mask = batch.sequences(WANTED)
         errors = (self(batch.sequences(GIVEN)).unsqueeze(1) - wanted).square().sum(dim=-1)
@@ -89,10 +89,10 @@ def sequence_regressor(
     hidden_dim: HiddenDim = 100,
     dropout: DropoutShare = 0.0,
 ) -> SequenceRegressor:
-    """A row of numbers for a sequence of rows, by least squares: a layer for each row, a pooling, a layer above it."""
+    """One row of numbers for a sequence of rows, by least squares: a layer per row, a pooling, an output layer."""
     given, wanted = number_columns(columns)
     if wanted.rows > 1:
-        problem = f"answers one row of numbers, and '{WANTED}' has up to {wanted.rows}"
+        problem = f"answers one row of numbers, but '{WANTED}' has up to {wanted.rows}"
         raise PartError(problem, "model=neural_turing_machine writes several of bits, as many as are given")
     encodes = None if encoder is None else build_encoder(encoder, dim, self_attention, dropout)
     pools = POOLINGS.build(pooling, dim if encodes is None else encodes.dim)

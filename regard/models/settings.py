@@ -1,6 +1,6 @@
-"""Settings that networks share, as the signatures of the rows of MODELS name them.
+"""Settings that networks share, by their names in the signatures of the rows of MODELS.
 
-Rows that have many settings in common take these as one value, `shared`; a config gives them one by one.
+Rows with many common settings take these as one value, `shared`; a config sets them one by one.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from regard.registry import Choice
 
 @dataclass(frozen=True)
 class AttentionSettings:
-    """One socket and what is put into it."""
+    """Settings of one attention and its parts."""
 
     score: Annotated[Choice, Doc("Score function between query and key.")] = Choice("scaled_dot")
     span: Annotated[tuple[Choice, ...], Doc("Attention span (mask or bias); several spans are intersected.")] = (
@@ -77,7 +77,7 @@ SourceAttention = Annotated[AttentionChoice, Doc("Attention of the decoder over 
 
 @dataclass(frozen=True)
 class TranslatorSettings(SharedSettings):
-    """Settings of rows that read a source and write a target, into one language or several, in one pass or two."""
+    """Settings of rows that translate a source, into one language or several, in one pass or two."""
 
     dim: ModelDim = 256
     embedder: EmbedderChoice = Choice("words")
@@ -93,7 +93,7 @@ class TranslatorSettings(SharedSettings):
 
 @dataclass(frozen=True)
 class ReadingSettings(SharedSettings):
-    """Settings of rows that read texts by an embedder and an encoder."""
+    """Settings of rows that read texts with an embedder and an encoder."""
 
     dim: ModelDim = 256
     embedder: EmbedderChoice = Choice("words")
@@ -106,7 +106,7 @@ class ReadingSettings(SharedSettings):
 
 @dataclass(frozen=True)
 class ReadingOfPair(ReadingSettings):
-    """Settings of rows that read two texts as one."""
+    """Settings of rows that encode two texts jointly."""
 
     embedder: EmbedderChoice = Choice("segments")
     position: WordPosition = Choice("learned")
@@ -115,7 +115,7 @@ class ReadingOfPair(ReadingSettings):
 
 @dataclass(frozen=True)
 class LanguageModelSettings(SharedSettings):
-    """Settings of rows that read a text from left to right and write it."""
+    """Settings of rows that read and generate text from left to right."""
 
     dim: ModelDim = 256
     embedder: EmbedderChoice = Choice("words")

@@ -1,4 +1,4 @@
-"""Taggers: an encoder reads a text of words, and a head chooses a tag for each word."""
+"""Taggers: an encoder reads a text of words, and a head predicts a tag for each word."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
@@ -19,7 +19,7 @@ from regard.models.text_reader import TextReader, need_one_each
 from regard.records import PAD, TAGS, TEXT, Batch, Sequences
 from regard.registry import Choice
 
-WORD_PIECES = "pieces"  # what an encoder reads that sees pieces of words: no column, but tokens of an explanation
+WORD_PIECES = "pieces"  # input of an encoder of pieces: tokens of an explanation, not a column
 TagHeadChoice = Annotated[Choice, PartOf(TAG_HEADS), Doc("Output layer over the tags."), Before("dropout")]
 PoolPieces = Annotated[
     Literal["before", "after"],
@@ -29,11 +29,11 @@ PoolPieces = Annotated[
 
 
 class Tagged(NamedTuple):
-    """The likeliest tags of a batch; those of padding mean nothing."""
+    """The likeliest tags of a batch; tags of padding have no meaning."""
 
     tags: Tensor  # (batch, word), from 0
-    log_probs: Tensor  # (batch, word) of each by itself
-    scores: Tensor  # (batch,): log-probability of all tags of a text together
+    log_probs: Tensor  # (batch, word): marginal log-probabilities
+    scores: Tensor  # (batch,): joint log-probability of all tags of a text
     mask: Tensor  # (batch, word)
 
 
@@ -50,11 +50,11 @@ class Tagger(TextReader):
         name_columns(encoder, TEXT if pool_pieces == "before" else WORD_PIECES)
 
     def states(self, words: Sequences) -> Sequences:
-        """ids (batch, word, piece) → states (batch, word, dim). Raises ConfigError where there is not one a word."""
+        """Encode ids (batch, word, piece) → states (batch, word, dim). Raises ConfigError if not one per word."""
         return self._of_words(words) if self.pool_pieces == "before" else self._of_pieces(words)
 
     def tag(self, batch: Batch) -> Tagged:
-        """Return the likeliest tags of each text together, and how likely each is."""
+        """Return the jointly likeliest tags of each text, with their log-probabilities."""
         states, mask = self.states(batch.sequences(TEXT))
         tags = self.head.best(states, mask)
         together = _chosen(self.head.log_probs(states, mask, tags), tags).masked_fill(~mask, 0.0)
@@ -76,7 +76,7 @@ class Tagger(TextReader):
         return [(_by_place if self.pool_pieces == "before" else _in_a_row)(words)[0].items]
 
     def _of_words(self, words: Sequences) -> Sequences:
-        """The first pieces of all words are embedded as one text, then the second ones, …: each at its word's place."""
+        """Embed the first pieces of all words as one text, then the second ones, …: each at its word's place."""
         rows, texts = _by_place(words)
         vectors, _ = self.embedder(rows.items)
         sums = vectors.new_zeros(len(words.items), *vectors.shape[1:])
@@ -84,7 +84,7 @@ class Tagger(TextReader):
         return self._encoded(Sequences(_mean(sums, words.mask), words.mask.any(dim=-1)))
 
     def _of_pieces(self, words: Sequences) -> Sequences:
-        """All pieces of a text are read in a row."""
+        """Encode all pieces of a text in a row."""
         pieces, owners = _in_a_row(words)
         vectors, _ = self.embedder(pieces.items)
         states, mask = self._encoded(Sequences(vectors, pieces.mask))
@@ -98,7 +98,7 @@ class Tagger(TextReader):
 
 @dataclass(frozen=True)
 class ReadingOfWords(ReadingSettings):
-    """Settings of rows that read words, by what is before and behind each."""
+    """Settings of rows that read words in their contexts."""
 
     position: WordPosition = None
     encoder: EncoderOfSource = Choice("recurrent")
@@ -111,7 +111,7 @@ def tagger(
     pool_pieces: PoolPieces = "before",
     head: TagHeadChoice = Choice("linear"),
 ) -> Tagger:
-    """p(tags | words): an encoder, and a head (`crf`: tags know of each other) that chooses a tag for each word."""
+    """p(tags | words): an encoder, and a head (`crf`: tags depend on each other) that predicts a tag for each word."""
     tokenizer = columns[TEXT].tokenizer
     if tokenizer is None:
         raise PartError(f"reads words, and the column '{TEXT}' has none", "task=tagging")
@@ -123,7 +123,7 @@ def tagger(
 
 
 def _by_place(words: Sequences) -> tuple[Sequences, Tensor]:
-    """ids (batch, word, piece) → a row of words for each place of a piece in its word, and the text of each row."""
+    """Return a row of words for each place of a piece in its word, and each row's text: ids (batch, word, piece)."""
     ids, mask = words.items.transpose(1, 2), words.mask.transpose(1, 2)
     used = mask.any(dim=-1)  # (batch, piece)
     used[:, 0] = True  # of a text without words, too
@@ -131,7 +131,7 @@ def _by_place(words: Sequences) -> tuple[Sequences, Tensor]:
 
 
 def _in_a_row(words: Sequences) -> tuple[Sequences, Tensor]:
-    """ids (batch, word, piece) → all pieces of each text (batch, n), and of each its word's number in the batch."""
+    """Return all pieces of each text (batch, n), and the number in the batch of each one's word."""
     lengths = words.mask.flatten(1).sum(dim=1)
     mask = torch.arange(max(int(lengths.max()), 1), device=lengths.device) < lengths.unsqueeze(-1)
     ids = words.items.new_full(mask.shape, PAD).masked_scatter(mask, words.items[words.mask])
@@ -139,11 +139,11 @@ def _in_a_row(words: Sequences) -> tuple[Sequences, Tensor]:
 
 
 def _mean(sums: Tensor, mask: Tensor) -> Tensor:
-    """Sums over pieces (batch, word, dim), mask (batch, word, piece) → means; 0 of padding."""
+    """Divide sums over pieces (batch, word, dim) by the counts of mask (batch, word, piece); 0 for padding."""
     counts: Tensor = mask.sum(dim=-1, keepdim=True).clamp(min=1)
     return sums / counts
 
 
 def _chosen(log_probs: Tensor, tags: Tensor) -> Tensor:
-    """(batch, word, tag), (batch, word) → (batch, word)."""
+    """Select the log-probabilities (batch, word) of tags (batch, word) from (batch, word, tag)."""
     return log_probs.gather(-1, tags.unsqueeze(-1)).squeeze(-1)

@@ -1,4 +1,4 @@
-"""The code shared by models that read texts by one embedder."""
+"""Base class of models that read texts with one embedder."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,9 +12,9 @@ from regard.records import TEXT, Batch, Encoded, Sequences
 
 
 class TextReader(Model):
-    """A model whose embedder reads columns of pieces. A row says which, and which of its parts another run can start.
+    """A model whose embedder reads columns of pieces. A row names these, and the parts that can initialise another run.
 
-    An encoder above it, where there is one, is named so. A translator can take the embedder for that of its `side`.
+    An encoder above it, if any, is named `encoder`. A translator can take the embedder for its `side`.
     """
 
     embedder: Embedder
@@ -28,7 +28,7 @@ class TextReader(Model):
         return [batch.sequences(name).items for name in self.texts]
 
     def encode(self, text: Sequences) -> Encoded:
-        """ids (batch, n) → what the encoder makes of their vectors."""
+        """Return the encoder's states of ids (batch, n)."""
         vectors, _ = self.embedder(text.items)
         encoded: Encoded = self.encoder(Sequences(vectors, text.mask))
         return encoded
@@ -46,8 +46,8 @@ class TextReader(Model):
 
 
 def need_one_each(states: Tensor, read: Sequences, items: str = "pieces") -> Tensor:
-    """Return states (batch, n, dim) of what an encoder read. Raises ConfigError where there is not one of each item."""
+    """Return states (batch, n, dim) of an encoder. Raises ConfigError where there is not one per item."""
     if states.shape[1] != read.mask.shape[1]:
-        problem = f"makes {states.shape[1]} states of {read.mask.shape[1]} {items}, and one each is needed"
+        problem = f"makes {states.shape[1]} states of {read.mask.shape[1]} {items}, but one per item is needed"
         raise ConfigError("model.encoder", problem, "ratio: 1, extra: 0, or another encoder")
     return states

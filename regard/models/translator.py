@@ -28,7 +28,7 @@ Languages = Annotated[tuple[str, ...], OneOrMany(), Doc("Codes of the target lan
 
 
 class Route(NamedTuple):
-    """Which parts, by name, take a batch from source to target."""
+    """Names of the parts that take a batch from source to target."""
 
     encoder: str
     decoder: str
@@ -39,25 +39,25 @@ class Writing(NamedTuple):
     """A translator's state between steps."""
 
     decoder: Any
-    encoded: Encoded | None  # one row per row being written, for a head that reads the source
+    encoded: Encoded | None  # one row per generated row, for a head that reads the source
     route: str
     mask: Tensor  # (rows, source) of the ids: an encoder may have unfolded to more places
 
     def select(self, rows: Tensor) -> "Writing":
-        """Rows of the decoder's state, of what the head reads and of the source's mask."""
+        """Select rows of the decoder's state, of the head's input and of the source's mask."""
         encoded, mask = select((self.encoded, self.mask), rows)
         return self._replace(decoder=self.decoder.select(rows), encoded=encoded, mask=mask)
 
 
 class EmbeddedEncoder(nn.Module):
-    """An embedder and the encoder above it; `language` (dim,), if any, is added to the end symbols of what is read."""
+    """An embedder and an encoder; `language` (dim,), if any, is added to the end symbols of the source."""
 
     def __init__(self, embedder: Embedder, encoder: Encoder, language: nn.Parameter | None = None) -> None:
         super().__init__()
         self.embedder, self.encoder, self.language = embedder, encoder, language
 
     def forward(self, source: Sequences) -> Encoded:
-        """ids (batch, source) → what the encoder saw, and the ids for heads that copy."""
+        """Return the encoder's states of ids (batch, source), with the ids for heads that copy."""
         vectors, _ = self.embedder(source.items)
         if self.language is not None:
             vectors = vectors + self.language * (source.items == EOS).unsqueeze(-1)
@@ -87,12 +87,12 @@ class Translator(Generator):
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The routes that are named after a language."""
+        """Routes that are named after a language."""
         return tuple(name for name in self.routes if name != ROUTE)
 
     @property
     def own_languages(self) -> tuple[str, ...]:
-        """The routes with a decoder that no other language has."""
+        """Routes with a decoder of their own."""
         first, *others = self.languages or (ROUTE,)
         return tuple(name for name in others if self.routes[name].decoder != self.routes[first].decoder)
 
@@ -100,8 +100,8 @@ class Translator(Generator):
         if not self.languages or language in self.languages:
             return language if language in self.languages else ROUTE
         if language is None:
-            raise ConfigError("data.languages", "nothing says which language is the target", "data.languages=[en,de]")
-        problem = f"'{language}' is a target, and the model writes {', '.join(self.languages)}"
+            raise ConfigError("data.languages", "the target language is not given", "data.languages=[en,de]")
+        problem = f"'{language}' is not a target language of this model; it has {', '.join(self.languages)}"
         raise ConfigError("model.languages", problem, nearest(language, self.languages))
 
     def along(self, route: str) -> Sequence[nn.Module]:
@@ -109,12 +109,12 @@ class Translator(Generator):
         return [self.encoders[encoder], self.decoders[decoder], self.heads[head]]
 
     def encode(self, batch: Batch) -> Encoded:
-        """The batch's source as its route's encoder sees it."""
+        """Return the states of the batch's source by its route's encoder."""
         encoded: Encoded = self.encoders[self.routes[batch.route].encoder](batch.sequences("source"))
         return encoded
 
     def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Encoded]:
-        """Teacher forcing: states (batch, target, dim), each having read the words before it."""
+        """Return states (batch, target, dim) with teacher forcing: each has read the words before it."""
         route, encoded = self.routes[batch.route], self.encode(batch)
         decoder, target = self.decoders[route.decoder], batch.sequences("target")
         need_weights = need_weights or self.heads[route.head].needs_weights
@@ -150,7 +150,7 @@ class Translator(Generator):
         return self.nll_with_states(batch, smoothing=smoothing)[0]
 
     def nll_with_states(self, batch: Batch, *, smoothing: float = 0.0) -> tuple[Tensor, Encoded]:
-        """The losses of `nll`, and what the encoder saw in the same pass."""
+        """Return the losses of `nll`, and the encoder's states of the same pass."""
         decoded, encoded = self.decode(batch)
         head = self.heads[self.routes[batch.route].head]
         losses: Tensor = head.nll(decoded, encoded, batch.sequences("target").items, smoothing=smoothing)
@@ -168,7 +168,7 @@ class Translator(Generator):
         return min((one for one in known if one is not None), default=None)
 
     def longest(self, batch: Batch) -> int | None:
-        """Most ids of a target: one less than there are places, so that one cut off can be read again with its end."""
+        """Return the maximum ids of a target: one place is kept, so that a truncated one can be read with its end."""
         most = self.decoders[self.routes[batch.route].decoder].embedder.max_length
         return None if most is None else most - 1
 
@@ -190,7 +190,7 @@ class Translator(Generator):
         return *self._head(state).best(decoded, state.encoded, count, forbidden, asked), after
 
     def compiled_writer(self, ids: Tensor, state: Writing, steps: int) -> CompiledWriter | None:
-        """Return the decoder and the head of the route, where all of both is compiled."""
+        """Return the decoder and the head of the route, where both are fully compiled."""
         table, decoder = self._head(state).packed(), self.decoders[self.routes[state.route].decoder]
         return None if table is None else decoder.compiled_writer(ids, state.decoder, table, steps)
 
@@ -198,25 +198,25 @@ class Translator(Generator):
         return self.heads[self.routes[state.route].head]
 
     def _read(self, ids: Tensor, state: Writing, need_weights: bool = False) -> tuple[Decoded, Writing]:
-        """ids (rows, 1) → the states that have read them."""
+        """Return the states after reading ids (rows, 1)."""
         decoder, need_weights = self.routes[state.route].decoder, need_weights or self._head(state).needs_weights
         decoded, after = self.decoders[decoder](ids, state.decoder, need_weights=need_weights)
         return _within(decoded, state.mask), state._replace(decoder=after)
 
 
 def translator(columns: Columns, *, shared: TranslatorSettings, init_uniform: InitUniform = None) -> Translator:
-    """p(target | source): an encoder, a decoder and what it looks at the source with (`attention`), of one route.
+    """p(target | source): an encoder, a decoder, and its `attention` over the source; one route.
 
-    `position` null: none, as recurrent networks want it. `dropout` is that of every part that is given none of its own.
+    `position` null: none, for recurrent networks. `dropout` applies to all parts without one of their own.
     """
     return draw_uniform(build_routes(columns, shared, [ROUTE]), init_uniform)
 
 
 def build_routes(columns: Columns, shared: TranslatorSettings, names: Sequence[str]) -> Translator:
-    """One encoder, and for each name a route with a decoder and a head of its own; the first is that of `ROUTE`, too.
+    """Build one encoder, and per name a route with its own decoder and head; `ROUTE` is the first one as well.
 
-    A decoder writes the vocabulary of its language, where `columns` have one, from a table of its own. Of other tables,
-    `tied` all makes one of all, `tied` target one in each decoder.
+    A decoder has its language's vocabulary, where `columns` have one, with its own embeddings. Other embeddings are
+    shared by all with `tied` all, and per decoder with `tied` target.
     """
     source, target = columns["source"], columns["target"]
     one_vocabulary = source is target or source.has_ids_of(target)
@@ -252,33 +252,33 @@ def build_routes(columns: Columns, shared: TranslatorSettings, names: Sequence[s
 
 
 def check_codes(languages: Sequence[str]) -> None:
-    """Raise PartError for no language, one that comes twice, and one that cannot name a part."""
+    """Raise PartError for no language, a repeated one, and one that cannot name a part."""
     if not languages or len({*languages}) < len(languages):
-        raise PartError("names no language, or one twice", "languages: [de, fr]", setting="languages")
+        raise PartError("names no language, or repeats one", "languages: [de, fr]", setting="languages")
     if bad := [one for one in languages if not one.replace("-", "").isalnum() or one == ROUTE]:
-        raise PartError(f"'{bad[0]}' is no code of a language", "de, fr, zh-Hans", setting="languages")
+        raise PartError(f"'{bad[0]}' is not a language code", "de, fr, zh-Hans", setting="languages")
 
 
 def _need_shares(attention: AttentionSettings, head: Choice) -> None:
-    """Weights that a head takes for shares of a probability must not be negative."""
+    """Raise PartError where a head uses weights as probabilities and they may be negative."""
     weighting: Any = WEIGHTINGS[attention.weighting.name]
     if weighting.signed:
         problem = (
-            f"weights by '{attention.weighting.name}' may be negative, so '{head.name}' cannot take them for shares"
+            f"weights by '{attention.weighting.name}' may be negative, and '{head.name}' uses them as probabilities"
         )
         hint = "model.attention.weighting=softmax or sigmoid, or model.head=linear"
         raise PartError(problem, hint, setting="attention.weighting")
 
 
 def shifted(target: Tensor) -> Tensor:
-    """Target ids (batch, n) → what the decoder reads to write them: BOS first, the last left out."""
+    """Return the decoder's input for target ids (batch, n): BOS first, without the last."""
     read = target.roll(1, dims=-1)
     read[..., 0] = BOS
     return read
 
 
 def _within(decoded: Decoded, mask: Tensor) -> Decoded:
-    """Weights (rows, n, source), 0 behind the end of each source (rows, source): places there have no word."""
+    """Set weights (rows, n, source) to 0 outside the mask (rows, source): places there have no word."""
     if decoded.weights is None:
         return decoded
     weights = decoded.weights[..., : mask.shape[1]].masked_fill(~mask.unsqueeze(1), 0.0)

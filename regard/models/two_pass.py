@@ -1,7 +1,7 @@
-"""Two decoders, one after the other: the first one writes a draft, the second one looks at the source and at the draft.
+"""Two-pass decoding: a first decoder generates a draft, a second one attends to the source and to the draft.
 
-The third training of https://doi.org/10.1609/aaai.v33i01.3301451, whose draft has a pseudo-token for every ambiguous
-word. Which texts are drafts is data: batches of one decoder alternate with those of the other, as in `one_to_many`.
+The third training scheme of https://doi.org/10.1609/aaai.v33i01.3301451, whose draft has a pseudo-token for every
+ambiguous word. Drafts are data: batches of one decoder alternate with those of the other, as in `one_to_many`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,11 +42,11 @@ DraftLanguage = Annotated[str, Doc("Target language of the first pass, which the
 
 
 class TwoPass(SecondPass):
-    """p(target | source, draft): the states of a language's decoder, changed by blocks that look at the draft.
+    """p(target | source, draft): the states of a language's decoder, changed by blocks that attend to the draft.
 
-    The draft is what greedy search writes along the route of `drafts`, without dropout; that it was chosen has no
-    gradient, its states have one. Batches of that route train its decoder. With closed gates, as at first, every
-    language has its plain decoder.
+    The draft is the greedy output of the route `drafts`, without dropout; its choice of words has no gradient, its
+    states have one. Batches of that route train its decoder. With closed gates, as at the start, every language has
+    its plain decoder.
     """
 
     def __init__(self, first: Translator, second: Mapping[str, GatedBlocks], drafts: str) -> None:
@@ -59,7 +59,7 @@ class TwoPass(SecondPass):
         return None if language == self.drafts else self.second[language]
 
     def draft(self, batch: Batch) -> Draft:
-        """Write each source along the route of drafts."""
+        """Translate each source along the route of drafts."""
         return self._draft(batch, self.first.encode(batch))
 
     def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Encoded]:
@@ -85,7 +85,7 @@ class TwoPass(SecondPass):
         return self.first.route(language)
 
     def along(self, route: str) -> Sequence[nn.Module]:
-        """Return the modules of a route, and the blocks that look at a draft; those that write it are of its route."""
+        """Return the modules of a route and its blocks; the modules that generate the draft belong to its route."""
         blocks = self.blocks(route)
         return [*self.first.along(route), *([] if blocks is None else [blocks])]
 
@@ -101,7 +101,9 @@ class TwoPass(SecondPass):
         with unrecorded():
             with torch.no_grad(), evaluating(self):
                 target = place(collate(greedy_drafts(self.first, sources)), device)
-            with torch.set_grad_enabled(torch.is_grad_enabled() and self.training):  # an explanation takes it as given
+            with torch.set_grad_enabled(
+                torch.is_grad_enabled() and self.training
+            ):  # explanations take the draft as given
                 read = Sequences(shifted(target.items), target.mask)
                 states = decoder.forced(read, decoder.start(encoded)).states
                 seen = draft_vectors(decoder, states, target.items)
@@ -112,14 +114,14 @@ class TwoPass(SecondPass):
 def two_pass(
     columns: Columns, *, languages: Languages, drafts: DraftLanguage = "pseudo", shared: SecondPassSettings
 ) -> TwoPass:
-    """p(target | source, draft): one encoder and a decoder for each of the `languages`, of which `drafts` comes first.
+    """p(target | source, draft): one encoder and a decoder for each of the `languages`; `drafts` is the first pass.
 
-    All others have `num_layers` blocks more, which look at what was written first. It can start from a run of
-    `one_to_many`, or of `translator`.
+    All others have `num_layers` more blocks, which attend to the draft. It can start from a run of `one_to_many`, or
+    of `translator`.
     """
     check_codes(languages)
     if drafts not in languages:
-        raise PartError(f"'{drafts}' is none of the languages", nearest(drafts, languages), setting="drafts")
+        raise PartError(f"'{drafts}' is not one of the languages", nearest(drafts, languages), setting="drafts")
     if len(languages) == 1:
         raise PartError(f"has '{drafts}' alone, which is the draft", f"languages: [de, {drafts}]", setting="languages")
     first = build_routes(columns, shared, languages)

@@ -1,4 +1,4 @@
-"""Word vectors: a word told from drawn ones by the words around it (Mikolov et al. 2013, https://arxiv.org/abs/1310.4546).
+"""Word vectors, trained with negative sampling (word2vec: Mikolov et al. 2013, https://arxiv.org/abs/1310.4546).
 
 With `buckets` the vector of a word is the mean of its own and those of its character n-grams: fastText
 (https://arxiv.org/abs/1607.04606).
@@ -34,9 +34,9 @@ _BASIS, _PRIME, _LIMIT = 2166136261, 16777619, 2**32  # of the FNV-1a hash
 
 
 class SpelledWords(Embedder):
-    """v_w = mean of E[w] and B[hash(g) mod buckets] of each n-gram g of <w>, `min_ngram` to `max_ngram` characters.
+    """v_w = mean of E[w] and B[hash(g) mod buckets] over n-grams g of <w> of `min_ngram` to `max_ngram` characters.
 
-    < and > alone are none, as in fastText: every word has them.
+    < and > alone are not n-grams, as in fastText: every word has them.
     """
 
     starts: Tensor
@@ -54,7 +54,7 @@ class SpelledWords(Embedder):
         self.dropout = Dropout(0.0)
 
     def forward(self, ids: Tensor, past: Any = None) -> tuple[Tensor, Any]:
-        """ids (batch, n) → vectors (batch, n, dim) and how many places there are now."""
+        """Return vectors (batch, n, dim) of ids (batch, n), and the number of places so far."""
         known, places = ids.unique(return_inverse=True)
         return self.word_vectors(known)[places], (past or 0) + ids.shape[-1]
 
@@ -81,7 +81,7 @@ class SpelledWords(Embedder):
         return [self.vocab_size + hashed(gram) % self.buckets for gram in grams]
 
     def _means(self, found: Tensor, begins: Tensor) -> Tensor:
-        """Rows of the table one after the other, where each word begins → the mean of each word."""
+        """Return the mean of each word, given concatenated rows of the table and the start of each word."""
         there = torch.zeros(len(self.table), dtype=torch.bool, device=found.device)
         there[found] = True
         rows = there.nonzero().squeeze(-1)
@@ -92,10 +92,10 @@ class SpelledWords(Embedder):
 
 
 class WordVectors(Model):
-    """-log σ(u · v) for a word u near v and -log σ(-u' · v) for drawn u'; the rows that a batch reads alone learn."""
+    """-log σ(u · v) for a word u near v and -log σ(-u' · v) for negative samples u'; only rows in the batch learn."""
 
     def __init__(self, embedder: Embedder, vocab_size: int, *, mean: bool) -> None:
-        """With `mean` v is the mean of the vectors around u (CBOW), else each of them in turn (skip-gram)."""
+        """With `mean` v is the mean of the context vectors of u (CBOW), else each of them in turn (skip-gram)."""
         super().__init__()
         self.embedder, self.mean = embedder, mean
         self.outputs = nn.Parameter(torch.zeros(vocab_size, embedder.dim))
@@ -113,7 +113,7 @@ class WordVectors(Model):
         return torch.ones(len(targets), 1, dtype=torch.bool, device=targets.device)
 
     def vectors(self) -> Tensor:
-        """Of all ids, (vocab, dim)."""
+        """Vectors (vocab, dim) of all ids."""
         return self.embedder.word_vectors(torch.arange(len(self.outputs), device=self.device))
 
 
@@ -121,7 +121,7 @@ class WordVectors(Model):
 def skip_gram(
     columns: Columns, *, dim: Dim = 100, buckets: Buckets = 0, min_ngram: _Shortest = 3, max_ngram: Longest = 6
 ) -> WordVectors:
-    """The words around a word each tell it from drawn ones (SGNS)."""
+    """Skip-gram with negative sampling (SGNS): each context word predicts the word."""
     return _built(columns, dim, buckets, min_ngram, max_ngram, mean=False)
 
 
@@ -129,12 +129,12 @@ def skip_gram(
 def cbow(
     columns: Columns, *, dim: Dim = 100, buckets: Buckets = 0, min_ngram: _Shortest = 3, max_ngram: Longest = 6
 ) -> WordVectors:
-    """The mean of the words around a word tells it from drawn ones (https://arxiv.org/abs/1301.3781, section 3.1)."""
+    """CBOW: the mean of the context words predicts the word (https://arxiv.org/abs/1301.3781, section 3.1)."""
     return _built(columns, dim, buckets, min_ngram, max_ngram, mean=True)
 
 
 def numbered(ids: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """Ids of `size` kinds, -1 for none → those that are there, rising, and the ids as places among them."""
+    """Return the distinct ids in ascending order, and the ids as places among them; -1 for none, `size` kinds."""
     given = ids.long()
     there = torch.zeros(size + 1, dtype=torch.bool, device=ids.device)
     there[given.flatten()] = True  # -1 is the last

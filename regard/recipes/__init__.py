@@ -1,1 +1,1 @@
-"""Several steps in a row: what a person would type one after the other."""
+"""Recipes: commands of several steps."""

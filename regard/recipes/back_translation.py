@@ -1,10 +1,10 @@
-"""Back-translation in rounds: pairs, and text of one language, taught by models of both directions in turn.
+"""Iterative back-translation: pairs and monolingual text, with models of both directions in turn.
 
 https://aclanthology.org/P16-1009; in rounds https://aclanthology.org/W18-2703; tagged https://aclanthology.org/W19-5206.
 Round 0 trains both directions on the pairs. In each later round the reverse model translates text of the target
-language, and a new forward model learns from the pairs and from what was made. Texts are generated once and written to
-files, so that no gradient passes through generation. Every step ends with a file or a finished run: after an end at any
-moment a call with `resume` goes on, and gives the same weights.
+language, and a new forward model learns from the pairs and from the synthetic pairs. Texts are generated once and
+written to files, so generation has no gradient. Every step ends with a file or a finished run: after an interruption at
+any moment a call with `resume` continues, and gives the same weights.
 """
 
 import json
@@ -49,9 +49,9 @@ BACK_TAG, SELF_TAG, EMPTY_TRANSLATION = (
     "<bt>",
     "<st>",
     "<unk>",
-)  # first word of a source; what stands for an empty translation
-_CHUNK = 256  # lines that are translated at once; a call that goes on begins with a whole chunk
-_COPIED = 0.5  # share of copied words from which a model is taken to copy
+)  # first word of a source; substitute for an empty translation
+_CHUNK = 256  # lines that are translated at once; a resumed call starts at a whole chunk
+_COPIED = 0.5  # fraction of copied words above which a model counts as copying
 _ORDER = 3  # of the language model of a filter
 
 ModelDirection = Literal["forward", "reverse"]
@@ -60,34 +60,34 @@ ModelDirection = Literal["forward", "reverse"]
 def back_translate(
     wanted: BackTranslationRequest, *, resume: bool = False, say: Say = lambda line: None, quiet: bool = True
 ) -> Path:
-    """Train in rounds, and make `wanted.folder` the run of the round that is best on the dev part.
+    """Train in rounds, and make `wanted.folder` the run of the best round on the dev set.
 
-    With `resume` texts and settings are those that the folder has kept. Raises RegardError for texts that do not go
-    together and for a model that copies its input, ConfigError for a folder of something else, Interrupted where
-    training was asked to end.
+    With `resume` texts and settings are those saved in the folder. Raises RegardError for texts that do not match and
+    for a model that copies its input, ConfigError for a folder of something else, Interrupted where training was
+    interrupted.
     """
     if not resume:
         if in_rounds(wanted.folder):
-            hint = f"go on with: regard train {quote(str(wanted.folder))} --resume; or choose another --run FOLDER"
+            hint = f"resume with: regard train {quote(str(wanted.folder))} --resume; or choose another --run FOLDER"
             raise ConfigError("--run", f"'{wanted.folder}' has rounds that have begun", hint)
-        RunFolder(wanted.folder).check_free()  # before there is a lock in it
+        RunFolder(wanted.folder).check_free()  # before it has a lock
         with RunFolder(wanted.folder).begun():
             prepare_rounds(wanted, say)
     elif not in_rounds(wanted.folder):
-        raise ConfigError("--resume", f"'{wanted.folder}' has no rounds to go on with", "--run FOLDER")
+        raise ConfigError("--resume", f"'{wanted.folder}' has no rounds to resume", "--run FOLDER")
     with RunFolder(wanted.folder).held():
         return _Rounds(wanted.folder.absolute(), say, quiet).run()
 
 
 def share_copied(given: Sequence[str], made: Sequence[str]) -> float:
-    """Return the share of the words of translations that stand in the line translated, each as often as there."""
+    """Return the fraction of the words of translations that occur in their source line, with multiplicity."""
     return sum(map(copied_words, given, made)) / max(1, sum(len(one.split()) for one in made))
 
 
 def kept_lines(scores: Sequence[float], likeness: Sequence[float], top_fraction: float, dropped: float) -> list[int]:
-    """Return the places that a filter keeps: the share with the best scores, without the worst share by likeness.
+    """Return the places that a filter keeps: the fraction with the best scores, without the worst by likeness.
 
-    Of equal ones the first are kept. All scores and likenesses are better when higher.
+    Ties keep the first. Higher scores and likenesses are better.
     """
     count = int(np.ceil(top_fraction * len(scores)))
     best = np.argsort(-np.asarray(scores), kind="stable")[:count]
@@ -97,13 +97,13 @@ def kept_lines(scores: Sequence[float], likeness: Sequence[float], top_fraction:
 
 
 def round_trip_likeness(lines: Sequence[str], back: Sequence[str]) -> list[float]:
-    """Return how like each line is to its translation that was translated back: sentence BLEU."""
+    """Return the likeness of each line to its round-trip translation: sentence BLEU."""
     statistics = METRICS.build(Choice("sentence_bleu")).statistics(corpus_of([*back], [*lines]))
     return [float(one) for one in statistics[:, 0]]
 
 
 class _Rounds:
-    """A back-translation that has been prepared."""
+    """A prepared back-translation."""
 
     def __init__(self, folder: Path, say: Say, quiet: bool) -> None:
         self.folder, self.place, self.say, self.quiet = folder, folder / ROUNDS_FOLDER, say, quiet
@@ -116,7 +116,7 @@ class _Rounds:
         self.text = {side: file for side in TEXT_SIDES if (file := self.place / "texts" / f"text.{side}").is_file()}
 
     def run(self) -> Path:
-        """Go through all rounds; what has been done is not done again."""
+        """Run all rounds; finished steps are not repeated."""
         if (self.folder / SETTINGS_FILE).is_file():
             return self.folder
         self._round(0, {})
@@ -137,12 +137,12 @@ class _Rounds:
             self.say(f"round {number}: dev {self._figure(number)}")
 
     def _made(self, number: int, direction: ModelDirection) -> dict[str, dict[str, Path]]:
-        """Synthetic pairs for a model: what the other direction wrote, and where that has no text, its own."""
+        """Return synthetic pairs for a model: the other direction's translations, or, without text, its own."""
         read, written = TEXT_SIDES if direction == "forward" else TEXT_SIDES[::-1]
         before = {"forward": self._candidate(number - (direction == "forward")), "reverse": f"reverse-{number - 1}"}
         other = before["reverse" if direction == "forward" else "forward"]
         found = {}
-        if written in self.text:  # text of the side that is written: back-translation
+        if written in self.text:  # text of the target side: back-translation
             name = f"{direction}-back-{number}"
             found["back"] = self.synthetic(name, other, before[direction], written, BACK_TAG, made_side=read)
         if read in self.text and (not found or (self.settings.self_training and direction == "forward")):
@@ -151,7 +151,7 @@ class _Rounds:
         return found
 
     def _candidate(self, number: int) -> str:
-        """The forward run of a round."""
+        """Return the name of the forward run of a round."""
         return f"finished-{number}" if number else "forward-0"
 
     # Training
@@ -159,7 +159,7 @@ class _Rounds:
     def train(
         self, name: str, direction: ModelDirection, made: Mapping[str, Mapping[str, Path]], start: Path | None = None
     ) -> Path:
-        """Train a run on the pairs and on what was made, or go on with it; a finished one stays. Raises Interrupted."""
+        """Train or resume a run on real and synthetic pairs; a finished one is kept. Raises Interrupted."""
         folder = RunFolder(self.place / name)
         if folder.finished:
             return folder.path
@@ -201,7 +201,7 @@ class _Rounds:
         return experiment
 
     def _last_settings(self, start: Path) -> list[str]:
-        """A training that goes on with the pairs alone: a tenth of the updates, at a fifth of the rate, falling."""
+        """Return settings of a final training on the pairs: a tenth of the updates, a fifth of the rate, decaying."""
         before = Run.open(start).experiment.training
         updates = max(1, int(steps(start)[0].name.rpartition("-")[2]) // 10)
         schedule = json.dumps({"name": "linear", "warmup": 0, "updates": updates})
@@ -216,10 +216,10 @@ class _Rounds:
 
     # Translating
 
-    def synthetic(self, name: str, run: str, judge: str, side: str, tag: str, *, made_side: str) -> dict[str, Path]:
-        """Return the files, by side, of one-language text and its translations by a run that passed the filters.
+    def synthetic(self, name: str, run: str, back_run: str, side: str, tag: str, *, made_side: str) -> dict[str, Path]:
+        """Return the files, by side, of monolingual text and its translations by a run that passed the filters.
 
-        `judge` translates them back. Raises RegardError where the run copies what it reads.
+        The run `back_run` translates them back. Raises RegardError where the run copies its input.
         """
         files = {one: self.place / "made" / f"{name}.{one}" for one in TEXT_SIDES}
         if all(file.is_file() for file in files.values()):
@@ -229,12 +229,12 @@ class _Rounds:
         made = self._translated(f"{name}.draft", writer, lines)
         copied = share_copied(lines, made)
         if copied > _COPIED:
-            problem = f"{run} copies its input: {copied:.0%} of the words that it writes stand in the line it reads"
+            problem = f"{run} copies its input: {copied:.0%} of the words of its translations occur in the source line"
             raise RegardError(f"{problem}; give it more pairs or a longer training, or check that both texts differ")
-        kept = self._filtered(name, writer, judge, lines, made, made_side)
+        kept = self._filtered(name, writer, back_run, lines, made, made_side)
         empty = sum(not made[row] for row in kept)
         if tag == SELF_TAG:
-            kept = [row for row in kept if made[row]]  # an empty target teaches nothing
+            kept = [row for row in kept if made[row]]  # an empty target is useless
         made = [one or EMPTY_TRANSLATION for one in made]
         texts = {side: [lines[row] for row in kept], made_side: [made[row] for row in kept]}
         read = "target" if name.startswith("reverse") else "source"
@@ -249,27 +249,27 @@ class _Rounds:
         return files
 
     def _filtered(
-        self, name: str, writer: Predictor, judge: str, lines: Sequence[str], made: Sequence[str], made_side: str
+        self, name: str, writer: Predictor, back_run: str, lines: Sequence[str], made: Sequence[str], made_side: str
     ) -> list[int]:
-        """The places of the translations that are kept."""
+        """Return the places of the translations that are kept."""
         settings, scores, likeness = self.settings, np.zeros(len(lines)), [0.0] * len(lines)
         if settings.top_fraction < 1:
             known = [row for row, text in enumerate(made) if text]
             scores[:] = -np.inf
-            told = writer.score([lines[row] for row in known], [made[row] for row in known])
-            scores[known] = [one.score for one in told]
+            forced = writer.score([lines[row] for row in known], [made[row] for row in known])
+            scores[known] = [one.score for one in forced]
             if settings.lm_weight:
                 texts = read_lines(self.place / "texts" / f"train.{made_side}")
                 model = kneser_ney((line.split() for line in texts), _ORDER)
                 logs = [float(np.mean(model.log_probs_of(made[row].split()))) for row in known]
                 scores[known] += settings.lm_weight * np.array(logs)
         if settings.round_trip:
-            back = self._translated(f"{name}.back", load(self.place / judge, ["decoding.search=greedy"]), made)
+            back = self._translated(f"{name}.back", load(self.place / back_run, ["decoding.search=greedy"]), made)
             likeness = round_trip_likeness(lines, back)
         return kept_lines(scores.tolist(), likeness, settings.top_fraction, settings.round_trip)
 
     def _translated(self, name: str, predictor: Predictor, lines: Sequence[str]) -> list[str]:
-        """The translation of each line, written chunk by chunk, so that a later call goes on; "" for an empty line."""
+        """Translate each line, saved chunk by chunk, so that a later call continues; "" for an empty line."""
         file = self.place / "made" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         whole = file.read_bytes().split(b"\n")[:-1] if file.is_file() else []
@@ -284,11 +284,11 @@ class _Rounds:
                     self.say(f"{name}: {first:,} of {len(lines):,} lines translated")
         return [*read_lines(file)]
 
-    # Judging
+    # Evaluation
 
     @cached_property
     def _dev(self) -> dict[str, list[str]]:
-        """The dev part by side; {} for none."""
+        """Return the dev set by side; {} for none."""
         files = {side: self.place / "texts" / f"dev.{side}" for side in TEXT_SIDES}
         return {side: [*read_lines(file)] for side, file in files.items() if file.is_file()}
 
@@ -297,24 +297,24 @@ class _Rounds:
         return self._translated(f"dev-{name}", load(self.place / name), lines)
 
     def _figure(self, number: int) -> str:
-        """BLEU of a round on the dev part, with its interval, and the difference to the round before."""
+        """Return BLEU of a round on the dev set, with its interval, and the difference to the round before."""
         metric, found, wanted = METRICS.build(Choice("bleu")), self._drafts(number), self._dev["target"]
         value, (low, high) = metric.score(found, wanted).value, confidence_interval(metric, found, wanted)
         line = f"BLEU {value:.2f} [{low:.2f}, {high:.2f}]"
         if not number:
             return line
-        told = paired_bootstrap(metric, self._drafts(number - 1), found, wanted)
-        return f"{line}, {told.difference:+.2f} to round {number - 1} (p = {told.p_value:.3f})"
+        test = paired_bootstrap(metric, self._drafts(number - 1), found, wanted)
+        return f"{line}, {test.difference:+.2f} to round {number - 1} (p = {test.p_value:.3f})"
 
     def _best(self) -> str:
-        """The candidate with the best dev BLEU; without a dev part that of the last round."""
+        """Return the candidate with the best dev BLEU; without a dev set that of the last round."""
         last = self.settings.rounds
         if not self._dev:
             return self._candidate(last)
         metric = METRICS.build(Choice("bleu"))
         values = [metric.score(self._drafts(number), self._dev["target"]).value for number in range(last + 1)]
         best = int(np.argmax(values))
-        self.say(f"round {best} is the best on the dev part, and what {self.folder} translates with")
+        self.say(f"round {best} is the best on the dev set; {self.folder} translates with it")
         return self._candidate(best)
 
     def _publish(self, name: str) -> None:

@@ -22,9 +22,9 @@ from regard.predictor import Predictor, load
 from regard.registry import Choice
 from regard.runs import Run, RunFolder, train_run
 
-DEMO_MARK = "demo.json"  # stands in a folder that the demo made itself, and may make anew
+DEMO_MARK = "demo.json"  # marks a folder made by the demo, which it may overwrite
 TEXTS, MODEL, PAGE, PICTURE = "texts", "model", "attention.html", "attention.png"
-DEMO_BEFORE = "model.before"  # that of the demo before, until there is a new one
+DEMO_BEFORE = "model.before"  # the last demo's model, until there is a new one
 SIZES = {"train": 40_000, "dev": 200, "test": 500}
 SETTINGS = (
     "text.tokenizer={name: subwords, size: 1500}",
@@ -49,7 +49,7 @@ SETTINGS = (
 
 
 class DemoResult(NamedTuple):
-    """How the demo went."""
+    """Result of the demo."""
 
     exact_match: float  # per cent of held-out combinations
     bleu: float
@@ -58,10 +58,10 @@ class DemoResult(NamedTuple):
 
 
 def demo(run: Path, language: str = "de") -> DemoResult | None:
-    """Samples sentence pairs, trains, scores on combinations of words it never saw, translates, writes a page.
+    """Sample sentence pairs, train, evaluate on unseen combinations of words, translate, and write a page.
 
-    A training that was interrupted goes on. None: it is interrupted now, and has told how to go on. Raises ConfigError
-    for a language the grammar does not speak, or a folder that holds something else.
+    An interrupted training is resumed. Returns None where it is interrupted now, after a message on how to resume.
+    Raises ConfigError for a language that the grammar lacks, or a folder that holds something else.
     """
     console = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
     if language not in LANGUAGES:
@@ -95,13 +95,13 @@ def demo(run: Path, language: str = "de") -> DemoResult | None:
 
 
 def made_before(run: Path, language: str) -> Path | None:
-    """The model of a demo that has been finished in that folder and speaks that language."""
+    """Return the model of a finished demo in that folder with that language; None without one."""
     model, spoken = run / MODEL, run / TEXTS / f"train.{language}"
     return model if (run / DEMO_MARK).is_file() and spoken.is_file() and RunFolder(model).finished else None
 
 
 def write_texts(folder: Path, language: str) -> dict[str, Path]:
-    """The texts of all parts as files, by the setting that names them."""
+    """Write the texts of all parts as files; return them by the settings that name them."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {}
     for seed, (part, count) in enumerate(SIZES.items()):
@@ -121,7 +121,7 @@ def _make_room(run: Path) -> None:
 
 
 def _begun(model: Path, language: str) -> bool:
-    """Return whether a training to that language was interrupted there, and can go on."""
+    """Return whether a training with that language was interrupted there, and can be resumed."""
     folder = RunFolder(model)
     if folder.finished or not folder.started:
         return False
@@ -131,7 +131,7 @@ def _begun(model: Path, language: str) -> bool:
 
 @contextmanager
 def _replaced(model: Path, before: Path, *, resume: bool) -> Iterator[None]:
-    """A finished model stands aside until a new one is finished in its place, and comes back if that fails."""
+    """Move a finished model away until a new one is finished in its place, and restore it if that fails."""
     folder = RunFolder(model)
     if model.exists() and not resume:
         with folder.held():
@@ -147,7 +147,7 @@ def _replaced(model: Path, before: Path, *, resume: bool) -> Iterator[None]:
             shutil.rmtree(model, ignore_errors=True)
             before.rename(model)
         raise
-    if folder.finished:  # else it was interrupted, and may go on
+    if folder.finished:  # else it was interrupted, and can be resumed
         shutil.rmtree(before, ignore_errors=True)
 
 
@@ -160,7 +160,7 @@ def _scores(predictor: Predictor, files: dict[str, Path], console: Console) -> t
 
 
 def _explain(predictor: Predictor, files: dict[str, Path], run: Path, console: Console) -> str:
-    """Print translations, write the page and the picture, and return the first sentence."""
+    """Print translations, write the page and the plot, and return the first sentence."""
     sources = sorted(files["test.source"].read_text("utf-8").splitlines(), key=len)
     chosen = [sources[len(sources) * share // 10] for share in (3, 5, 7, 8)]
     predictions = predictor.predict(chosen, explain=True)

@@ -1,4 +1,4 @@
-"""Published parallel texts of OPUS (https://opus.nlpl.eu), fetched and split into train, dev and test parts."""
+"""Published parallel texts of OPUS (https://opus.nlpl.eu), fetched and split into training, dev and test set."""
 
 import gzip
 import heapq
@@ -23,18 +23,18 @@ from rich.progress import Progress
 from regard.errors import ConfigError, DataError, nearest
 
 ADDRESS = "https://object.pouta.csc.fi"
-_SHARE, _MOST = 0.05, 1_000  # dev and test have that share of the pairs each, but no more than so many
+_SHARE, _MOST = 0.05, 1_000  # dev and test set: fraction of the pairs, and maximum number, each
 _PATIENCE, _BLOCK = 30, 2**18  # seconds without a byte; bytes read at once
-DAMAGED = (  # what zipfile raises
+DAMAGED = (  # errors of zipfile
     BadZipFile, LargeZipFile, NotImplementedError, EOFError, OSError, ValueError, RuntimeError, zlib.error,
 )  # fmt: skip
 _CODE = re.compile(r"[a-z]{2,3}(_[A-Za-z]{2,4})?")
 
-_Progress = Callable[[int, int | None], None]  # bytes so far, and of how many, where known
+_Progress = Callable[[int, int | None], None]  # bytes so far, and in total, where known
 
 
 class Published(NamedTuple):
-    """A corpus as OPUS names it."""
+    """A corpus by its name in OPUS."""
 
     name: str
     version: str
@@ -50,9 +50,9 @@ PUBLISHED = {
 
 
 def get(corpus: str, pair: str, to: Path, archive: Path | None = None) -> list[str]:
-    """Fetch a corpus, unless an archive of it is given, and split it; return lines on what is there and how to use it.
+    """Fetch a corpus, unless an archive is given, and split it; return lines on its files and their use.
 
-    Raises ConfigError for an unknown corpus or pair, and for a folder that is there; DataError as fetch and unpack do.
+    Raises ConfigError for an unknown corpus or pair, and for an existing folder; DataError like `fetch` and `unpack`.
     """
     languages = languages_of(pair)
     address, folder = address_of(corpus, languages), to / f"{corpus}_{pair}"
@@ -78,7 +78,7 @@ def get(corpus: str, pair: str, to: Path, archive: Path | None = None) -> list[s
         f"{folder}: {', '.join(f'{count:,} {part}' for part, count in sizes.items())} pairs",
         f"train: regard train --source {train[0]} --target {train[1]} \\",
         f"         --dev-source {dev[0]} --dev-target {dev[1]} --run {run}",
-        f"judge: regard evaluate {run} --source {test[0]} --target {test[1]}",
+        f"evaluate: regard evaluate {run} --source {test[0]} --target {test[1]}",
     ]
 
 
@@ -99,7 +99,7 @@ def languages_of(pair: str) -> tuple[str, str]:
 
 
 def fetch(address: str, path: Path, progress: _Progress = lambda done, total: None) -> None:
-    """Save what is at an address. Raises DataError, and leaves nothing behind, if it cannot be had whole."""
+    """Download an address to a file. Raises DataError, and leaves no file, if it cannot be fetched completely."""
     part = path.with_name(f".{path.name}.part")
     try:
         with urlopen(Request(address, headers={"User-Agent": "regard"}), timeout=_PATIENCE) as answer:
@@ -127,8 +127,8 @@ def fetch(address: str, path: Path, progress: _Progress = lambda done, total: No
 def unpack(archive: Path, pair: tuple[str, str], folder: Path) -> dict[str, int]:
     """Write `train`, `dev` and `test` of both languages as .gz into a new folder; return the number of their pairs.
 
-    Dev and test are chosen by hash. Pairs that share a side with one of theirs are left out of train, and pairs with an
-    empty side of all. Raises DataError for an archive that is damaged or of other languages.
+    Dev and test are sampled by hash. Pairs that share a side with one of theirs are left out of train; pairs with an
+    empty side are left out of all. Raises DataError for an archive that is damaged or has other languages.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     new = folder.with_name(f".{folder.name}.part")
@@ -158,7 +158,7 @@ def _split(archive: Path, pair: tuple[str, str], folder: Path) -> dict[str, int]
 
 
 def _pairs(archive: Path, pair: tuple[str, str]) -> Iterator[tuple[str, str]]:
-    """Pairs of sentences without empty sides, read as they are needed: some archives do not fit into memory."""
+    """Yield sentence pairs without empty sides, read lazily: some archives do not fit into memory."""
     try:
         with ExitStack() as stack:
             packed = stack.enter_context(ZipFile(archive))
@@ -176,11 +176,11 @@ def _pairs(archive: Path, pair: tuple[str, str]) -> Iterator[tuple[str, str]]:
     except UnicodeDecodeError as error:
         raise DataError(archive, "holds text that is not UTF-8") from error
     except DAMAGED as error:
-        raise DataError(archive, f"is no zip archive, or is damaged ({error})", hint="fetch it again") from error
+        raise DataError(archive, f"is not a zip archive, or is damaged ({error})", hint="fetch it again") from error
 
 
 def _write(folder: Path, part: str, pair: tuple[str, str], pairs: Iterable[tuple[str, str]]) -> int:
-    """Without a name and a time inside, so that the same pairs give the same bytes."""
+    """Write gzip files without name and time, so that the same pairs give the same bytes."""
     count = 0
     with ExitStack() as stack:
         files = [stack.enter_context((folder / f"{part}.{code}.gz").open("wb")) for code in pair]

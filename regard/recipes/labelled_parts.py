@@ -1,4 +1,4 @@
-"""A labelled file, cut into a test part and parts of more and more labels."""
+"""A labelled file, cut into a test set and training sets with increasing numbers of labels."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -12,15 +12,15 @@ from regard.errors import ConfigError
 from regard.experiment import read_experiment, text_settings
 
 ALL = "all"
-MOST_TESTED, LEAST_TESTED = 2_000, 20  # examples of the test part, which is a fifth of all otherwise
+MOST_TESTED, LEAST_TESTED = 2_000, 20  # bounds of the test set, otherwise a fifth of all examples
 BATCH = 32  # texts
-DRAW = 1  # another one than that of dev parts, which would be those first in this order
+DRAW = 1  # seed other than that of dev sets, which would be the first in this order
 
 
 def labelled_examples(file: Path, tasks: Collection[str]) -> tuple[str, list[ColumnTexts]]:
-    """Return which of the tasks a labelled file is for, and its examples; only their texts decide the order.
+    """Return the task of a labelled file, one of `tasks`, and its examples in an order by their texts alone.
 
-    Raises ConfigError for a file of another task, and for one that is no table.
+    Raises ConfigError for a file of another task, and for one that is not a table.
     """
     task, data = text_settings(str(file))
     name = task[0].partition("=")[2] if task else ""
@@ -37,13 +37,13 @@ def labelled_examples(file: Path, tasks: Collection[str]) -> tuple[str, list[Col
 
 
 def cut(examples: Sequence[ColumnTexts], labels: Sequence[str]) -> dict[str, Sequence[ColumnTexts]]:
-    """Return the test part, and for each number of labels the first ones of the rest: fewer are among more.
+    """Return the test set, and for each number of labels the first ones of the rest: smaller sets are in larger ones.
 
-    Equal texts stay on one side. Raises ConfigError for a number that is none, and for too few examples.
+    Equal texts stay on one side. Raises ConfigError for an invalid number, and for too few examples.
     """
     count = min(MOST_TESTED, len(examples) // 5)
     if count < LEAST_TESTED:
-        problem = f"has {len(examples)} examples, of which a fifth is the test part"
+        problem = f"has {len(examples)} examples, of which a fifth is the test set"
         raise ConfigError("LABELLED", problem, f"{5 * LEAST_TESTED} at least")
     test = examples[:count]
     tested = set(map(inputs_of, test))
@@ -51,11 +51,11 @@ def cut(examples: Sequence[ColumnTexts], labels: Sequence[str]) -> dict[str, Seq
     parts: dict[str, Sequence[ColumnTexts]] = {"test": test}
     for one in labels:
         if one != ALL and not (one.isdecimal() and int(one) >= BATCH):
-            raise ConfigError("--labels", f"'{one}' is no number of labels", f"{BATCH} at least, or {ALL}")
+            raise ConfigError("--labels", f"'{one}' is not a number of labels", f"{BATCH} at least, or {ALL}")
         if one == ALL or int(one) < len(rest):
             parts[one] = rest if one == ALL else rest[: int(one)]
     if len(parts) == 1:
-        raise ConfigError("--labels", f"there are {len(rest)} labels beside the test part", f"fewer, or {ALL}")
+        raise ConfigError("--labels", f"there are {len(rest)} labels beside the test set", f"fewer, or {ALL}")
     return parts
 
 

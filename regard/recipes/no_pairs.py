@@ -1,8 +1,8 @@
 """`regard train --text a --text b`: train a translator on monolingual text of two languages.
 
-Word vectors of each text are mapped into one space; the dictionary that this gives translates word by word; a network
+Word vectors of each text are mapped into one space; the resulting dictionary translates word by word; a network
 learns from these translations first, and then from its own, in both directions (F23, F24). Every step is a folder or a
-file beside the run, which the same command finds again.
+file beside the run, from which the same command resumes.
 """
 
 import json
@@ -34,7 +34,7 @@ from regard.statistical.language_checks import PlainText, check_disjoint, check_
 from regard.statistical.word_by_word import in_words
 from regard.text.vector_table import VectorTable
 
-METHODS = ("identical", "similarity")  # of the dictionary; the one with the higher mean CSLS is taken
+METHODS = ("identical", "similarity")  # of the dictionary; the one with the higher mean CSLS is used
 LEAST_LINES = 500  # of a text
 _VECTOR_SHARE = 0.2  # of the minutes, for the word vectors of each language
 _WORDS = 20_000  # of a dictionary
@@ -51,17 +51,17 @@ _VECTORS = (  # settings of word vectors: of little text many epochs of small ba
 
 @dataclass(frozen=True)
 class UnpairedRequest:
-    """Two texts, and where the translator between them goes."""
+    """Two texts, and the folder of the translator between them."""
 
     texts: tuple[Path, Path]
     run: Path
     changes: Sequence[str] = ()  # of the network's settings
-    seed_pairs: Path | None = None  # words and their translations, a pair a line
-    minutes: float | None = None  # on the wall, over all calls; a call then also goes on with a network that has begun
+    seed_pairs: Path | None = None  # words and their translations, one pair per line
+    minutes: float | None = None  # wall time over all calls; such a call also resumes the network's training
 
     @property
     def parts(self) -> Path:
-        """The folder of what the network starts from."""
+        """Folder of the network's starting data."""
         run = self.run if self.run.name else self.run.absolute()
         return run.with_name(f"{run.name}-start")
 
@@ -82,8 +82,8 @@ class TextSide(NamedTuple):
 def train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool = False) -> bool:
     """Train a translator of both directions; False when it was interrupted.
 
-    The same call goes on until the network has begun; from then on a call with `minutes` does, and `train_run` with
-    `resume`. Raises RegardError for texts that are missing, too short, or of one language, and as training does.
+    The same call resumes until the network has begun; then a call with `minutes` does, or `train_run` with `resume`.
+    Raises RegardError for texts that are missing, too short, or of one language, and errors of training.
     """
     check_texts(request.texts)
     with RunFolder(request.parts).begun():
@@ -91,7 +91,7 @@ def train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool = Fal
 
 
 def _train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool) -> bool:
-    """Train, in a folder of steps that is held."""
+    """Train, with the folder of steps locked."""
     config, spent = request.parts / "network.yaml", _Spent(request)
     resume = request.minutes is not None and config.is_file() and (request.run / SETTINGS_FILE).is_file()
     if not resume:
@@ -114,23 +114,23 @@ def _train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool) -> 
 
 
 class _Spent(SpentTime):
-    """Seconds of the steps before the network, and what they leave."""
+    """Seconds of the steps before the network, and the remaining time."""
 
     def __init__(self, request: UnpairedRequest) -> None:
         super().__init__(request.parts / "seconds.json")
         self._minutes = request.minutes
 
     def limit(self, share: float | None = None) -> list[str]:
-        """Return the setting of a training that may take what is left, or a share of all the minutes.
+        """Return the time limit of a training: the remaining minutes, or a fraction of all minutes.
 
-        Raises ConfigError where nothing is left.
+        Raises ConfigError where no time is left.
         """
         if self._minutes is None:
             return []
         left = self._minutes - self.seconds / 60 if share is None else share * self._minutes
         if left <= 0:
             problem = f"{self._minutes:g} are over: word vectors and their dictionary took {self.seconds / 60:.1f}"
-            raise ConfigError("--minutes", problem, f"--minutes {math.ceil(2 * self.seconds / 60)} or more goes on")
+            raise ConfigError("--minutes", problem, f"--minutes {math.ceil(2 * self.seconds / 60)} or more continues")
         return [f"training.max_minutes={left:.3f}"]
 
 
@@ -173,7 +173,7 @@ def sides_of(request: UnpairedRequest) -> list[TextSide]:
 
 
 def note_texts(request: UnpairedRequest) -> None:
-    """Note the texts and known words of the steps. Raises ConfigError for steps that were made of others."""
+    """Save the texts and known words of the steps. Raises ConfigError for steps made of others."""
     files = [*request.texts, *([] if request.seed_pairs is None else [request.seed_pairs])]
     mark, texts = request.parts / "texts.json", [digest(file).hex() for file in files]
     if mark.is_file() and json.loads(mark.read_text("utf-8")) != texts:
@@ -184,7 +184,7 @@ def note_texts(request: UnpairedRequest) -> None:
 
 
 def vectors_learnt(side: TextSide, say: Say, *, quiet: bool, changes: Sequence[str] = ()) -> bool:
-    """Learn the word vectors of a language, or go on with them; False where that was interrupted."""
+    """Train or resume the word vectors of a language; False where interrupted."""
     folder = RunFolder(side.vectors)
     if folder.finished:
         return True
@@ -208,9 +208,9 @@ def _translate_word_by_word(sides: Sequence[TextSide], known: Sequence[WordPair]
 
 
 def best_dictionary(source: VectorTable, target: VectorTable, pairs: Sequence[WordPair], *, say: Say) -> Dictionary:
-    """Return the dictionary that known pairs start, else that of the method with the highest mean CSLS.
+    """Return the dictionary initialised by known pairs, else that of the method with the highest mean CSLS.
 
-    Raises PartError where nothing starts one.
+    Raises PartError where no method finds one.
     """
     starts = {"known pairs": pairs} if pairs else {method: dictionary_method(method) for method in METHODS}
     found, faults = dict[str, Dictionary](), dict[str, PartError]()

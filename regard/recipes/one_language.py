@@ -1,4 +1,4 @@
-"""Text of one language beside pairs: settings of the rounds, and the files that a back-translation begins with."""
+"""Monolingual text beside pairs: settings of the rounds, and the initial files of a back-translation."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ from regard.runs.folder import RunFolder
 from regard.runs.texts import Say, judged_reader, training_texts
 from regard.statistical.language_checks import PlainText, check_expected_language, check_two_languages
 
-ROUNDS_FOLDER, ROUNDS_FILE = "rounds", "rounds.json"  # in the folder of the result: all that it was made of
+ROUNDS_FOLDER, ROUNDS_FILE = "rounds", "rounds.json"  # in the folder of the result: all its intermediate files
 BASE_SETTINGS = "settings.yaml"  # of every training
 TEXT_SIDES = ("source", "target")
 _PREFIX = "back_translation."  # of its settings among changes
@@ -40,11 +40,11 @@ _PREFIX = "back_translation."  # of its settings among changes
 
 @dataclass(frozen=True)
 class BackTranslationSettings:
-    """Rounds of back-translation, for `regard train` with text of one language (--text-target, --text-source)."""
+    """Rounds of back-translation, for `regard train` with monolingual text (--text-target, --text-source)."""
 
     rounds: Annotated[Size, Doc("Rounds of back-translation after that of the pairs alone.")] = 2
-    search: Annotated[Choice, PartOf(SEARCHES), Doc("How text is translated: greedy, beam or sampling.")] = Choice(
-        "greedy"
+    search: Annotated[Choice, PartOf(SEARCHES), Doc("Search of the back-translations: greedy, beam or sampling.")] = (
+        Choice("greedy")
     )
     tag: Annotated[bool, Doc("Begin each synthetic source with a piece of its own.")] = True
     ratio: Annotated[
@@ -75,7 +75,7 @@ class BackTranslationRequest(NamedTuple):
 
 
 def in_rounds(folder: Path) -> bool:
-    """Return whether a folder is of a back-translation that has begun."""
+    """Return whether a folder has a back-translation that has begun."""
     return (folder / ROUNDS_FOLDER / ROUNDS_FILE).is_file()
 
 
@@ -91,14 +91,14 @@ def rounds_settings(changes: Sequence[str], rounds: int | None = None) -> tuple[
 
 
 def prepare_rounds(wanted: BackTranslationRequest, say: Say) -> None:
-    """Write texts and settings into the folder, which is held and must be empty, all or none."""
+    """Write texts and settings, all or none, into the folder, which is locked and must be empty."""
     RunFolder(wanted.folder).check_free()
     place = wanted.folder.absolute() / ROUNDS_FOLDER
     new = staged(place)  # in the folder, which may be another disk than where it is
     changes = [one for one in wanted.changes if not one.startswith("run=")]
     experiment = read_experiment(wanted.config, changes)
     if experiment.task.name != "translation" or experiment.data.routes or experiment.init is not None:
-        raise ConfigError("--text-target", "goes with a translator of one pair of languages, trained from scratch")
+        raise ConfigError("--text-target", "needs a translator of one language pair, trained from scratch")
     parts = {"train": [*training_texts(experiment)]}
     parts |= {part: [one.texts for one in judged_reader(experiment, part) or ()] for part in ("dev", "test")}
     kept = merge({} if wanted.config is None else read_yaml(wanted.config), parse_changes(changes))
@@ -123,7 +123,7 @@ def prepare_rounds(wanted: BackTranslationRequest, say: Say) -> None:
 def _one_language(
     text: Mapping[str, Path], train: Sequence[Mapping[str, Any]], known: Mapping[str, set[str]], say: Say
 ) -> dict[str, list[str]]:
-    """The different lines of each text that do not stand on the same side of the pairs. Raises DataError."""
+    """Return the distinct lines of each text that are not on the same side of the pairs. Raises DataError."""
     if not text:
         raise ConfigError("--text-target", "must be given, or --text-source", "a file of text of one language")
     found = {side: [*dict.fromkeys(filter(None, map(str.strip, read_lines(file))))] for side, file in text.items()}
@@ -136,7 +136,7 @@ def _one_language(
         kept = [line for line in one.lines if line not in known[side]]
         say(
             f"{text[side].name}: {len(one.lines):,} different lines, {len(one.lines) - len(kept):,} of them left out:"
-            f" they stand in the {side} of the pairs, too"
+            f" they occur in the {side} of the pairs"
         )
         if not kept:
             raise DataError(text[side], "has no line beside those of the pairs", hint="give other text")
@@ -149,6 +149,6 @@ def _other(side: str) -> str:
 
 
 def write_sentences(path: Path, lines: Sequence[str]) -> None:
-    """Write a text of lines, each on one line; a process that is killed meanwhile leaves none behind."""
+    """Write lines to a file atomically; line ends within them become spaces."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, "".join(f"{' '.join(line.split())}\n" for line in lines))

@@ -51,7 +51,7 @@ class WordLogProbs(NamedTuple):
 
 
 def train_phrases_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool = False) -> bool:
-    """Train a phrase-based translator of the first language; False when interrupted, to go on by the same command.
+    """Train a phrase-based translator of the first language; False when interrupted: the same command resumes it.
 
     Raises RegardError as `train_without_pairs` does.
     """

@@ -1,4 +1,4 @@
-"""What raw text gives where labels are few: from scratch against pre-trained, by the number of labels."""
+"""Gain of pre-training on raw text, by the number of labels: from scratch against pre-trained."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,14 +28,14 @@ MARK, REPORT, PRETRAINED = "pretrain_finetune.json", "report.md", "pretrained"
 LABELS, QUICK_LABELS = ("100", "500", "2000", ALL), ("100", "500")
 _PIECES, QUICK_PIECES = 8_000, 1_000
 _EPOCHS, LEAST_UPDATES, MOST_UPDATES, _VALIDATIONS = 20, 200, 1_000, 10  # of fine-tuning
-DEV_SHARE = 0.2  # of the labels, which choose the best checkpoint
+DEV_SHARE = 0.2  # of the labels, for the selection of checkpoints
 _QUICK = ["model.dim=32", "training.max_updates=60", "training.schedule={name: cosine, updates: 60, warmup: 10}"]
 
 
 class Method(NamedTuple):
-    """How text is learnt from, and what starts from it."""
+    """A pre-training method, and the tasks that start from it."""
 
-    changes: Sequence[str]  # settings of a pre-training from text
+    changes: Sequence[str]  # settings of the pre-training
     tasks: Sequence[str]
     objective: str = "likelihood"
 
@@ -66,7 +66,7 @@ PRETRAININGS = {  # by the task of pre-training
 
 @dataclass(frozen=True)
 class PretrainingRequest:
-    """What is asked for. Either `text` is learnt from, or `start`, a run of one of PRETRAININGS, has learnt already."""
+    """A request. Either `text` is used for pre-training, or `start` is a run of one of PRETRAININGS."""
 
     labelled: Path
     folder: Path
@@ -75,16 +75,16 @@ class PretrainingRequest:
     method: str = "language_model"
     labels: Sequence[str] = LABELS
     seeds: int = 3
-    changes: Sequence[str] = ()  # to both ways of fine-tuning
+    changes: Sequence[str] = ()  # to both trainings
     quick: bool = False
     command: str = ""
 
 
 def pretrain_finetune(wanted: PretrainingRequest, *, quiet: bool = False) -> Table | None:
-    """Pre-trains, cuts the labels, trains with each number of them from scratch and pre-trained, and tells both.
+    """Pre-train, cut the labels, train with each number of them from scratch and pre-trained, and compare both.
 
-    The same call goes on with what was cut off. None: pre-training is interrupted now, and is saved. Raises ConfigError
-    for what is wrong, Interrupted where a later training is interrupted.
+    The same call resumes. Returns None where pre-training is interrupted now, and saved. Raises ConfigError for invalid
+    requests, Interrupted where a later training is interrupted.
     """
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False, quiet=quiet)
     _make_room(wanted)
@@ -118,9 +118,9 @@ def pretrain_finetune(wanted: PretrainingRequest, *, quiet: bool = False) -> Tab
 def finetuning(
     start: Path, task: str, train: Mapping[str, Any], test: Mapping[str, Any], labels: int
 ) -> dict[str, Any]:
-    """The config of a training with so many labels, that starts from a run; without `init` it is one from scratch.
+    """Return the config of a training on some labels that starts from a run; without `init` it is from scratch.
 
-    Raises ConfigError for a run that is nothing to start this task from.
+    Raises ConfigError for a run that cannot start this task.
     """
     before = Run.open(start).experiment
     if before.task.name not in PRETRAININGS:
@@ -147,7 +147,7 @@ def finetuning(
 
 
 def _check_method(name: str, task: str) -> None:
-    """Raises ConfigError for a way to learn from text that there is not, or that is nothing to start a task from."""
+    """Raise ConfigError for an unknown pre-training method, or one that cannot start the task."""
     if name not in PRETRAININGS:
         raise ConfigError("--method", f"there is no '{name}'", nearest(name, PRETRAININGS))
     if task not in PRETRAININGS[name].tasks:
@@ -156,9 +156,9 @@ def _check_method(name: str, task: str) -> None:
 
 
 def _pretrained(wanted: PretrainingRequest, quiet: bool, console: Console) -> Path | None:
-    """The run that has learnt from the text, which is trained now or gone on with; None where that is interrupted.
+    """Return the pre-trained run, trained or resumed now; None where interrupted.
 
-    Raises ConfigError for one that has learnt from another text, or in another way.
+    Raises ConfigError for one with another text or another method.
     """
     folder = RunFolder(wanted.folder / PRETRAINED)
     changes = [
@@ -177,12 +177,12 @@ def _pretrained(wanted: PretrainingRequest, quiet: bool, console: Console) -> Pa
             raise ConfigError.of(fault._replace(hint=hint) for fault in error.faults) from None
     if folder.finished:
         return folder.path
-    console.print(f"{'Going on with' if resume else 'Beginning'} a {wanted.method} of {wanted.text}")
+    console.print(f"{'Resuming' if resume else 'Starting'} a {wanted.method} of {wanted.text}")
     return folder.path if train_run(experiment, resume=resume, quiet=quiet) else None
 
 
 def _compared(wanted: PretrainingRequest, name: str, settings: Mapping[str, Any], quiet: bool) -> Compared:
-    """The trainings of one number of labels."""
+    """Run the trainings of one number of labels."""
     configs = wanted.folder / "configs" / name
     configs.mkdir(parents=True, exist_ok=True)
     scratch = {group: one for group, one in settings.items() if group != "init"}
@@ -214,7 +214,7 @@ def _make_room(wanted: PretrainingRequest) -> None:
 
 
 def table_of(found: Mapping[str, Compared], counts: Mapping[str, int]) -> Table:
-    """A row for each number of labels: both ways with their intervals, and what pre-training gives."""
+    """Return a row for each number of labels: both scores with their intervals, and the gain of pre-training."""
     metric = next(iter(found.values())).metrics[0]
     columns = ["labels", f"from scratch: {metric}", "95 %", "pre-trained", "95 %", "difference", "95 %", "p", "seeds"]
     return Table(columns, [[Cell(f"{counts[name]:,}"), *_cells(one)] for name, one in found.items()])
@@ -243,9 +243,9 @@ def _figure(figure: Figure | None) -> Iterator[Cell]:
 
 
 def _overlap(text: Path | None, test: Sequence[ColumnTexts]) -> list[str]:
-    """What of the test part stands in the corpus, whose labels nobody read there."""
+    """Return a note on test texts that occur in the corpus, where they have no labels."""
     if text is None:
         return []
     tested = {value.strip() for texts in test for value in inputs_of(texts)}
     known = tested & {line.strip() for line in read_lines(text)}
-    return [f"{len(known):,} texts of them stand in {text.name}, too, without labels"] if known else []
+    return [f"{len(known):,} texts of them also occur in {text.name}, without labels"] if known else []

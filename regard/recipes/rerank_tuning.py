@@ -1,4 +1,4 @@
-"""`regard tune` of weights by which another run ranks the n best anew; without one, of the features of a beam."""
+"""`regard tune` of the weights of reranking by another run; without one, of the features of a beam."""
 
 import time
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ from regard.runs import Run
 from regard.runs.texts import Say
 from regard.statistical.mert import WEIGHT_SEARCHES, CandidateStatistics, bleu_values
 
-_SHARE = 0.5  # of the spread of a text's scores that the other run has at first
-GAIN = 0.01  # BLEU that makes weights worth it
+_SHARE = 0.5  # initial weight of the other run, as a fraction of the spread of a text's scores
+GAIN = 0.01  # minimum gain in BLEU
 
 
 def tune_weights(
@@ -33,10 +33,10 @@ def tune_weights(
     minutes: float = 10.0,
     say: Say = lambda line: None,
 ) -> Tuning:
-    """Tune `decoding.rerank` where the changes name a run for it, else features; keep what is better than neither.
+    """Tune `decoding.rerank` where the changes name a run for it, else features; save a result that beats neither.
 
-    The n best stay the same, so each round searches around the weights of the last one. Raises as `tune` does, and
-    ConfigError for an unknown method.
+    The n-best lists stay the same, so each round searches around the weights of the last one. Raises errors of `tune`,
+    and ConfigError for an unknown method.
     """
     if method not in WEIGHT_SEARCHES:
         raise ConfigError("--method", f"there is no '{method}'", " or ".join(WEIGHT_SEARCHES))
@@ -74,7 +74,7 @@ def tune_weights(
 
 
 def pooled(part: DevPart, rows: Sequence[Sequence[TextPrediction]], reranker: Reranker) -> CandidateStatistics:
-    """Return the candidates of each sentence with what is weighted, and BLEU's statistics."""
+    """Return the candidates of each sentence with their features and BLEU's statistics."""
     values = reranker.values(rows)
     places = [place for place, some in enumerate(rows) for _ in some]
     statistics = iter(part.statistics(places, [one.text for some in rows for one in some]))
@@ -84,7 +84,7 @@ def pooled(part: DevPart, rows: Sequence[Sequence[TextPrediction]], reranker: Re
 
 
 def best_weights(pool: CandidateStatistics, method: str, rounds: int, weight: float, say: Say) -> Floats:
-    """Return the best weights (3,) of all rounds, those of the start, and of equal spreads among them."""
+    """Return the best weights (3,) of all rounds, the start and equal spreads included."""
     spreads = np.stack([one[:, :2].std(axis=0) for one in pool.features]).mean(axis=0)
     equal = _SHARE / (1 - _SHARE) * float(spreads[0] / max(spreads[1], 1e-9))
     starts = [np.array([1.0, one, 0.0]) for one in dict.fromkeys((weight, equal, 0.0))]

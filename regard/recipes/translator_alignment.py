@@ -1,7 +1,7 @@
-"""`regard align --model RUN`: sentence pairs are forced through a translator, and words linked by what they rest on.
+"""`regard align --model RUN`: word alignment by the attributions of a translator, with forced decoding.
 
-Of a subword model the weights of a word's pieces are their mean, and those of a source word their sum. Which head of
-the attention, or which other method, links best is chosen on dev texts that a statistical aligner has linked, and kept.
+With subwords the weights of a target word are the mean of its pieces, those of a source word the sum. The best
+attention head or other method is selected on dev texts linked by a statistical aligner, and saved.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,8 +28,8 @@ from regard.statistical.symmetrisation import SYMMETRISATIONS, Links, grow_diag_
 from regard.text.offsets import TextPlace
 from regard.text.words import cut_words
 
-TRIED = (ATTENTION, "saliency", "lrp")  # methods, where none is named
-DEV_PAIRS, LEARNT_PAIRS = 100, 30_000  # that ways are chosen by; that the statistical aligner learns from
+TRIED = (ATTENTION, "saliency", "lrp")  # default methods
+DEV_PAIRS, LEARNT_PAIRS = 100, 30_000  # pairs for the selection; pairs for the statistical aligner
 _PORTION = 64  # sentence pairs whose maps are held at once
 
 Matrix = NDArray[np.float64]
@@ -37,20 +37,20 @@ _Weights = Mapping[AlignmentHead | None, Sequence[Sequence[float]]]  # (target p
 
 
 class SpannedText(NamedTuple):
-    """A text, and where its words stand in it."""
+    """A text, and the places of its words."""
 
     text: str
     spans: list[tuple[int, int]]
 
     @classmethod
     def of_words(cls, words: Sequence[str]) -> "SpannedText":
-        """Words with a space between them."""
+        """Join words with spaces."""
         starts = np.cumsum([0, *(len(word) + 1 for word in words)]).tolist()
         return cls(" ".join(words), [(start, start + len(word)) for start, word in zip(starts, words, strict=False)])
 
     @classmethod
     def of_text(cls, text: str) -> "SpannedText":
-        """A text, cut into words and signs."""
+        """Cut a text into words and punctuation."""
         spans, end = list[tuple[int, int]](), -1
         for piece in cut_words(text):
             end += len(piece)
@@ -60,11 +60,11 @@ class SpannedText(NamedTuple):
 
     @property
     def words(self) -> list[str]:
-        """As the text spells them."""
+        """The words, spelt as in the text."""
         return [self.text[start:end] for start, end in self.spans]
 
     def pieces(self, places: Sequence[TextPlace]) -> Matrix:
-        """Return which piece is of which word (word, piece); a piece may be of several."""
+        """Return the matrix (word, piece) of the pieces of each word; a piece may belong to several."""
         first, last = (np.array([-1 if one is None else one[side] for one in places]) for side in (0, 1))
         spans = np.array(self.spans).reshape(-1, 2)
         overlaps = (first < spans[:, 1:]) & (last > spans[:, :1])
@@ -75,11 +75,11 @@ _Pair = tuple[SpannedText, SpannedText]
 
 
 class Way(NamedTuple):
-    """How links are read off a translator."""
+    """A method of extracting links from a translator."""
 
     by: str = ATTENTION  # a row of RELEVANCES
     head: AlignmentHead | None = None  # of the attention
-    null: bool = False  # a word that rests on the end symbol most is linked to none
+    null: bool = False  # a word with most weight on the end symbol has no link
 
     def __str__(self) -> str:
         parts = (self.by, "" if self.head is None else str(self.head), "words of the end symbol left out" * self.null)
@@ -91,7 +91,7 @@ class Way(NamedTuple):
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> "Way":
-        """Return what `plain` told."""
+        """Return the way from the values of `plain`."""
         head = plain["head"]
         return cls(plain["by"], None if head is None else AlignmentHead(*head), plain["null"])
 
@@ -110,7 +110,7 @@ def translated_links(
     symmetrise: str,
     say: Callable[[str], None],
 ) -> list[list[Link]]:
-    """Return the links of a translator, or of one for each direction, made into one. Raises ConfigError."""
+    """Return the links of a translator, or the merged links of two directions. Raises ConfigError."""
     spanned = [(SpannedText.of_words(source), SpannedText.of_words(target)) for source, target in texts]
     directions: list[list[list[Link]]] = []
     named = zip(("--model", "--reverse"), runs, strict=True)
@@ -128,7 +128,7 @@ def translated_links(
 
 
 def _translator(run: Path, option: str) -> Predictor:
-    """Raises ConfigError for a run that does something else."""
+    """Load a translator. Raises ConfigError for a run of another task."""
     predictor = load(run)
     if predictor.task.spec.translated is None:
         raise ConfigError(option, f"{run} does not translate", "the folder of a translator")
@@ -136,7 +136,7 @@ def _translator(run: Path, option: str) -> Predictor:
 
 
 def _check_directions(predictors: Sequence[Predictor | None]) -> None:
-    """Raises ConfigError for a second translator that does not translate back."""
+    """Raise ConfigError for a second translator that does not translate back."""
     pairs = [predictor.setup.languages for predictor in predictors if predictor is not None]
     if len(pairs) > 1 and None not in (*pairs[0], *pairs[1]) and pairs[1] != pairs[0][::-1]:
         (source, target), (other, another) = pairs
@@ -144,12 +144,12 @@ def _check_directions(predictors: Sequence[Predictor | None]) -> None:
 
 
 def translator_links(predictor: Predictor, pairs: Sequence[_Pair], way: Way) -> list[list[Link]]:
-    """Return the links (source word, target word) of each sentence pair, each target word linked to one at most."""
+    """Return the links (source word, target word) of each sentence pair, at most one link per target word."""
     return [_links(found[way.head], way.null) for found in word_weights(predictor, pairs, way.by)]
 
 
 def word_weights(predictor: Predictor, pairs: Sequence[_Pair], by: str) -> Iterator[dict[AlignmentHead | None, Matrix]]:
-    """Yield for each pair weights (target word, source word + end symbol): of each head, or under None of a method."""
+    """Yield weights (target word, source word + end symbol) of each pair: per head, or under None of a method."""
     columns = [cast(TextColumn, predictor.task.vocabularies[name]) for name in ("source", "target")]
     for start in range(0, len(pairs), _PORTION):
         some = pairs[start : start + _PORTION]
@@ -167,7 +167,7 @@ def word_weights(predictor: Predictor, pairs: Sequence[_Pair], by: str) -> Itera
 
 
 def _of_words(weights: Matrix, sources: Matrix, targets: Matrix) -> Matrix:
-    """(target piece, source piece), end symbols last, → (target word, source word), and the end symbol last."""
+    """Merge weights (target piece, source piece) to (target word, source word); end symbols are last."""
     ended = np.zeros((len(sources) + 1, weights.shape[1]))
     ended[:-1, : sources.shape[1]], ended[-1, -1] = sources, 1.0
     means = targets / targets.sum(axis=1, keepdims=True).clip(min=1.0)
@@ -185,7 +185,7 @@ def _links(weights: Matrix, null: bool) -> list[Link]:
 
 
 def rated_ways(predictor: Predictor, pairs: Sequence[_Pair], gold: Sequence[GoldAlignment], by: str) -> list[Rated]:
-    """Return all ways of a method, the one whose links have the least error first."""
+    """Return all ways of a method, in ascending order of their alignment error rate."""
     found = list(word_weights(predictor, pairs, by))
     ways = [Way(by, head, null) for head in found[0] for null in (False, True)] if found else []
     links = ([_links(weights[way.head], way.null) for weights in found] for way in ways)
@@ -194,9 +194,9 @@ def rated_ways(predictor: Predictor, pairs: Sequence[_Pair], gold: Sequence[Gold
 
 
 def chosen_way(predictor: Predictor, by: str | None, say: Callable[[str], None]) -> Way:
-    """Return the best way of a method, or of all that are tried, as the run keeps it; it is measured where it does not.
+    """Return the best way of a method, or of all default ones: the saved one, else measured now.
 
-    A run without a dev part has nothing to choose by: its trained head links. Raises DataError where it has none.
+    A run without a dev set uses its trained alignment head. Raises DataError where it has none.
     """
     method = None if by is None else method_of(by).name
     kept = predictor.run.measurements.kept(ALIGNMENT) or {"ways": {}}
@@ -206,7 +206,7 @@ def chosen_way(predictor: Predictor, by: str | None, say: Callable[[str], None])
         if dev is None and trained is not None and method in (None, ATTENTION):
             return Way(head=trained)
         if dev is None:
-            problem, hint = "has no dev part to choose an alignment by", "data.dev names one in training"
+            problem, hint = "has no dev set to select an alignment on", "data.dev names one in training"
             raise DataError(str(predictor.run.path), problem, hint=hint)
         for name in missing:
             best = rated_ways(predictor, *dev, name)[:1]
@@ -220,7 +220,7 @@ def chosen_way(predictor: Predictor, by: str | None, say: Callable[[str], None])
 
 
 def _dev(predictor: Predictor, say: Callable[[str], None]) -> tuple[list[_Pair], list[GoldAlignment]] | None:
-    """Dev pairs, and links of an HMM in both directions that has learnt from them and the training texts."""
+    """Return dev pairs, and their links by an HMM in both directions, trained on them and the training texts."""
     experiment = predictor.run.experiment
     examples = dev_examples(experiment, predictor.task, say)
     if examples is None:

@@ -1,7 +1,7 @@
-"""`regard tune`: tables for the features of a translator's beam, and the weights that make most of them.
+"""`regard tune`: tables for the features of a translator's beam, and their best weights.
 
-A round translates the dev part, adds the n best of each sentence to the candidates of the rounds before, and searches
-weights by BLEU among all of them (Och 2003, https://aclanthology.org/P03-1021).
+A round translates the dev set, adds the n-best list of each sentence to the candidates of earlier rounds, and searches
+the weights with the best BLEU over all candidates (Och 2003, https://aclanthology.org/P03-1021).
 """
 
 import json
@@ -36,7 +36,7 @@ from regard.statistical.mert import (
 )
 from regard.tasks import Examples
 
-FIRST_FEATURES = (  # what is tuned where the settings name no features, and where that begins
+FIRST_FEATURES = (  # default features, with their initial weights
     Choice("ngram_model", {"weight": 0.05}),
     Choice("lexicon", {"weight": 0.05}),
     Choice("phrases", {"weight": 0.05}),
@@ -45,33 +45,32 @@ FIRST_FEATURES = (  # what is tuned where the settings name no features, and whe
     Choice("repetition", {"weight": 0.02}),
     Choice("length", {"weight": 0.05}),
 )
-PIECE = 40  # sentences that are translated until the clock is read again
+PIECE = 40  # sentences translated between checks of the time
 TOLD_EVERY = 10.0  # seconds between lines of progress
 PERFECT = 100.0  # BLEU
-_LEAST = 1e-6  # smallest size of a weight: at 0 a share no longer tells the value of its feature
+_LEAST = 1e-6  # minimum absolute weight: at 0 the value of a feature cannot be recovered from its share
 
 
 class Tuning(NamedTuple):
-    """What tuning found."""
+    """Result of tuning."""
 
-    before: float  # BLEU of the dev part without features
+    before: float  # BLEU of the dev set without features
     after: float  # and with them
-    lengths: tuple[float, float]  # words of the translations for each of the references, before and after
+    lengths: tuple[float, float]  # length ratio to the references, before and after
     weights: Mapping[str, float]
-    path: Path | None  # the file that keeps them; None: they were no better
+    path: Path | None  # the file with the settings; None: no improvement
 
 
 def tune(run: Run, method: str, rounds: int, n_best: int, lines: int, minutes: float, say: Say) -> Tuning:
-    """Learn the tables, tune the weights of features on the dev part, and keep what is better than no features.
+    """Learn the tables, tune the weights of features on the dev set, and save them if they beat no features.
 
-    After `minutes`, or Ctrl-C, the best round so far is kept; of the dev part no more is taken than all rounds have
-    time for. Raises ConfigError for a run that does not translate word by word, one without a dev part, and for
-    features without a weight alone; DataError where the training texts are gone; KeyboardInterrupt where no round had
-    ended.
+    After `minutes`, or Ctrl-C, the best round so far is kept; the dev set is cut to a size that all rounds have time
+    for. Raises ConfigError for a run that does not translate word by word, one without a dev set, and where no feature
+    has a weight; DataError where the training texts are gone; KeyboardInterrupt where no round had ended.
     """
     clock, part = _Clock(minutes * 60, say), DevPart(dev_part(run, lines))
     read = run.changed([*run.changes, "decoding.features=length"])
-    predictor_of(read)  # refuses what takes no features, early
+    predictor_of(read)  # fails early for models without features
     learn_tables(run, say)
     search, choices = run.experiment.decoding.search, run.experiment.decoding.features or FIRST_FEATURES
     named = f"decoding.features={json.dumps(as_values(choices))}"
@@ -82,8 +81,8 @@ def tune(run: Run, method: str, rounds: int, n_best: int, lines: int, minutes: f
     best = _Best(model, before)
     try:
         last = _tuned(best, part, wide, WEIGHT_SEARCHES[method], rounds, clock)
-        for one in {id(one): one for one in (best.model, last)}.values():  # as the search of the settings finds them
-            best.judged(one, part.total(clock.translated(one, part, search, "last comparison")))
+        for one in {id(one): one for one in (best.model, last)}.values():  # with the search of the settings
+            best.compared(one, part.total(clock.translated(one, part, search, "last comparison")))
     except (_TimeOver, KeyboardInterrupt) as end:
         if not best.rounds and isinstance(end, KeyboardInterrupt):
             raise
@@ -101,7 +100,7 @@ def tune(run: Run, method: str, rounds: int, n_best: int, lines: int, minutes: f
 def kept_tuning(
     run: Run, before: Floats, after: Floats, chosen: Mapping[str, Any], weights: Mapping[str, float], *, better: bool
 ) -> Tuning:
-    """Return what was found by BLEU's statistics of the dev part; keep the settings in the run if they are better."""
+    """Return the result by BLEU's statistics of the dev set; save the settings in the run if they are better."""
     path = run.path / TUNING / DECODING if better else None
     if path is not None:
         path.parent.mkdir(exist_ok=True)
@@ -118,13 +117,13 @@ class _Best:
         self._final = False
 
     def add(self, model: "_LogLinear", sums: Floats) -> None:
-        """After a round."""
+        """Add the result of a round."""
         self.rounds += 1
         if self.rounds == 1 or bleu_of(sums) > bleu_of(self.sums):
             self.model, self.sums = model, sums
 
-    def judged(self, model: "_LogLinear", sums: Floats) -> None:
-        """After a last comparison, whose first figure takes the place of those of rounds."""
+    def compared(self, model: "_LogLinear", sums: Floats) -> None:
+        """Add the result of the last comparison, whose first score replaces those of rounds."""
         if not self._final or bleu_of(sums) > bleu_of(self.sums):
             self.model, self.sums = model, sums
         self._final = True
@@ -154,28 +153,30 @@ def _tuned(
 
 
 class _TimeOver(Exception):
-    """The minutes that were given have passed."""
+    """The time limit is reached."""
 
 
 class _Clock:
-    """Translates the dev part in pieces, says how far it is, and ends in time."""
+    """Translates the dev set in pieces, reports progress, and ends in time."""
 
     def __init__(self, seconds: float, say: Say) -> None:
         self.say, self._end, self._told = say, time.monotonic() + seconds, time.monotonic()
 
     def affordable(self, model: "_LogLinear", part: "DevPart", search: Choice, rounds: int) -> "DevPart":
-        """Return as much of a part as all rounds have time for, by the time of its first sentences; at least these."""
+        """Return the sentences that all rounds have time for, by the time of the first ones; at least these."""
         start = time.monotonic()
         model.translated(part.sources[:PIECE], search)
         each = (time.monotonic() - start) / len(part.sources[:PIECE])
-        most = max(PIECE, int(max(0.0, self._end - time.monotonic()) / (rounds + 1) / each))  # 1: what is compared
+        most = max(PIECE, int(max(0.0, self._end - time.monotonic()) / (rounds + 1) / each))  # 1: the last comparison
         if most >= len(part.sources):
             return part
-        self.say(f"takes {most:,} of {len(part.sources):,} dev sentences, which {rounds} rounds have time for")
+        self.say(
+            f"takes {most:,} of {len(part.sources):,} dev sentences: the time limit allows no more in {rounds} rounds"
+        )
         return part.first(most)
 
     def translated(self, model: "_LogLinear", part: "DevPart", search: Choice, name: str) -> list[Prediction]:
-        """Translate a part. Raises _TimeOver where its end does not come in time."""
+        """Translate a part. Raises _TimeOver where it does not end in time."""
         found, sources, start = list[Prediction](), part.sources, time.monotonic()
         for place in range(0, len(sources), PIECE):
             found += model.translated(sources[place : place + PIECE], search)
@@ -190,35 +191,35 @@ class _Clock:
 
 
 def keep_choice(path: Path, settings: Mapping[str, Any]) -> None:
-    """Write the settings of decoding, such as search and features, that `decoding.tuned` chooses."""
+    """Write the settings of decoding, such as search and features, that `decoding.tuned` selects."""
     new = staged(path)
     write_yaml(new, as_values(settings))
     place_file(new, path)
 
 
 class DevPart:
-    """The dev part, and BLEU's statistics of its translations."""
+    """The dev set, and BLEU's statistics of its translations."""
 
     def __init__(self, examples: Examples) -> None:
         self.examples, self.sources, self.references = examples, examples["source"], examples["target"]
         self.metric = METRICS.build(Choice("bleu"))
 
     def first(self, count: int) -> "DevPart":
-        """Return so many sentences of it."""
+        """Return its first `count` sentences."""
         return DevPart({name: [*islice(texts, count)] for name, texts in self.examples.items()})
 
     def statistics(self, places: Sequence[int], texts: Sequence[str]) -> Floats:
-        """(text, statistic) of translations of sentences."""
+        """Return statistics (text, statistic) of translations of sentences."""
         return self.metric.statistics(corpus_of([*texts], [self.references[place] for place in places]))
 
     def total(self, found: Sequence[Prediction]) -> Floats:
-        """(statistic,) of the best translations."""
+        """Return the summed statistics (statistic,) of the best translations."""
         total: Floats = self.statistics(range(len(found)), [one.text for one in found]).sum(axis=0)
         return total
 
 
 class _LogLinear:
-    """A predictor with features, some of them with weights that can be tuned."""
+    """A predictor with features, some of which have tunable weights."""
 
     def __init__(self, predictor: Predictor) -> None:
         self.predictor, self.features = predictor, predictor.setup.features
@@ -227,10 +228,10 @@ class _LogLinear:
 
     @classmethod
     def of(cls, predictor: Predictor) -> "_LogLinear":
-        """Return that of a predictor, none of whose weights is 0. Raises ConfigError where no feature has one."""
+        """Return the model of a predictor, without weights of 0. Raises ConfigError where no feature has a weight."""
         model = cls(predictor)
         if not model.weighted:
-            raise ConfigError("decoding.features", "has no weight that could be tuned", "name others: ngram_model")
+            raise ConfigError("decoding.features", "has no tunable weight", "name others: ngram_model")
         return model.reweighted(model.weights)
 
     def without(self) -> "_LogLinear":
@@ -238,7 +239,7 @@ class _LogLinear:
         return self._with(())
 
     def reweighted(self, weights: Floats) -> "_LogLinear":
-        """Return the same with other weights, none of them 0, where a share no longer tells the value of a feature."""
+        """Return the same with other weights, none of them 0, so that values of features can be recovered."""
         features = [*self.features]
         for place, weight in zip(self.weighted, weights.tolist(), strict=True):
             features[place] = features[place].weighted(weight if abs(weight) >= _LEAST else _LEAST)
@@ -249,7 +250,7 @@ class _LogLinear:
         return self.predictor.predict(sources, search=SEARCHES.build(search), safeguards=False)
 
     def values(self, one: TextPrediction) -> Floats:
-        """(1 + feature,): what weights are multiplied by; the model, and what features without a weight add, has 1."""
+        """Return the factors (1 + feature,) of the weights; the model and features without a weight have weight 1."""
         shares = [*one.shares.values()]
         if not shares:
             return np.array([one.score, *(0.0 for _ in self.weighted)])
@@ -263,14 +264,14 @@ class _LogLinear:
 
 
 class _Pool:
-    """Different translations of each sentence, of all rounds."""
+    """Distinct translations of each sentence, of all rounds."""
 
     def __init__(self, part: DevPart) -> None:
         self.part, self.size = part, 0
         self.rows: list[dict[str, tuple[Floats, Floats]]] = [{} for _ in part.references]
 
     def add(self, found: Sequence[Prediction], model: _LogLinear) -> int:
-        """Keep what is new, with the values of features; return how much that is."""
+        """Add new candidates, with the values of features; return their number."""
         fresh = [
             (place, cast(TextPrediction, one))
             for place, best in enumerate(found)
@@ -285,25 +286,25 @@ class _Pool:
         return len(fresh)
 
     def candidates(self) -> CandidateStatistics:
-        """All of them."""
+        """Return all candidates."""
         features, statistics = zip(*(zip(*some.values(), strict=True) for some in self.rows), strict=True)
         return CandidateStatistics.of([np.stack(one) for one in features], [np.stack(one) for one in statistics])
 
 
 def dev_part(run: Run, lines: int) -> Examples:
-    """At most so many dev examples. Raises ConfigError where there are none, or nothing is translated."""
+    """Return at most `lines` dev examples. Raises ConfigError where there are none, or the run does not translate."""
     if run.experiment.task_class.spec.translated is None or not {"source", "target"} <= run.columns.keys():
-        raise ConfigError("task", "is no translation, so there is nothing to tune", "give the run of a translator")
+        raise ConfigError("task", "is not translation, so there is nothing to tune", "give the run of a translator")
     found = dev_examples(run.experiment, run.task(), lambda line: None)
     if not found:
-        raise ConfigError("data.dev", "the run has no dev part to tune on", "data.dev={source: FILE, target: FILE}")
+        raise ConfigError("data.dev", "the run has no dev set to tune on", "data.dev={source: FILE, target: FILE}")
     return {name: list(islice(texts, lines)) for name, texts in found.items()}
 
 
 def _wide(search: Choice, n_best: int) -> Choice:
-    """A search of so many. Raises ConfigError for one that finds a single target."""
+    """Return the search with `n_best` results. Raises ConfigError for one that finds a single target."""
     if "n_best" not in SEARCHES.settings(search.name):
-        raise ConfigError("decoding.search", f"'{search.name}' finds one translation alone", "decoding.search=beam")
+        raise ConfigError("decoding.search", f"'{search.name}' finds only one translation", "decoding.search=beam")
     return Choice(search.name, {**search.settings, "n_best": n_best})
 
 

@@ -26,15 +26,15 @@ _Files = tuple[Path, Path]
 
 
 class Pairs(NamedTuple):
-    """Sentence pairs of two files, and all those that are learnt from."""
+    """Sentence pairs of two files, and all training pairs."""
 
-    written: list[_Pair]  # as the files spell them
-    given: Bitext  # the same
-    learnt: Bitext  # these and others
+    written: list[_Pair]  # in the spelling of the files
+    given: Bitext  # the same pairs
+    learnt: Bitext  # these and further training pairs
 
 
 def read_pairs(files: _Files, also: _Files | None = None, *, lowercase: bool = False) -> Pairs:
-    """Read two texts, and two others that are learnt from as well.
+    """Read two texts, and two further training texts.
 
     Raises DataError for files that cannot be read or differ in length.
     """
@@ -44,10 +44,10 @@ def read_pairs(files: _Files, also: _Files | None = None, *, lowercase: bool = F
 
 
 def read_gold_of(path: Path, pairs: Sequence[_Pair]) -> list[GoldAlignment]:
-    """Return the gold links of sentence pairs. Raises DataError for a file that is not about them."""
+    """Return the gold links of sentence pairs. Raises DataError for a file of other pairs."""
     gold = read_gold(path)
     if len(gold) != len(pairs):
-        raise DataError(path, f"has {len(gold):,} lines, and there are {len(pairs):,} sentence pairs")
+        raise DataError(path, f"has {len(gold):,} lines, but there are {len(pairs):,} sentence pairs")
     for number, (one, (source, target)) in enumerate(zip(gold, pairs, strict=True), start=1):
         beyond = next((link for link in sorted(one.possible) if link[0] >= len(source) or link[1] >= len(target)), None)
         if beyond:
@@ -66,7 +66,7 @@ def aligner_of(text: str) -> AlignmentModel[Any]:
 
 
 class Learning(NamedTuple):
-    """Settings by which a statistical aligner learns."""
+    """Training settings of a statistical aligner."""
 
     iterations: int
     warm_up: int
@@ -78,11 +78,11 @@ class Learning(NamedTuple):
 def aligned_links(
     aligner: AlignmentModel[Any], pairs: Pairs, settings: Learning, lexicon_file: Path | None, *, quiet: bool
 ) -> list[list[Link]]:
-    """Return the links of a model that learns from the texts; its lexicon is kept in a file, if there is one."""
+    """Return the links of a model trained on the texts; its lexicon is saved in a file, if one is named."""
     iterations, warm_up, alpha, agree, symmetrise = settings
-    with _progress((2 - agree) * (warm_up + iterations), quiet) as told:
+    with _progress((2 - agree) * (warm_up + iterations), quiet) as report:
         both = fit_both(
-            pairs.learnt, aligner, iterations=iterations, warm_up=warm_up, alpha=alpha, agree=agree, told=told
+            pairs.learnt, aligner, iterations=iterations, warm_up=warm_up, alpha=alpha, agree=agree, told=report
         )
     if lexicon_file:
         both.forward.lexicon.write(lexicon_file)
@@ -90,13 +90,13 @@ def aligned_links(
 
 
 def rates_line(links: list[list[Link]], gold: list[GoldAlignment]) -> str:
-    """Return how far links agree with those made by hand."""
+    """Return the agreement of links with manual ones."""
     rates = link_rates(links, gold)
     return f"AER {rates.error_rate:.1%}, precision {rates.precision:.1%}, recall {rates.recall:.1%}"
 
 
 def pharaoh_lines(links: list[list[Link]]) -> str:
-    """Return links as text, a line for each sentence pair."""
+    """Return links as text, one line per sentence pair."""
     return "".join(f"{format_pharaoh(row)}\n" for row in links)
 
 
@@ -117,7 +117,7 @@ def _progress(total: int, quiet: bool) -> Iterator[Callable[[float], None]]:
     with Progress(console=Console(stderr=True), transient=True, disable=quiet) as bar:
         task = bar.add_task("aligning", total=total)
 
-        def told(log_likelihood: float) -> None:
+        def report(log_likelihood: float) -> None:
             bar.update(task, advance=1, description=f"aligning, log-likelihood {log_likelihood:,.0f}")
 
-        yield told
+        yield report

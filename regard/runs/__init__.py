@@ -1,4 +1,4 @@
-"""Runs: the folder of a trained model, and what puts settings, texts, a model and a trainer together."""
+"""Runs: folders of trained models, and the assembly of settings, texts, model and trainer."""
 
 from typing import TYPE_CHECKING
 
@@ -8,7 +8,7 @@ from regard.runs.run import Assembled, Run
 
 if TYPE_CHECKING:
     from regard.runs.training import TrainedRun, train, train_run
-else:  # who only predicts needs no trainer
+else:  # prediction alone needs no trainer
     __getattr__ = at_first_use(__name__, training="TrainedRun, train, train_run")
 
 __all__ = ["Assembled", "Run", "RunFolder", "TrainedRun", "train", "train_run"]

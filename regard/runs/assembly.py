@@ -1,4 +1,4 @@
-"""Build what settings name around a model: its search with features and a shortlist, and its objective."""
+"""Builders of a model's surroundings: its search with features and a shortlist, and its objective."""
 
 import copy
 import hashlib
@@ -28,13 +28,13 @@ from regard.text.clean import clean
 
 
 def features_of(settings: DecodingSettings, run: Surroundings | None = None) -> list[Feature]:
-    """The features of a log-linear model that every search adds up; without a run those that read no tables."""
+    """Return the log-linear features that every search sums; without a run those that read no tables."""
     features = [FEATURES.build(choice) for choice in settings.features]
     return [one for one in features if not one.reads_tables] if run is None else [one.bind(run) for one in features]
 
 
 def surroundings_of(folder: Path, columns: Columns) -> Surroundings:
-    """What features may read of a run."""
+    """Return the data of a run that features may read."""
 
     def open_run(path: Path) -> tuple[Model, Columns]:
         model, task, _ = Run.open(path).assembled()
@@ -44,7 +44,7 @@ def surroundings_of(folder: Path, columns: Columns) -> Surroundings:
 
 
 def shortlist_of(folder: Path, settings: DecodingSettings, columns: Columns) -> Shortlist | None:
-    """What a run's translations are chosen from, where the settings want a shortlist.
+    """Return a run's lexical shortlist, where the settings name one.
 
     Raises CheckpointError where none was learnt, ConfigError for a model that does not translate.
     """
@@ -56,15 +56,15 @@ def shortlist_of(folder: Path, settings: DecodingSettings, columns: Columns) -> 
 
 
 def vocabularies_key(columns: Columns) -> str:
-    """Return a SHA-256 over what decides the ids of source and target."""
+    """Return a SHA-256 of everything that determines the ids of source and target."""
     keys = [columns[name].key() for name in ("source", "target")]
     return hashlib.sha256("\n".join(keys).encode()).hexdigest()
 
 
 def adequacy_of(folder: Path, settings: DecodingSettings, columns: Columns) -> Adequacy | None:
-    """What tells words that a run's translations leave out, where the settings name a check.
+    """Return the check for words that a run's translations omit, where the settings name one.
 
-    Raises ConfigError for a model that does not translate, CheckpointError where a check has to be learnt first.
+    Raises ConfigError for a model that does not translate, CheckpointError where the check must be learnt first.
     """
     if settings.adequacy is None:
         return None
@@ -73,7 +73,7 @@ def adequacy_of(folder: Path, settings: DecodingSettings, columns: Columns) -> A
 
 
 def check_translates(columns: Columns, setting: str) -> None:
-    """Raise ConfigError for a setting that has nothing to learn from where there are no translations."""
+    """Raise ConfigError for a setting that needs a model that translates."""
     if not {"source", "target"} <= columns.keys():
         raise ConfigError(setting, "is for models that translate, and this one does not", "leave it out")
 
@@ -85,10 +85,10 @@ def engine_of(
     shortlist: Shortlist | None = None,
     features: Sequence[Feature] | None = None,
 ) -> Answering:
-    """What answers with a model: the search of the settings and features, among the words of a shortlist.
+    """Return the engine of a model: the search of the settings with features, restricted to the words of a shortlist.
 
-    `features`: None: those of the settings that read no tables. Raises ConfigError for a shortlist where no search
-    chooses the words.
+    `features` None: those of the settings that read no tables. Raises ConfigError for a shortlist without a search over
+    a network.
     """
     engine = task.engine(
         model, SEARCHES.build(settings.search), features_of(settings) if features is None else features
@@ -105,7 +105,7 @@ def engine_of(
 def objective_of(
     experiment: Experiment, model: Model, task: Task, links: Callable[[Choice], PairLinks] | None = None
 ) -> Objective:
-    """What the model is trained to minimise, with the penalties of the settings; `links` are of its training pairs."""
+    """Return the training objective with the penalties of the settings; `links` are those of the training pairs."""
     search, load = SEARCHES.build(experiment.decoding.search), partial(_other_model, model, task)
     context = Context(model, task, search, experiment.training.compile, load, links, judge_of)
     objective = OBJECTIVES.build(experiment.objective, context)
@@ -118,14 +118,14 @@ def objective_of(
 
 
 def judge_of(run: Path) -> TextJudge:
-    """Return what the classifier of a run says of texts, each cut where it is longer than the classifier takes.
+    """Return a function that gives label probabilities of texts by a run's classifier; longer texts are truncated.
 
     Raises ConfigError for a run of another kind.
     """
     model, task, opened = Run.open(run).assembled()
     experiment = opened.experiment
     if not task.answer.labels(task.vocabularies[task.last]) or len(task.inputs) > 1:
-        raise ConfigError("objective.rewards.teacher", f"'{run}' is no classifier of texts", "a run of one")
+        raise ConfigError("objective.rewards.teacher", f"'{run}' is not a text classifier", "a run of one")
     engine = engine_of(experiment.decoding, model, task)
     longest = min(one for one in (experiment.decoding.max_source, engine.max_source) if one is not None) - 1  # and END
 
@@ -136,17 +136,17 @@ def judge_of(run: Path) -> TextJudge:
         lengths = [max(map(len, row.values())) + 1 for row in rows]
         for places in chunks(lengths, experiment.decoding.batch_tokens):
             batch = task.batch([rows[place] for place in places]).to(model.device)
-            told = (one.label_probabilities() for one in task.predict(engine, batch))
-            found |= zip(places.tolist(), told, strict=True)
+            probabilities = (one.label_probabilities() for one in task.predict(engine, batch))
+            found |= zip(places.tolist(), probabilities, strict=True)
         return [found[place] for place in range(len(rows))]
 
     return judge
 
 
 def _other_model(model: Model, task: Task, run: Path) -> Model:
-    """The model of another run. Raises ConfigError where its ids or its languages are others than those here.
+    """Return the model of another run. Raises ConfigError where its ids or its languages differ from those here.
 
-    In a rehearsal, whose vocabularies are not those of the run, it is a copy of the model itself.
+    In a rehearsal, whose vocabularies are not those of the run, it is a copy of `model`.
     """
     other = Run.open(run)
     columns = other.vocabularies
@@ -154,10 +154,10 @@ def _other_model(model: Model, task: Task, run: Path) -> Model:
         return copy.deepcopy(model)
     for name, column in task.learnt.items():
         if name not in columns or columns[name].key() != column.key():
-            problem = f"'{run}' has another vocabulary of the {name}, and what it teaches are ids"
+            problem = f"'{run}' has another vocabulary of the {name}, and distillation needs equal ids"
             raise ConfigError("objective", problem, "train both on the same texts with the same text, or init.run")
     found = other.assembled().model
     if found.languages != model.languages:
-        told = ", ".join(found.languages) or "one language"
-        raise ConfigError("objective", f"'{run}' writes {told}", "a run of the same model.languages")
+        languages = ", ".join(found.languages) or "one language"
+        raise ConfigError("objective", f"'{run}' translates into {languages}", "a run of the same model.languages")
     return found

@@ -1,4 +1,4 @@
-"""The words or documents that a trained model knows, with their vectors."""
+"""Words or documents of a trained model, with their vectors."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -17,19 +17,19 @@ from regard.text.vector_table import VectorTable
 
 
 class Embeddings(NamedTuple):
-    """A table of words, and what else has a vector."""
+    """A table of words, and vectors of other words by their spelling."""
 
     table: VectorTable
-    spelled: Callable[[str], VectorTable]  # a table with one word more, where its spelling gives it a vector
+    spelled: Callable[[str], VectorTable]  # a table with one more word, where its spelling gives it a vector
 
 
-CHECKED = 10_000  # first rows of a file of vectors, by which it is checked
+CHECKED = 10_000  # first rows of a file of vectors that are checked
 
 
 def read_embeddings(path: Path, column: str | None = None) -> Embeddings:
-    """Return the vectors of a run's embedder, that of `column` or the first, or of a file of vectors.
+    """Return the vectors of a run's embedder, for `column` or the first one, or of a file of vectors.
 
-    Raises RegardError for what is neither, and for a model whose words have no vectors of their own.
+    Raises RegardError for a path that is neither, and for a model whose words have no vectors of their own.
     """
     if path.is_file():
         table = read_vectors(path)
@@ -50,7 +50,7 @@ def read_embeddings(path: Path, column: str | None = None) -> Embeddings:
 
 
 def embedders_of(model: Model, task: Task) -> Mapping[str, tuple[Embedder, Sequence[str]]]:
-    """Return, by column, the embedder that reads it on the task's route, and what its ids name: words, or documents."""
+    """Return, by column, its embedder on the task's route, and the words or documents of its ids."""
     parts, found = model.parts(), dict[str, tuple[Embedder, Sequence[str]]]()
     inside = {id(module) for part in model.along(task.route) for module in part.modules()}
     for name, column in task.vocabularies.items():
@@ -61,9 +61,9 @@ def embedders_of(model: Model, task: Task) -> Mapping[str, tuple[Embedder, Seque
 
 
 def fill_embedders(model: Model, tasks: Sequence[Task], say: Callable[[str], None], rows: int | None = None) -> None:
-    """Start embedders from the vectors that their settings name, those of each route of `tasks`.
+    """Initialise embedders from the vectors that their settings name, on each route of `tasks`.
 
-    With `rows` only the first ones of a file are read, to check them: the model is then one to throw away.
+    With `rows` only the first ones of a file are read, as a check: the model must then be discarded.
     Raises RegardError where vectors cannot be read, or do not fit.
     """
 

@@ -1,22 +1,22 @@
-"""A run folder: everything that a model came from and is.
+"""A run folder: all files of a trained model.
 
 experiment.yaml   the complete settings
-environment.json  versions, device and threads it was made with, and the number of this format
-origins.json      what its texts were, by their content
-text/             what columns have learnt: tokenizers (`shared`, or one a column, or a language) and labels
-manifest.json     the digests of all that, see regard.data.manifest
-frozen.json       which weights do not learn, where `init.frozen` keeps what was taken from another run
+environment.json  versions, device and threads of its training, and the number of this format
+origins.json      digests of its texts
+text/             vocabularies of columns: tokenizers (`shared`, or one per column or language) and labels
+manifest.json     the digests of all these, see regard.data.manifest
+frozen.json       names of frozen weights, where `init.frozen` keeps weights of another run
 data/             the memory-mapped training corpus
 checkpoints/      see regard.training.checkpoint
 metrics.jsonl     one JSON object per line of the log
-tuning/           what `regard tune` has learnt: tables, and the weights of features, with a manifest of their own
-shortlist.safetensors, translations.tsv.gz   what `regard shortlist` and `regard adequacy` have learnt
-grades.json, calibration.json, alignment.json   what was measured, see regard.runs.measurements
-final.json        which checkpoint to use, once training has ended
-.lock             held by who trains there
+tuning/           results of `regard tune`: tables, and the weights of features, with a manifest of their own
+shortlist.safetensors, translations.tsv.gz   results of `regard shortlist` and `regard adequacy`
+grades.json, calibration.json, alignment.json   measurements, see regard.runs.measurements
+final.json        the selected checkpoint, once training has ended
+.lock             held by the process that trains there
 
-Files are written in an order in which a process can be killed at any moment: until there are settings, a run can be
-begun there as in an empty folder; from then on it can be resumed. Until there is a checkpoint, that is to begin anew.
+Files are written in an order in which a process can be killed at any moment: until there are settings, a run can begin
+there as in an empty folder; from then on it can be resumed. Without a checkpoint, resuming starts from the beginning.
 """
 
 import fcntl
@@ -48,15 +48,15 @@ from regard.training.checkpoint import METRICS_FILE
 
 ENVIRONMENT, ORIGINS = "environment.json", "origins.json"
 DEVICES = ("cpu", "cuda", "mps")
-FORMAT = 1  # of a run; it grows when earlier versions of Regard would misread what is written now
-TUNING, DECODING = "tuning", "decoding.yaml"  # what regard tune learnt, and the search and features that it chose
+FORMAT = 1  # of a run; incremented when earlier versions of Regard would misread new runs
+TUNING, DECODING = "tuning", "decoding.yaml"  # tables of regard tune, and its search and features
 TRAIN = "train"  # a part that every run has
 LOCK = ".lock"
 Origins = dict[str, dict[str, Any]]  # part → how it is read, and the digests of its files
 
 
 class RunFolder:
-    """The places in a run folder."""
+    """Paths and state of a run folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -67,14 +67,14 @@ class RunFolder:
 
     @property
     def exists(self) -> bool:
-        """Return whether there is anything at that place, but a lock and what a killed process was writing."""
+        """Return whether the folder has any file besides a lock and unfinished files of a killed process."""
         if not self.path.is_dir():
             return self.path.exists()
         return any(path.name != LOCK and not is_unfinished(path) for path in self.path.iterdir())
 
     @property
     def started(self) -> bool:
-        """Return whether training has saved anything, whole or not."""
+        """Return whether training has saved anything, complete or not."""
         return bool(files.steps(self.path))
 
     @property
@@ -84,8 +84,9 @@ class RunFolder:
 
     @contextmanager
     def held(self, *, make: bool = False) -> Iterator[None]:
-        """Nobody else trains in here meanwhile, and nothing is left of who was killed. Raises ConfigError if somebody
-        does, OSError where there is no folder; `make` makes it.
+        """Lock the folder against other trainings, and remove unfinished files of killed ones.
+
+        Raises ConfigError if another process trains there, OSError where there is no folder; `make` makes it.
         """
         with locked(self.path, make=make):
             for path in filter(is_unfinished, self.path.iterdir()):
@@ -94,7 +95,7 @@ class RunFolder:
 
     @contextmanager
     def begun(self) -> Iterator[None]:
-        """Hold a folder, which is made where there is none, and is gone again where nothing was put into it.
+        """Lock the folder; make it where it is missing, and remove it where it stays empty.
 
         Raises ConfigError where another process holds it.
         """
@@ -109,7 +110,7 @@ class RunFolder:
 
     @contextmanager
     def created(self) -> Iterator[None]:
-        """A folder that was empty or not there, and is held. Raises ConfigError where something is there already."""
+        """Lock a new or empty folder. Raises ConfigError where it has files."""
         self.check_free()
         with ExitStack() as stack:
             try:
@@ -120,20 +121,20 @@ class RunFolder:
             yield
 
     def check_free(self) -> None:
-        """Raise ConfigError where something is there already."""
+        """Raise ConfigError where the folder has files."""
         if not self.exists:
             return
         run = (self.path / SETTINGS_FILE).is_file()
-        other = f"go on with: regard train --run {quote(str(self))} --resume" if run else "empty it"
+        other = f"resume it: regard train --run {quote(str(self))} --resume" if run else "empty it"
         raise ConfigError("run", f"'{self}' exists and is not empty", f"choose another run=FOLDER, or {other}")
 
     @contextmanager
     def preparing(self, experiment: Experiment) -> Iterator[None]:
-        """The settings of a new run; the folder, which must be held, is gone again if what is done inside fails."""
+        """Save the settings of a new run; remove the folder, which must be locked, if the body fails."""
         try:
             experiment.save(self.path / SETTINGS_FILE)
             yield
-        except OSError as error:  # a full disk, most of all; files that cannot be read are told by their readers
+        except OSError as error:  # mostly a full disk; readers report files that cannot be read
             self._remove()
             raise RegardError(f"{self}: the run cannot be prepared: {error.strerror or error}") from error
         except BaseException:
@@ -141,23 +142,23 @@ class RunFolder:
             raise
 
     def begin(self, origins: dict[str, Any]) -> None:
-        """Note what a run begins with: its environment, and what its texts are. It knows no vocabularies yet."""
+        """Save environment and origins of texts of a new run. It has no vocabularies yet."""
         settings, *noted = (self.path / name for name in (SETTINGS_FILE, ENVIRONMENT, ORIGINS))
         write_manifest(self.path, [settings])
-        shutil.rmtree(self.text, ignore_errors=True)  # of a beginning that was killed, perhaps with other settings
+        shutil.rmtree(self.text, ignore_errors=True)  # of a killed start, perhaps with other settings
         for path, values in zip(noted, ({**environment(), "format": FORMAT}, origins), strict=True):
             write_atomically(path, json.dumps(values, indent=1))
 
     def seal(self) -> None:
-        """Note what settings, environment, origins and vocabularies are now: whoever opens the run verifies them."""
+        """Store the digests of settings, environment, origins and vocabularies: opening the run verifies them."""
         noted = [self.path / name for name in (SETTINGS_FILE, ENVIRONMENT, ORIGINS)]
         learnt = [path for path in sorted(self.text.rglob("*")) if path.is_file()]
         write_manifest(self.path, [path for path in noted if path.exists()] + learnt)
 
     def keep(self, experiment: Experiment, before: Experiment) -> None:
-        """Settings that were changed when the run was resumed, from those `before`, are those of the run from now on.
+        """Save the settings of a resumed run, changed from those `before`.
 
-        The run is sealed now if an earlier version made it.
+        Seals the run if an earlier version made it.
         """
         if not is_settled(self.path):
             self.seal()
@@ -167,7 +168,7 @@ class RunFolder:
             place_file(new, self.path / SETTINGS_FILE)
 
     def origins(self) -> Origins:
-        """What its texts were when it began; nothing of a run that has not noted it. Raises CheckpointError."""
+        """Return the origins of its texts; empty for a run without them. Raises CheckpointError."""
         path = self.path / ORIGINS
         try:
             found = parse_json(path.read_text(encoding="utf-8"))
@@ -176,11 +177,11 @@ class RunFolder:
         except (OSError, ValueError) as error:
             raise CheckpointError(path, f"cannot be read: {error}") from error
         if not _are_origins(found):
-            raise CheckpointError(path, "is damaged: it does not tell what the texts of the run were")
+            raise CheckpointError(path, "is damaged: it has no origins of the run's texts")
         return cast(Origins, found)
 
     def checkpoint(self) -> files.Checkpoint:
-        """The one that training ended with; while it has not ended, the best so far, or the latest."""
+        """Return the final checkpoint; before the end of training the best so far, or the latest."""
         final = self.path / files.FINAL
         try:
             if final.is_file():
@@ -194,7 +195,7 @@ class RunFolder:
         return latest
 
     def check_format(self) -> None:
-        """Raise CheckpointError for a run of a newer format; one that notes none is older, and is read."""
+        """Raise CheckpointError for a run of a newer format; one without a format is older, and is accepted."""
         noted = self._environment()
         made = noted.get("format", FORMAT)
         if isinstance(made, int) and made > FORMAT:
@@ -204,7 +205,7 @@ class RunFolder:
             )
 
     def _environment(self) -> dict[str, Any]:
-        """What the run has noted of its environment; nothing where that cannot be read."""
+        """Return the saved environment of the run; empty where it cannot be read."""
         try:
             found = parse_json((self.path / ENVIRONMENT).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -212,13 +213,13 @@ class RunFolder:
         return found if isinstance(found, dict) else {}
 
     def changed_environment(self) -> list[str]:
-        """What is not as it was when the run began: its weights may then differ in their last bits."""
+        """Return differences from the environment at the run's start: weights may then differ in their last bits."""
         before = self._environment()
         pairs = [(name, before.get(name, now), now) for name, now in environment().items()]
         return [f"{name} was {then}, is {now}" for name, then, now in pairs if then != now]
 
     def _remove(self) -> None:
-        """Remove the folder, settings and lock last: killed on the way, this leaves what can be resumed or begun."""
+        """Remove the folder, settings and lock last: if killed, this leaves a run that can be resumed or begun."""
         with suppress(OSError):  # another process may hold it as soon as the lock is gone
             (self.path / MANIFEST).unlink(missing_ok=True)
             for path in self.path.iterdir():
@@ -232,7 +233,7 @@ class RunFolder:
 
 
 def _are_origins(found: Any) -> bool:
-    """Return whether values are as `begin` notes them."""
+    """Return whether values have the form that `begin` writes."""
     if not isinstance(found, dict) or (found and TRAIN not in found):
         return False
     return all(
@@ -245,7 +246,7 @@ def _are_origins(found: Any) -> bool:
 
 
 def environment() -> dict[str, Any]:
-    """What decides the last bits of a result."""
+    """Return everything that determines the last bits of a result."""
     return {
         "regard": version("regard"),
         "torch": torch.__version__,
@@ -259,7 +260,7 @@ def environment() -> dict[str, Any]:
 
 
 def choose_device(name: str) -> torch.device:
-    """`auto` is a GPU where there is one. Raises ConfigError for a device that is not there."""
+    """Return a device; `auto` is a GPU where there is one. Raises ConfigError for a device that does not exist."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     kind, _, number = name.partition(":")
@@ -275,7 +276,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def link_or_copy(source: str, target: str) -> str:
-    """Make a file a link to another one; a copy of a log, which grows in place, and where the disk has no links.
+    """Link a file to another one; copy a log, which grows in place, and where the disk does not support links.
 
     Return its path.
     """
@@ -288,7 +289,7 @@ def link_or_copy(source: str, target: str) -> str:
 
 @contextmanager
 def locked(folder: Path, *, make: bool = False) -> Iterator[None]:
-    """Hold a folder, which is made first with `make`. The lock dies with its process.
+    """Lock a folder, which is made first with `make`. The lock ends with its process.
 
     Raises ConfigError if another process holds it, OSError where the folder is missing or cannot be made.
     """
@@ -313,7 +314,7 @@ def locked(folder: Path, *, make: bool = False) -> Iterator[None]:
 
 
 def _stands(file: BinaryIO, path: Path) -> bool:
-    """Return whether an open file is the one at that place: its last holder may have removed it, folder and all."""
+    """Return whether an open file is still at that path: its last holder may have removed it with the folder."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:

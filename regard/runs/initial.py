@@ -1,4 +1,4 @@
-"""A new run that starts from another one, or from a model of Hugging Face: from vocabularies, and weights of parts."""
+"""Initialisation of a run from another one, or from a model of Hugging Face: vocabularies, and weights of parts."""
 
 import shutil
 from collections.abc import Iterable, Mapping
@@ -21,34 +21,34 @@ from regard.training import checkpoint as files
 
 Named = dict[str, str]  # name within a part → name in the state of the model
 FROZEN = "frozen.json"
-REST = "model"  # what stands in no part
-CHOOSING = (REST, "head")  # the parts that choose a label, a tag or a piece
+REST = "model"  # tensors outside of all parts
+CHOOSING = (REST, "head")  # the parts that predict a label, a tag or a piece
 
 
 class Origin(NamedTuple):
     """A model to start from."""
 
-    name: str  # as it is told
-    languages: tuple[str, ...]  # that it tells apart
+    name: str  # in messages
+    languages: tuple[str, ...]  # its target languages
     parts: Mapping[str, Named]
     values: Mapping[str, Tensor]  # by the names in `parts`
 
 
 class TakenTensor(NamedTuple):
-    """A tensor of a new model and the value that it starts from."""
+    """A tensor of a new model and its initial value."""
 
     name: str  # in the state of the model
     value: Tensor
 
 
 def origin_of(experiment: Experiment) -> Run | None:
-    """Open the run to start from; None where that is none, or a model of Hugging Face."""
+    """Open the run to start from; None where there is none, or it is a model of Hugging Face."""
     init = experiment.init
     return None if init is None or init.run is None else Run.open(init.run)
 
 
 def taken_columns(experiment: Experiment, folder: RunFolder, origin: Run | None, say: Say) -> Columns:
-    """Copy the vocabularies that are those of the run to start from, and return their columns by name.
+    """Copy the vocabularies shared with the run to start from, and return their columns by name.
 
     Unless `init.vocabularies` says which, those that have the same name there; labels, where the other run is of this
     task and knows all that are learnt from. Raises ConfigError where none has. That of a model of Hugging Face is read
@@ -78,7 +78,7 @@ def taken_columns(experiment: Experiment, folder: RunFolder, origin: Run | None,
     taken = {name: kind for name, kind in kinds.items() if mine[name] in places}
     first = next(iter(taken))
     others = [name for name in taken if mine[name] != mine[first]]
-    hint = f"; init.vocabularies={{{first}: {first}}} learns {', '.join(others)} anew" if others and not said else ""
+    hint = f"; init.vocabularies={{{first}: {first}}} learns {', '.join(others)} again" if others and not said else ""
     say(f"vocabularies of {', '.join(taken)} are those of {init.run}{hint}")
     return load_columns(taken, folder.text, shared=shared)
 
@@ -86,17 +86,17 @@ def taken_columns(experiment: Experiment, folder: RunFolder, origin: Run | None,
 def initial_values(
     experiment: Experiment, model: Model, columns: Columns, origin: Run | None, say: Say
 ) -> list[TakenTensor]:
-    """Return what a model takes from the run to start from, and say it.
+    """Return the tensors that a model takes from the run to start from, and report them.
 
-    Unless `init.parts` names it, what chooses among values that the other run does not know, as other labels, is new.
-    Raises CheckpointError where that run is missing or damaged, ConfigError for parts that are not there or do not fit.
+    Unless `init.parts` names it, an output layer over other values than the other run's, such as labels, is new.
+    Raises CheckpointError where that run is missing or damaged, ConfigError for parts that do not exist or do not fit.
     """
     init = experiment.init
     assert init is not None  # else nothing is taken
     found_there = _foreign(init.folder) if origin is None else _trained(origin)
     mine, theirs = names_by_part(model), found_there.parts
     chosen = init.parts or [
-        part for part in mine if part in theirs and part not in _choosing_anew(experiment, model, columns, origin)
+        part for part in mine if part in theirs and part not in _new_outputs(experiment, model, columns, origin)
     ]
     for part in init.parts:
         _check_part(part, mine, theirs, init)
@@ -112,26 +112,26 @@ def initial_values(
         raise ConfigError("init", f"no part of '{init.folder}' is one of this model", f"it has {', '.join(theirs)}")
     _check_shapes(model, found, init)
     _check_tied(model, found, init)
-    _tell(model, found, found_there.name, say)
+    _report(model, found, found_there.name, say)
     return found
 
 
 def start_from(model: Model, taken: Iterable[TakenTensor]) -> None:
-    """Put values into a model."""
+    """Copy values into a model."""
     state = model.state_dict()
     for name, value in taken:
         state[name].copy_(value)
 
 
 def is_whole(model: Model, taken: Iterable[TakenTensor]) -> bool:
-    """Return whether all that a model has learnt comes from the run to start from."""
+    """Return whether all weights of a model come from the run to start from."""
     state = model.state_dict()
     known = {state[one.name].data_ptr() for one in taken}
     return bool(known) and all(parameter.data_ptr() in known for parameter in model.parameters())
 
 
 def check_foundation(experiment: Experiment, model: Model, taken: Iterable[TakenTensor]) -> None:
-    """Raise ConfigError where what never learns would start from random numbers."""
+    """Raise ConfigError where parts that are never trained would stay random."""
     state, owners = model.state_dict(), names_by_part(model)
     known = {state[one.name].data_ptr() for one in taken}
     random = {one.data_ptr() for part in model.foundation() for one in part.parameters()} - known
@@ -139,19 +139,19 @@ def check_foundation(experiment: Experiment, model: Model, taken: Iterable[Taken
         return
     parts = [part for part, names in owners.items() if any(state[name].data_ptr() in random for name in names.values())]
     problem = (
-        f"'{experiment.model.name}' needs init.run, a run to take {', '.join(parts)} from: they learn nothing here"
+        f"'{experiment.model.name}' needs init.run, a run to take {', '.join(parts)} from: they are not trained here"
     )
     hint = "init.run=RUN, a translator" if experiment.init is None else "leave init.parts out, or name a translator"
     raise ConfigError("model", problem, hint)
 
 
 def keep_frozen(folder: RunFolder, names: Iterable[str]) -> None:
-    """Note which tensors of a run do not learn: it goes on where the run that it started from is gone."""
+    """Save the names of frozen tensors, so that the run can be resumed without the one that it started from."""
     write_checked(folder.path / FROZEN, {"names": [*names]})
 
 
 def kept_frozen(folder: RunFolder) -> list[str] | None:
-    """Return the names that were noted; None in a run of an earlier version.
+    """Return the saved names; None in a run of an earlier version.
 
     Raises CheckpointError for a damaged file; without one the names are those of the run that it started from.
     """
@@ -166,7 +166,7 @@ def kept_frozen(folder: RunFolder) -> list[str] | None:
 
 
 def freeze(model: Model, names: Iterable[str], routes: Mapping[str, str]) -> None:
-    """Keep tensors as they are. Raises ConfigError for texts of whose route, by name, nothing is left to learn."""
+    """Freeze tensors. Raises ConfigError for a route, by name, without trainable tensors."""
     names = {*names}
     for name, parameter in model.named_parameters(remove_duplicate=False):
         if name in names:
@@ -175,14 +175,14 @@ def freeze(model: Model, names: Iterable[str], routes: Mapping[str, str]) -> Non
         if not any(one.requires_grad for module in model.along(route) for one in module.parameters()):
             place = name if name == "train" else f"routes.{name}.train"
             raise ConfigError(
-                "init.frozen", f"leaves nothing that learns from data.{place}", f"leave data.{place} out, or frozen"
+                "init.frozen", f"leaves nothing to train on data.{place}", f"leave data.{place} out, or frozen"
             )
 
 
 def names_by_part(model: Model) -> dict[str, Named]:
-    """Return the tensors of each part of a model; those of a part inside another one belong to the inner one alone.
+    """Return the tensors of each part of a model; nested tensors belong to the inner part alone.
 
-    The name within a part starts with the number of the module, since a part may be several.
+    Names within a part start with the number of the module, since a part may have several.
     """
     parts = model.parts()
     known = {id(module) for modules in parts.values() for module in modules}
@@ -204,15 +204,15 @@ def names_by_part(model: Model) -> dict[str, Named]:
 
 
 def _trained(run: Run) -> Origin:
-    """The model of a run, for the names of its parts, with the checkpoint that training ended with."""
+    """Return the model of a run, with its final checkpoint and the names of its parts."""
     model, values = model_of(run.experiment, run.vocabularies), run.weights()
-    files.load_model(model, run.checkpoint._replace(model=values))  # tells what belongs to another model
+    files.load_model(model, run.checkpoint._replace(model=values))  # reports tensors of another model
     name = f"{run.path} ({run.checkpoint.folder.name})"
     return Origin(name, model.languages, names_by_part(model), values)
 
 
 def _foreign(folder: Path) -> Origin:
-    """A model of Hugging Face, each of whose parts is one module."""
+    """Return a model of Hugging Face, in which each part is one module."""
     parts = huggingface_parts(folder)
     names = {part: {f"0.{key}": f"{part}.{key}" for key in values} for part, values in parts.items()}
     return Origin(
@@ -224,7 +224,7 @@ def _foreign(folder: Path) -> Origin:
 
 
 def _other_labels(experiment: Experiment, origin: Run, say: Say) -> list[str]:
-    """Columns of labels that the other run does not share; those of its task are told."""
+    """Return columns of labels that the other run does not share; those of its task are reported."""
     named = closed_columns(experiment.columns)
     if experiment.task.name != origin.experiment.task.name:
         return named
@@ -234,20 +234,20 @@ def _other_labels(experiment: Experiment, origin: Run, say: Say) -> list[str]:
             for value in filter(str.strip, (texts[name] for texts in training_texts(experiment))):
                 known[name].check(value)
         except DataError as error:
-            ending = "so they are learnt anew, with a layer of their own"
+            ending = "so the labels are learnt from this data, with a new output layer"
             say(f"{name}: {error.problem} among those of {origin.path}, {ending}")
             other.append(name)
     return other
 
 
-def _choosing_anew(experiment: Experiment, model: Model, columns: Columns, origin: Run | None) -> set[str]:
-    """The parts with a row for each value of a column that the other run does not have with these values."""
+def _new_outputs(experiment: Experiment, model: Model, columns: Columns, origin: Run | None) -> set[str]:
+    """Return the output layers of columns whose values differ from the other run's."""
     if origin is None:
         return set()
     before = origin.experiment
     others = closed_columns(before.columns) if before.task.name != experiment.task.name else []
     known = {column.key() for name, column in origin.vocabularies.items() if name not in others}
-    asked = {*experiment.columns, *before.vocabularies}  # a language that is new has a head that is new by itself
+    asked = {*experiment.columns, *before.vocabularies}  # a new language has a new head in any case
     sizes = {column.num_values for name, column in columns.items() if name in asked and column.key() not in known}
     state, parts = model.state_dict(), names_by_part(model)
     return {part for part in CHOOSING if any(sizes & {*state[name].shape} for name in parts.get(part, {}).values())}
@@ -265,10 +265,12 @@ def _check_part(part: str, mine: Mapping[str, Named], theirs: Mapping[str, Named
 
 
 def _check_languages(model: Model, origin: Origin, init: InitialSettings) -> None:
-    """Decoders are found by their numbers, as all that a part has several of."""
+    """Raise ConfigError for another order of languages: decoders are matched by their numbers."""
     known = origin.languages
     if model.languages and known and model.languages[: len(known)] != known:
-        problem = f"'{init.folder}' writes {', '.join(known)}, and its first decoder is taken for the first one here"
+        problem = (
+            f"'{init.folder}' translates into {', '.join(known)}, and its first decoder initialises the first one here"
+        )
         raise ConfigError("model.languages", problem, f"begin with {', '.join(known)}, in that order")
 
 
@@ -293,7 +295,7 @@ def _check_shapes(model: Model, found: list[TakenTensor], init: InitialSettings)
 
 
 def _check_tied(model: Model, found: list[TakenTensor], init: InitialSettings) -> None:
-    """One table of this model may be two of the other."""
+    """Raise ConfigError where one tensor of this model is two different ones of the other."""
     state, known = model.state_dict(), dict[int, TakenTensor]()
     for one in found:
         first = known.setdefault(state[one.name].data_ptr(), one)
@@ -302,12 +304,12 @@ def _check_tied(model: Model, found: list[TakenTensor], init: InitialSettings) -
             raise ConfigError("init", problem, "tie the model as that run does, or name other init.parts")
 
 
-def _tell(model: Model, found: list[TakenTensor], origin: str, say: Say) -> None:
-    """What is taken, and what is new, with the number of its parameters."""
+def _report(model: Model, found: list[TakenTensor], origin: str, say: Say) -> None:
+    """Report taken and new parts, with their numbers of parameters."""
     state = model.state_dict()
     values = {state[one.name].data_ptr() for one in found}
     parts = sorted(reversed(names_by_part(model).items()), key=lambda one: -len({*one[1].values()}))
-    owners = {name: part for part, names in parts for name in names.values()}  # the smallest part it is of
+    owners = {name: part for part, names in parts for name in names.values()}  # the innermost part
     counts: dict[bool, dict[str, int]] = {True: {}, False: {}}
     for name, parameter in model.named_parameters():
         known = counts[parameter.data_ptr() in values]

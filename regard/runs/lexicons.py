@@ -1,4 +1,4 @@
-"""Tables that a run's own training pairs teach, kept in its folder: shortlist, translations of words, features."""
+"""Tables learnt from a run's training pairs, kept in its folder: shortlist, word translations, features."""
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import chain, islice
@@ -50,12 +50,12 @@ ALIGNER, SYMMETRISATION = "hmm", "grow-diag-final-and"
 
 
 class LearntShortlist(NamedTuple):
-    """What a shortlist is like, by the dev part; NaN without one."""
+    """Statistics of a shortlist on the dev set; NaN without one."""
 
-    pairs: int  # it was learnt from
+    pairs: int  # training pairs
     vocabulary: int
-    mean_length: float  # words that may be written of a sentence
-    covered: float  # share of the pieces of given translations that are among them
+    mean_length: float  # allowed target pieces per sentence
+    covered: float  # fraction of the pieces of reference translations that are allowed
 
 
 def learn_shortlist(
@@ -82,19 +82,21 @@ def learn_shortlist(
     new = staged(run.path / SHORTLIST_FILE)
     shortlist.save(new, vocabularies_key(columns))
     place_file(new, run.path / SHORTLIST_FILE)
-    return _judged(shortlist, experiment, columns, len(pairs), say)
+    return _statistics(shortlist, experiment, columns, len(pairs), say)
 
 
 def training_pieces(experiment: Experiment, columns: Columns) -> Iterator[tuple[list[int], list[int]]]:
-    """The pieces of both sides of all training pairs."""
+    """Yield the pieces of both sides of all training pairs."""
     texts = training_texts(experiment)
     while some := list(islice(texts, ROUND)):
         sides = (columns[side].encode_batch([one[side] for one in some]) for side in ("source", "target"))
         yield from zip(*sides, strict=True)
 
 
-def _judged(shortlist: Shortlist, experiment: Experiment, columns: Columns, pairs: int, say: Say) -> LearntShortlist:
-    """What the lists of the dev part are like."""
+def _statistics(
+    shortlist: Shortlist, experiment: Experiment, columns: Columns, pairs: int, say: Say
+) -> LearntShortlist:
+    """Return the statistics of the shortlist on the dev set."""
     task = task_of(experiment, columns)
     examples = dev_examples(experiment, task, say)
     if examples is None:
@@ -110,15 +112,15 @@ def _judged(shortlist: Shortlist, experiment: Experiment, columns: Columns, pair
 
 
 class LearntTranslations(NamedTuple):
-    """Translations of words, and what a check by them says of given translations; NaN without a dev part."""
+    """Translations of words, and the rate of warnings on reference translations; NaN without a dev set."""
 
     translations: Translations
-    pairs: int  # it was learnt from
-    told: float  # share of the words of the dev part's sources that are told of
+    pairs: int  # training pairs
+    told: float  # fraction of the dev set's source words that the check reports
 
 
 def learn_translations(run: Run, *, pseudo: Path | None = None, say: Say = lambda line: None) -> LearntTranslations:
-    """Count what each source word is linked to in the training pairs of a run, and keep the counts in its folder.
+    """Count the links of each source word in the training pairs of a run, and save the counts in its folder.
 
     `pseudo` is a table of these pairs to write, with a pseudo-token for each translation of an ambiguous word.
     Raises ConfigError for a run that does not translate, or between several languages, DataError where its training
@@ -127,7 +129,7 @@ def learn_translations(run: Run, *, pseudo: Path | None = None, say: Say = lambd
     experiment = run.experiment
     check_translates(run.columns, ADEQUACIES.place)
     if experiment.data.routes:
-        problem = "names more pairs of languages, and words are counted in one"
+        problem = "names further language pairs, and words are counted in one"
         raise ConfigError("data.routes", problem, "train a run of that pair, or link words with regard align")
     pairs = [(one["source"], one["target"]) for one in islice(training_texts(experiment), TRANSLATION_PAIRS)]
     say(f"linking the words of {len(pairs):,} pairs")
@@ -152,7 +154,7 @@ def learn_translations(run: Run, *, pseudo: Path | None = None, say: Say = lambd
 def _write_pseudo(
     path: Path, pairs: Sequence[tuple[str, str]], links: Sequence[list[Link]], ambiguous: Container[str]
 ) -> None:
-    """Write lines of source, tab, target, in which signs, spaces and capitals stay."""
+    """Write lines of source, tab, target, with punctuation, spaces and capitals unchanged."""
     with path.open("w", encoding="utf-8") as file:
         for (source, target), row in zip(pairs, links, strict=True):
             pieces = [piece for piece in cut_words(target) if piece.strip()]
@@ -161,14 +163,14 @@ def _write_pseudo(
 
 
 def _words(text: str) -> list[str]:
-    """The words and signs of a text, in lower case."""
+    """Return the words and punctuation of a text, in lower case."""
     return [word for word, _ in folded_words(text)]
 
 
 def learn_tables(run: Run, say: Say = lambda line: None) -> None:
-    """Learn what features read from the training texts of a run, in the pieces that it reads and writes.
+    """Learn the tables of features from the training texts of a run, in its source and target pieces.
 
-    An n-gram model of the target, a lexicon by aligned words, and a phrase table; files that are there are kept.
+    An n-gram model of the target, a lexicon by aligned words, and a phrase table; existing files are kept.
     """
     place, names = run.path / TUNING, (NGRAM_FILE, LEXICON, PHRASES_FILE)
     if all(_is_whole(place / name) for name in names):
@@ -184,7 +186,7 @@ def learn_tables(run: Run, say: Say = lambda line: None) -> None:
     lexicon = Lexicon(likely.source_words, likely.target_words, likely.keys[kept], likely.values[kept])
     phrases = phrase_table(bitext, both.links(bitext, grow_diag_final_and), max_length=_LONGEST, limit=_LIMIT)
     rows = (row for row in phrases if len(row[0]) == 1 or not row[1].scores[0] == row[1].scores[2] == 0.0)
-    table = PhraseTable.of(rows)  # without long phrases that stand for each other alone, as those seen once do
+    table = PhraseTable.of(rows)  # without long phrases that only translate each other, such as those seen once
     language = kneser_ney((target for _, target in pairs), ORDER)
     writers: tuple[Callable[[Path], None], ...] = (lambda path: write_arpa(language, path), lexicon.write, table.write)
     for name, write in zip(names, writers, strict=True):
@@ -194,7 +196,7 @@ def learn_tables(run: Run, say: Say = lambda line: None) -> None:
 
 
 def _spelled_pairs(experiment: Experiment, columns: Columns) -> list[tuple[list[str], list[str]]]:
-    """The pieces of the training pairs, as tables spell them."""
+    """Return the pieces of the training pairs, in the spelling of tables."""
     sides = [cast(TextColumn, columns[name]) for name in ("source", "target")]
     shown = [spelled_pieces(side) for side in sides]
     pairs = islice(training_pieces(experiment, columns), TABLE_PAIRS)
@@ -202,7 +204,7 @@ def _spelled_pairs(experiment: Experiment, columns: Columns) -> list[tuple[list[
 
 
 def _is_whole(path: Path) -> bool:
-    """Return whether a table is there, as it was written."""
+    """Return whether a table exists and is intact."""
     try:
         verify_file(path, "")
     except CheckpointError:

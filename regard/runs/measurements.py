@@ -1,4 +1,4 @@
-"""Figures measured with a run's weights, kept beside its settings: of these weights alone."""
+"""Measurements with a run's weights, saved beside its settings, and valid for these weights alone."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -23,20 +23,20 @@ WEIGHTS, ATTENTION = "weights", "attention"
 
 
 class Measurements:
-    """Files of JSON in a run folder, each with the digest of the weights that it is of."""
+    """JSON files in a run folder, each with the digest of its weights."""
 
     def __init__(self, folder: Path, digest: Callable[[], str]) -> None:
-        """`digest` returns that of the run's weights; it is called where something is kept."""
+        """`digest` returns the digest of the run's weights; it is called only when needed."""
         self.folder, self._digest = folder, digest
 
     def keep(self, name: str, values: Mapping[str, Any]) -> None:
-        """Keep values of JSON in a file of the run."""
+        """Save JSON values in a file of the run."""
         write_checked(self.folder / name, {WEIGHTS: self._digest(), **values})
 
     def kept(self, name: str) -> dict[str, Any] | None:
-        """Return what was kept; None where nothing was, or of other weights.
+        """Return the saved values; None where there are none, or they belong to other weights.
 
-        A damaged file is warned of and not used.
+        Warns of a damaged file, which is not used.
         """
         path = self.folder / name
         try:
@@ -51,12 +51,12 @@ class Measurements:
         return found if weights == self._digest() else None
 
     def alignment_head(self) -> AlignmentHead | None:
-        """Return the head that links words best, as `regard align --model RUN` found it; None where it was not run."""
+        """Return the best alignment head, found by `regard align --model RUN`; None where it was not run."""
         ways = (self.kept(ALIGNMENT) or {}).get("ways", {})
         return AlignmentHead(*ways[ATTENTION]["head"]) if ATTENTION in ways else None
 
     def calibration(self) -> Calibrations | None:
-        """Return how probabilities are mended, as `regard calibrate` fitted it; None where it was not run."""
+        """Return the calibrations that `regard calibrate` fitted; None where it was not run."""
         kept = self.kept(CALIBRATION)
         if kept is None:
             return None
@@ -64,7 +64,7 @@ class Measurements:
         return None if rows[0] is None else Calibrations(rows[0], rows[1])
 
     def keep_grades(self, lines: int, methods: Mapping[str, Any]) -> None:
-        """Keep figures of methods of explaining by name, measured on so many lines, beside others of the same lines."""
+        """Save faithfulness scores of explanation methods on the first `lines` lines, with others on the same lines."""
         before = self.grades()
         others = before["methods"] if before is not None and before["lines"] == lines else {}
         self.keep(GRADES, {"lines": lines, "methods": {**others, **methods}})

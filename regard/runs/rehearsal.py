@@ -1,4 +1,4 @@
-"""A run in small, before anything is written: whether its parts fit, what it takes of memory and time, its shapes."""
+"""Rehearsal of a run before anything is written: fit of its parts, memory, time, and shapes."""
 
 import math
 import time
@@ -30,32 +30,32 @@ from regard.training.scheduled import Scheduled
 from regard.training.turns import Turns
 
 NUMBER = 4  # bytes of a weight
-LENGTH, ROWS = 5, 64  # example texts in a row of the batch that is tried, and its rows
-TEXT_PIECES = 20  # of a text whose tokenizer is yet to be learnt
-FIRST_EXAMPLES = 16  # examples of the data that tell how wide and long all are
-TRIED_SECONDS = 1.0  # of batches whose speed is measured
+LENGTH, ROWS = 5, 64  # example texts per row of the test batch, and its rows
+TEXT_PIECES = 20  # of a text whose tokenizer is not learnt yet
+FIRST_EXAMPLES = 16  # examples of the data from which sizes are estimated
+TRIED_SECONDS = 1.0  # of test batches for the speed
 PROCESS = 500e6  # bytes of Python and torch
-SMALL = 2**14  # pieces of a batch that fit wherever the model does
-FEW_WEIGHTS = 2**24  # weights, 64 MB: below, a machine that trains at all has room for them
+SMALL = 2**14  # pieces of a batch that always fits if the model does
+FEW_WEIGHTS = 2**24  # weights, 64 MB: smaller models always fit
 
 
 class MemoryPlan(NamedTuple):
-    """An estimate, of bytes where nothing else is said."""
+    """An estimate; in bytes, unless noted otherwise."""
 
     parameters: int  # weights of the model, counted
-    pieces: dict[str, int]  # of each vocabulary, as asked for; a small text gives fewer
-    weights: float  # with gradients and what the optimizer keeps of each
-    batch: float  # what a batch of full size leaves on its way through the model, for the way back
-    waiting: float  # batches that are made ahead or summed
-    seconds: float  # of an update; 0: there are none, all is counted before
+    pieces: dict[str, int]  # requested size of each vocabulary; a small text gives fewer
+    weights: float  # with gradients and optimizer state
+    batch: float  # activations of a full batch, kept for the backward pass
+    waiting: float  # batches that are made in advance or accumulated
+    seconds: float  # per update; 0: there are none, the model is counted
 
     @property
     def total(self) -> float:
-        """All of it, and the process itself."""
+        """Sum of all, and the process itself."""
         return self.weights + self.batch + self.waiting + PROCESS
 
     def lines(self, experiment: Experiment) -> list[str]:
-        """Return the plan as a person reads it."""
+        """Return the plan as text."""
         training, pieces = experiment.training, ", ".join(f"{name} {count:,}" for name, count in self.pieces.items())
         vocabulary = f"; vocabulary of at most {pieces} pieces" if pieces else ""
         device = torch.device(choose_device(experiment.device))
@@ -74,16 +74,16 @@ class MemoryPlan(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Values that stand for the examples of a run."""
+    """Values that represent the examples of a run."""
 
-    columns: Mapping[str, Any]  # of the sizes that the settings ask for
+    columns: Mapping[str, Any]  # with the sizes of the settings
     values: Mapping[str, list[str]]  # by column
     longest: int  # pieces of an example in a full batch; rows, where it has rows of numbers
-    rows: int = ROWS  # of the batch that is tried
+    rows: int = ROWS  # of the test batch
 
 
 class Rehearsal:
-    """Of the settings of a run. Each figure is computed when it is first asked for, once."""
+    """Rehearsal of a run's settings. Each figure is computed once, on first use."""
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
@@ -91,14 +91,14 @@ class Rehearsal:
 
     @property
     def shapes(self) -> dict[str, torch.Size]:
-        """The shape of each tensor of the model by its name, whatever the vocabularies."""
+        """The shape of each tensor of the model by its name, with small vocabularies."""
         if self._shapes is None:
             self._shapes = _shapes(empty_model(self.experiment))
         return self._shapes
 
     @cached_property
     def sample(self) -> Sample:
-        """The first examples of the data where no column cuts texts, since they tell their sizes; else made-up ones."""
+        """First examples of the data where no column needs a tokenizer, for their sizes; else synthetic ones."""
         experiment = self.experiment
         columns, reader = sized_columns(experiment, self._small()), part_reader(experiment, "train")
         if reader is None or any(column.tokenizer is not None for column in columns.values()):
@@ -116,14 +116,14 @@ class Rehearsal:
 
     @cached_property
     def parameters(self) -> int:
-        """Weights of the model, counted without room for them."""
+        """Number of weights of the model, counted without allocating them."""
         with torch.device("meta"):
             model: Model = MODELS.build(self.experiment.model, cast(Columns, self.sample.columns))
         return sum(parameter.numel() for parameter in model.parameters())
 
     @cached_property
     def weights(self) -> float:
-        """Bytes of all weights, with their gradients and what the optimizer keeps of each."""
+        """Bytes of all weights, with gradients and optimizer state."""
         return self.parameters * bytes_of_a_weight(self.experiment)
 
     @cached_property
@@ -135,12 +135,12 @@ class Rehearsal:
 
     @property
     def waiting(self) -> float:
-        """Bytes of batches made ahead or summed: an id of 8 bytes and a mask of one for each piece."""
+        """Bytes of batches made in advance or accumulated: 8 of the id and 1 of the mask per piece."""
         training = self.experiment.training
         return (training.accumulate + BATCHES_AHEAD * training.workers) * self.tokens * len(self.experiment.columns) * 9
 
     def check_memory(self) -> None:
-        """Raise ConfigError for a model, or a queue of batches, that cannot fit into memory; nothing large is built."""
+        """Raise ConfigError for a model, or a queue of batches, that exceeds the memory; nothing large is allocated."""
         free = free_bytes(torch.device(choose_device(self.experiment.device)))
         if self.parameters > FEW_WEIGHTS and self.weights > free:
             needed = f"about {_read(self.weights)} of memory to be trained, {_read(free)} are free"
@@ -153,9 +153,9 @@ class Rehearsal:
             raise ConfigError(names, problem, "a smaller number, or a smaller training.batch_tokens")
 
     def check_parts(self, *, starts: bool = False) -> None:
-        """Build the model, take a loss and predict. Raises ConfigError for parts that do not fit.
+        """Build the model, compute a loss and predict. Raises ConfigError for parts that do not fit together.
 
-        For a run that `starts`, files of vectors are looked into as well; one that goes on needs them no more.
+        For a run that `starts`, files of vectors are checked as well; a resumed one does not need them.
         """
         try:
             notes = self._step(starts=starts)
@@ -165,12 +165,12 @@ class Rehearsal:
             if lacks_memory(error):
                 raise
             problem = f"its parts do not fit together: {(str(error) or repr(error)).splitlines()[0]}"
-            raise ConfigError("model", problem, "look at the dims of encoder, decoder and attention") from error
+            raise ConfigError("model", problem, "check the dims of encoder, decoder and attention") from error
         for line in dict.fromkeys(map(str, notes)):
             warnings.warn(line, stacklevel=2)
 
     def plan(self) -> MemoryPlan:
-        """Return what the run takes. Raises ConfigError for a model that cannot fit into memory."""
+        """Return memory and time of the run. Raises ConfigError for a model that exceeds the memory."""
         self.check_memory()
         experiment, sample = self.experiment, self.sample
         columns = cast(Columns, sample.columns)
@@ -197,7 +197,7 @@ class Rehearsal:
         return MemoryPlan(parameters, pieces, self.weights, saved * scale, self.waiting, spent)
 
     def halvings(self, device: torch.device) -> int:
-        """Return how many times batches must be halved to fit into memory; small ones are not tried."""
+        """Return the number of times that batches must be halved to fit into memory; small ones are not tested."""
         if self.tokens <= SMALL:
             return 0
         plan = self.plan()
@@ -205,11 +205,11 @@ class Rehearsal:
         return max(0, math.ceil(math.log2(max(plan.batch, 1.0) / room)))
 
     def _small(self) -> Columns:
-        """Columns that know their example values alone."""
+        """Return columns learnt from their example values alone."""
         return small_columns(self.experiment.vocabularies, shared=self.experiment.text.one_vocabulary)
 
     def _step(self, *, starts: bool) -> list[Any]:
-        """One step of the model in small; return what its parts have to note."""
+        """Do one step of a small model; return the notes of its parts."""
         experiment, columns = self.experiment, self._small()
         task, model = task_of(experiment, columns), model_of(experiment, columns).eval()
         self._shapes = _shapes(model)
@@ -235,12 +235,12 @@ def _shapes(model: Model) -> dict[str, torch.Size]:
 
 
 def bytes_of_a_weight(experiment: Experiment) -> float:
-    """A weight, its gradient, and what the optimizer keeps of it."""
+    """Return the bytes of a weight, its gradient and its optimizer state."""
     parameter = nn.Parameter(torch.ones(16, 16))
     parameter.grad = torch.ones_like(parameter)
     try:
         optimizer = OPTIMIZERS.build(experiment.training.optimizer, [parameter])
-    except ValueError:  # settings that it refuses are told by the rehearsal
+    except ValueError:  # the rehearsal reports settings that it refuses
         return NUMBER * 2
     optimizer.step()
     kept = sum(value.numel() for value in optimizer.state[parameter].values() if isinstance(value, Tensor))
@@ -248,7 +248,7 @@ def bytes_of_a_weight(experiment: Experiment) -> float:
 
 
 def _saved_bytes(own: Set[int], loss: Callable[[], Tensor]) -> int:
-    """Bytes that a loss leaves for the way back, without storages of the model's `own`; gradients are taken once."""
+    """Return the bytes that a loss keeps for the backward pass, without the model's `own`; does one backward pass."""
     saved = dict[int, int]()
 
     def keep(tensor: Tensor) -> Tensor:
@@ -264,21 +264,21 @@ def _saved_bytes(own: Set[int], loss: Callable[[], Tensor]) -> int:
 
 
 def _size(batch: Batch) -> int:
-    """Examples times the ids of the longest."""
+    """Return the number of examples times the ids of the longest."""
     columns = batch.columns.values()
     lengths = [1 if isinstance(one, Tensor) else int(one.mask.flatten(1).sum(dim=1).max()) for one in columns]
     return len(batch.lines) * max(lengths)
 
 
 def _check_shards(model: Model) -> None:
-    """Raise ConfigError where a model got sparse gradients, of which torch makes no shards."""
+    """Raise ConfigError where a model has sparse gradients, which torch cannot shard."""
     if any(one.grad is not None and one.grad.is_sparse for one in model.parameters()):
-        problem = "makes shards of whole gradients, and those of this model are sparse: of the rows that a batch reads"
+        problem = "needs dense gradients, and those of this model are sparse: only of the rows that a batch reads"
         raise ConfigError("training.parallel", f"'fsdp' {problem}", "training.parallel=ddp")
 
 
 def _read(count: float) -> str:
-    """Bytes as a person reads them."""
+    """Return bytes with a readable unit."""
     for unit, size in (("TB", 1e12), ("GB", 1e9)):
         if count >= size:
             return f"{count / size:,.1f} {unit}"

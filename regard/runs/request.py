@@ -1,4 +1,4 @@
-"""A training as a person asks for it: a config, texts and changes → complete settings, or a run that goes on."""
+"""Requests of a training: a config, texts and changes → complete settings, or a run to resume."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -20,9 +20,9 @@ class TrainingRequest(NamedTuple):
 
     config: Path | None  # or a file of pairs in its place
     changes: Sequence[str]
-    text: str | None = None  # that is learnt from
-    start: Path | None = None  # the run whose model goes on learning
-    run: Path | None = None  # where the model goes
+    text: str | None = None  # training text of a task with one text
+    start: Path | None = None  # the run whose model is trained further
+    run: Path | None = None  # folder of the model
     resume: bool = False
 
     @classmethod
@@ -36,10 +36,10 @@ class TrainingRequest(NamedTuple):
         run: Path | None = None,
         resume: bool = False,
     ) -> "TrainingRequest":
-        """Return the request of a command: a config, a run or a table among its words, changes, files by settings.
+        """Return the request of a command, given words (a config, a run or a table; changes) and files by setting.
 
-        Raises ConfigError for a run that is not there or not to be resumed, for texts given as a config, and for
-        options that exclude each other.
+        Raises ConfigError for a run that is missing or not to be resumed, for texts given as a config, and for options
+        that exclude each other.
         """
         config, changes = config_and_changes(words)
         if config is not None:
@@ -54,12 +54,12 @@ class TrainingRequest(NamedTuple):
         return cls(config, [*changes, *file_changes(files, run)], text, start, run, resume)
 
     def check_free(self) -> None:
-        """Raise ConfigError for a run folder that is there; of several processes the first looks."""
+        """Raise ConfigError for a run folder that exists; of several processes only the first checks."""
         if self.run is not None and os.environ.get("RANK", "0") == "0":
             RunFolder(self.run).check_free()
 
     def read(self, say: Callable[[str], None]) -> tuple[Experiment, Run | None]:
-        """Return the complete settings, and the run that goes on with them, where the request names one alone.
+        """Return the complete settings, and the run to resume, where the request names only a run.
 
         Raises as `read_experiment` and `Run.open` do.
         """
@@ -68,7 +68,7 @@ class TrainingRequest(NamedTuple):
             return found, None
         named = parse_changes(self.changes).get("run")
         if not isinstance(named, str):
-            raise ConfigError("--resume", "needs the run that is to go on", "--run FOLDER")
+            raise ConfigError("--resume", "needs the run to resume", "--run FOLDER")
         run = Run.open(named, self.changes if self.text is None else ())
         if self.text is not None:
             run = run.changed([*text_settings(self.text, run.experiment.task.name)[1], *self.changes])
@@ -89,11 +89,11 @@ def file_changes(files: Mapping[str, str | None], run: Path | None) -> list[str]
 
 
 def _check_config(config: Path, words: Sequence[str], *, resume: bool) -> None:
-    """Raise ConfigError for a run that is not there or not to be resumed, and for texts given as a config."""
+    """Raise ConfigError for a run that is missing or not to be resumed, and for texts given as a config."""
     if config.is_dir() and not resume:
-        raise ConfigError(str(config), "this is a folder", f"to go on with a run: regard train {config} --resume")
+        raise ConfigError(str(config), "this is a folder", f"to resume a run: regard train {config} --resume")
     if resume and not config.exists():
-        raise ConfigError(str(config), "there is no such run to go on with", "regard train RUN --resume")
+        raise ConfigError(str(config), "there is no such run to resume", "regard train RUN --resume")
     if config.is_file() and config.suffix not in CONFIGS and not by_ending(str(config)):
         other = next((word for word in words[1:] if "=" not in word), "FILE")
         hint = f"two texts: regard train --source {config} --target {other}"

@@ -1,4 +1,4 @@
-"""What may change when a run goes on, and what may not, since its weights, scores and order of data rest on it."""
+"""Changes of settings when a run is resumed; those that its weights, scores or order of data depend on are refused."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -13,11 +13,11 @@ from regard.runs.rehearsal import Rehearsal
 from regard.runs.run import Run
 from regard.runs.texts import held_out, part_reader
 
-NEVER, HINT = "cannot change in a run that has begun", "begin another one: run=FOLDER"
+NEVER, HINT = "cannot change in a run that has begun", "start another one: run=FOLDER"
 
 
 class Change(NamedTuple):
-    """A setting that is not what it was."""
+    """A changed setting."""
 
     place: str
     before: Any
@@ -28,11 +28,11 @@ class Change(NamedTuple):
 
 
 def check_resumed(rehearsal: Rehearsal, run: Run, say: Callable[[str], None]) -> None:
-    """Tells what was changed. Raises ConfigError of all that a run which has saved anything cannot take."""
+    """Report changed settings. Raises ConfigError that lists all changes that a started run does not allow."""
     before, experiment = run.experiment, rehearsal.experiment
     if not run.folder.started:
         return
-    changes = list(_changes(_told(before), _told(experiment)))
+    changes = list(_changes(_compared(before), _compared(experiment)))
     faults = [
         *_fixed(changes),
         *_turns(before, experiment),
@@ -47,7 +47,7 @@ def check_resumed(rehearsal: Rehearsal, run: Run, say: Callable[[str], None]) ->
 
 
 def origins_of(experiment: Experiment) -> dict[str, Any]:
-    """What a run's texts are, wherever their files stand: how each part is read, and the digests of its files."""
+    """Return the origins of a run's texts, independent of their paths: each part's reader and digests of its files."""
     return {
         part: {"read": reader.key(), "files": [digest(file).hex() for file in reader.files]}
         for part in experiment.data.readers()
@@ -55,12 +55,12 @@ def origins_of(experiment: Experiment) -> dict[str, Any]:
     }
 
 
-def _told(experiment: Experiment) -> dict[str, Any]:
+def _compared(experiment: Experiment) -> dict[str, Any]:
     return {name: value for name, value in as_values(experiment).items() if name != "run"}  # a run may be moved
 
 
 def _changes(before: Any, after: Any, place: str = "") -> Iterator[Change]:
-    """Of groups setting by setting; of a part that was exchanged as a whole."""
+    """Yield changes of groups setting by setting, and of a replaced part as a whole."""
     groups = isinstance(before, Mapping) and isinstance(after, Mapping)
     if groups and before.get("name") == after.get("name"):
         for name in dict.fromkeys([*before, *after]):
@@ -77,7 +77,7 @@ def _fixed(changes: list[Change]) -> Iterator[Fault]:
 
 
 def _turns(before: Experiment, after: Experiment) -> Iterator[Fault]:
-    """The optimizer of a turn is as fixed as that of all, wherever it is named."""
+    """Yield faults of changed optimizers of turns, wherever they are named."""
     for name in {**before.training.turns, **after.training.turns}:
         optimizers = [experiment.training.turn(name).optimizer for experiment in (before, after)]
         if optimizers[0] != optimizers[1]:
@@ -86,7 +86,7 @@ def _turns(before: Experiment, after: Experiment) -> Iterator[Fault]:
 
 
 def _share(before: Experiment, after: Experiment) -> Iterator[Fault]:
-    """A part of its own puts back what was held out, so it is not the setting alone that counts."""
+    """Yield faults of held-out fractions, which also change where a part gets files of its own."""
     for part, then, now in zip(("dev", "test"), held_out(before)[:2], held_out(after)[:2], strict=True):
         if then != now:
             yield Fault(f"data.{part}_fraction", f"{NEVER}: {then:g} → {now:g} of the training texts held out", HINT)
@@ -99,31 +99,31 @@ def _shapes(before: Experiment, after: Rehearsal, changes: list[Change]) -> Iter
 
 
 def _texts(experiment: Experiment, before: Mapping[str, Any]) -> Iterator[Fault]:
-    """By content: a file may be moved, and must not be edited."""
+    """Yield faults of texts, by content: a file may be moved, but not edited."""
     after = origins_of(experiment)
     for part in {**before, **after}:
         if before.get(part) == after.get(part) or (part not in before and not is_learnt_from(part)):
             continue
         reader, place = part_reader(experiment, part), f"data.{part}"
         if reader is None or part not in before or after[part]["read"] != before[part]["read"]:
-            yield Fault(place, f"{NEVER}: it is not read as it was", HINT)
+            yield Fault(place, f"{NEVER}: its reader or settings differ", HINT)
             continue
         both = zip(before[part]["files"], after[part]["files"], strict=True)
         others = [number for number, (then, now) in enumerate(both) if then != now]
         for number in others:
             named = _setting(experiment, part, number)
-            yield Fault(named, f"{NEVER}, and '{reader.files[number]}' has other content than it had then", HINT)
+            yield Fault(named, f"{NEVER}, and '{reader.files[number]}' has changed since then", HINT)
 
 
 def _setting(experiment: Experiment, part: str, number: int) -> str:
-    """What names a file of a part."""
+    """Return the setting that names a file of a part."""
     choice = experiment.reader(part)
     files = {} if choice is None else choice.settings.get("files", {})
     return f"data.{part}.{list(files)[number]}" if len(files) > number else f"data.{part}"
 
 
 def _said(value: Any) -> str:
-    """As a config file would say it, on one line."""
+    """Return a value in the form of a config file, on one line."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name}: {_said(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""A run that was opened: its settings, vocabularies and weights, verified once, and what is built of them."""
+"""An opened run: its settings, vocabularies and weights, verified once, with task and model."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -38,27 +38,27 @@ class Assembled(NamedTuple):
     run: "Run"
 
     def along(self, route: str) -> "Assembled":
-        """Return the same model for a further pair of languages of the run."""
+        """Return the same model for a further language pair of the run."""
         run = self.run.along(route)
         return Assembled(self.model, routed(self.task, self.model, run.experiment), run)
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run folder as it was when it was opened. Columns and weights are read when they are first asked for, once."""
+    """A run folder as it was when opened. Columns and weights are read once, on first use."""
 
     folder: RunFolder
-    settings: Mapping[str, Any]  # as the settings file has them
-    experiment: Experiment  # with the changes, for one pair of languages; it is where the folder is
+    settings: Mapping[str, Any]  # of the settings file
+    experiment: Experiment  # with the changes, for one language pair; its run is this folder
     changes: tuple[str, ...] = ()
-    route: str = ""  # the further pair of languages that it is opened for, by name; "": that of data.train
+    route: str = ""  # name of the further language pair that it is opened for; "": that of data.train
 
     @classmethod
     def open(cls, path: Path | str | RunFolder, changes: Iterable[str] = ()) -> "Run":
-        """Read the settings that a run was made with, with changes, and verify its files.
+        """Read the settings of a run, with changes, and verify its files.
 
-        Raises CheckpointError where there are no settings, where a file of the run is not as it was written, and for a
-        run whose format is newer than this version.
+        Raises CheckpointError where settings are missing, where a file of the run has changed, and for a run of a newer
+        format.
         """
         folder = path if isinstance(path, RunFolder) else RunFolder(settings_folder(Path(path)))
         changes = tuple(changes)
@@ -67,24 +67,24 @@ class Run:
         verify(folder.path)
         settings = read_yaml(file)
         if not has_manifest(folder.path) and LAST_SETTING not in settings:
-            problem = f"is no complete settings file: '{LAST_SETTING}', its last line, is missing"
+            problem = f"is not a complete settings file: its last line, '{LAST_SETTING}', is missing"
             raise CheckpointError(file, problem, "take it from a copy of the run")
         run = cls(folder, settings, _experiment_of(folder, settings, changes), changes)
         return run if run.experiment.decoding.route is None else run.along(run.experiment.decoding.route)
 
     def changed(self, changes: Iterable[str]) -> "Run":
-        """Return the same run with these changes alone; its files are neither read nor verified again."""
+        """Return the same run with only these changes; its files are neither read nor verified again."""
         changes = tuple(changes)
         run = self._with(experiment=_experiment_of(self.folder, self.settings, changes), changes=changes, route="")
         return run if run.experiment.decoding.route is None else run.along(run.experiment.decoding.route)
 
     def along(self, route: str) -> "Run":
-        """Return the same run for a pair of languages. Raises ConfigError for the name of none."""
+        """Return the same run for a language pair. Raises ConfigError for an unknown name."""
         further = route if route in self.experiment.data.routes else ""
         return self._with(experiment=self.experiment.along(route), route=further)
 
     def _with(self, **values: Any) -> "Run":
-        """Return the run with other values; what was read stays known, but vocabularies of another task or text."""
+        """Return the run with other values; data read so far is kept, except vocabularies of another task or text."""
         found, before = replace(self, **values), self.experiment
         alike = (found.experiment.task, found.experiment.text) == (before.task, before.text)
         kept = ("checkpoint", "vocabularies") if alike else ("checkpoint",)
@@ -93,27 +93,27 @@ class Run:
 
     @property
     def path(self) -> Path:
-        """The folder's place."""
+        """Path of the folder."""
         return self.folder.path
 
     @cached_property
     def vocabularies(self) -> Columns:
-        """The columns as they were saved, and what languages have of their own. Raises CheckpointError."""
+        """Saved columns, those of single languages included. Raises CheckpointError."""
         return load_columns(self.experiment.vocabularies, self.folder.text, shared=self.experiment.text.shared)
 
     @cached_property
     def columns(self) -> Columns:
-        """The columns of the pair of languages."""
+        """Columns of the language pair."""
         return of_language(self.vocabularies, self.experiment.data.language_pair()[1])
 
     @cached_property
     def checkpoint(self) -> files.Checkpoint:
-        """The checkpoint that answers, verified; `weights` has its tensors. Raises CheckpointError where none is."""
+        """The selected checkpoint, verified; `weights` has its tensors. Raises CheckpointError where there is none."""
         return self.folder.checkpoint()._replace(model={})
 
     @cached_property
     def weights_digest(self) -> str:
-        """The SHA-256 of the weights that answer, as the seal of their checkpoint has it."""
+        """SHA-256 of the selected weights, from the seal of their checkpoint."""
         seal = parse_json((self.checkpoint.folder / SEAL).read_text(encoding="utf-8"))
         return str(seal["files"][files.MODEL_FILE][1])
 
@@ -123,15 +123,15 @@ class Run:
         return Measurements(self.path, lambda: self.weights_digest)
 
     def weights(self) -> Tensors:
-        """Return the tensors that answer, by name."""
+        """Return the selected tensors by name."""
         return files.weights_of(self.checkpoint)
 
     def task(self) -> Task:
-        """Return the task in the columns of the pair of languages; no weights are read."""
+        """Return the task with the columns of the language pair; no weights are read."""
         return task_of(self.experiment, self.columns)
 
     def assembled(self) -> Assembled:
-        """Build the model as it is to be used. Raises CheckpointError where it is damaged, foreign or missing."""
+        """Build the model for prediction. Raises CheckpointError where it is damaged, foreign or missing."""
         experiment = self.experiment
         with skip_init():  # the checkpoint has every weight
             model = model_of(experiment, self.vocabularies)
@@ -142,31 +142,31 @@ class Run:
 
 
 def model_of(experiment: Experiment, columns: Columns) -> Model:
-    """With new weights, drawn from the seed; `columns` are all vocabularies of the run."""
+    """Build a model with weights initialised from the seed; `columns` are all vocabularies of the run."""
     torch.manual_seed(experiment.training.seed)
     return MODELS.build(experiment.model, columns)
 
 
 def task_of(experiment: Experiment, columns: Columns) -> Task:
-    """The task of the settings."""
+    """Build the task of the settings."""
     return TASKS.build(experiment.task, columns)
 
 
 def routed(task: Task, model: Model, experiment: Experiment) -> Task:
-    """The task with batches that take the route of the settings' target language, whose trained head links words."""
+    """Return the task on the route of the settings' target language, with its trained alignment head."""
     route = model.route(experiment.data.language_pair()[1])
     heads = [one.trained_head(model, route) for one in build_penalties(experiment.penalties).values()]
     return task.along(route, next((AlignmentHead(*one) for one in heads if one is not None), None))
 
 
 def _experiment_of(folder: RunFolder, settings: Mapping[str, Any], changes: Iterable[str]) -> Experiment:
-    """The settings of a run with changes, at the place where its folder is, and the other runs that answer with it."""
+    """Return the settings of a run with changes, at its folder's path, with the other runs that it predicts with."""
     found = replace(saved_experiment(settings, changes, partial(_tuned, folder)), run=folder.path)
     return replace(found, decoding=found.decoding.located(folder.path))
 
 
 def _tuned(folder: RunFolder) -> list[str]:
-    """Return what `regard tune` left, as changes. Raises CheckpointError where there is none."""
+    """Return the results of `regard tune`, as changes. Raises CheckpointError where there are none."""
     path = folder.path / TUNING / DECODING
     if not path.is_file():
         raise CheckpointError(path, "is missing", f"tune the run first: regard tune {quote(str(folder))}")

@@ -47,10 +47,10 @@ _COUNTED = 50_000  # parameters that are worth a line: phrases have a weight for
 
 
 class Prepared(NamedTuple):
-    """Settings that work, a folder that is held, and what its columns know: learnt now, or with the run before."""
+    """Rehearsed settings, a locked folder, and its columns: learnt now, or those of the resumed run."""
 
     experiment: Experiment
-    before: Experiment  # as the run was saved; the same for a new one
+    before: Experiment  # the saved settings; the same for a new run
     folder: RunFolder
     columns: Columns
     rehearsal: Rehearsal
@@ -60,7 +60,7 @@ class Prepared(NamedTuple):
 
     @property
     def say(self) -> Callable[[str], None]:
-        """The function that shows a line to a person, unless all is quiet."""
+        """Function that prints a line, unless quiet."""
         return self.progress.say
 
     @property
@@ -70,34 +70,34 @@ class Prepared(NamedTuple):
 
     @property
     def frozen(self) -> bool:
-        """True if what is taken from another run does not learn."""
+        """True if weights taken from another run are frozen."""
         return self.experiment.init is not None and self.experiment.init.frozen
 
 
 class Built(NamedTuple):
-    """The model with values drawn anew, its task, and what is to be taken from another run."""
+    """The initialised model, its task, and the tensors to take from another run."""
 
     model: Model
     task: Task
     routes: Mapping[str, str]  # of training corpora, by name
     taken: list[TakenTensor]
-    kept: list[str] | None  # names of tensors that a run which goes on does not teach
+    kept: list[str] | None  # names of frozen tensors of a resumed run
 
 
 class Started(NamedTuple):
-    """The model as its first update finds it, and the texts that it learns from and is chosen by."""
+    """The model before its first update, the training texts, and the dev set."""
 
     batches: Stream
     examples: Examples | None
 
 
 class Validated(NamedTuple):
-    """The objective that the model is trained to minimise, and the validation that judges it."""
+    """The training objective, and the validation."""
 
     objective: Objective
     validation: Validation | Validations | Teaching | None
-    higher_is_better: bool  # of the metric that steers
-    continues: bool  # from weights that are whole, so that they are ranked, too
+    higher_is_better: bool  # of the metric of early stopping
+    continues: bool  # from complete weights, which are ranked as a checkpoint, too
     halvings: int  # times that batches must be halved to fit into memory
 
 
@@ -111,10 +111,10 @@ def prepared(
     held: ExitStack,
     making: ExitStack,
 ) -> Prepared:
-    """Rehearse, and have the first process make folder and vocabularies, which the others open.
+    """Rehearse, and let the first process make folder and vocabularies, which the others open.
 
-    `opened` is the run that goes on, where it has been opened before. `held` holds the lock of the folder; a new folder
-    is removed if anything fails before `making` is closed.
+    `opened` is the resumed run, where it is open already. `held` holds the lock of the folder; a new folder is removed
+    if anything fails before `making` is closed.
     """
     folder = RunFolder(progress.path.parent)
     if resume:
@@ -131,24 +131,24 @@ def prepared(
         held.enter_context(folder.created())
         making.enter_context(folder.preparing(experiment))
     else:
-        settings_file(folder.path)  # else no lock is left in a folder that is no run
+        settings_file(folder.path)  # raises before a lock is left in a folder that is not a run
         held.enter_context(folder.held())
         saved = Run.open(folder) if opened is None else opened.changed(())
         check_resumed(rehearsal, saved, progress.say)
-        _open_log(progress)  # before a training that begins anew empties it
+        _open_log(progress)  # before a training that starts again empties it
         before = saved.experiment
         if folder.started:
             for change in folder.changed_environment():
                 progress.warn(f"{change}: the weights may differ in their last bits from those of an unbroken run")
             return ready(before=before, columns=saved.vocabularies)
-        progress.warn(f"{folder} has no checkpoint: training begins anew")
+        progress.warn(f"{folder} has no checkpoint: training starts from the beginning")
     origin = origin_of(experiment)
     columns = _learnt_columns(experiment, folder, origin, progress)
     return ready(before=before, columns=columns, origin=origin)
 
 
 def built(ready: Prepared) -> Built:
-    """Build the model with its task on all routes, and find what it takes from another run."""
+    """Build the model with its task on all routes, and find the tensors to take from another run."""
     experiment, columns = ready.experiment, ready.columns
     model = model_of(experiment, columns).to(ready.world.device)
     task = routed(task_of(experiment, columns), model, experiment)
@@ -162,7 +162,7 @@ def built(ready: Prepared) -> Built:
 
 
 def started(ready: Prepared, made: Built) -> Started:
-    """Open the corpora, and give a new model its first values: taken, counted or fitted. Others have theirs saved."""
+    """Open the corpora, and initialise a new model: with taken, counted or fitted values."""
     model, task, routes, taken, kept = made
     batches = training_batches(ready.experiment, ready.folder, task, ready.say, routes)
     if ready.new:
@@ -182,7 +182,7 @@ def started(ready: Prepared, made: Built) -> Started:
 
 
 def validated(ready: Prepared, made: Built, begun: Started) -> Validated:
-    """Build what judges the model, and what it minimises."""
+    """Build validation and objective."""
     experiment, folder, model, task = ready.experiment, ready.folder, made.model, made.task
     validation: Validation | Validations | Teaching | None
     validation = _validation(experiment, model, task, begun.examples, ready.say)
@@ -201,7 +201,7 @@ def validated(ready: Prepared, made: Built, begun: Started) -> Validated:
 
 
 def _learnt_columns(experiment: Experiment, folder: RunFolder, origin: Run | None, progress: Progress) -> Columns:
-    """Begin a run: note its origins, and learn what its columns have to know."""
+    """Begin a run: save its origins, and learn its columns."""
     progress.cut(0)
     folder.begin(origins_of(experiment))
     known = taken_columns(experiment, folder, origin, progress.say)
@@ -211,9 +211,9 @@ def _learnt_columns(experiment: Experiment, folder: RunFolder, origin: Run | Non
 
 
 def _open_log(progress: Progress) -> None:
-    """Have the log of a run grow again; warn where it is not as training left it."""
+    """Open the log of a run for appending; warn where it has changed since the last training."""
     try:
-        verify_file(progress.path, "its lines are for reading alone, training goes on without them")
+        verify_file(progress.path, "its lines are only informative, and training continues without them")
     except CheckpointError as error:
         progress.warn(str(error))
     note_file(progress.path, settled=False)
@@ -222,7 +222,7 @@ def _open_log(progress: Progress) -> None:
 def _validation(
     experiment: Experiment, model: Model, task: Task, examples: Examples | None, say: Callable[[str], None]
 ) -> Validation | Validations | None:
-    """Return the validation of the model by the dev part, whose `examples` are given, and by those of all routes."""
+    """Return the validation of the model on the dev set, given as `examples`, and on those of all routes."""
     tokens, found = experiment.decoding.batch_tokens, dict[str, Validation]()
     steering = measure_of(task, experiment.training.metric)
     measures = [*task.likelihoods(), *(measure_of(task, key) for key in task.spec.validates)]  # TER would take longer

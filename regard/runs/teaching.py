@@ -1,4 +1,4 @@
-"""Learning from corrections: a checkpoint is chosen that writes more of them and is no worse on the dev text."""
+"""Learning from corrections: selection of a checkpoint with more of them, and no loss on the dev set."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -17,14 +17,14 @@ from regard.tasks import Examples, Task
 from regard.tasks.task import measure_of
 from regard.training.checkpoint import METRICS_FILE
 
-CHOICE, CORRECTED = "choice", "corrected"  # keys of scores: what steers, and per cent of the corrections
-TOLERATED = 0.01  # of the start's figure on the dev text: a checkpoint that loses more is worse
-MOST = 2_000  # corrections that are tried at each validation
+CHOICE, CORRECTED = "choice", "corrected"  # keys of scores: the selection criterion, and the percentage of corrections
+TOLERATED = 0.01  # of the start's score on the dev set: a checkpoint that loses more is worse
+MOST = 2_000  # corrections that each validation translates
 MATCH = "exact_match"
 
 
 def corrections_of(experiment: Experiment, task: Task) -> Examples | None:
-    """Return the corrections that a run learns from, which continues another one; None where there are none."""
+    """Return the corrections that a run, which continues another one, learns from; None where there are none."""
     names = [] if experiment.init is None else correction_corpora(experiment.data)
     if not names:
         return None
@@ -37,9 +37,9 @@ def corrections_of(experiment: Experiment, task: Task) -> Examples | None:
 
 
 class Teaching:
-    """Called by the trainer: figures of the dev text, and how many corrections come out as corrected, in per cent.
+    """Called by the trainer: metrics of the dev set, and the percentage of corrections that are translated so.
 
-    What steers is the latter, unless the figure of the dev text is worse than that of the start.
+    Checkpoints are selected by the latter, unless the dev score is worse than the start's.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Teaching:
         self.start = scores_of(folder).get(0, {}).get(self.metric) if folder.started else None
 
     def __call__(self, should_stop: Callable[[], bool]) -> Mapping[str, float]:
-        """All figures; empty when it was told to stop on the way."""
+        """Return all metrics; empty when stopped early."""
         dev = {} if self.dev is None else self.dev(should_stop)
         corrected = self.corrected(should_stop)
         if not corrected or (self.dev is not None and not dev):
@@ -70,23 +70,22 @@ class Teaching:
         return {**dev, CORRECTED: share, CHOICE: choice(share, self.sign * figure, self.sign * self.start)}
 
     def summary(self, folder: RunFolder, checkpoint: Path) -> str:
-        """Return the figures of the start and of the checkpoint that is kept, in words."""
+        """Return a message with the scores of the start and of the kept checkpoint."""
         scores, update = scores_of(folder), int(checkpoint.name.rpartition("-")[2])
         if not {0, update} <= scores.keys():
-            return f"{folder.path / METRICS_FILE} lacks the figures of the start or of update {update:,}"
+            return f"{folder.path / METRICS_FILE} lacks the scores of the start or of update {update:,}"
         before, after = scores[0], scores[update]
         lines = [] if self.dev is None else [f"dev {self.metric} {before[self.metric]:.2f} → {after[self.metric]:.2f}"]
         counts = [round(one[CORRECTED] * self.count / 100) for one in (before, after)]
-        lines.append(f"corrections written as corrected: {counts[0]} → {counts[1]} of {self.count}")
+        lines.append(f"corrections translated as corrected: {counts[0]} → {counts[1]} of {self.count}")
         kept = "; no checkpoint was better than the start, whose weights are kept" if after is before else ""
         return ", ".join(lines) + kept
 
 
 def choice(corrected: float, figure: float, start: float) -> float:
-    """Return what checkpoints are chosen by: the share of corrections, equal ones by the figure of the dev text.
+    """Return the selection criterion: the percentage of corrections, ties by the dev score; higher is better.
 
-    A figure that is worse than that of the start, beyond what is tolerated, comes behind the start. The higher, the
-    better, all three.
+    A dev score below the start's, beyond the tolerance, ranks behind the start. Higher is better for all three.
     """
     lost = start - figure
     if lost > TOLERATED * abs(start):

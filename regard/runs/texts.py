@@ -28,11 +28,11 @@ Say = Callable[[str], None]
 
 _OF_TWO_SIDES = ("translation", "phrases")  # tasks that learn the target of a source
 _COMPARED = 20_000  # first pairs whose sides are compared
-LAST_KEPT = "the model of the last update is the one that is kept"
+LAST_KEPT = "early stopping is off, and the last checkpoint is kept"
 
 
 def training_readers(experiment: Experiment) -> dict[str, Reader]:
-    """What is learnt from, by corpus: training parts without what is held out of them, and the further corpora."""
+    """Return the training sets by corpus, without held-out examples, and the further corpora."""
     more = {name: _reader(experiment, f"{CORPORA}{name}") for name in experiment.data.corpora}
     views = experiment.views().items()
     return {**{name: _parts(view)[0] for name, view in views if view.data.train is not None}, **more}
@@ -41,7 +41,7 @@ def training_readers(experiment: Experiment) -> dict[str, Reader]:
 def check_sides_differ(experiment: Experiment) -> None:
     """Raise ConfigError for a translator whose source and target are one text: it would only learn to copy.
 
-    A transform such as noise makes them differ, and further corpora or routes teach more.
+    Transforms such as noise, further corpora and routes are exceptions.
     """
     data, choice = experiment.data, experiment.reader("train")
     if experiment.task.name not in _OF_TWO_SIDES or choice is None or data.transforms or data.corpora or data.routes:
@@ -56,29 +56,29 @@ def check_sides_differ(experiment: Experiment) -> None:
 
 
 def training_texts(experiment: Experiment) -> Iterator[ColumnTexts]:
-    """Yield the texts of all examples that are learnt from, in the order of their readers."""
+    """Yield the texts of all training examples, in the order of their readers."""
     return (example.texts for reader in training_readers(experiment).values() for example in reader)
 
 
 def dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | None:
-    """What models are chosen by: the dev part, else what is held out; None where there is neither, which is told."""
+    """Return the dev set, else held-out examples; None, with a message, where there are neither."""
     if (choice := experiment.reader("dev")) is not None:
         check_languages(experiment, choice)
     reader = judged_reader(experiment, "dev")
     if reader is None:
-        say(f"no dev part: {LAST_KEPT}")
+        say(f"no dev set: {LAST_KEPT}")
         return None
     checked = CheckedReader(reader, task.filter.usable, partial(_check_given, task))
     found = read_examples(checked, task.filter.usable, experiment.training.validate_lines, say)
     if found is None:
-        say(f"{reader.names[0]}: no example is left to validate with ({_dev_hint(experiment)}): {LAST_KEPT}")
+        say(f"{reader.names[0]}: no examples for the dev set ({_dev_hint(experiment)}): {LAST_KEPT}")
     else:
         warn_of_unknown(task, found, f"{reader.place}: the model")
     return found
 
 
 def judged_reader(experiment: Experiment, part: Literal["dev", "test"]) -> Reader | None:
-    """Return the reader of a part that is not learnt from: its own files, else what is held out; None for neither."""
+    """Return the reader of a dev or test set: its own files, else held-out examples; None for neither."""
     if experiment.reader(part) is not None:
         return _reader(experiment, part)
     held, place = held_out(experiment), ("dev", "test").index(part)
@@ -86,15 +86,15 @@ def judged_reader(experiment: Experiment, part: Literal["dev", "test"]) -> Reade
 
 
 def _check_given(task: Task, texts: ColumnTexts) -> None:
-    """Raise DataError for what is given, beside the answer, if it cannot be read."""
+    """Raise DataError for an input that cannot be read."""
     for name in task.inputs:
         task.vocabularies[name].check(texts[name])
 
 
-def warn_of_unknown(task: Task, examples: Examples, who: str) -> None:
-    """Warn of answers that a model, which `who` names, cannot give, such as labels that it has never seen.
+def warn_of_unknown(task: Task, examples: Examples, model: str) -> None:
+    """Warn of references that `model` (its name in the message) cannot predict, such as unseen labels.
 
-    Raises DataError for an example that cannot be read, with its number, and where nothing at all can be judged.
+    Raises DataError for an example that cannot be read, with its number, and where no example can be evaluated.
     """
     unknown, rows = list[tuple[int, DataError]](), as_rows(examples)
     for number, one in enumerate(rows, start=1):
@@ -112,15 +112,15 @@ def warn_of_unknown(task: Task, examples: Examples, who: str) -> None:
     count = f"{len(unknown):,} of {len(rows):,} examples"
     if len(unknown) == len(rows) and not _knows_a_part(task, examples[task.last]):
         hint = f"{first.hint}; is '{task.last}' read from the right field or file?"
-        raise DataError(task.last, f"{who} cannot answer {count}: {first.problem}", hint=hint)
-    warnings.warn(f"{who} cannot answer {count}: {first.problem} in example {number} ({first.hint})", stacklevel=2)
+        raise DataError(task.last, f"{model} cannot answer {count}: {first.problem}", hint=hint)
+    warnings.warn(f"{model} cannot answer {count}: {first.problem} in example {number} ({first.hint})", stacklevel=2)
 
 
 def check_languages(experiment: Experiment, choice: Choice) -> None:
-    """Raise DataError for examples in two languages that are not those of the run: no figure would judge it.
+    """Raise DataError for examples whose languages are not those of the run: metrics would be meaningless.
 
-    Languages are known by settings of readers and endings of files. Codes that are not of two letters are not
-    compared: "eng" may be "en", and an ending such as "src" is not a language.
+    Languages are taken from settings of readers and endings of files. Only codes of two letters are compared: "eng" may
+    be "en", and an ending such as "src" is not a language.
     """
     pairs = (experiment.data.language_pair(), pair_of(choice))
     own, other = ([(code or "").partition("-")[0].lower() for code in pair] for pair in pairs)
@@ -131,20 +131,20 @@ def check_languages(experiment: Experiment, choice: Choice) -> None:
 
 
 def _knows_a_part(task: Task, values: Sequence[str]) -> bool:
-    """Return whether a model knows one of the labels of a row of labels, such as tags, of examples."""
+    """Return whether a model knows any label in rows of labels, such as tags."""
     column = task.vocabularies[task.last]
     return isinstance(column, LabelsColumn) and any(one in column.labels for row in values for one in row.split())
 
 
 def _dev_hint(experiment: Experiment) -> str:
-    """What would give examples to validate with."""
+    """Return a hint on how to get a dev set."""
     if experiment.reader("dev") is not None:
         return "those of data.dev are all empty"
     return f"data.dev_fraction is {held_out(experiment).dev:g}: a larger one, or data.dev, gives some"
 
 
 def test_examples(experiment: Experiment, task: Task, files: Mapping[str, Path] | None = None) -> Examples | None:
-    """What finished models are judged by: `files` by column, else the test part, else what is held out, else None."""
+    """Return the test set of finished models: `files` by column, else the test files, else held-out ones, or None."""
     if files:
         named = Choice("parallel", {"files": {column: str(path) for column, path in files.items()}})
         check_languages(experiment, named)
@@ -162,7 +162,7 @@ def read_examples(
     limit: int | None = None,
     say: Say = lambda _: None,
 ) -> Examples | None:
-    """The first `limit` usable examples by column; the others before them are told by their lines."""
+    """Return the first `limit` usable examples by column; lines of unusable ones before them are reported."""
     found, unusable = list[Mapping[str, str]](), list[int]()
     for example in reader:
         if usable(example.texts):
@@ -180,12 +180,12 @@ def read_examples(
 def learnt_columns(
     experiment: Experiment, corpora: Sequence[Iterable[Example]], place: str, known: Columns = MappingProxyType({})
 ) -> Columns:
-    """What columns know by the examples of corpora; `place` is what faults name. Raises DataError."""
+    """Return columns learnt from the examples of corpora; `place` is named in errors. Raises DataError."""
     text = experiment.text
     try:
         return learn_columns(experiment.vocabularies, corpora, text.tokenizer, shared=text.shared, known=known)
     except DataError as error:
-        if error.path in COLUMNS:  # a column knows no file
+        if error.path in COLUMNS:  # a column does not know the file
             problem = f"column {error.path}: {error.problem}"
             raise DataError(place, problem, line=error.line, hint=error.hint) from error
         raise
@@ -194,7 +194,7 @@ def learnt_columns(
 def learn_run_columns(
     experiment: Experiment, folder: RunFolder, say: Say, known: Columns = MappingProxyType({})
 ) -> Columns:
-    """Learns and saves what the columns of a run have to know, beyond those that are `known`: tokenizers and labels."""
+    """Learn and save the columns of a run, tokenizers and labels, except those already `known`."""
     by_corpus, choice = training_readers(experiment), experiment.text.tokenizer
     readers = [*by_corpus.values()]
     files = dict.fromkeys(name for reader in readers for name in reader.names)
@@ -203,7 +203,7 @@ def learn_run_columns(
     named = {one: {last: own_name(last, one)} for one in experiment.text.own_vocabularies}
     corpora = [_LanguageCorpus(reader, named.get(languages[name], {})) for name, reader in by_corpus.items()]
     if last in learnt and all(last in one.own for one in corpora):
-        problem = f"leaves no text that the {last} of the first language could be learnt from"
+        problem = f"leaves no text to learn the {last} of the first language from"
         raise ConfigError("init.vocabularies", problem, f"name {last}, too, or leave it out")
     if learnt:
         say(f"learning {', '.join(learnt_things(learnt.values(), choice.name))} from {', '.join(files)}")
@@ -212,16 +212,16 @@ def learn_run_columns(
         column = columns[name]
         if rare := column.rare():
             shown = ", ".join(f"'{value:.60}'" for value in rare[:LISTED]) + (" …" if len(rare) > LISTED else "")
-            say(f"{name}: one example alone of {shown}; of one, nothing can be learnt that can also be judged")
+            say(f"{name}: only one example of {shown}, which cannot be in both training and dev set")
     save_columns(columns, learnt, folder.text, shared=experiment.text.shared)
     return columns
 
 
 class _LanguageCorpus:
-    """The examples of a corpus, whose texts teach the vocabularies of its language."""
+    """The examples of a corpus, under the names of its language's own vocabularies."""
 
     def __init__(self, reader: Iterable[Example], own: Mapping[str, str]) -> None:
-        """`own` is what columns are called that its language has for itself."""
+        """`own` maps columns to the names of the language's own vocabularies."""
         self._reader, self.own = reader, own
 
     def __iter__(self) -> Iterator[Example]:
@@ -234,7 +234,7 @@ class _LanguageCorpus:
 
 
 def language_of(experiment: Experiment, corpus: str) -> str:
-    """Return the code of the language that a training corpus has its targets in; "" where nothing tells it."""
+    """Return the code of a training corpus's target language; "" where it is not known."""
     view = experiment.along(corpus) if corpus in experiment.data.routes else experiment
     return view.data.language_pair()[1] or ""
 
@@ -246,9 +246,9 @@ def training_batches(
     say: Say,
     routes: Mapping[str, str] = MappingProxyType({}),
 ) -> PlannedStream:
-    """All training corpora as one stream of batches; what of them could not be used is told.
+    """Return all training corpora as one stream of batches; unusable examples are reported.
 
-    `routes` are those of the corpora that do not take the task's, by name.
+    `routes` are those of corpora that differ from the task's, by name.
     """
     cache, seed = experiment.data.cache or folder.data, experiment.training.seed
     streams, sizes = dict[str, PlannedStream](), dict[str, float]()
@@ -280,32 +280,32 @@ def training_batches(
 
 
 def _with_recombined(experiment: Experiment, readers: Mapping[str, Reader], say: Say) -> dict[str, Reader]:
-    """Return readers with that of data.recombination, where it finds phrases to exchange."""
+    """Return readers with that of data.recombination added, where it finds phrases to exchange."""
     if (settings := experiment.data.recombination) is None:
         return dict(readers)
     made = RecombinedPairs(readers["train"], settings.copies, experiment.training.seed)
     if any(True for _ in made):
         return {**readers, RECOMBINED: made}
-    say("data.recombination: no two aligned phrases stand between the same words; no pairs are added")
+    say("data.recombination: no two aligned phrases have the same context; no pairs are added")
     return dict(readers)
 
 
 def part_reader(experiment: Experiment, part: str) -> Reader | None:
-    """Of a whole part; None where the settings name none."""
+    """Return the reader of a whole part; None where the settings name none."""
     choice = experiment.reader(part)
     return None if choice is None else READERS.build(choice, tuple(experiment.columns), place=f"data.{part}")
 
 
 class HeldOut(NamedTuple):
-    """Shares of the training part that are not learnt from, for want of parts of their own."""
+    """Fractions of the training set that are held out, where dev or test set have no files."""
 
     dev: float
     test: float
-    folds: tuple[int, int] | None = None  # of how many one is the test part, and the seed that draws them
+    folds: tuple[int, int] | None = None  # number of folds, of which one is the test set, and their seed
 
 
 def held_out(experiment: Experiment) -> HeldOut:
-    """What is held out of the training part."""
+    """Return the fractions held out of the training set."""
     data = experiment.data
     dev = data.dev_fraction if data.dev is None else 0.0
     if data.folds is not None:
@@ -314,7 +314,7 @@ def held_out(experiment: Experiment) -> HeldOut:
 
 
 def _parts(experiment: Experiment) -> tuple[Reader, Reader, Reader]:
-    """What of the training part is learnt from, and what of it is held out as dev and test parts."""
+    """Split the training set into training examples and held-out dev and test sets."""
     reader, (dev, test, folds), task = _reader(experiment, "train"), held_out(experiment), experiment.task_class
     if folds is not None:
         count, seed = folds
@@ -328,5 +328,5 @@ def _reader(experiment: Experiment, part: str) -> Reader:
     reader = part_reader(experiment, part)
     if reader is None:
         named = " and ".join(named_files(part, tuple(experiment.columns)))
-        raise DataError("data", f"the settings name no {part} part", hint=f"say {named}")
+        raise DataError("data", f"the settings name no {part} set", hint=f"give {named}")
     return reader

@@ -40,10 +40,10 @@ from regard.training.world import World, joined_world
 PHRASES_LEAD = (
     1_000,
     10_000,
-)  # pairs, between which phrases were measured to be ahead: F12 of translation-techniques.md
-BEST_MINUTES = 10  # that regard best never refuses, however many the pairs
+)  # numbers of pairs between which phrases were better: F12 of translation-techniques.md
+BEST_MINUTES = 10  # enough for regard best with any number of pairs
 _CHECKED = 20_000  # first pairs that are checked before each training
-_FEW = 0.0005  # share of pairs with a fault from which it is worth a line
+_FEW = 0.0005  # fraction of pairs with an error that is reported
 
 
 @dataclass(frozen=True)
@@ -127,11 +127,11 @@ def train_run(
 ) -> TrainingReport | None:
     """Train until a limit is reached, and return the outcome; None after an interruption, which saves.
 
-    `hints`: say what is wrong with the data, what else could be trained, and what to do next.
+    `hints`: report errors of the data, alternatives, and next steps.
 
-    A new run that cannot be prepared leaves no folder behind. To resume a run that had saved nothing yet is to begin;
-    `opened` is the run that goes on, where it has been opened before. Under torchrun every process calls it, and all
-    train one model. Raises RegardError.
+    A new run that cannot be prepared leaves no folder. Resuming a run that has saved nothing starts it; `opened` is the
+    resumed run, where it is open already. Under torchrun every process calls it, and all train one model.
+    Raises RegardError.
     """
     keep_memory()
     if experiment.decoding.route is not None:
@@ -160,9 +160,9 @@ def train_run(
                 option = "" if torchrun else "--run "  # which torchrun would take for its own
                 command = f"{torchrun}regard train {option}{quote(str(folder))} --resume"
                 if hints:
-                    progress.say(f"{interrupted}; go on with: {command}")
+                    progress.say(f"{interrupted}; resume with: {command}")
                 return None
-            _tell(report, ready, judged, hints=hints)
+            _report(report, ready, judged, hints=hints)
             if advice:
                 progress.say(advice)
             return report
@@ -170,9 +170,9 @@ def train_run(
 
 @contextmanager
 def _settled_machine(experiment: Experiment, world: World, progress: Progress) -> Iterator[None]:
-    """Choose threads, and who computes products, by the settings or by what was measured; inside `plain()` nothing.
+    """Choose threads and the matrix-multiplication backend, by settings or measurement; inside `plain()` neither.
 
-    The first process measures before the others, which would slow it down.
+    The first process measures before the others start, which would slow it down.
     """
     before, settings = torch.get_num_threads(), experiment.training
     if world.device.type != "cpu" or is_plain():
@@ -182,7 +182,7 @@ def _settled_machine(experiment: Experiment, world: World, progress: Progress) -
     try:
         threads = machine.choose_threads(settings.threads, world.in_order(timings))
         if threads < before and settings.threads == "auto":
-            progress.say(f"trains on {threads} of {before} threads: more are no faster here (regard doctor)")
+            progress.say(f"trains on {threads} of {before} threads: more are not faster here (regard doctor)")
         yield
     finally:
         machine.fix(fixed)
@@ -190,12 +190,12 @@ def _settled_machine(experiment: Experiment, world: World, progress: Progress) -
 
 
 def run_of(experiment: Experiment) -> RunFolder:
-    """Where an experiment's model goes; it must be `named`."""
+    """Return the folder of an experiment's model; it must be `named`."""
     return RunFolder(experiment.run or Path("runs"))
 
 
 def named(experiment: Experiment) -> Experiment:
-    """With a run folder: after the languages and the time, where none is given."""
+    """Return an experiment with a run folder: by default named after the languages and the time."""
     if experiment.run is not None:
         return experiment
     languages = "-".join(code for code in experiment.data.language_pair() if code) or "run"
@@ -228,7 +228,7 @@ def _trainer(ready: Prepared, made: Built, begun: Started, judged: Validated) ->
     )
 
 
-def _tell(report: TrainingReport, ready: Prepared, judged: Validated, *, hints: bool) -> None:
+def _report(report: TrainingReport, ready: Prepared, judged: Validated, *, hints: bool) -> None:
     experiment, folder, progress = ready.experiment, ready.folder, ready.progress
     teaching = isinstance(judged.validation, Teaching)
     score = "" if report.score is None or teaching else f", best dev {experiment.training.metric} {report.score:.2f}"
@@ -236,13 +236,13 @@ def _tell(report: TrainingReport, ready: Prepared, judged: Validated, *, hints: 
     progress.say(f"{report.reason}{updates}{score}")
     command = f"regard train {quote(str(folder))} --resume"
     others = [name for name in LIMITS if name != "max_minutes" and getattr(experiment.training, name) is not None]
-    limits = "".join(f" training.{name}=null" for name in others)  # which a longer time must not meet
+    limits = "".join(f" training.{name}=null" for name in others)  # which would end a longer training
     if isinstance(judged.validation, Teaching):
         progress.say(judged.validation.summary(folder, report.checkpoint))
     elif judged.continues and report.checkpoint == step_folder(folder.path, 0):
         progress.say(f"no checkpoint beats the start ({experiment.training.metric}): its weights are kept")
     elif report.rising and hints:
-        minutes = max(2, round(report.seconds / 60 * 3))  # in all, what has passed included
+        minutes = max(2, round(report.seconds / 60 * 3))  # in total, the past included
         if "updates" in experiment.training.schedule.settings:
             limits += f" training.schedule.updates={report.updates * 3}"
         progress.say(f"still improving; continue with: {command}{limits} training.max_minutes={minutes}")
@@ -251,9 +251,9 @@ def _tell(report: TrainingReport, ready: Prepared, judged: Validated, *, hints: 
 
 
 def data_findings(experiment: Experiment) -> list[str]:
-    """Return up to three lines on pairs whose faults are clear, by the quick checks of the first pairs.
+    """Return up to three lines on clear errors in the first pairs, by quick checks.
 
-    Both sides in one language, and dev pairs that are learnt from, come first.
+    Both sides in one language, and dev pairs among the training pairs, come first.
     """
     if experiment.task.name != "translation":
         return []
@@ -263,14 +263,14 @@ def data_findings(experiment: Experiment) -> list[str]:
     if in_one_language(*corpus.sides):
         lines.append((len(corpus.pairs) + 1, "both sides are in one language"))
     if seen := _seen_dev_pairs(experiment):
-        lines.append((len(corpus.pairs), f"{seen:,} dev pairs are training pairs: dev figures will be too high"))
+        lines.append((len(corpus.pairs), f"{seen:,} dev pairs are training pairs: dev scores will be too high"))
     for name in filter(lambda name: check_class(name).quick, PAIR_CHECKS):
         clear = [one for one in PAIR_CHECKS.build(Choice(name)).findings(corpus) if one.severity >= CLEAR_FAULT]
         if len(clear) >= max(1, _FEW * len(corpus.pairs)):
             first = f"{check_class(name).about} in {len(clear):,} of {len(corpus.pairs):,} pairs"
             lines.append((len(clear), f"{first}, as in line {clear[0].row + 1:,}: {clear[0].reason}"))
     worst = [line for _, line in sorted(lines, reverse=True)[:3]]
-    return [*worst[:-1], f"{worst[-1]} (all faults: regard data check FILES)"] if worst else []
+    return [*worst[:-1], f"{worst[-1]} (all errors: regard data check FILES)"] if worst else []
 
 
 def _seen_dev_pairs(experiment: Experiment) -> int:
@@ -282,7 +282,7 @@ def _seen_dev_pairs(experiment: Experiment) -> int:
 
 
 def phrases_advice(experiment: Experiment) -> str:
-    """Return a line on what phrases and a network together would gain, with the command; "" where none is known."""
+    """Return a line on the gain of phrases and a network together, with the command; "" where none is known."""
     if experiment.task.name != "translation" or experiment.init is not None or experiment.data.routes:
         return ""
     pairs = sum(1 for _ in islice(learnt_examples(experiment), PHRASES_LEAD[1] + 1))
@@ -293,7 +293,7 @@ def phrases_advice(experiment: Experiment) -> str:
 
 
 def _best_command(experiment: Experiment) -> str:
-    """The command that makes the best translator of the same texts."""
+    """Return the command that trains the best translator on the same texts."""
     words = ["regard best"]
     for part, option in (("train", ""), ("dev", "dev-")):
         choice = experiment.reader(part)

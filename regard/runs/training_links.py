@@ -1,4 +1,4 @@
-"""Which pieces of a run's training pairs translate each other: learnt once by a word aligner and kept."""
+"""Word alignments of a run's training pairs: learnt once by a word aligner and saved."""
 
 import hashlib
 import time
@@ -35,14 +35,14 @@ from regard.statistical.symmetrisation import grow_diag_final_and
 from regard.text.word_groups import WordGroups
 
 SIDES = ("source", "target")
-MOST_PAIRS = 200_000  # that are linked; others teach nothing about links
-LINKS_FORMAT = 1  # of the file; another one is another file
+MOST_PAIRS = 200_000  # that are aligned; others have no links
+LINKS_FORMAT = 1  # of the file; part of its name
 
 Hashes = NDArray[np.uint64]
 
 
 class KeptLinks(NamedTuple):
-    """Links of words, by what the pair of texts hashes to."""
+    """Links of words, by the hash of the pair of texts."""
 
     hashes: Hashes  # in rising order
     words: Ragged  # source, target, source, target …, of each pair
@@ -57,7 +57,7 @@ class KeptLinks(NamedTuple):
 
     @classmethod
     def load(cls, path: Path) -> "KeptLinks | None":
-        """Return the saved one; None where there is none, or it is not as it was saved."""
+        """Return the saved links; None where there are none, or they are damaged."""
         try:
             with np.load(path, allow_pickle=False) as file:
                 found = cls(file["hashes"], Ragged(file["data"], file["offsets"]))
@@ -74,7 +74,7 @@ class KeptLinks(NamedTuple):
 
 
 class TrainingLinks:
-    """Links of the pieces of a batch: a training pair is known by its texts, however they are cut and whatever line."""
+    """Links of the pieces of a batch: training pairs are found by their texts, with any segmentation and line."""
 
     def __init__(self, columns: Columns, kept: KeptLinks) -> None:
         self._kept = kept
@@ -82,7 +82,7 @@ class TrainingLinks:
         self._groups = [*map(WordGroups, self._pieces)]
 
     def __call__(self, batch: Batch) -> Tensor:
-        """(batch, target, source): True where pieces stand in linked words; False everywhere in pairs not known."""
+        """Return (batch, target, source): True where pieces are in linked words; False for all unknown pairs."""
         ids = [batch.sequences(name).items.cpu().numpy() for name in SIDES]
         sources, targets = (groups.numbers(one) for groups, one in zip(self._groups, ids, strict=True))
         rows, places = self._known(ids)
@@ -96,7 +96,7 @@ class TrainingLinks:
         return torch.from_numpy(pieces & written[:, :, None] & read[:, None, :])
 
     def _known(self, ids: Sequence[Longs]) -> tuple[Longs, Longs]:
-        """Rows of a batch that are training pairs, and their places among those."""
+        """Return the rows of a batch that are training pairs, and their places among these."""
         hashes, texts = self._kept.hashes, list[list[str]]()
         for pieces, side in zip(self._pieces, ids, strict=True):
             texts.append(["".join(pieces[one] for one in row if one not in (PAD, EOS)) for row in side.tolist()])
@@ -109,9 +109,9 @@ class TrainingLinks:
 def training_links(
     experiment: Experiment, folder: RunFolder, columns: Columns, say: Callable[[str], None], aligner: Choice
 ) -> PairLinks:
-    """Return the links of a run's training pairs by a row of ALIGNERS, as they are kept; else they are learnt now.
+    """Return the links of a run's training pairs by a row of ALIGNERS: the saved ones, else learnt now.
 
-    Those of a language that has a vocabulary of its own are learnt from its pairs alone.
+    A language with its own vocabulary has its links learnt from its pairs alone.
     Raises ConfigError for a run that does not translate.
     """
     check_translates(columns, "penalties")
@@ -128,7 +128,7 @@ def training_links(
 def _links_of(
     readers: Sequence[Reader], columns: Columns, cache: Path, say: Callable[[str], None], aligner: Choice
 ) -> TrainingLinks:
-    """Of the pairs of readers, whose pieces are those of columns."""
+    """Return the links of the pairs of readers, in the pieces of columns."""
     path = cache / f"links-{_key(readers, columns, aligner)}.npz"
     kept = KeptLinks.load(path)
     if kept is None:
@@ -144,7 +144,7 @@ def _links_of(
 
 
 def learnt_links(pairs: Sequence[tuple[str, str]], columns: Columns, aligner: Choice) -> KeptLinks:
-    """Link the words of pairs (source, target), as their pieces make words, in lower case and both directions."""
+    """Link the words of pairs (source, target), joined from their pieces, in lower case and both directions."""
     sides = [[*_cut(columns, name, texts)] for name, texts in zip(SIDES, zip(*pairs, strict=True), strict=True)]
     hashes = np.array([pair_hash(*map("".join, pair)) for pair in zip(*sides, strict=True)], dtype=np.uint64)
     hashes, first = np.unique(hashes, return_index=True)
@@ -162,18 +162,18 @@ def _cut(columns: Columns, name: str, texts: Sequence[str]) -> Iterator[list[str
 
 
 def _pieces(columns: Columns, name: str) -> list[str]:
-    """All pieces of a column's vocabulary."""
+    """Return all pieces of a column's vocabulary."""
     column = cast(TextColumn, columns[name])
     return column.pieces(range(len(column)))
 
 
 def pair_hash(source: str, target: str) -> int:
-    """Return what a training pair is known by: its pieces, joined."""
+    """Return the hash of a training pair's joined pieces."""
     return int.from_bytes(hashlib.blake2b(f"{source}\n{target}".encode(), digest_size=8).digest(), "big")
 
 
 def _key(readers: Sequence[Reader], columns: Columns, aligner: Choice) -> str:
-    """What decides the links."""
+    """Return a digest of everything that determines the links."""
     files = [(reader.key(), [digest(path).hex() for path in reader.files]) for reader in readers]
     parts = LINKS_FORMAT, MOST_PAIRS, aligner, [columns[name].key() for name in SIDES], files
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

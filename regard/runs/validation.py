@@ -1,4 +1,4 @@
-"""How good a model is on the dev part: how well it knows what is given, and metrics of what it answers itself."""
+"""Validation of a model on the dev set: likelihood of the references, and metrics of its own answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
@@ -8,11 +8,11 @@ from regard.models import Model
 from regard.tasks import Examples, Measure, Outcome, Task
 from regard.tasks.outcome import outcome_of
 
-WIDTH = 110  # characters of an answer that is said
+WIDTH = 110  # maximum characters of a printed answer
 
 
 class _Stopped(Exception):
-    """Validation was told to stop."""
+    """Validation was stopped."""
 
 
 class Validation:
@@ -29,12 +29,12 @@ class Validation:
         batch_tokens: int,
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
-        """`say` hears one of the answers, where a measure asks for them."""
+        """`say` gets one of the answers, where a measure needs them."""
         self.model, self.task, self.engine, self.examples = model, task, engine, examples
         self.measures, self.batch_tokens, self.say = tuple(measures), batch_tokens, say
 
     def __call__(self, should_stop: Callable[[], bool]) -> Mapping[str, float]:
-        """All figures; empty when it was told to stop on the way."""
+        """Return all metrics; empty when stopped early."""
 
         def stop() -> None:
             if should_stop():
@@ -49,20 +49,20 @@ class Validation:
         return {measure.key: measure.value(rows.sum(axis=0)) for measure, rows in statistics.items()}
 
     def _show(self, outcome: Outcome) -> None:
-        """Say the answer to the first example."""
+        """Print the answer to the first example."""
         given = [self.examples[name] for name in self.task.inputs]
         for text in outcome.texts[:1]:
             self.say("\n".join([*(f"   {_cut(column[0])}" for column in given), f"   → {_cut(text)}"]))
 
 
 class Validations:
-    """Several validations as one, each by its own name: the mean of every figure, and each as `bleu-fr`."""
+    """Several named validations as one: the mean of every metric, and each one as `bleu-fr`."""
 
     def __init__(self, parts: Mapping[str, Validation]) -> None:
         self.parts = dict(parts)
 
     def __call__(self, should_stop: Callable[[], bool]) -> Mapping[str, float]:
-        """All figures; empty when it was told to stop on the way."""
+        """Return all metrics; empty when stopped early."""
         found = dict[str, Mapping[str, float]]()
         for name, part in self.parts.items():
             found[name] = part(should_stop)

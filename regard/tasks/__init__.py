@@ -1,4 +1,4 @@
-"""What a model is trained for. One file a row."""
+"""Tasks: the kinds of problems that a model is trained for. One file a row."""
 
 from typing import cast
 
@@ -50,7 +50,7 @@ TASKS: Registry[Task] = Registry(
 
 
 def task_class(name: str) -> type[Task]:
-    """The class of a row, of which nothing has been built yet."""
+    """Return the class of a row."""
     return cast(type[Task], TASKS[name])
 
 

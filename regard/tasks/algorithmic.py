@@ -1,4 +1,4 @@
-"""Algorithmic tasks: rows of numbers → rows of numbers, as networks with a memory learn to compute them."""
+"""Algorithmic tasks: rows of numbers → rows of numbers, for memory networks."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, cast
@@ -23,12 +23,12 @@ from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
 from regard.text.numbers import read_rows
 
-STEPS, SLOTS, MARKED = "steps", "slots", "read"  # steps and slots of a memory; what was read, with its mark
-STEP_MARK = "·"  # the step between what is read and what is written
+STEPS, SLOTS, MARKED = "steps", "slots", "read"  # steps and slots of a memory; the input with its mark
+STEP_MARK = "·"  # the step between input and output
 
 
 class AlgorithmicTask(Task):
-    """Rows of numbers → rows of numbers, in text `0.31 1; -0.5 0`."""
+    """Rows of numbers → rows of numbers, written `0.31 1; -0.5 0`."""
 
     columns: ClassVar[Mapping[str, str]] = {GIVEN: "numbers", WANTED: "numbers"}
     spec = TaskSpec(
@@ -55,7 +55,7 @@ class AlgorithmicTask(Task):
 
     @classmethod
     def likelihoods(cls) -> list[Measure]:
-        """The loss of a row, in nats or squared error as the model has it."""
+        """Return the loss of a row, in nats or squared error, depending on the model."""
         return [LikelihoodMeasure("loss", "rows", unit="nats")]
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
@@ -68,7 +68,7 @@ class AlgorithmicTask(Task):
         return found
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
-        """Return what each example, with its answer, looked at: by attention, or where heads were in a memory."""
+        """Return the attention weights of each example with its answer, or those of a memory's heads."""
         with recording(model) as records:
             traces = cast(NumberModel, model).traces(batch)
             if not traces:
@@ -103,7 +103,7 @@ class AlgorithmicTask(Task):
 
 
 def _memory_maps(traces: Sequence[HeadTrace], row: int, steps: int) -> list[AttentionMap]:
-    """A map for each head, (step, slot)."""
+    """Return a map (step, slot) for each head."""
     counts, maps = {True: 0, False: 0}, []
     for one in traces:
         weights = one.weights[row, :steps].float().round(decimals=MAP_DIGITS).tolist()
@@ -114,10 +114,10 @@ def _memory_maps(traces: Sequence[HeadTrace], row: int, steps: int) -> list[Atte
 
 
 def _origins(traces: Sequence[HeadTrace], row: int, read: int, written: int) -> list[list[float]]:
-    """(written, read): how much of what each row of the answer read stands where was written at a step of reading.
+    """Return (written, read): how far each output row read the slots written at each input step.
 
-    The products of reading and writing weights, summed over the slots; the mean over the heads. A machine may write
-    what it has read a step later, so the step of the mark is one of them.
+    The sum over slots of reading weight times writing weight, averaged over the heads. A machine may write its input
+    one step later, so the step of the mark is included.
     """
     writing, reading = (
         torch.stack([one.weights[row].float() for one in traces if one.writes is writes]).mean(dim=0)

@@ -23,7 +23,7 @@ from regard.tasks.text_predictions import rows_of, text_prediction
 
 
 class CaptioningTask(Task):
-    """A grid, a row of numbers for each of its cells, row by row (`0.31 1; -0.5 0`) → its caption."""
+    """A grid, one row of numbers per cell, row by row (`0.31 1; -0.5 0`) → its caption."""
 
     aliases = "image_captioning, 图像描述, 图像字幕"
 
@@ -55,7 +55,7 @@ class CaptioningTask(Task):
         return [text_prediction(text, [found], self.caption) for text, found in pairs]
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
-        """Return which cells each word of the caption looked at, in one forced pass."""
+        """Return the attention weights of each caption word over the cells, in one forced pass."""
         with recording(model) as records:
             decoded, _ = cast(Generator, model).decode(batch, need_weights=True)
         counts, found = batch.sequences("source").mask.sum(dim=-1).tolist(), list[Explanation]()

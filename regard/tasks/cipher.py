@@ -1,4 +1,4 @@
-"""Cipher texts → plain texts, learnt from texts of both kinds that do not match."""
+"""Ciphertexts → plaintexts, learnt from unpaired texts of both kinds."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,20 +29,20 @@ _UNKNOWN = "{} of {} symbols were not in the training text: copied unchanged"
 
 
 class CipherFiles(ExampleFiles):
-    """A plain text, which is enciphered: Caesar's shift of its characters, unless settings say otherwise."""
+    """A plaintext that is enciphered: by Caesar's shift of its characters, unless settings name another cipher."""
 
     def parts_of_text(self, columns: Sequence[str], file: str) -> Mapping[str, Mapping[str, Any]]:
         return {part: {"name": "ciphered", "file": file, "part": part} for part in ("train", "dev", "test")}
 
 
 class CipherTexts(ExampleTexts):
-    """Cipher texts with symbols that training did not see, which stay as they are."""
+    """Ciphertexts; symbols that training did not see are copied."""
 
     def unasked(self, example: ColumnTexts) -> Prediction | None:
         return None if example[CIPHER].strip() else SymbolsPrediction(example[CIPHER], example[CIPHER], 0.0)
 
     def as_given(self, prediction: Prediction, example: ColumnTexts) -> Prediction:
-        """Return a prediction with the symbols that are not known as the cipher text has them."""
+        """Return a prediction with unknown symbols copied from the ciphertext."""
         column, source = cast(SymbolsColumn, self.columns[CIPHER]), encodable(example[CIPHER])
         ids, given = column.encode(source), column.cut(source)
         if not isinstance(prediction, SymbolsPrediction) or PAD not in ids:
@@ -55,7 +55,7 @@ class CipherTexts(ExampleTexts):
 
 
 class CipherTask(Task):
-    """A cipher text → its plain text, symbol by symbol."""
+    """A ciphertext → its plaintext, symbol by symbol."""
 
     aliases = "decipherment, decipher, 密码"
 
@@ -95,13 +95,13 @@ class CipherTask(Task):
     def fit(
         self, model: Model, batches: Stream, examples: Examples | None, say: Callable[[str], None] = lambda line: None
     ) -> None:
-        """Count the symbols of the training part, where a model goes by these."""
+        """Count the symbols of the training set, where a model needs their frequencies."""
         if isinstance(model, FrequencyAnalysis):
             model.fit(_epoch(batches))
             say(f"{len(self.sides[CIPHER].symbols):,} symbols matched by their frequencies")
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
-        """Return the likeliest symbol for each; the score is the log-probability of all of them."""
+        """Return the likeliest plaintext symbols; the score is the log-probability of all of them."""
         cipher, found = batch.sequences(CIPHER), list[Prediction]()
         best = cast(Decipherer, model).plain_probs(cipher).max(dim=-1)
         rows = zip(_rows(cipher), (best.indices + PAD + 1).tolist(), best.values.tolist(), strict=True)
@@ -114,7 +114,7 @@ class CipherTask(Task):
         return found
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
-        """Return which symbol became which, and as a map how likely each symbol of the plain text is at each place."""
+        """Return the alignment of the symbols, and a map of the probability of each plaintext symbol at each place."""
         probs, found = cast(Decipherer, model).plain_probs(batch.sequences(CIPHER)).float(), list[Explanation]()
         texts = zip(*(_rows(batch.sequences(side)) for side in self.sides), strict=True)
         for row, (given, answer) in enumerate(texts):
@@ -133,7 +133,7 @@ class CipherTask(Task):
 
 
 def _epoch(batches: Stream) -> Iterator[Batch]:
-    """The batches of the first epoch."""
+    """Yield the batches of the first epoch."""
     with closing(batches.stream()) as stream:
         for after, batch in stream:
             yield batch
@@ -142,5 +142,5 @@ def _epoch(batches: Stream) -> Iterator[Batch]:
 
 
 def _rows(texts: Sequences) -> list[list[int]]:
-    """The ids of each text; those that are not known are 0 inside of it."""
+    """Return the ids of each text; unknown symbols are 0."""
     return [ids[:length] for ids, length in zip(texts.items.tolist(), texts.mask.sum(dim=1).tolist(), strict=True)]

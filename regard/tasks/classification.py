@@ -14,7 +14,7 @@ from regard.tasks.spec import Wording
 
 
 class ClassificationTask(LabelTask):
-    """A text → one label. Of a long text `max_pieces` are read, in training as in use."""
+    """A text → one label. A longer text is truncated to `max_pieces`, in training and in prediction."""
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "text", LABEL: "label"}
     spec = LabelTask.spec._replace(
@@ -32,7 +32,7 @@ class ClassificationTask(LabelTask):
             },
             "training": {"learning_rate": 0.002, "patience": 6},
         },
-        # a bag of words and pairs of words: docs/results/understanding.md has what it was measured against
+        # a bag of words and word pairs: docs/results/understanding.md has the comparison
         default_network={
             "model": {
                 "dim": 64,
@@ -48,7 +48,7 @@ class ClassificationTask(LabelTask):
                 "learning_rate": 0.005,
                 "schedule": {"name": "inverse_sqrt", "warmup": 50},
                 "max_epochs": 20,
-                "keep_best": 3,  # half of what a run of so wide a table takes on disk
+                "keep_best": 3,  # halves the size on disk of a run with such a large table
                 "average": 3,
             },
         },

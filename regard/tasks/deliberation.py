@@ -1,4 +1,4 @@
-"""Deliberation: a sentence and the text that it stands in → its translation, in two passes."""
+"""Deliberation: a sentence and the text around it → its translation, in two passes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,10 +23,10 @@ from regard.text.windows import SENTENCE_TAB, with_window
 
 
 class SentenceFilter(ExampleFilter):
-    """A filter of sentences that are found in their texts by their pieces, where a text would keep its own."""
+    """A filter of sentences that are located in their texts by their pieces, so neither may change."""
 
     def check_transforms(self, transforms: Sequence[Choice]) -> None:
-        problem = "changes a sentence, which then is not found in its text"
+        problem = "changes a sentence, so that it is not found in its text"
         if transforms:
             raise ConfigError("data.transforms", problem, "leave it out")
         if self.columns[SOURCE].samples:
@@ -34,14 +34,14 @@ class SentenceFilter(ExampleFilter):
 
 
 class SentenceTexts(TranslationTexts):
-    """Sentences with the texts that they stand in, of which a window is read."""
+    """Sentences with the texts around them, of which a window is read."""
 
     def __init__(self, columns: Columns, window: int) -> None:
         super().__init__(columns)
         self.window = window
 
     def given(self, text: str) -> ColumnTexts:
-        """Return a sentence and its text, which is the sentence alone where the line has no other."""
+        """Return a sentence and its text; without other fields the text is the sentence."""
         source, _, document = text.partition(SENTENCE_TAB)
         return {SOURCE: source, DOCUMENT: document or source}
 
@@ -57,10 +57,10 @@ class SentenceTexts(TranslationTexts):
 
 
 class DeliberationTask(TranslationTask):
-    """A sentence and the text that it stands in → its translation: all of the text is drafted, then written anew.
+    """A sentence and the text around it → its translation: the whole text is drafted, then translated again.
 
-    To predict, a line is a text; or, with tabs between, a sentence and the sentences that stand around it, itself among
-    them. A text of many sentences is cut into windows.
+    To predict, a line is a text; or, tab-separated, a sentence and all sentences of its context, itself included.
+    A text of many sentences is cut into windows.
     """
 
     columns: ClassVar[Mapping[str, str]] = {SOURCE: "text", DOCUMENT: "sentences", TARGET: "text"}
@@ -82,5 +82,5 @@ class DeliberationTask(TranslationTask):
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
     ) -> PlannedStream:
-        """Return batches in which sentences of a text share its draft, as far as they fit."""
+        """Return batches in which the sentences of a text share its draft, as far as they fit."""
         return self._batches(corpus, tokens, sentences, seed, together=DOCUMENT)

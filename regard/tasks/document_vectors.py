@@ -1,4 +1,4 @@
-"""Document vectors: which documents are near to a text, and the vector of a text that was never seen."""
+"""Document vectors (doc2vec): the nearest documents of a text, and vectors of new texts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, ClassVar, cast
@@ -43,22 +43,22 @@ from regard.tasks.word_vectors import (
 )
 from regard.text.vector_table import VectorTable
 
-RAREST = 1e-300  # share of a word that was drawn; a small power of the counts makes tiny ones
-ANY_LENGTH = 2**31 - 1  # pieces of a document: any number, but without a text it is left out
+RAREST = 1e-300  # lower bound of the probability of a sampled word; a small power of the counts makes tiny ones
+ANY_LENGTH = 2**31 - 1  # pieces of a document: no limit, but a document without text is left out
 
 
 class DocumentTexts(WordTexts):
-    """Texts and the documents that are near to them."""
+    """Texts and the documents nearest to them."""
 
     def answered(self, prediction: Prediction) -> Ids:
-        """Return the ids of the text, and the number of the nearest document; 0 where none is near."""
+        """Return the ids of the text, and the number of the nearest document; 0 where there is none."""
         nearest = cast(NearestPrediction, prediction).nearest
         document = self.columns[DOCUMENT_NUMBERS].encode(nearest[0][0]) if nearest else [0]
         return {TEXT: self.columns[TEXT].encode(prediction.source), DOCUMENT_NUMBERS: document}
 
 
 class LearntFiles(ExampleFiles):
-    """Files whose examples are all learnt from, so that each has a vector; shares of them are judged as well."""
+    """Files whose examples are all in the training set, so that each has a vector; fractions are also evaluated."""
 
     def apart(self, reader: Reader, dev: float, test: float) -> Split:
         _, judged, tested = super().apart(reader, dev, test)
@@ -66,9 +66,9 @@ class LearntFiles(ExampleFiles):
 
 
 class DocumentVectorsTask(WordVectorsTask):
-    """Words of a document told from drawn ones by its vector; the answer to a text are the documents nearest to it.
+    """A document's vector predicts its words against negative samples; the answer to a text is its nearest documents.
 
-    What is judged, and asked, gets a vector that is inferred from its words, all else frozen.
+    A text to evaluate or to predict from gets a vector inferred from its words, with all other parameters frozen.
     """
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "text", DOCUMENT_NUMBERS: "document"}
@@ -79,7 +79,7 @@ class DocumentVectorsTask(WordVectorsTask):
             "documents",
             "words of the document",
             "find documents",
-            use="find documents that are near with: regard predict {run} < FILE, a line being a text",
+            use="find the nearest documents with: regard predict {run} < FILE (one text per line)",
         ),
         defaults={
             **WordVectorsTask.spec.defaults,
@@ -111,13 +111,13 @@ class DocumentVectorsTask(WordVectorsTask):
 
     @property
     def filter(self) -> ExampleFilter:
-        """Return a filter of documents of any length; those that are judged need not be known."""
+        """Return a filter of documents of any length; evaluated ones need not be known."""
         return ExampleFilter({TEXT: self.text}, lambda limit: ANY_LENGTH)
 
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
     ) -> PlannedStream:
-        """Words with their documents, those of about so many words of text at once. Raises DataError for one word."""
+        """Return words with their documents, in batches of `tokens` words. Raises DataError for a single word."""
         lines, counts = self.counted_lines(corpus)
         parts, documents = parted(lines, np.asarray(corpus.pieces(DOCUMENT_NUMBERS).data, np.int64), self.part)
         most = min(tokens or 8192, ANY_LENGTH if sentences is None else sentences * 2 * self.sampling.window)
@@ -126,14 +126,14 @@ class DocumentVectorsTask(WordVectorsTask):
         )
 
     def held(self, examples: Examples, tokens: int) -> list[Batch]:
-        """Every text once, all its words. Negatives are drawn by the counts of these texts."""
+        """Return every text once, with all its words. Negatives are sampled by the counts of these texts."""
         lines = Ragged.of(self.text.encode_batch(examples[TEXT]), np.dtype(np.int64))
         counts = self._counts(lines) + np.where(self.worded, FLOOR, 0.0)
         documents, every = np.full(count_of(examples), UNKNOWN_DOCUMENT), self.sampling._replace(frequent=0.0)
         return DocumentWindows(lines, documents, every, counts, route=self.route, tokens=tokens).all()
 
     def losses(self, model: Model, batches: Iterable[Batch], examples: Examples) -> Statistics:
-        """Nats and words of each text, told by the vector that is inferred from it."""
+        """Return nats and words of each text, predicted by its inferred vector."""
         found, documents = np.zeros((count_of(examples), 2)), cast(DocumentVectors, model)
         for batch in batches:
             lines, places = batch.lines.unique_consecutive(return_inverse=True)
@@ -156,7 +156,7 @@ class DocumentVectorsTask(WordVectorsTask):
         return found
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
-        """Return how surely each of the nearest documents tells each word of a text: σ(u · v)."""
+        """Return the probability σ(u · v) of each word of a text under each of the nearest documents."""
         texts, explanations, vectors = word_ids_of(batch), [], cast(DocumentVectors, model).vectors().detach()
         outputs = cast(DocumentVectors, model).outputs.table.detach()[:, : vectors.shape[1]]
         for ids, (_, near) in zip(texts, self._near(cast(DocumentVectors, model), texts), strict=True):
@@ -167,7 +167,7 @@ class DocumentVectorsTask(WordVectorsTask):
         return explanations
 
     def inferred(self, model: DocumentVectors, texts: Iterable[Sequence[int]]) -> Iterator[Tensor]:
-        """Return a vector (dim,) of each text, given its ids; 0 where no word is known."""
+        """Yield a vector (dim,) for each text, given its ids; 0 where no word is known."""
         windows = self._text_windows(model)
         for ids in texts:
             yield model.inferred(windows.of(list(ids)), windows.passes, self.rate)
@@ -175,7 +175,7 @@ class DocumentVectorsTask(WordVectorsTask):
     def _near(
         self, model: DocumentVectors, texts: Iterable[Sequence[int]]
     ) -> Iterator[tuple[NDArray[np.float32], list[tuple[int, float]]]]:
-        """The vector of each text and its nearest documents, with their cosines; none where no word is known."""
+        """Return the vector of each text and its nearest documents with cosines; none where no word is known."""
         known = model.vectors().detach().float().cpu().numpy()
         table = VectorTable([str(number) for number in range(len(known))], known)
         for one in self.inferred(model, texts):
@@ -184,7 +184,7 @@ class DocumentVectorsTask(WordVectorsTask):
             yield vector, [(int(one.word), one.cosine) for one in near]
 
     def _text_windows(self, model: DocumentVectors) -> TextWindows:
-        """Windows of new texts, negatives drawn as they were in training: as often as these were drawn there."""
+        """Return windows of new texts; negatives are sampled with the frequencies of training."""
         drawn = np.where(self.worded, model.outputs.drawn.double().cpu().numpy(), 0.0)
         shares = drawn / drawn.max()
         counts = np.where(drawn > 0, np.maximum(shares ** (1 / (self.sampling.power or 1.0)), RAREST), 0.0)

@@ -1,4 +1,4 @@
-"""Texts of examples and answers: lines to predict from, texts as they were given, and answers that need no model."""
+"""Texts of examples and answers: lines to predict from, original texts, and answers that need no model."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -12,17 +12,17 @@ Ids = Mapping[str, Sequence[int]]  # of one example, by column
 
 
 class ExampleTexts:
-    """Examples and predictions of a task as texts, given its columns, the last of which is what is predicted."""
+    """Examples and predictions of a task as texts, given its columns, of which the last is predicted."""
 
-    window = 1  # sentences of a text that an answer to one of them depends on
+    window = 1  # sentences that the answer to one of them depends on
 
     def __init__(self, columns: Columns) -> None:
         self.columns, self.last, self.inputs = columns, [*columns][-1], given_columns(columns)
 
     def given(self, text: str) -> ColumnTexts:
-        """Return the example that a text to predict from stands for: of several columns with tabs between them.
+        """Return the example of a text to predict from; several columns are tab-separated.
 
-        Raises DataError for a text of more or fewer.
+        Raises DataError for another number of columns.
         """
         values = text.split("\t") if len(self.inputs) > 1 else [text]
         if len(values) != len(self.inputs):
@@ -32,15 +32,15 @@ class ExampleTexts:
         return dict(zip(self.inputs, values, strict=True))
 
     def scored(self, source: str, target: str) -> ColumnTexts:
-        """Return the example whose answer is given."""
+        """Return an example with a given answer."""
         return {**self.given(source), self.last: target}
 
     def line(self, prediction: Prediction) -> str:
-        """Return the line that asks for a prediction again."""
+        """Return the line to predict from that gives this prediction again."""
         return prediction.source
 
     def answered(self, prediction: Prediction) -> Ids:
-        """Return the ids of a prediction's example with its answer: the pieces that were written, where they are known.
+        """Return the ids of a prediction's example with its answer: the predicted pieces, where they are known.
 
         A text may be cut into pieces in several ways.
         """
@@ -50,27 +50,27 @@ class ExampleTexts:
         return found if written is None else {**found, self.last: written}
 
     def as_given(self, prediction: Prediction, example: ColumnTexts) -> Prediction:
-        """Return a prediction with its source as the example has it, where columns do not keep all of a text."""
+        """Return a prediction with the example's original source, where columns do not keep all of a text."""
         return prediction
 
     def document(self, text: str, language: str | None) -> Document | None:
-        """Return a text split into what is answered one by one; None: it is answered as a whole."""
+        """Return a text split into parts that are answered separately; None: it is answered as a whole."""
         return None
 
     def unasked(self, example: ColumnTexts) -> Prediction | None:
-        """Return the answer that needs no model, if there is one for this example."""
+        """Return the answer to this example that needs no model, if there is one."""
         return None
 
     def unanswerable(self, example: ColumnTexts) -> Prediction | None:
-        """Return what stands for the answer of an example that the model cannot answer, as a copy of it."""
+        """Return a substitute, such as a copy, for an answer that the model cannot give."""
         return None
 
     def safeguarded(self, prediction: Prediction) -> Prediction:
-        """Return an answer without what a model may go astray with."""
+        """Return an answer without known failures of models, such as loops."""
         return prediction
 
     def check_terms(self, option: str = "glossary") -> None:
-        """Raise ConfigError where answers cannot be made to hold given words; `option` is what asks for that."""
+        """Raise ConfigError where answers cannot be constrained to given words; `option` requests that."""
         raise ConfigError(option, "is for models that translate", "leave it out")
 
 
@@ -78,7 +78,7 @@ class NumbersTexts(ExampleTexts):
     """Rows of numbers as text."""
 
     def given(self, text: str) -> ColumnTexts:
-        """Return the rows that a text stands for. Raises DataError for a text that is none."""
+        """Return the rows of a text. Raises DataError for a text that is not rows of numbers."""
         example = super().given(text)
         for name, value in example.items():
             self.columns[name].check(value)
@@ -86,7 +86,7 @@ class NumbersTexts(ExampleTexts):
 
 
 def encodable(text: str) -> str:
-    """Return a text as a file can hold it: a question mark for each lone surrogate."""
+    """Return a text that can be encoded: lone surrogates become question marks."""
     return text.encode(errors="replace").decode()
 
 

@@ -1,4 +1,4 @@
-"""Examples by column, as parts of data are held to be judged by."""
+"""Examples by column: the form of sets to evaluate on."""
 
 from collections.abc import Mapping, Sequence
 

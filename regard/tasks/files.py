@@ -1,4 +1,4 @@
-"""Files of a task's examples: where their columns stand, and what is held out of a training part for want of others."""
+"""Files of a task's examples: the fields of their columns, and held-out sets where no others are given."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,25 +8,25 @@ from regard.data import Fold, HoldOut, Reader, Stretch
 from regard.data.readers.tables import Fields, TableLayout
 from regard.errors import ConfigError
 
-Split = tuple[Reader, Reader, Reader]  # what is learnt from, the dev part, the test part
+Split = tuple[Reader, Reader, Reader]  # training, dev and test set
 
 
 class ExampleFiles:
-    """Files of examples that stand alone: they are held out from everywhere."""
+    """Files of independent examples: held-out ones are sampled from everywhere."""
 
     def __init__(self, *, default: bool = False) -> None:
-        self.default = default  # where no task is named, files that hold this form of answers are of this one
+        self.default = default  # without a named task, files with this form of answers belong to this task
 
     def layout(self, columns: Sequence[str], path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
-        """Return where the columns stand in a table of a `kind` of reader that tells what this task answers.
+        """Return the fields of the columns in a table of a `kind` of reader, where its rows determine them.
 
-        None: they stand in their order. `like` is where they stand in the training part. Raises DataError for a table
-        that does not tell.
+        None: they are in order. `like` are the fields in the training set. Raises DataError for a table whose fields
+        cannot be determined.
         """
         return None
 
     def task(self, path: Path, kind: str) -> str | None:
-        """Return the row of TASKS whose examples a table of a `kind` of reader holds, where it is another one."""
+        """Return the row of TASKS that fits the examples of a table of a `kind` of reader, if another one does."""
         return None
 
     def label_field(self, path: Path, kind: str) -> Any:
@@ -34,12 +34,12 @@ class ExampleFiles:
         return None
 
     def parts_of_text(self, columns: Sequence[str], file: str) -> Mapping[str, Mapping[str, Any]] | None:
-        """Return the parts of `data` that read a plain text; None where examples are more than its lines."""
+        """Return the settings of `data` that read a plain text; None where an example is not a line."""
         first, *others = columns
         return None if others else {"train": {first: file}}
 
     def apart(self, reader: Reader, dev: float, test: float) -> Split:
-        """Return what of a reader is learnt from, and dev and test parts of about these shares."""
+        """Split a reader into training, dev and test set; dev and test are about these fractions."""
         rest = HoldOut(reader, dev + test, held_out=False)
         return rest, HoldOut(reader, dev, held_out=True), HoldOut(reader, test, start=dev, held_out=True)
 
@@ -50,7 +50,7 @@ class ExampleFiles:
 
 
 class SuccessiveLines(ExampleFiles):
-    """Lines that follow on each other: the last ones are held out, those of the test part at the very end."""
+    """Consecutive lines: the last ones are held out, the test set at the very end."""
 
     def apart(self, reader: Reader, dev: float, test: float) -> Split:
         borders = 1 - dev - test, 1 - test
@@ -61,5 +61,5 @@ class WholeText(SuccessiveLines):
     """Lines of one text, which cannot be cut into folds."""
 
     def folded(self, reader: Reader, folds: int, fold: int, seed: int) -> tuple[Reader, Reader]:
-        problem = "cuts examples that stand alone, and the lines of a text follow on each other"
+        problem = "needs independent examples, but the lines of a text are consecutive"
         raise ConfigError("data.folds", problem, "data.test_fraction=0.1")

@@ -1,4 +1,4 @@
-"""What tasks share whose answer is one label of a closed set."""
+"""Base class of tasks whose answer is one label of a closed set."""
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
@@ -28,12 +28,12 @@ from regard.tasks.spec import TaskSpec
 from regard.tasks.task import Task
 from regard.tasks.text_predictions import rows_of
 
-EMPTY_TEXT = "the text is empty, so its label tells only which labels are common"
-UNKNOWN_WORDS = "the model knows no word of the {name}, so the label rests on none"
+EMPTY_TEXT = "the text is empty, so the label reflects only the label frequencies"
+UNKNOWN_WORDS = "the model knows no word of the {name}, so the label is based on none"
 
 
 class LabelTexts(ExampleTexts):
-    """Texts with a label for all of them."""
+    """Texts with one label for all of them."""
 
     def as_given(self, prediction: Prediction, example: ColumnTexts) -> Prediction:
         source = as_line(encodable(example[name]) for name in self.inputs)
@@ -48,7 +48,7 @@ class LabelRelevance(RelevanceView):
 
 
 class LabelFiles(ExampleFiles):
-    """Tables whose rows tell which field is the label and which are the texts."""
+    """Tables whose label and text fields are detected from the rows."""
 
     def layout(self, columns: Sequence[str], path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
         return label_layout(path, kind, tuple(columns), like)
@@ -61,7 +61,7 @@ class LabelFiles(ExampleFiles):
 
 
 class LabelTask(Task, ABC):
-    """Texts, one in each column but the last → the label in the last one."""
+    """Texts, one in each column but the last → the label in the last column."""
 
     spec = TaskSpec(
         "classifier",
@@ -91,7 +91,7 @@ class LabelTask(Task, ABC):
         return found
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
-        """Return what the poolings, and each attention between words, looked at."""
+        """Return the weights of the poolings and of each attention between words."""
         seen, units = cast(LabelModel, model).look(batch)
         records = apart(seen, self.inputs)
         labels = cast(Tensor, batch.columns[self.last]).tolist()
@@ -112,7 +112,7 @@ class LabelTask(Task, ABC):
     def _columns(
         self, ids: Mapping[str, Sequence[int]], units: Mapping[str, Sequence[Sequence[int]]], label: int
     ) -> dict[str, Tokens]:
-        """The pieces of each text, the units that a model makes of the first, and the label."""
+        """Return the pieces of each text, the model's units of the first, and the label."""
         texts = {name: [*self._text(name).pieces(some), END] for name, some in ids.items()}
         spelt = {name: self._spelt(ids[self.first], some) for name, some in units.items()}
         return {
@@ -122,19 +122,19 @@ class LabelTask(Task, ABC):
         }
 
     def _spelt(self, ids: Sequence[int], units: Sequence[Sequence[int]]) -> list[str]:
-        """The text of each unit of the first column, of the places of its pieces; END for that of the end symbol."""
+        """Return the text of each unit of the first column, given its piece positions; END for the end symbol."""
         texts = [[ids[place] for place in places if place < len(ids)] for places in units]
         return [_spelt_out(self._text(self.first), one) or END for one in texts]
 
     def _sources(self, batch: Batch) -> list[str]:
-        """What was given, its columns with tabs between them."""
+        """Return the input of each example, its columns tab-separated."""
         columns = [
             [self._text(name).decode(ids[:-1]) for ids in rows_of(batch.sequences(name))] for name in self.inputs
         ]
         return [as_line(texts) for texts in zip(*columns, strict=True)]
 
     def _unread(self, batch: Batch) -> list[str]:
-        """The first column of each example of which no piece is known; "" where there is none."""
+        """Return the first column of each example in which no piece is known; "" where there is none."""
         known = {name: map(self._text(name).knows, rows_of(batch.sequences(name))) for name in self.inputs}
         rows = zip(*known.values(), strict=True)
         return [next((name for name, one in zip(known, row, strict=True) if not one), "") for row in rows]
@@ -144,7 +144,7 @@ class LabelTask(Task, ABC):
 
 
 def _spelt_out(column: TextColumn, ids: Sequence[int]) -> str:
-    """The text of some pieces, <unk> in place of those that are not known."""
+    """Return the text of some pieces, with <unk> in place of unknown ones."""
     runs = groupby(ids, key=lambda one: one == UNK)
     parts = [SPECIALS[UNK] if unknown else column.decode(list(run)).strip() for unknown, run in runs]
     return " ".join(filter(None, parts))

@@ -1,4 +1,4 @@
-"""Language models: how likely a text is, and how it goes on."""
+"""Language models: probability and continuation of a text."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, ClassVar, cast
@@ -41,11 +41,11 @@ from regard.tasks.task import Task
 from regard.tasks.text_predictions import text_prediction
 from regard.text.clean import clean
 
-CONTINUATION = "continuation"  # of a prompt, beside TEXT: what the loss counts
+CONTINUATION = "continuation"  # of a prompt, beside TEXT: the pieces that the loss counts
 
 
 class LineFilter(ExampleFilter):
-    """A filter of lines: what can be learnt from is judged."""
+    """A filter of lines: evaluated lines are those usable for training."""
 
     def judged(self, texts: Mapping[str, str]) -> bool:
         return self.usable(texts)
@@ -59,10 +59,10 @@ class TextFilter(LineFilter):
 
 
 class ContinuationRelevance(RelevanceView):
-    """The relevance of pieces for those that follow on them."""
+    """The relevance of pieces for the pieces after them."""
 
     def explanation(self, found: WordRelevance) -> Explanation:
-        """Return what the pieces before it say for each piece that was written; for those of the prompt nothing."""
+        """Return the relevance of earlier pieces for each generated piece; zero for pieces of the prompt."""
         read, rows = found.tokens[TEXT], found.scaled(TEXT)
         given = len(read) - len(rows)
         weights = [*([0.0] * len(read) for _ in range(given)), *rows]
@@ -73,7 +73,7 @@ class ContinuationRelevance(RelevanceView):
 class LanguageModelTask(Task):
     """A text, piece by piece: each line by itself, or all lines as one text in windows of `window` pieces.
 
-    Of a window the first `context` pieces are read and not counted: another window counts them. A line ends with the
+    The first `context` pieces of a window are read and not counted: another window counts them. A line ends with the
     end symbol, which is a piece of the text.
     """
 
@@ -85,7 +85,7 @@ class LanguageModelTask(Task):
             "lines",
             "words of the line",
             "read lines",
-            use="write on with: regard predict {run} < FILE, a line being how a text begins",
+            use="continue texts with: regard predict {run} < FILE (one beginning of a text per line)",
             longer="read all lines as one text: task.window={limit}",
         ),
         defaults={
@@ -117,7 +117,7 @@ class LanguageModelTask(Task):
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Answering:
         if any(feature.needs_weights for feature in features):
-            raise ConfigError("decoding.features", "looks at a source, and a language model has none", "leave it out")
+            raise ConfigError("decoding.features", "reads a source, and a language model has none", "leave it out")
         return super().engine(model, search, features)
 
     def encode(self, examples: Sequence[Mapping[str, str]]) -> list[Ids]:
@@ -126,7 +126,7 @@ class LanguageModelTask(Task):
         return [dict(zip(names, ids, strict=True)) for ids in zip(*encoded, strict=True)]
 
     def batch(self, rows: Sequence[Ids]) -> Batch:
-        """Prompts, and how each goes on, of which alone the loss counts the pieces and the end."""
+        """Return prompts and continuations; the loss counts the pieces and the end of the latter."""
         ends = [[*row[CONTINUATION], EOS] if CONTINUATION in row else [] for row in rows]
         text = collate([[*row[TEXT], *end] for row, end in zip(rows, ends, strict=True)])
         lengths = torch.tensor([len(row[TEXT]) for row in rows], dtype=torch.long)
@@ -145,18 +145,18 @@ class LanguageModelTask(Task):
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
     ) -> PlannedStream:
-        """Lines of about one length together, or windows at random, each of which counts as a sentence."""
+        """Return lines of about one length together, or random windows, each of which counts as a sentence."""
         if self.window is None:
             return super().stream(corpus, tokens, sentences, seed=seed)
         if self.text.samples:
-            problem = "cuts each text anew, but windows are cut out of one text"
+            problem = "encodes each text again in each epoch, but windows are cut out of one text"
             raise ConfigError("text.tokenizer.sampling", problem, "use 0, or leave task.window out")
         limits = [] if tokens is None else [tokens]
         limits += [] if sentences is None else [sentences * self.window]
         return self._windows(corpus.pieces(TEXT), min(limits), seed, corpus)
 
     def held(self, examples: Examples, tokens: int) -> list[Batch]:
-        """Each piece once: lines of about one length together, the longest first, or windows in their order."""
+        """Return each piece once: lines of about one length together, longest first, or windows in order."""
         lines = self.text.encode_batch(examples[TEXT])
         if self.window is not None:
             return self._windows(Ragged.of(lines, np.dtype(np.int64)), tokens).all()
@@ -165,7 +165,7 @@ class LanguageModelTask(Task):
         return [batch._replace(lines=torch.from_numpy(places)) for places, batch in found]
 
     def losses(self, model: Model, batches: Iterable[Batch], examples: Examples) -> Statistics:
-        """Nats and pieces of each line, its end counted, also where windows cut it."""
+        """Return nats and pieces of each line, its end included, also where windows cut it."""
         if self.window is None:
             return super().losses(model, batches, examples)
         sizes = np.array(_sizes(self.text.encode_batch(examples[TEXT])), np.int64)
@@ -175,19 +175,19 @@ class LanguageModelTask(Task):
 
     @classmethod
     def measures(cls, choices: Iterable[Choice]) -> list[Measure]:
-        """How well models know a text; bits per character first, which compare models of whatever pieces."""
+        """Return measures of likelihood; bits per character first, which compare models with any tokenizers."""
         _, perplexity, by_word, bits = cls.likelihoods()
         return [bits, perplexity, by_word]
 
     @classmethod
     def likelihoods(cls) -> list[Measure]:
-        """Also by word (between spaces; a line's end is one) and by character (its end is one)."""
+        """Return perplexity also per word (between spaces; a line's end is one) and per character (its end is one)."""
         by_word = LikelihoodMeasure("word_perplexity", "words", _counting(lambda line: len(line.split()) + 1))
         bits = LikelihoodMeasure("bits_per_character", "characters", _counting(lambda line: len(line) + 1), "bits")
         return [*super().likelihoods(), by_word, bits]
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
-        """How each prompt goes on; prompts of one length are written on together."""
+        """Return the continuation of each prompt; prompts of one length are continued together."""
         found: list[list[Hypothesis]] = [[]] * len(batch.lines)
         for rows, some in _by_length(batch):
             for row, ranked in zip(rows, cast(Engine, model).answer(some), strict=True):
@@ -205,7 +205,7 @@ class LanguageModelTask(Task):
         return found
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
-        """What each piece, those of the prompt first, looked at. There is no source."""
+        """Return the attention weights of each piece, those of the prompt first. There is no source."""
         with recording(model) as records:
             cast(Generator, model).decode(batch)
         text, explanations = batch.sequences(TEXT), []
@@ -233,17 +233,17 @@ class LanguageModelTask(Task):
 
 
 def _sizes(lines: Sequence[Sequence[int]]) -> list[int]:
-    """Pieces of each line, its end counted."""
+    """Return the number of pieces of each line, its end included."""
     return [len(ids) + 1 for ids in lines]
 
 
 def _counting(count: Callable[[str], int]) -> Callable[[Examples], NDArray[np.float64]]:
-    """Counts of each line as a model reads it, with its end."""
+    """Return a function that counts units of each line as a model reads it, its end included."""
     return lambda examples: np.array([count(clean(line)) for line in examples[TEXT]], np.float64)
 
 
 def _by_length(batch: Batch) -> Iterator[tuple[list[int], Batch]]:
-    """The prompts of a batch, those of one length together, and which rows they are."""
+    """Yield the rows and prompts of a batch, grouped by length."""
     items, lengths = batch.sequences(TEXT).items, prompts(batch).sum(dim=-1)
     for length in lengths.unique().tolist():
         rows: Tensor = (lengths == length).nonzero().squeeze(-1)

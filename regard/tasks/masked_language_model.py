@@ -1,4 +1,4 @@
-"""Masked language models: what stands in the holes of a text."""
+"""Masked language models: predictions for the masked pieces of a text."""
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,18 +52,18 @@ from regard.text.words import stands_alone
 USE = f'fill masks with: echo "a text with a {MASK_PIECE} in it" | regard predict {{run}}'
 HOLELESS = f"there is no {MASK_PIECE} in it, so nothing is filled in"
 FIRST_BYTES = {0x20, *range(0xE3, 0xEA)}  # a space; first ones in UTF-8 of U+3000 to U+9FFF: kana and ideographs
-FIXED = Draws(0, STAGE, 0)  # of what is judged, in every run the same
+FIXED = Draws(0, STAGE, 0)  # masks of evaluated texts: the same in every run
 
 
 class MaskEngine:
-    """The likeliest fillings of a text: each hole by itself, so that a filling's score is a sum over its holes."""
+    """The likeliest fillings of a text. Masks are filled independently: a filling's score is a sum over its masks."""
 
     def __init__(self, model: MaskedLanguageModel, mask: int, count: int) -> None:
         self.model, self.mask, self.width = model, mask, count
         self.max_source = model.max_source
 
     def answer(self, batch: Batch) -> list[list[Hypothesis]]:
-        """Return the best fillings of each text as ids, the best first; of a text without holes itself."""
+        """Return the best fillings of each text as ids, best first; a text without masks is returned unchanged."""
         text = batch.sequences(TEXT)
         holes = (text.items == self.mask) & text.mask
         log_probs = self.model.fill(batch, holes)
@@ -79,7 +79,7 @@ class MaskEngine:
 
 
 class FillingTexts(ExampleTexts):
-    """Texts with holes, and what fills them."""
+    """Texts with masks, and their fillings."""
 
     def __init__(self, columns: Columns, mask: int) -> None:
         super().__init__(columns)
@@ -92,19 +92,19 @@ class FillingTexts(ExampleTexts):
         return {TEXT: ids, MASKED_PIECES: [new if old == self.mask and new != old else PAD for old, new in pairs]}
 
     def unasked(self, example: ColumnTexts) -> Prediction | None:
-        """Return a text without holes as it is."""
+        """Return a text without masks unchanged."""
         text = example[TEXT]
         return None if MASK_PIECE in text else TextPrediction(text, text, 0.0, warning=HOLELESS)
 
     def as_given(self, prediction: Prediction, example: ColumnTexts) -> Prediction:
-        """Return a prediction with its source as it was given, its masks written out."""
+        """Return a prediction with its original source, masks written out."""
         source = encodable(example[TEXT])
         others = [replace(other, source=source) for other in prediction.alternatives]
         return replace(prediction, source=source, alternatives=others)
 
 
 class FillingRelevance(RelevanceView):
-    """The relevance of the pieces of a text for what fills its holes."""
+    """The relevance of the pieces of a text for the fillings of its masks."""
 
     def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
         fillings = torch.as_tensor(batch.columns[MASKED_PIECES])[0, [*places]].tolist()
@@ -117,7 +117,7 @@ class FillingRelevance(RelevanceView):
 
 
 class MaskedLanguageModelTask(Task):
-    """A text, line by line, in which some pieces are masked: they are learnt from, and filled in when it is used."""
+    """A text, line by line, with masked pieces, which are predicted in training and in use."""
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "masked_text"}
     spec = TaskSpec(
@@ -158,7 +158,7 @@ class MaskedLanguageModelTask(Task):
             Size | None, Doc("Maximum number of pieces of a line; null: all, with the limit data.max_length.")
         ] = None,
     ) -> None:
-        """Raises ConfigError for shares of more than all, and for a vocabulary without <mask>."""
+        """Raises ConfigError for fractions above 1 in sum, and for a vocabulary without <mask>."""
         self.text = cast(TextColumn, columns[TEXT]).cut(max_pieces, begins=True)
         super().__init__({**columns, TEXT: self.text})
         if masked + random > 1:
@@ -169,7 +169,7 @@ class MaskedLanguageModelTask(Task):
         self._masking = Masking(TEXT, self.mask, share=mask_probability, masked=masked, random=random, words=words)
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
-        """Fill each hole by itself; as many fillings as the search has hypotheses."""
+        """Return an engine that fills masks independently, with as many fillings as the search has hypotheses."""
         return MaskEngine(cast(MaskedLanguageModel, model), self.mask, search.width)
 
     def batch(self, rows: Sequence[Ids]) -> Batch:
@@ -181,13 +181,13 @@ class MaskedLanguageModelTask(Task):
         return made._replace(columns={**made.columns, MASKED_PIECES: answers}, count=int((answers != PAD).sum()))
 
     def held(self, examples: Examples, tokens: int) -> list[Batch]:
-        """Return texts masked by a draw that is always the same."""
+        """Return texts with fixed masks."""
         return [self._masking(batch, FIXED) for batch in super().held(examples, tokens)]
 
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
     ) -> PlannedStream:
-        """Lines of about one length together, masked anew in each epoch."""
+        """Return lines of about one length together, with other masks in each epoch."""
         lines = super().stream(corpus, tokens, sentences, seed=seed)
         return Transformed(lines, self._masking, seed=seed, stage=STAGE)
 
@@ -201,7 +201,7 @@ class MaskedLanguageModelTask(Task):
 
     @classmethod
     def measures(cls, choices: Iterable[Choice]) -> list[Measure]:
-        """How well models know the masked pieces, by a draw that is always the same."""
+        """Return measures of the masked pieces' likelihood, with fixed masks."""
         return cls.likelihoods()[::-1]
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
@@ -210,7 +210,7 @@ class MaskedLanguageModelTask(Task):
         return [text_prediction(text, ranked, self.text) for text, ranked in pairs]
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
-        """Return what each hole, and each piece of the text, looked at."""
+        """Return the attention weights of each mask and of each piece of the text."""
         with recording(model) as records:
             cast(MaskedLanguageModel, model).states(batch.sequences(TEXT))
         answers, explanations = torch.as_tensor(batch.columns[MASKED_PIECES]), []
@@ -234,15 +234,15 @@ def _explanation(
     maps: list[AttentionMap],
     by: str = "",
 ) -> Explanation:
-    """A text, and what filled its holes."""
+    """Return the explanation of a text and the fillings of its masks."""
     columns = {TEXT: Tokens(text, TokenRole.GIVEN), MASKED_PIECES: Tokens([*fillings, END], TokenRole.ASIDE)}
     return Explanation(columns, [ColumnLink(TEXT, MASKED_PIECES, pairs, weights)], maps, by)
 
 
 def word_borders(column: TextColumn) -> WordBorders:
-    """Words begin with a space, or with a sign; in scripts without spaces each piece is a word.
+    """Return the borders of words: a word begins with a space or a sign; without spaces each piece is a word.
 
-    Bytes go on with the word before, but for a space and those that begin a character of such a script.
+    Bytes belong to the word before, except a space and the first byte of a character of such a script.
     """
     pieces = column.pieces(range(len(column)))
     alone = np.array([stands_alone(one.strip(" ▁")[-1:]) for one in pieces])
@@ -256,14 +256,14 @@ def word_borders(column: TextColumn) -> WordBorders:
 
 
 def _filled(ids: Sequence[int], places: Sequence[int], chosen: Sequence[tuple[float, int]]) -> Hypothesis:
-    """A text, its end symbol left out, with words at places. The end is given, so its probability is 1."""
+    """Return a text without end symbol, with words at places. The end is given, so its probability is 1."""
     words = dict(zip(places, (word for _, word in chosen), strict=True))
     whole = [words.get(place, one) for place, one in enumerate(ids[:-1])]
     return Hypothesis(whole, sum(score for score, _ in chosen), [*(score for score, _ in chosen), 0.0], True)
 
 
 def _likeliest(choices: Sequence[Sequence[tuple[float, int]]], count: int) -> list[list[tuple[float, int]]]:
-    """The best combinations of one (score, word) of each list, by the sum of scores; each list falls."""
+    """Return the best combinations of one (score, word) per list, by the sum of scores; each list is descending."""
     found: list[list[tuple[float, int]]] = [[]]
     for some in choices:
         longer = ([*before, one] for before in found for one in some)

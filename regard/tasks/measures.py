@@ -1,4 +1,4 @@
-"""Figures of a task: each a function of sums over examples, so that it has an interval and a p-value."""
+"""Metrics of a task: each a function of sums over examples, so that it has an interval and a p-value."""
 
 import math
 from abc import ABC, abstractmethod
@@ -14,16 +14,16 @@ from regard.evaluation.metric import Corpus, Statistics, corpus_of
 from regard.results import Prediction
 from regard.tasks.examples import Examples
 
-MOST_NATS = 50.0  # per piece; a larger loss has no perplexity worth telling
+MOST_NATS = 50.0  # per piece; a larger loss has no meaningful perplexity
 
 
 class Outcome:
-    """What a system made of some examples: answers and losses, each computed when a measure first asks for it."""
+    """A system's answers and losses for some examples, each computed when a measure first needs it."""
 
     def __init__(
         self, examples: Examples, answers: Callable[[], Sequence[Prediction]], losses: Callable[[], Statistics]
     ) -> None:
-        """`losses` gives (example, 2): nats, and the number of items they are a sum over."""
+        """`losses` returns (example, 2): nats, and the number of items that they are summed over."""
         self.examples, self._answer, self._lose = examples, answers, losses
 
     @cached_property
@@ -37,12 +37,12 @@ class Outcome:
 
     @cached_property
     def losses(self) -> Statistics:
-        """Return (example, 2): nats, and the number of items they are a sum over."""
+        """Return (example, 2): nats, and the number of items that they are summed over."""
         return self._lose()
 
 
 class Measure(ABC):
-    """A figure out of statistics, which are summed over examples."""
+    """A metric computed from statistics that are summed over examples."""
 
     key: str  # as settings name it: bits_per_character
     name: str  # as tables name it: bits per character
@@ -54,25 +54,25 @@ class Measure(ABC):
 
     @abstractmethod
     def value(self, sums: Statistics) -> float:
-        """Return the figure of examples with these sums (statistic,)."""
+        """Return the metric of examples with these sums (statistic,)."""
 
     @abstractmethod
     def signature(self, examples: Examples) -> str:
-        """Return all settings that the figure depends on, as `key:value|key:value`."""
+        """Return all settings that the metric depends on, as `key:value|key:value`."""
 
     def comparable(self, one: Statistics, other: Statistics) -> bool:
-        """Return whether the figures of two systems count the same things: (example, statistic) of each."""
+        """Return whether the metrics of two systems count the same units, given (example, statistic) of each."""
         return True
 
     def check(self, examples: Examples) -> None:
-        """Raise RegardError for examples that cannot be judged so."""
+        """Raise RegardError for examples that this measure cannot evaluate."""
 
 
 class TextMeasure(Measure):
-    """A metric of answers beside references: a row of METRICS."""
+    """A metric of answers against references: a row of METRICS."""
 
     def __init__(self, key: str, metric: Metric, source: str, target: str, answer: Answer[Any]) -> None:
-        """`source` and `target` are the columns that hold what was given, which may be missing, and the references."""
+        """`source` and `target` are the columns of the input, which may be missing, and of the references."""
         self.key, self.name, self.higher_is_better = key, metric.name, metric.higher_is_better
         self.metric, self.source, self.target, self.answer = metric, source, target, answer
 
@@ -96,7 +96,7 @@ class TextMeasure(Measure):
 
 
 class LikelihoodMeasure(Measure):
-    """exp(nats / count), or nats or bits per item: how well a model knows given examples."""
+    """Perplexity exp(nats / count), or nats or bits per item, of given examples."""
 
     higher_is_better = False
 
@@ -107,7 +107,7 @@ class LikelihoodMeasure(Measure):
         counts: Callable[[Examples], Statistics] | None = None,
         unit: str = "perplexity",
     ) -> None:
-        """`counts` gives (example,), how many of what it divides by; None: the items that have a loss.
+        """`counts` returns the divisor (example,); None: the items that have a loss.
 
         `unit` is "perplexity", "nats" or "bits".
         """
@@ -128,5 +128,5 @@ class LikelihoodMeasure(Measure):
         return f"per:{self.per}|line ends:counted"
 
     def comparable(self, one: Statistics, other: Statistics) -> bool:
-        """Return whether both divide by the same counts: a perplexity of long pieces is high whatever a model knows."""
+        """Return whether both divide by the same counts: longer pieces raise perplexity for any model."""
         return bool(np.array_equal(one[:, 1], other[:, 1]))

@@ -1,4 +1,4 @@
-"""Next sentence prediction, with masked pieces: whether a sentence follows another one."""
+"""Next sentence prediction with masked pieces: does a sentence follow another one?"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,13 +26,13 @@ from regard.tasks.spec import Wording
 
 
 class MaskingOfPairs(Transform):
-    """Masks both texts of each pair; the label counts as one piece more."""
+    """Masks both texts of each pair; the label counts as one more piece."""
 
     def __init__(self, masks: Sequence[Masking]) -> None:
         self.masks = tuple(masks)
 
     def __call__(self, batch: Batch, draws: Draws) -> Batch:
-        """The batch with masked texts and what is to be filled in, in the columns FILLED."""
+        """Return the batch with masked texts, and the pieces to predict in the columns FILLED."""
         count = len(batch.lines)
         read = 0
         for number, mask in enumerate(self.masks):
@@ -42,10 +42,10 @@ class MaskingOfPairs(Transform):
 
 
 class DocumentFiles(LabelFiles):
-    """Plain texts whose documents are parted by empty lines."""
+    """Plain texts whose documents are separated by empty lines."""
 
     def parts_of_text(self, columns: Sequence[str], file: str) -> Mapping[str, Mapping[str, Any]]:
-        """Return the parts of a text. Raises DataError for too few documents."""
+        """Return the settings that read a text. Raises DataError for too few documents."""
         path = Path(file).expanduser()
         every = {"every": cycle_of(path)} if path.is_file() else {}
         return {
@@ -54,7 +54,7 @@ class DocumentFiles(LabelFiles):
 
 
 class NextSentenceTask(LabelTask):
-    """Two sentences → whether the second follows the first; pieces of both are masked and filled in, to learn from."""
+    """Two sentences → does the second follow the first? In training, masked pieces of both are predicted as well."""
 
     aliases = "nsp, next_sentence_prediction, 下一句预测"
     files = DocumentFiles()
@@ -63,7 +63,7 @@ class NextSentenceTask(LabelTask):
     spec = LabelTask.spec._replace(
         model="next_sentence",
         contract=NextSentenceModel,
-        wording=Wording("pairs", "words of the first sentence", "judge pairs"),
+        wording=Wording("pairs", "words of the first sentence", "classify pairs"),
         starts=MaskedLanguageModelTask.spec.starts,
         defaults={
             **LabelTask.spec.defaults,
@@ -93,12 +93,12 @@ class NextSentenceTask(LabelTask):
         return made._replace(columns={**made.columns, **empty})
 
     def held(self, examples: Examples, tokens: int) -> list[Batch]:
-        """Return pairs masked by a draw that is always the same."""
+        """Return pairs with fixed masks."""
         return [self._masking(batch, FIXED) for batch in super().held(examples, tokens)]
 
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
     ) -> PlannedStream:
-        """Pairs of about one length together, masked anew in each epoch."""
+        """Return pairs of about one length together, with other masks in each epoch."""
         pairs = super().stream(corpus, tokens, sentences, seed=seed)
         return Transformed(pairs, self._masking, seed=seed, stage=STAGE)

@@ -1,4 +1,4 @@
-"""What a model makes of examples: answers and losses, computed batch by batch when a measure asks for them."""
+"""Answers and losses of a model for examples, computed batch by batch when a measure needs them."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -24,10 +24,10 @@ def outcome_of(
     tokens: int,
     stop: Callable[[], None] = lambda: None,
 ) -> Outcome:
-    """Return what a model makes of examples, in batches of at most so many tokens.
+    """Return the answers and losses of a model for examples, in batches of at most `tokens` tokens.
 
-    `stop` is called before each batch; what it raises ends the work. An example whose answer the model cannot give,
-    such as a label that it has never seen, has an answer, but no loss.
+    `stop` is called before each batch; an exception that it raises ends the work. An example whose reference the model
+    cannot predict, such as an unseen label, has an answer, but no loss.
     """
     device, rows = model.device, as_rows(examples)
     known = {place: row for place, one in enumerate(rows) if (row := _known(task, one)) is not None}
@@ -58,7 +58,7 @@ def outcome_of(
 
 
 def _known(task: Task, example: Mapping[str, str]) -> Mapping[str, str] | None:
-    """Return an example with an answer that the model could give; None where it has none."""
+    """Return an example with a reference that the model can predict; None where it has none."""
     found = task.filter.learnt_from(example) if all(name in example for name in task.columns) else example
     try:
         if found is not None:

@@ -1,4 +1,4 @@
-"""Pairs: one label of a closed set for two texts, as whether the one follows from the other."""
+"""Pairs: one label of a closed set for two texts, such as entailment."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -11,10 +11,10 @@ from regard.tasks.spec import Wording
 
 
 class PairTexts(LabelTexts):
-    """Two texts that are compared."""
+    """Two texts to compare."""
 
     def given(self, text: str) -> ColumnTexts:
-        """Return both texts of a line. Raises DataError where one is empty: it has nothing to be compared with."""
+        """Return both texts of a line. Raises DataError where one is empty: nothing to compare."""
         example = super().given(text)
         for number, (name, value) in enumerate(example.items(), start=1):
             if not value.strip():
@@ -23,7 +23,7 @@ class PairTexts(LabelTexts):
 
 
 class PairsTask(LabelTask):
-    """Two texts → one label. To predict they stand on a line, a tab between them."""
+    """Two texts → one label. To predict, a line is both texts, tab-separated."""
 
     columns: ClassVar[Mapping[str, str]] = {FIRST: "text", SECOND: "text", LABEL: "label"}
     spec = LabelTask.spec._replace(

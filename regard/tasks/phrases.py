@@ -1,4 +1,4 @@
-"""Translation by phrases: counted, tuned on the dev part by BLEU, searched with stacks."""
+"""Phrase-based translation: counted, tuned on the dev set by BLEU, searched with stacks."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -30,18 +30,16 @@ from regard.tasks.translation import TranslationTask, TranslationTexts
 
 
 class PhraseEngine:
-    """A stack search; of what it is given it obeys how many translations are wanted, which lines no longer are, and
-    which terms stretches of the source become.
-    """
+    """A stack search; it supports n-best lists, cancelled lines, and terms for stretches of the source."""
 
     width, max_source = 1, None
 
     def __init__(self, model: PhraseBased, search: Search, ids: Callable[[Phrase], list[int]]) -> None:
-        """`ids` gives those of target pieces."""
+        """`ids` maps target pieces to ids."""
         self.model, self.search, self.ids = model, search, ids
 
     def answer(self, batch: Batch) -> list[list[Hypothesis]]:
-        """Return the best translations of each source, different ones."""
+        """Return the best different translations of each source."""
         found, count = list[list[Hypothesis]](), self.search.n_best
         for line, ids in zip(batch.lines.tolist(), rows_of(batch.sequences("source")), strict=True):
             if line in self.search.unwanted():
@@ -53,7 +51,7 @@ class PhraseEngine:
         return found
 
     def _required(self, line: int) -> list[RequiredPhrase]:
-        """What stretches of a line's source have to become."""
+        """Return the required translations of stretches of a line's source."""
         (wanted,) = self.search.requirements.batch([line])
         known = self.model.target
         return [
@@ -62,19 +60,19 @@ class PhraseEngine:
         ]
 
     def _hypothesis(self, one: Translation) -> Hypothesis:
-        """Log-probabilities are those of the n-gram model, of each piece and the end."""
+        """Return a translation with the n-gram model's log-probabilities of each piece and the end."""
         ids = self.ids(one.words)
         log_probs = self.model.decoder.language.log_probs_of([self.model.target[piece] for piece in ids])
         return Hypothesis(ids, one.score, log_probs, True)
 
 
 class PhraseTexts(TranslationTexts):
-    """Texts that are translated by phrases, which are found in no order of the target."""
+    """Texts that are translated by phrases, which may be found in any order of the target."""
 
     def check_terms(self, option: str = "glossary") -> None:
-        """Raise ConfigError for prefixes: phrases are found in no order of the target."""
+        """Raise ConfigError for prefixes, which need a search from left to right."""
         if option == "prefixes":
-            problem = "are for models that write word by word, and this one joins phrases of its table"
+            problem = "need a model that translates word by word, and this one joins phrases of its table"
             raise ConfigError(option, problem, "leave them out, or use a network")
 
 
@@ -107,9 +105,9 @@ class PhrasesTask(TranslationTask):
         self._ids = {piece: place for place, piece in reversed([*enumerate(pieces)])}
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
-        """Search with stacks. Raises ConfigError for features, which are of a word-by-word search."""
+        """Return a stack search. Raises ConfigError for features, which need a word-by-word search."""
         if features:
-            problem = "are of searches that write word by word, and phrases have features of their own"
+            problem = "need a word-by-word search, and phrases have features of their own"
             hint = (
                 "decoding.rerank.run=NETWORK, whose weights regard tune finds; those of phrases are tuned in training"
             )
@@ -119,7 +117,7 @@ class PhrasesTask(TranslationTask):
     def fit(
         self, model: Model, batches: Stream, examples: Examples | None, say: Callable[[str], None] = lambda line: None
     ) -> None:
-        """Count phrases and n-grams of the training part, and tune their weights on the dev part."""
+        """Count phrases and n-grams of the training set, and tune their weights on the dev set."""
         translator, pairs = cast(PhraseBased, model), list[tuple[list[str], list[str]]]()
         with closing(batches.stream()) as stream:
             for after, batch in stream:
@@ -132,7 +130,7 @@ class PhrasesTask(TranslationTask):
         translator.fit(pairs)
         say(f"{len(translator.decoder.table):,} phrase pairs, n-grams of {translator.decoder.language.order} words")
         if examples is None:
-            say("no dev part: the weights of phrases, language model and jumps stay as they are")
+            say("no dev set: the weights of phrases, language model and jumps are not tuned")
         elif self.tuning != "none" and self.rounds:
             self._tune(translator, examples, say)
 
@@ -140,7 +138,7 @@ class PhrasesTask(TranslationTask):
         raise ConfigError("task", "has no probabilities of given translations", "translate instead")
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
-        """Return which source phrase became which target phrase: boxes as weights, words inside them as links."""
+        """Return the phrase alignment: boxes as weights, word links inside them as links."""
         translator, found = cast(PhraseBased, model), list[Explanation]()
         for source, target in zip(*(rows_of(batch.sequences(name)) for name in self.columns), strict=True):
             pieces, words = ([side[one] for one in ids[:-1]] for side, ids in
@@ -150,11 +148,11 @@ class PhrasesTask(TranslationTask):
 
     @classmethod
     def likelihoods(cls) -> list[Measure]:
-        """Return none: scores of phrases are no probabilities."""
+        """Return none: scores of phrases are not probabilities."""
         return []
 
     def ids(self, words: Phrase) -> list[int]:
-        """Return the ids of target pieces; what only the source knows is cut anew."""
+        """Return the ids of target pieces; copied source pieces are encoded again."""
         known = ([self._ids[word]] if word in self._ids else self.target.encode(word.strip(" ▁")) for word in words)
         return [one for some in known for one in some]
 
@@ -162,17 +160,17 @@ class PhrasesTask(TranslationTask):
         metric = METRICS.build(Choice("bleu"))
         references = examples["target"]
 
-        def judge(places: Sequence[int], texts: Sequence[Phrase]) -> Statistics:
+        def evaluate(places: Sequence[int], texts: Sequence[Phrase]) -> Statistics:
             spelled = [self.target.decode(self.ids(words)) for words in texts]
             return metric.statistics(corpus_of(spelled, [references[place] for place in places]))
 
-        def told(one: Round) -> None:
-            say(f"tuning: BLEU {one.value:.2f} on the dev part, {one.candidates:,} candidates")
+        def report(one: Round) -> None:
+            say(f"tuning: BLEU {one.value:.2f} on the dev set, {one.candidates:,} candidates")
 
         sources = [[translator.source[one] for one in ids] for ids in self.source.encode_batch(examples["source"])]
         found = tuned(
-            translator.decoder, sources, judge, bleu_values, WEIGHT_SEARCHES[self.tuning],
-            rounds=self.rounds, n_best=self.candidates, told=told,
+            translator.decoder, sources, evaluate, bleu_values, WEIGHT_SEARCHES[self.tuning],
+            rounds=self.rounds, n_best=self.candidates, told=report,
         )  # fmt: skip
         translator.tune(found)
 
@@ -180,7 +178,7 @@ class PhrasesTask(TranslationTask):
 def boxes_shown(
     model: PhraseBased, found: Translation | None, source: Sequence[str], target: Sequence[str]
 ) -> Explanation:
-    """Return boxes as weights (target, source), the ends included; no weights where phrases do not give the target."""
+    """Return boxes as weights (target, source), ends included; no weights where phrases do not make up the target."""
     sides = [*source, END], [*target, END]
     if found is None:
         return Explanation.of_text(*sides)

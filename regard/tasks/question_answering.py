@@ -19,7 +19,7 @@ HOPS = "hops"
 
 
 class QuestionAnsweringTask(LabelTask):
-    """A story and a question → one answer of those that training has seen."""
+    """A story and a question → one of the answers seen in training."""
 
     columns: ClassVar[Mapping[str, str]] = {PASSAGE: "text", QUESTION: "text", ANSWER: "label"}
     spec = LabelTask.spec._replace(
@@ -35,11 +35,11 @@ class QuestionAnsweringTask(LabelTask):
     )
 
     def explain(self, model: Any, batch: Batch) -> list[Explanation]:
-        """Return where each hop looked: a row of `weights` for a hop, a column for a sentence in memory."""
+        """Return the attention of each hop: in `weights` one row per hop, one column per sentence in memory."""
         network = cast(MemoryNetwork, model)
         with recording(model) as records:
             network.log_probs(batch)
-        (recorded,) = records.values()  # the hops share an attention, which answered once at each
+        (recorded,) = records.values()  # the hops share an attention, recorded once for each
         hops = {f"hop {number}": Recorded(recorded.role, [one]) for number, one in enumerate(recorded.answers, start=1)}
         stories, questions = (rows_of(batch.sequences(name)) for name in (PASSAGE, QUESTION))
         labels = cast(Tensor, batch.columns[ANSWER]).tolist()

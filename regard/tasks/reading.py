@@ -1,4 +1,4 @@
-"""Reading: a passage and a question → the stretch of the passage that answers."""
+"""Extractive question answering: a passage and a question → the span of the passage that answers."""
 
 import math
 import re
@@ -40,10 +40,10 @@ from regard.tasks.text_predictions import rows_of
 
 
 class PassageFilter(ExampleFilter):
-    """A filter of examples with an answer that stands in the passage, word by word."""
+    """A filter of examples whose answer occurs literally in the passage."""
 
     def learnt_from(self, texts: Mapping[str, str]) -> Mapping[str, str] | None:
-        """Return an example with the first of its answers that stands there."""
+        """Return an example with the first of its answers that occurs there."""
         passage = self.columns[PASSAGE].encode(texts[PASSAGE])
         for gold in texts[ANSWER].split(BETWEEN_ANSWERS):
             answer = self.columns[PASSAGE].encode(gold)
@@ -54,15 +54,15 @@ class PassageFilter(ExampleFilter):
 
     def check(self, texts: Mapping[str, str]) -> None:
         if self.learnt_from(texts) is None:
-            problem = f"'{texts[ANSWER]:.60}' does not stand in the passage"
+            problem = f"'{texts[ANSWER]:.60}' does not occur in the passage"
             raise DataError(ANSWER, problem, hint="words of the passage, or task=question_answering")
 
 
 class PassageTexts(ExampleTexts):
-    """Passages and questions, with answers that have a place in a passage."""
+    """Passages and questions, with answers located in a passage."""
 
     def as_given(self, prediction: Prediction, example: ColumnTexts) -> Prediction:
-        """Return a prediction with its place in the passage as given, and its text, where spaces may be others."""
+        """Return a prediction with its place in the original passage and its text there; spaces may differ."""
         span, passage = cast(SpanPrediction, prediction), encodable(example[PASSAGE])
         source = as_line([passage, encodable(example[QUESTION])])
         before = sum(start < span.start for start, _ in _stretches(span.source, span.text))
@@ -74,9 +74,9 @@ class PassageTexts(ExampleTexts):
 
 
 class ReadingTask(Task):
-    """A passage and a question → a word, or words in succession, of the passage.
+    """A passage and a question → one word, or successive words, of the passage.
 
-    An answer may have several lines: gold answers, of which training takes the first that stands in the passage, and
+    An answer may have several lines: gold answers, of which training takes the first that occurs in the passage, and
     metrics the nearest.
     """
 
@@ -105,9 +105,9 @@ class ReadingTask(Task):
     files = ExampleFiles(default=True)
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
-        """Return the likeliest answer to each question, and its place: that with the largest sum over its places.
+        """Return the likeliest answer to each question, by the sum over its occurrences, and its place.
 
-        The score is that of the answer, wherever it stands. A passage of nothing has no place, and a score of 0.
+        The score is that of the answer, summed over its occurrences. An empty passage has no place, and a score of 0.
         """
         reader, found = cast(SpanReader, model), list[Prediction]()
         places = reader.places(batch)
@@ -122,7 +122,7 @@ class ReadingTask(Task):
         return found
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
-        """Return where the head looked for the answer, and each attention between words."""
+        """Return the pointer weights of the head, and each attention between words."""
         with recording(model) as records:
             cast(SpanReader, model).places(batch)
         fit = fitting(records, {name: batch.sequences(name).mask.shape[1] for name in self.inputs})
@@ -140,14 +140,14 @@ class ReadingTask(Task):
 
     @property
     def _text(self) -> TextColumn:
-        """All three columns are one."""
+        """Return the column: all three share it."""
         return cast(TextColumn, self.vocabularies[PASSAGE])
 
 
 def _likeliest(first: Tensor, last: Tensor, ids: Sequence[int], most: int) -> tuple[int, int, float]:
-    """Log-probabilities (n,) of both ends, and the pieces → place and score of the likeliest answer of `most` pieces.
+    """Return start, end and score of the likeliest answer, given log-probabilities (n,) of both ends and the pieces.
 
-    Stretches of the same pieces are known by a hash: a polynomial of the ids, modulo 2^64.
+    An answer has at most `most` pieces. Spans of equal pieces are found by a polynomial hash of the ids, modulo 2^64.
     """
     if not ids:
         return 0, 0, 0.0
@@ -172,7 +172,7 @@ _BASE = 6364136223846793005  # of the polynomial: odd and large, so that stretch
 
 
 def _pointed(maps: Sequence[AttentionMap], count: int) -> list[list[float]]:
-    """The weights (count, n) with which the head looked at the passage: the mean of its pointers, but for the end."""
+    """Return the head's weights (count, n) over the passage: the mean of its pointers, without the end."""
     looks = [mean_of_heads(one)[0] for one in maps if one.kind == POOLING and one.keys == PASSAGE]
     if not looks:
         return []
@@ -181,6 +181,6 @@ def _pointed(maps: Sequence[AttentionMap], count: int) -> list[list[float]]:
 
 
 def _stretches(text: str, part: str) -> list[tuple[int, int]]:
-    """Return where each stretch of a text begins and ends that is the part but for spaces, overlapping ones, too."""
+    """Return start and end of each occurrence of a part in a text, ignoring spaces; occurrences may overlap."""
     spelt = r"\s*".join(map(re.escape, "".join(part.split())))
     return [one.span(1) for one in re.finditer(f"(?=({spelt}))", text)] if spelt else []

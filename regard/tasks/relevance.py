@@ -1,4 +1,4 @@
-"""One example of a task, weighed by a method: from words to numbers with names."""
+"""Relevance of the words of one example, by any method: named words with numbers."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -15,14 +15,14 @@ from regard.records import PAD, Batch
 from regard.results import WordRelevance
 from regard.tasks.task import Task
 
-JOINT = "+"  # between the names of texts that are read as one
-TOKENS = 2048  # that are read at once: every item of an answer reads the whole example
+JOINT = "+"  # between the names of texts that are read as one sequence
+TOKENS = 2048  # per pass: every item of an answer reads the whole example
 
 
 def word_relevance(
     task: Task, model: Model, batch: Batch, method: Relevance, by: str, progress: OnProgress = no_progress
 ) -> WordRelevance:
-    """Return what the method `by` finds in the only example of a batch. Raises RegardError where it cannot look.
+    """Return the relevance of the only example of a batch by the method `by`. Raises RegardError where not supported.
 
     `progress` is called before every pass through the model.
     """
@@ -48,10 +48,10 @@ def word_relevance(
 
 
 def state_relevance(task: Task, model: Model, batch: Batch, method: Relevance, by: str, layer: str) -> WordRelevance:
-    """Return what each word is worth to each state of a layer: to the sum of its numbers, so items have no probability.
+    """Return the relevance of each word for each state of a layer, as the sum of its numbers; without probabilities.
 
-    `layer` is a part of the model as settings name it, encoder or decoder, or the name of any module. Raises
-    RegardError for one that is not there, or takes no part in the answer.
+    `layer` is encoder, decoder or the name of any module. Raises RegardError for one that does not exist, or that the
+    answer does not depend on.
     """
     whole = question_of(task, model, batch)
     parts = {name: modules[0] for name, modules in model.parts().items() if modules}
@@ -77,7 +77,7 @@ def state_relevance(task: Task, model: Model, batch: Batch, method: Relevance, b
 
 
 def _named(count: int, tokens: Mapping[str, list[str]], words: Sequence[Tensor], written: list[str]) -> list[str]:
-    """Names of states: the words of the last text that they depend on, of an answer those that are written."""
+    """Return names of states: the words of the last text that they depend on, or the written words of an answer."""
     names = [*tokens]
     for name, relevance in reversed([*zip(names, words, strict=True)]):
         own = written if name == names[-1] and len(names) > 1 else tokens[name]
@@ -87,12 +87,12 @@ def _named(count: int, tokens: Mapping[str, list[str]], words: Sequence[Tensor],
 
 
 def question_of(task: Task, model: Model, batch: Batch) -> Question:
-    """Return what is asked of a model about the only example of a batch, its reads named by the task's columns."""
+    """Return the relevance question for the only example of a batch, its reads named by the task's columns."""
     return Question(model, batch, _columns(task, len(model.reads(batch))))
 
 
 def _columns(task: Task, reads: int) -> Sequence[str]:
-    """The columns that a model reads: those that the task says, or are given, or all where it reads what it wrote."""
+    """Return the columns that a model reads: those of the task, the input, or all where it reads its own output."""
     joint = [JOINT.join(task.inputs)]
     return next(
         (names for names in (task.relevance.weighed, task.inputs, tuple(task.columns)) if len(names) == reads), joint
@@ -100,12 +100,12 @@ def _columns(task: Task, reads: int) -> Sequence[str]:
 
 
 def _tokens_of(task: Task, names: Sequence[str], reads: Sequence[Tensor]) -> dict[str, list[str]]:
-    """What each place of each text that is read holds, by the names of the reads."""
+    """Return the tokens of each text that is read, by the names of the reads."""
     columns = [cast(TextColumn, task.vocabularies[name.partition(JOINT)[0]]) for name in names]
     return {name: _tokens(column, ids) for name, column, ids in zip(names, columns, reads, strict=True)}
 
 
 def _tokens(column: TextColumn, ids: Tensor) -> list[str]:
-    """What each place of ids (row, n) holds; the rows of one example are pieces of the same words."""
+    """Return the token at each place of ids (row, n); the rows of one example are pieces of the same words."""
     places = ids.t().tolist()
     return ["".join(column.pieces([one for one in place if one != PAD] or place[:1])) for place in places]

@@ -1,4 +1,4 @@
-"""Statements of a task about itself: its model, metric, settings and words, where a config names no others."""
+"""Defaults of a task: its model, metric, settings and wording, where a config names no others."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -11,13 +11,13 @@ from regard.tasks.relevance_view import RelevanceView
 
 
 class Wording(NamedTuple):
-    """What tables call the examples of a task."""
+    """Names of a task's examples in tables."""
 
     examples: str = "examples"
-    length: str = "words of the text"  # what a table by length goes by
+    length: str = "words of the text"  # the unit of a table by length
     speed: str = "answer examples"  # of a finished model, without the unit of time
-    use: str = "predict with: regard predict {run} < FILE{line}"  # of a finished model: the command
-    longer: str = ""  # how else examples above data.max_length, `limit`, can be learnt from
+    use: str = "predict with: regard predict {run} < FILE{line}"  # the command for a finished model
+    longer: str = ""  # alternative for examples longer than data.max_length, `limit`
 
 
 class TaskSpec(NamedTuple):
@@ -25,13 +25,13 @@ class TaskSpec(NamedTuple):
 
     model: str  # row of MODELS unless the config names another
     metric: str  # key of the measure that steers early stopping unless the config says otherwise
-    contract: Any = Generator  # the class that its model must be of
-    validates: tuple[str, ...] = ()  # keys of metrics told at each validation
-    defaults: Mapping[str, Any] = {}  # settings, as a file says them, where others than usual are wise
-    # settings laid over `defaults` while no part of the network is named: what learns most in little time
+    contract: Any = Generator  # base class of its models
+    validates: tuple[str, ...] = ()  # keys of metrics reported at each validation
+    defaults: Mapping[str, Any] = {}  # settings, as in a file, that differ from the general defaults
+    # settings laid over `defaults` while no part of the network is named: the best ones for a short training
     default_network: Mapping[str, Any] = {}
     # settings of runs of other tasks that start from its model: of their "task", their "training", and their models by
-    # row; "rows" names models that stand in for others, "taken" by row further settings of a model that they take over
+    # row; "rows" names models that replace others, "taken" by row further settings of a model that they take over
     starts: Mapping[str, Mapping[str, Any]] = {}
     texts: Callable[[Columns], ExampleTexts] = ExampleTexts  # parts, made of the columns
     filter: Callable[[Columns], ExampleFilter] = ExampleFilter

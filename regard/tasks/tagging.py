@@ -39,7 +39,7 @@ from regard.tasks.task import Task
 
 
 class ColumnFiles(ExampleFiles):
-    """CoNLL columns, which tell which fields are the word and its tag."""
+    """CoNLL columns, whose word and tag fields are detected."""
 
     def layout(self, columns: Sequence[str], path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
         return conll_layout(path, tuple(columns), like)
@@ -52,11 +52,11 @@ class TagsFilter(ExampleFilter):
         super().check(texts)
         words, tags = (len(texts[name].split()) for name in (TEXT, TAGS))
         if words != tags:
-            raise DataError(TAGS, f"has {tags} labels for {words} words", hint="one for each word, parted by spaces")
+            raise DataError(TAGS, f"has {tags} labels for {words} words", hint="one for each word, separated by spaces")
 
 
 class TagsTexts(ExampleTexts):
-    """Texts with their own spaces, in which words have their places."""
+    """Texts with their original spaces, in which words are located."""
 
     def unasked(self, example: ColumnTexts) -> Prediction | None:
         return None if example[TEXT].strip() else TagsPrediction(example[TEXT], "", 0.0)
@@ -78,7 +78,7 @@ class TagsRelevance(RelevanceView):
 
 
 class TaggingTask(Task):
-    """Words, parted by spaces → a label for each."""
+    """Words, separated by spaces → a label for each."""
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "words", TAGS: "labels"}
     spec = TaskSpec(
@@ -101,7 +101,7 @@ class TaggingTask(Task):
     files = ColumnFiles(default=True)
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
-        """Return the likeliest tags of each text, with the probability of each; the score is of all together."""
+        """Return the likeliest tags of each text, with the probability of each; the score is their joint one."""
         tagged, found = cast(Tagger, model).tag(batch), list[Prediction]()
         rows = zip(tagged.tags, tagged.log_probs, tagged.scores.tolist(), tagged.mask, strict=True)
         for words, (ids, each, score, mask) in zip(self._texts(batch), rows, strict=True):
@@ -111,7 +111,7 @@ class TaggingTask(Task):
         return found
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
-        """Return what each attention between words looked at; of pieces all that a word has count as one."""
+        """Return the weights of each attention between words; the pieces of a word count as one."""
         with recording(model) as records:
             cast(Tagger, model).tag(batch)
         pieces = batch.sequences(TEXT).mask.sum(dim=-1).tolist()
@@ -127,7 +127,7 @@ class TaggingTask(Task):
         return found
 
     def _texts(self, batch: Batch) -> list[list[str]]:
-        """The words of each text."""
+        """Return the words of each text."""
         column = cast(WordsColumn, self.vocabularies[TEXT])
         return [column.words(ids) for ids in column.flat(batch.sequences(TEXT))]
 
@@ -137,7 +137,7 @@ def _columns(words: list[str], tags: list[str]) -> dict[str, Tokens]:
 
 
 def _of_words(found: AttentionMap, pieces: Sequence[int]) -> AttentionMap:
-    """A map of words; one of pieces, of which each word has so many, with those of a word taken together."""
+    """Return a map of words: of a map of pieces, `pieces` per word, those of a word are merged."""
     if found.keys != WORD_PIECES:
         return found
     ends = [sum(pieces[: place + 1]) for place in range(len(pieces))]

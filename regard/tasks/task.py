@@ -35,9 +35,9 @@ from regard.tasks.spec import TaskSpec
 
 
 class Task(ABC):
-    """What examples are made of, what is predicted of them, and how that is judged. A row of TASKS.
+    """Columns of examples, predictions and their evaluation. A row of TASKS.
 
-    Built with its columns, as they were learnt. The first column is given; the last is what is predicted.
+    Built with its learnt columns. The first column is the input; the last is predicted.
     """
 
     columns: ClassVar[Mapping[str, str]]  # name → row of COLUMNS
@@ -48,24 +48,24 @@ class Task(ABC):
     def __init__(self, columns: Columns) -> None:
         self.learnt = columns  # with those that languages have of their own
         self.vocabularies, self.route = self._of_language(None), ROUTE
-        self.alignment_head: AlignmentHead | None = None  # that links words; None: the decoder's own alignment does
+        self.alignment_head: AlignmentHead | None = None  # source of word links; None: the decoder's own alignment
         self.inputs = given_columns(self.columns)
         self.first, self.last = self.inputs[0], [*self.columns][-1]
         if not all(map(self.answer.can_show, columns.values())):
-            problem = "keeps no case and no rare words, and answers of this task show or are made of them"
+            problem = "keeps neither case nor rare words, and this task needs both in its answers"
             raise ConfigError("text.tokenizer", problem, "subwords or words, in a run to start from, too")
 
     def along(self, route: str, alignment_head: AlignmentHead | None = None) -> Self:
-        """Return the same task for batches that take a route of its model, in the vocabularies of its language.
+        """Return the same task for batches of one route of its model, in the vocabularies of its language.
 
-        An `alignment_head` that links words is of a route: the one given here, or none.
+        An `alignment_head` belongs to a route: the one given here, or none.
         """
         found = copy.copy(self)
         found.vocabularies, found.route, found.alignment_head = self._of_language(route), route, alignment_head
         return found
 
     def _of_language(self, language: str | None) -> dict[str, Column]:
-        """The columns in their order, in a language's own vocabularies where it has some."""
+        """Return the columns in order, with a language's own vocabularies where it has any."""
         found = of_language(self.learnt, language)
         return {name: found[name] for name in self.columns if name in found}
 
@@ -78,12 +78,12 @@ class Task(ABC):
 
     @property
     def filter(self) -> ExampleFilter:
-        """Return the rules of which examples are learnt from, validated with and judged."""
+        """Return the filter of examples for training, validation and evaluation."""
         return self.spec.filter(self.vocabularies)
 
     @property
     def relevance(self) -> RelevanceView:
-        """Return how the relevance of words is shown."""
+        """Return the display of the relevance of words."""
         return self.spec.relevance(self.vocabularies)
 
     # answers
@@ -92,23 +92,23 @@ class Task(ABC):
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """Return one prediction per example, in the batch's order.
 
-        Where texts are written, `model` is an engine: a search over a model, or another program.
+        Where texts are generated, `model` is an engine: a search over a model, or another program.
         """
 
     @abstractmethod
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
-        """Return what each example of the batch, with its answer, looked at."""
+        """Return the attention weights of each example of the batch with its answer."""
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Answering:
-        """Return what answers batches: a search over a model that writes, or the model itself."""
+        """Return the engine that answers batches: a search over a generating model, or the model itself."""
         return SearchEngine(cast(Generator, model), search, features) if self.answer.written else model
 
     def fit(self, model: Model, batches: Stream, examples: Examples | None, say: Callable[[str], None]) -> None:
-        """Count what is counted rather than learned by gradient, before the first update; `examples`: the dev part."""
+        """Fit parameters that are counted, not learnt by gradient, before the first update; `examples`: the dev set."""
 
     def force(self, model: Model, batch: Batch) -> list[Prediction]:
         """Return the given answers as predictions: their score is their log-probability, in nats."""
-        raise ConfigError("task", "has no answers that could be forced", "predict instead")
+        raise ConfigError("task", "has no answers that can be forced", "predict instead")
 
     # examples → batches
 
@@ -127,7 +127,7 @@ class Task(ABC):
         return Batch(columns, self.route, torch.arange(len(rows)), count)
 
     def held(self, examples: Examples, tokens: int) -> list[Batch]:
-        """Return examples to be judged by, in batches of at most so many tokens, long ones first.
+        """Return examples to evaluate on, in batches of at most `tokens` tokens, long ones first.
 
         `lines` are their places among the examples.
         """
@@ -136,18 +136,18 @@ class Task(ABC):
         found = [(places, self.batch([rows[place] for place in places])) for places in chunks(lengths, tokens)]
         return [batch._replace(lines=torch.from_numpy(places)) for places, batch in found]
 
-    # what is learnt from
+    # training data
 
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
     ) -> PlannedStream:
-        """Return the corpus as batches to learn from, of so many tokens or sentences at most, without end."""
+        """Return the corpus as endless training batches, of at most `tokens` tokens and `sentences` sentences."""
         return self._batches(corpus, tokens, sentences, seed)
 
     def _batches(
         self, corpus: Corpus, tokens: int | None, sentences: int | None, seed: int, together: str | None = None
     ) -> Batches:
-        """The corpus as batches; equal values of the column `together` share one, as far as they fit."""
+        """Return the corpus as batches; equal values of the column `together` share one, as far as they fit."""
         joins = {name: column.join for name, column in self.vocabularies.items()}
         counted = self.answer.counted(self.columns)
         return Batches(
@@ -163,29 +163,29 @@ class Task(ABC):
             read=() if self.last in counted else counted,
         )
 
-    # figures
+    # metrics
 
     @classmethod
     def measures(cls, choices: Iterable[Choice]) -> list[Measure]:
-        """Return the measures of finished models: metrics of the answers, as settings name them.
+        """Return the measures of finished models: metrics of the answers, by their names in settings.
 
-        Raises ConfigError for a metric that this task has not.
+        Raises ConfigError for a metric of other tasks.
         """
         source, *_, target = *given_columns(cls.columns), [*cls.columns][-1]
         known = cls.answer.metrics()
         for one in choices:
             if one.name not in known:
-                problem = f"'{one.name}' judges no answers of this kind"
+                problem = f"'{one.name}' is not a metric of this task's answers"
                 raise ConfigError("evaluation.metrics", problem, f"evaluation.metrics=[{','.join(known)}]")
         return [TextMeasure(one.name, METRICS.build(one), source, target, cls.answer) for one in choices]
 
     @classmethod
     def likelihoods(cls) -> list[Measure]:
-        """Return the measures of how well a model knows the given examples, which every validation tells."""
+        """Return the measures of the likelihood of given examples, which every validation reports."""
         return [LikelihoodMeasure("loss", unit="nats"), LikelihoodMeasure("perplexity")]
 
     def losses(self, model: Model, batches: Iterable[Batch], examples: Examples) -> Statistics:
-        """Return (example, 2): nats of each, and the items they are a sum over; `batches` are those of `held`."""
+        """Return (example, 2): nats of each, and the number of their items; `batches` are those of `held`."""
         found = np.zeros((count_of(examples), 2))
         for batch in batches:
             nats = model.nll(batch).double().flatten(1).sum(dim=-1)
@@ -195,20 +195,20 @@ class Task(ABC):
 
 
 def measure_of(task: type[Task] | Task, key: str) -> Measure:
-    """Return the measure of a key, to steer by. Raises ConfigError for one that is not there, or cannot choose."""
+    """Return the measure of a key, for early stopping. Raises ConfigError for an unknown one, or one without order."""
     chosen = [Choice(name) for name in task.answer.metrics() if name == key]
     known = {one.key: one for one in [*task.likelihoods(), *task.measures(chosen)]}
     if key not in known:
         raise ConfigError("training.metric", f"there is no '{key}'", nearest(key, [*known, *task.answer.metrics()]))
     measure = known[key]
     if measure.higher_is_better is None:
-        problem = f"'{key}' cannot choose: neither more nor less of it is better"
+        problem = f"'{key}' cannot rank models: neither higher nor lower is better"
         raise ConfigError("training.metric", problem, task.spec.metric)
     return measure
 
 
 def usage_of(task: type[Task], run: str) -> str:
-    """Return what is done with a trained model, and by which command; `run` is its folder."""
+    """Return the use of a trained model and its command; `run` is its folder."""
     given = [*task.columns][:-1]
-    several = f", a line being {', a tab, '.join(given)}" if len(given) > 1 else ""
+    several = f" (per line: {', a tab, '.join(given)})" if len(given) > 1 else ""
     return task.spec.wording.use.format(run=run, line=several)

@@ -1,4 +1,4 @@
-"""What tasks share whose answers are texts that a search writes."""
+"""Text predictions of a search: alternatives, unknown scripts and repetition loops."""
 
 import math
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from regard.decoding import Hypothesis
 from regard.records import PAD, Sequences
 from regard.results import TextPrediction
 
-COPIED = "its script was never learnt: copied"
-LOOPED = "went round in a loop, which was cut"
-UNKNOWN = 0.5  # of a text's letters
-LOOP_PIECES, LOOP_TIMES = 8, 4  # pieces of a loop, and how often in succession they make one
-ALL_LOOP_PIECES = 8  # of all its rounds together, at least
-AGAIN = 6  # pieces of a loop that have stood there before, at least: two pieces in four rounds
+COPIED = "its script is not in the training data: copied unchanged"
+LOOPED = "repetition loop removed"
+UNKNOWN = 0.5  # minimum fraction of unknown letters of a text
+LOOP_PIECES, LOOP_TIMES = 8, 4  # maximum pieces of a loop, and minimum number of its rounds
+ALL_LOOP_PIECES = 8  # minimum pieces of all its rounds together
+AGAIN = 6  # minimum repeated pieces of a loop: two pieces in four rounds
 
 
 def text_prediction(source: str, ranked: Sequence[Hypothesis], target: TextColumn) -> TextPrediction:
@@ -35,7 +35,7 @@ def text_prediction(source: str, ranked: Sequence[Hypothesis], target: TextColum
 
 
 def own_log_probs(hypothesis: Hypothesis) -> list[float]:
-    """Return the log-probabilities of what a model wrote: without that of an end that the limit forced."""
+    """Return the log-probabilities of a model's own pieces: without that of an end forced by the limit."""
     return list(hypothesis.log_probs if hypothesis.finished else hypothesis.log_probs[: len(hypothesis.ids)])
 
 
@@ -45,7 +45,7 @@ def rows_of(sequences: Sequences) -> list[list[int]]:
 
 
 def unknown_script(text: str, column: TextColumn) -> bool:
-    """Return whether most letters of a text are in no piece of the vocabulary: training never saw their script."""
+    """Return whether most letters of a text are in no piece of the vocabulary: a script that training never saw."""
     if column.alphabet.issuperset(text.replace(" ", "")):
         return False
     letters = [character for character in text if character.isalpha()]
@@ -54,9 +54,9 @@ def unknown_script(text: str, column: TextColumn) -> bool:
 
 
 def without_loop(prediction: TextPrediction, source: Sequence[int], target: TextColumn) -> TextPrediction:
-    """Return a prediction cut after the first round of a loop, where it has one and its source has none.
+    """Return a prediction truncated after the first round of a loop, where it has one and its source has none.
 
-    A score that is the sum of the log-probabilities stays one: rounding adds up over what is cut off.
+    A score that is the sum of the log-probabilities is summed again over the kept pieces, so rounding does not add up.
     """
     ids = prediction.ids or []
     end = loop_of(ids)
@@ -78,7 +78,7 @@ def without_loop(prediction: TextPrediction, source: Sequence[int], target: Text
 
 
 def loop_of(ids: Sequence[int]) -> int | None:
-    """Return where the second round of the first loop begins; None where nothing goes round."""
+    """Return the start of the second round of the first loop; None without a loop."""
     if len(ids) - len({*ids}) < AGAIN:
         return None
     for start in range(len(ids) - ALL_LOOP_PIECES + 1):

@@ -44,12 +44,12 @@ class TranslationTexts(ExampleTexts):
         return None if example["source"].strip() else TextPrediction(example["source"], "", 0.0)
 
     def unanswerable(self, example: ColumnTexts) -> Prediction | None:
-        """A text in a script that training never saw is copied."""
+        """Copy a text in a script that training never saw."""
         source = clean(example["source"])
         return TextPrediction(source, source, 0.0, warning=COPIED) if unknown_script(source, self.source) else None
 
     def safeguarded(self, prediction: Prediction) -> Prediction:
-        """A loop is cut, also in alternatives."""
+        """Remove repetition loops, also in alternatives."""
         found = [one for one in (prediction, *prediction.alternatives) if isinstance(one, TextPrediction)]
         if all(loop_of(one.ids or []) is None for one in found):
             return prediction
@@ -64,7 +64,7 @@ class TranslationTexts(ExampleTexts):
         return copy_unknown_words(plain_document(text, language=language), self.source.alphabet)
 
     def check_terms(self, option: str = "glossary") -> None:
-        """Accept any: a search writes them."""
+        """Accept all terms: the search supports them."""
 
 
 class TranslationRelevance(RelevanceView):
@@ -104,12 +104,12 @@ class TranslationTask(Task):
 
     @property
     def source(self) -> TextColumn:
-        """What cuts texts that are translated."""
+        """Column of the source texts."""
         return cast(TextColumn, self.vocabularies[self.first])
 
     @property
     def target(self) -> TextColumn:
-        """What cuts their translations."""
+        """Column of the translations."""
         return cast(TextColumn, self.vocabularies[self.last])
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
@@ -121,14 +121,14 @@ class TranslationTask(Task):
         return [text_prediction(text, [found], self.target) for text, found in pairs]
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
-        """Return what each target looked at, in one forced pass: its source, and what the model wrote for itself."""
+        """Return the attention weights of each target, in one forced pass: over its source and the model's drafts."""
         writer, found = cast(Generator, model), list[Explanation]()
         written = {name: ids for name, one in model.written_columns.items() if (ids := self._written(one, batch))}
         with recording(model) as records:
             decoded, _ = writer.decode(batch, need_weights=True)
         sources, targets = (rows_of(batch.sequences(name)) for name in (self.first, self.last))
         for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
-            weights = []  # of a decoder that reads no single states
+            weights = []  # the decoder does not attend to single states
             if decoded.weights is not None:
                 weights = decoded.weights[row, : len(target), : len(source)].float().tolist()
             tokens = self._tokens(source, target)
@@ -147,7 +147,7 @@ class TranslationTask(Task):
         return found
 
     def _written(self, column: WrittenColumn, batch: Batch) -> list[list[tuple[int, str]]] | None:
-        """The ids and pieces of a column that the model writes for itself, row by row."""
+        """Return the ids and pieces of a column that the model drafts, row by row."""
         ids, columns = column.ids(batch), of_language(self.learnt, column.route(batch.route))
         if ids is None:
             return None
@@ -155,7 +155,7 @@ class TranslationTask(Task):
         return [[*zip(row, writes.pieces(row), strict=True)] for row in ids.tolist()]
 
     def _tokens(self, source: Sequence[int], target: Sequence[int]) -> dict[str, list[str]]:
-        """The pieces of each side."""
+        """Return the pieces of each side."""
         return {
             self.first: [*self.source.pieces(source[:-1]), END],
             self.last: [*self.target.pieces(target[:-1]), END],
@@ -166,5 +166,5 @@ class TranslationTask(Task):
 
 
 def _columns(weights: list[list[list[float]]], kept: Sequence[int]) -> list[list[list[float]]]:
-    """Weights (head, query, key) of some keys alone."""
+    """Return the weights (head, query, key) of some keys."""
     return [[[line[place] for place in kept] for line in head] for head in weights]

@@ -1,4 +1,4 @@
-"""Translation without pairs: judged by what becomes of a text that is translated and translated back."""
+"""Unsupervised translation: evaluated by translating a text there and back."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -22,10 +22,10 @@ _COPIES = 2  # last statistics: copied words, and words
 
 
 class RoundTripMeasure(Measure):
-    """BLEU of texts beside themselves after a translation into the other language and back.
+    """BLEU of texts translated into the other language and back, against themselves.
 
-    The criterion by which https://arxiv.org/abs/1711.00043 chooses models (section 3.2); with data.routes the mean of
-    both directions.
+    The model selection criterion of https://arxiv.org/abs/1711.00043 (section 3.2); with data.routes the mean of both
+    directions.
     """
 
     key, name, higher_is_better = "round_trip", "round trip BLEU", True
@@ -41,7 +41,7 @@ class RoundTripMeasure(Measure):
 
 
 class CopiedMeasure(Measure):
-    """Per cent of the words of translations that stand in their sources."""
+    """Percentage of the words of translations that occur in their sources."""
 
     key, name, higher_is_better = "copied", "copied words, %", False
 
@@ -56,10 +56,10 @@ class CopiedMeasure(Measure):
 
 
 class UnpairedTranslationTask(TranslationTask):
-    """A text in one language → the same in another, learnt from texts of both languages that are no translations.
+    """A text in one language → the same in another, learnt from unpaired texts of both languages.
 
-    The target of an example is text of one language. Its source is not needed: the same text, or what another system
-    makes of it. A network of two languages with one vocabulary learns both directions, each a route.
+    The target of an example is text of one language. Its source is optional: the same text, or another system's
+    translation of it. A network of two languages with one vocabulary learns both directions, each a route.
     """
 
     spec: ClassVar[TaskSpec] = TranslationTask.spec._replace(
@@ -72,11 +72,11 @@ class UnpairedTranslationTask(TranslationTask):
 
     @classmethod
     def likelihoods(cls) -> list[Measure]:
-        """Return what needs no pairs; the loss of copying the text measures nothing."""
+        """Return the measures that need no pairs; the loss of copying the text is meaningless."""
         return [RoundTripMeasure(), CopiedMeasure()]
 
     def losses(self, model: Model, batches: Iterable[Batch], examples: Examples) -> Statistics:
-        """Return (example, statistic): those of BLEU of the round trip, copied words and words of the way there."""
+        """Return (example, statistic): BLEU statistics of the round trip, copied words, all words of translations."""
         translator, texts = cast(Translator, model), examples[TARGET]
         if self.route not in translator.languages or len(translator.languages) != 2:
             raise ConfigError("model.languages", "a round trip needs a model of two languages", "model=many_to_many")
@@ -96,10 +96,10 @@ class UnpairedTranslationTask(TranslationTask):
 
 
 def copied_words(text: str, translation: str) -> int:
-    """Return how many words of a translation stand in its text, each as often as it does there."""
+    """Return the number of words of a translation that occur in its text, counted with multiplicity."""
     return (Counter(text.split()) & Counter(translation.split())).total()
 
 
 def _written(search: Search, writer: Generator, batch: Batch) -> list[list[int]]:
-    """Output of a search, a piece at least."""
+    """Return the output of a search, at least one piece."""
     return [one[0].ids or [UNK] for one in search.run(writer, batch)]

@@ -1,4 +1,4 @@
-"""Word vectors: how well the words of a text tell each other, and which words are near."""
+"""Word vectors (word2vec): likelihood of words given their neighbours, and nearest words."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -41,32 +41,32 @@ Negatives = Annotated[Size, Doc("Number of negative samples per word.")]
 NoisePower = Annotated[Share, Doc("Exponent of the unigram counts in the negative sampling distribution.")]
 Frequent = Annotated[Fraction, Doc("Subsampling threshold of frequent words, as a relative frequency; 0: off.")]
 
-NEIGHBOURS = 10  # words that answer a text
-MOST_NAMED = 5  # words that are told
-WORDLESS = "there is no word in it, so nothing is near"
-UNKNOWN_TEXT = "the model knows no word of the text, so nothing is near"
-FLOOR = 1.0  # added to the counts of words in a text to be judged by, so that there is always another word
+NEIGHBOURS = 10  # nearest words of an answer
+MOST_NAMED = 5  # words that a warning lists
+WORDLESS = "the text has no word, so there are no neighbours"
+UNKNOWN_TEXT = "the model knows no word of the text, so there are no neighbours"
+FLOOR = 1.0  # added to the word counts of an evaluated text, so that a negative sample always exists
 
 
 class WordTexts(ExampleTexts):
-    """Texts, with warnings of the words that have no vector."""
+    """Texts, with warnings about words without a vector."""
 
     def __init__(self, columns: Columns, worded: NDArray[np.bool_]) -> None:
-        """`worded` tells of each piece that it is a word."""
+        """`worded` is true for pieces that are words."""
         super().__init__(columns)
         self.text, self.worded = cast(TextColumn, columns[TEXT]), worded
 
     def scored(self, source: str, target: str) -> ColumnTexts:
-        """Return the text alone: its neighbours are no part of it."""
+        """Return the text alone, without its neighbours."""
         return self.given(source)
 
     def as_given(self, prediction: Prediction, example: ColumnTexts) -> Prediction:
-        """Return a prediction with its text as it was given, and a warning of the words that have no vector."""
+        """Return a prediction with its original text, and a warning about words without a vector."""
         source = encodable(example[TEXT])
         return replace(prediction, source=source, warning=self._left_out(source))
 
     def _left_out(self, text: str) -> str:
-        """Which words of a text are not known, and how many of all that is; "" where there are none."""
+        """Return a warning that lists and counts the unknown words of a text; "" where there are none."""
         worded, unknown = self.worded[self.text.encode(text)], list[tuple[int, int]]()
         if worded.all() and (len(worded) or not text.strip()):
             return ""
@@ -84,13 +84,13 @@ class WordTexts(ExampleTexts):
             return f"{UNKNOWN_TEXT}: {shown}"
         count = known + len(unknown)
         share = round(100 * len(unknown) / count)
-        return f"{len(unknown):,} of {count:,} words ({share} %) are not known and left out: {shown}"
+        return f"{len(unknown):,} of {count:,} words ({share} %) are unknown and left out: {shown}"
 
 
 class WordVectorsTask(Task):
-    """Words told from drawn ones by the words around them; the answer to a text are the words nearest to it.
+    """Words are distinguished from negative samples by their contexts; the answer to a text is its nearest words.
 
-    Words that the tokenizer does not know, and the bytes it spells them in, are left out.
+    Words that the tokenizer does not know, and their bytes, are left out.
     """
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "text"}
@@ -102,7 +102,7 @@ class WordVectorsTask(Task):
             "lines",
             "words of the line",
             "find neighbours",
-            use="find words that are near with: regard embeddings {run} nearest WORD",
+            use="find the nearest words with: regard embeddings {run} nearest WORD",
         ),
         defaults={
             "objective": {"name": "likelihood", "label_smoothing": 0.0},
@@ -145,13 +145,13 @@ class WordVectorsTask(Task):
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
     ) -> PlannedStream:
-        """Words with their windows, those of about so many words of text at once. Raises DataError for one word."""
+        """Return words with their windows, in batches of about `tokens` words. Raises DataError for a single word."""
         lines, counts = self.counted_lines(corpus)
         limits = [tokens or 8192, *([] if sentences is None else [sentences * 2 * self.sampling.window])]
         return self._windows(lines, counts, min(limits), seed, corpus)
 
     def held(self, examples: Examples, tokens: int) -> list[Batch]:
-        """Every line once. Negatives are drawn by the counts of this text, as it may be the only one at hand."""
+        """Return every line once. Negatives are sampled by the counts of this text: there may be no other."""
         lines = Ragged.of(self.text.encode_batch(examples[TEXT]), np.dtype(np.int64))
         counts = self._counts(lines) + np.where(self.worded, FLOOR, 0.0)
         return self._windows(lines, counts, tokens).all()
@@ -169,7 +169,7 @@ class WordVectorsTask(Task):
 
     @classmethod
     def likelihoods(cls) -> list[Measure]:
-        """Nats of a word with its negatives."""
+        """Return nats of a word with its negatives."""
         return [LikelihoodMeasure("loss", "words", unit="nats")]
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
@@ -177,11 +177,11 @@ class WordVectorsTask(Task):
         found = list[Prediction]()
         for ids, near in zip(word_ids_of(batch), self._nearest(cast(WordVectors, model), batch), strict=True):
             words, score = " ".join(self._word(one) for one, _ in near), near[0][1] if near else 0.0
-            found.append(TextPrediction(self.text.decode(ids), words, score))  # cosines: no log-probabilities
+            found.append(TextPrediction(self.text.decode(ids), words, score))  # cosines, not log-probabilities
         return found
 
     def _nearest(self, model: WordVectors, batch: Batch) -> list[list[tuple[int, float]]]:
-        """The words nearest to the mean of each text's words, with their cosines; none where no word is known."""
+        """Return the words nearest to the mean of each text's words, with cosines; none where no word is known."""
         vectors, ids = model.vectors().detach().float().cpu().numpy(), np.flatnonzero(self.worded).tolist()
         table, known, found = VectorTable([str(one) for one in ids], vectors[ids]), {*ids}, []
         for text in word_ids_of(batch):
@@ -192,7 +192,7 @@ class WordVectorsTask(Task):
         return found
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
-        """Return how near each word of a text is to each of its nearest words, a cosine below 0 being 0."""
+        """Return the cosine of each word of a text and each of its nearest words; negative ones are 0."""
         vectors = cast(WordVectors, model).vectors().detach().float()
         directions = (vectors / vectors.norm(dim=1, keepdim=True).clamp(min=1e-12)).cpu().numpy()
         ranked = self._nearest(cast(WordVectors, model), batch)
@@ -210,11 +210,11 @@ class WordVectorsTask(Task):
         return WordWindows(lines, self.sampling, counts, route=self.route, tokens=tokens, seed=seed, place=place)
 
     def counted_lines(self, corpus: Corpus) -> tuple[Ragged, Longs]:
-        """Return all lines, and how often each word is there. Raises DataError for fewer than two words."""
+        """Return all lines, and the count of each word. Raises DataError for fewer than two words."""
         lines = corpus.pieces(TEXT)
         counts = self._counts(lines)
         if (counts > 0).sum() < 2:
-            problem = "has fewer than two different words that are known, and a word is told from others"
+            problem = "has fewer than two different words that are known, too few for negative sampling"
             raise DataError(corpus.place, problem, hint="give more text, or lower text.tokenizer.min_count")
         return lines, counts
 
@@ -226,7 +226,7 @@ class WordVectorsTask(Task):
 
 
 def word_ids_of(batch: Batch) -> list[list[int]]:
-    """Return the ids of each text, or of each line of windows those that stand there."""
+    """Return the ids of each text, or of each line of windows."""
     if TEXT in batch.columns:
         return [ids[:-1] for ids in rows_of(batch.sequences(TEXT))]
     words = cast(Any, batch.columns[TARGETS])[:, 0]

@@ -125,7 +125,7 @@ def test_lexicon_and_phrases_are_written(files):
         (["--reordering", "FOLDER/r"], "--reordering: needs a phrase table"),
         (["--output", "FOLDER/none/links"], "--output: "),
         (["--gold", "FOLDER/none"], "none: cannot be read"),
-        (["--gold", "FOLDER/short"], "short: has 1 lines, and there are 7 sentence pairs"),
+        (["--gold", "FOLDER/short"], "short: has 1 lines, but there are 7 sentence pairs"),
         (["--gold", "FOLDER/far"], "far:2: the link 3-1 is beyond 2 and 2 words"),
         (["--also", "FOLDER/none", "FOLDER/a.en"], "none: there is no such file"),
         (["--also", "FOLDER/short", "FOLDER/a.en"], "a.en: 7 lines, but"),

@@ -62,7 +62,7 @@ def test_a_class_with_one_example_is_told_before_training(folder):
     (folder / "a.tsv").write_text("".join([*ROWS, "rare\tan only text\n"]))
     done = train(folder, f"data.dev={folder / 'dev.tsv'}", "data.test_fraction=0.0")
     assert done.code == 0, done.said
-    assert "label: one example alone of 'rare'; of one, nothing can be learnt that can also be judged" in done.said
+    assert "label: only one example of 'rare', which cannot be in both training and dev set" in done.said
 
 
 def test_one_label_is_no_choice(folder):
@@ -105,7 +105,7 @@ def test_texts_of_unknown_words_are_answered_with_a_warning(folder, command, sig
     told = {"predict": {"args": [run], "input": "\n".join(given) + "\n"}, "explain": {"args": [run, *given]}}[command]
     done = CliRunner().invoke(app, [command, *told.pop("args")], **told)
     said = " ".join(done.output.split())
-    unread = "the model knows no word of the text, so the label rests on none"
+    unread = "the model knows no word of the text, so the label is based on none"
     assert (done.exit_code, said.count(unread), said.count("text is empty")) == (0, 2, 1), said
     data = to_json(load(run).predict(given))["predictions"]
     assert [one["details"].get("warning") for one in data] == [None, unread, unread, EMPTY_TEXT]

@@ -123,8 +123,8 @@ def test_no_network_tells_another_way(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"no archive", "is no zip archive"),
-        (archive_of(PAIRS)[:-400], "is no zip archive"),
+        (b"no archive", "is not a zip archive"),
+        (archive_of(PAIRS)[:-400], "is not a zip archive"),
         (archive_of(PAIRS, ("a.en", "a.de")), "has no text in es"),
         (archive_of(PAIRS[:19]), "are too few"),
     ],

@@ -123,10 +123,10 @@ def test_random_search_and_features_of_ones_own(run):
 def test_bad_input_is_one_line(run, texts, tmp_path):
     alone = trained(texts, tmp_path / "alone", "data.dev_fraction=0", "data.test_fraction=0")
     for words, told in (
-        ([alone], "data.dev: the run has no dev part to tune on"),
+        ([alone], "data.dev: the run has no dev set to tune on"),
         ([run[0], "--method", "guess"], "--method: there is no 'guess'"),
-        ([run[0], "decoding.search=greedy"], "decoding.search: 'greedy' finds one translation alone"),
-        ([run[0], "decoding.features=no_repeat"], "decoding.features: has no weight that could be tuned"),
+        ([run[0], "decoding.search=greedy"], "decoding.search: 'greedy' finds only one translation"),
+        ([run[0], "decoding.features=no_repeat"], "decoding.features: has no tunable weight"),
         ([tmp_path / "nothing"], "nothing"),
     ):
         assert unsaid(regard("tune", *words), told) == []

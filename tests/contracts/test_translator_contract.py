@@ -184,7 +184,7 @@ def test_one_step_equals_all_steps_of_a_decoder_that_looks_at_itself_in_any_way(
     try:
         model = make(own=own)
     except ConfigError as error:
-        assert "must know every key from the start" in str(error)
+        assert "needs all keys from the start" in str(error)
         assert any(part.whole for part in build_attention(own, DIM, DIM).parts)
     else:
         assert_steps_equal_the_whole(model, batch)

@@ -49,7 +49,7 @@ def test_a_table_of_words_with_empty_lines_trains_a_tagger_whose_other_parts_are
 
 def test_a_file_whose_format_nothing_tells_is_not_called_missing(tmp_path):
     (tmp_path / "plain.txt").write_text("a\n")
-    with pytest.raises(ConfigError, match=r"data\.train: is '.*plain\.txt', whose ending tells no format"):
+    with pytest.raises(ConfigError, match=r"data\.train: is '.*plain\.txt', whose ending is not that of a format"):
         read_experiment(None, [f"data.train={tmp_path / 'plain.txt'}"])
 
 

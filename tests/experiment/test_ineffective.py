@@ -41,7 +41,7 @@ def told(tmp_path):
             "model.encoder={name: unfolded, ratio: 1, extra: -50}",
             "model.encoder.ratio: 1 with extra -50 changes nothing",
         ),
-        (f"model.encoder={BYTENET}, dilations: [1, 400]}}", "model.encoder.dilations: blocks of 400 see one word"),
+        (f"model.encoder={BYTENET}, dilations: [1, 400]}}", "model.encoder.dilations: blocks of 400 see only one word"),
         (
             "model.attention={score: bilinear, num_heads: 1, span: same_position}",
             "model.attention.score: 'bilinear' changes nothing where a query sees one key, and its 16,384 weights",
@@ -84,7 +84,7 @@ def test_what_changes_something_is_not_told(told, change):
         (["text.shared=false"], "text.shared changes nothing"),
         (
             ["evaluation.metrics=bleu"],
-            "evaluation.metrics changes nothing: 'language_model' is judged by bits_per_character, ",
+            "evaluation.metrics changes nothing: 'language_model' is evaluated by bits_per_character, ",
         ),
         (["model.decoder={name: recurrent, source_context: final}"], "model.decoder.source_context changes nothing"),
         (["task.window=200", "training.batch_tokens=100"], "training.batch_tokens=100 is less than one window"),

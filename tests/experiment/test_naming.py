@@ -109,7 +109,7 @@ def test_every_name_printed_beside_a_part_works_there(kind):
         ("attention.weighting=general", "it is a score: score: bilinear"),
         ("attention.score=pointer", "model.head=pointer"),
         ("attention.score=multihead", "a name of the attention itself"),
-        ("attention.score=self", "a text that looks at itself"),
+        ("attention.score=self", "a text that attends to itself"),
         ("attention=[luong, local_p]", "together: {name: luong, span: local_predictive}"),
         ("attention=luong+local_p", "together: {name: luong, span: local_predictive}"),
         ("attention=", "model.decoder.source_context=final"),

@@ -36,7 +36,7 @@ def test_metrics_of_answers_of_another_kind_are_refused_before_training(tmp_path
     (tmp_path / "a.tsv").write_text("good\ta film\nbad\tno film\n" * 20)
     said = [f"data.train={tmp_path / 'a.tsv'}", "task=classification"]
     (line,) = faults(*said, "evaluation.metrics=[accuracy,bleu]")
-    assert line.startswith("evaluation.metrics: 'bleu' judges no answers of this kind (evaluation.metrics=[")
+    assert line.startswith("evaluation.metrics: 'bleu' is not a metric of this task's answers (evaluation.metrics=[")
     assert "f1" in line and "chrf" not in line
     experiment = read_experiment(None, [*said, "evaluation.metrics=[f1]"])
     assert [one.name for one in experiment.evaluation.metrics] == ["f1"]
@@ -47,7 +47,7 @@ def test_longer_sources_than_the_model_has_places_are_refused_where_they_are_ask
     assert read_experiment(None, [*files, places, "decoding.max_source=40"]).decoding.max_source == 40
     wrong = [places, "decoding.max_source=41"]
     assert faults(*files, *wrong) == [
-        "decoding.max_source: is 41, but the model reads 40 pieces at most, as model.position.max_length has it (40 or "
+        "decoding.max_source: is 41, but the model reads 40 pieces at most, by model.position.max_length (40 or "
         "less, or leave it out)"
     ]
     assert (
@@ -115,7 +115,7 @@ def test_batches_are_of_tokens_or_of_sentences(files):
     tokens = read_experiment(None, [*files, "training.batch_tokens=99"]).training
     assert (tokens.batch_tokens, tokens.batch_sentences, tokens.batch_size) == (99, None, "99 tokens")
     assert faults(*files, "training.batch_sentences=80", "training.batch_tokens=99") == [
-        "training.batch_sentences: does not go with training.batch_tokens, of which a batch has one "
+        "training.batch_sentences: cannot be set together with training.batch_tokens "
         "(training.batch_tokens=null, or leave one of them out)"
     ]
     assert "is null, so a batch has no limit" in faults(*files, "training.batch_tokens=null")[0]
@@ -135,7 +135,7 @@ def test_all_faults_are_told_at_once_with_the_nearest_name(files):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        (["training.metric=length_ratio"], "training.metric: 'length_ratio' cannot choose"),
+        (["training.metric=length_ratio"], "training.metric: 'length_ratio' cannot rank models"),
         (["text.shared=false"], "model.tied: 'all' needs one vocabulary"),
         (["data.dev.source=~nobody-at-all/x", "data.dev.target=y"], "data.dev.source: there is no file"),
         (["data.train=pairs.tsv"], "data.train: comes after data.train.files.target and discards it"),

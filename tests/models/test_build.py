@@ -68,13 +68,13 @@ def test_a_causal_socket_keeps_its_other_spans():
 )
 def test_what_must_know_every_key_cannot_read_words_still_to_be_written(settings):
     guilty = "coverage" if settings.score.name == "coverage" else "local_predictive"
-    with pytest.raises(ConfigError, match=rf"model.self_attention: '{guilty}' must know every key from the start"):
+    with pytest.raises(ConfigError, match=rf"model.self_attention: '{guilty}' needs all keys from the start"):
         build(self_attention=settings)
     build(attention=settings)  # a source is all there
 
 
 def test_heads_without_projections_are_refused():
-    with pytest.raises(ConfigError, match=r"attention.project: 4 heads are made by projections"):
+    with pytest.raises(ConfigError, match=r"attention.project: 4 heads need projections"):
         build_attention(AttentionSettings(num_heads=4, project=False), 8, 8)
     assert build_attention(AttentionSettings(num_heads=1, project=True), 8, 8).heads is not None
     assert build_attention(AttentionSettings(num_heads=1), 8, 8).heads is None

@@ -86,10 +86,10 @@ def test_first_weights_are_as_large_as_leaky_units_need():
 
 
 def test_several_rows_are_refused():
-    with pytest.raises(ConfigError, match=r"answers one row of numbers, and 'wanted' has up to 2"):
+    with pytest.raises(ConfigError, match=r"answers one row of numbers, but 'wanted' has up to 2"):
         MODELS.build(Choice("sequence_regressor"), columns(rows=2))
 
 
 def test_smoothing_is_refused():
-    with pytest.raises(ConfigError, match=r"label_smoothing: is 0\.1, and numbers are no classes"):
+    with pytest.raises(ConfigError, match=r"label_smoothing: is 0\.1, but a regression has no classes"):
         build().nll(batch(rows()), smoothing=0.1)

@@ -171,7 +171,7 @@ def test_drafting_is_not_recorded():
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"drafts": "fr"}, "model.drafts: 'fr' is none of the languages"),
+        ({"drafts": "fr"}, "model.drafts: 'fr' is not one of the languages"),
         ({"languages": ("pseudo",)}, "model.languages: has 'pseudo' alone"),
         ({"languages": ()}, "model.languages: names no language"),
     ],

@@ -57,7 +57,7 @@ def test_it_tells_both_ways_for_each_number_of_labels(method, files):
         part = "decoder" if method == "language_model" else "encoder"
         assert started.model.settings[part] == learnt[part] and learnt[part].settings["num_layers"] == 1
         assert (started.objective.name == "with_language_model") == (method == "language_model")
-    assert "32 texts of them stand in corpus.txt" in (files / "run" / module.REPORT).read_text()
+    assert "32 texts of them also occur in corpus.txt" in (files / "run" / module.REPORT).read_text()
 
 
 def test_a_second_call_goes_on_and_trains_nothing_again(files, monkeypatch):
@@ -99,7 +99,8 @@ def test_parts_have_no_text_in_common_and_fewer_labels_are_among_more():
 
 
 @pytest.mark.parametrize(
-    ("labels", "told"), [("5000", "there are 320 labels beside"), ("ten", "'ten' is no number"), ("5", "32 at least")]
+    ("labels", "told"),
+    [("5000", "there are 320 labels beside"), ("ten", "'ten' is not a number"), ("5", "32 at least")],
 )
 def test_numbers_of_labels_that_cannot_be_are_refused(labels, told):
     with pytest.raises(ConfigError, match=told):

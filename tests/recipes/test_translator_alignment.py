@@ -123,9 +123,9 @@ def test_a_way_is_measured_once_and_kept(tmp_path, monkeypatch):
 def test_a_trained_head_links_where_nothing_is_there_to_choose_by(tmp_path, monkeypatch):
     monkeypatch.setattr(translator_alignment, "_dev", lambda predictor, say: None)
     predictor = Known(tmp_path)
-    with pytest.raises(DataError, match="no dev part to choose an alignment by"):
+    with pytest.raises(DataError, match="no dev set to select an alignment on"):
         chosen_way(predictor, None, print)
     predictor.task.alignment_head = AlignmentHead(0, 1, ahead=True)
     assert chosen_way(predictor, None, print) == Way(head=AlignmentHead(0, 1, ahead=True))
-    with pytest.raises(DataError, match="no dev part"):
+    with pytest.raises(DataError, match="no dev set"):
         chosen_way(predictor, "lrp", print)

@@ -69,13 +69,13 @@ def test_other_labels_get_a_layer_of_their_own(name, others, layer, folder, tmp_
     more = [*STEP, "training.seed=2", "--from", tmp_path / "first", "--run"]
     done = regard("train", tmp_path / name, *more, tmp_path / "run")
     assert done.code == 0, done.said
-    assert "so they are learnt anew, with a layer of their own" in done.said
+    assert "so the labels are learnt from this data, with a new output layer" in done.said
     before, after = weights(tmp_path / "first"), weights(tmp_path / "run")
     assert_close(after["encoder.norm.weight"], before["encoder.norm.weight"], rtol=0, atol=1e-7)
     assert (after[layer] - before[layer]).abs().max() > 1e-4
     same = regard("train", folder / name, *more, tmp_path / "same")
     assert same.code == 0, same.said
-    assert "learnt anew" not in same.said and "tells the task" not in same.said
+    assert "learnt from this data" not in same.said and "task=" not in same.said
     assert_close(weights(tmp_path / "same")[layer], before[layer], rtol=0, atol=1e-7)
 
 
@@ -94,8 +94,8 @@ def test_a_table_tells_a_run_with_labels_another_task(first, second, task, folde
     assert done.code == 0, done.said
     done = regard("train", folder / second, "--from", before, *STEP, "training.seed=2", "--run", after)
     assert done.code == 0, done.said
-    assert "anew" not in done.said  # all labels are, as the task is another one
-    assert f"{second} tells the task, {task}; vocabulary and network come from {before}" in done.said
+    assert "learnt from this data" not in done.said  # all labels are, as the task is another one
+    assert f"{second}: task={task}; vocabulary and network come from {before}" in done.said
     assert Run.open(after).experiment.task.name == task
     old, new = weights(before), weights(after)
     body = [key for key in new if key.split(".")[0] in ("embedder", "encoder")]

@@ -98,7 +98,7 @@ def test_a_run_of_a_fold_is_evaluated_without_files(table, tmp_path):
         (["data.folds=5", "data.fold=6"], "data.fold: is 6, but there are 5 folds"),
         (["data.fold=2"], "data.fold: is 2, but there are no folds"),
         (["data.folds=1"], "data.folds"),
-        (["data.folds=5", "data.test={file}"], "data.folds: makes the test part out of data.train"),
+        (["data.folds=5", "data.test={file}"], "data.folds: takes the test set from data.train"),
     ],
 )
 def test_folds_that_cannot_be_are_refused(changes, said, table, tmp_path):
@@ -109,4 +109,4 @@ def test_folds_that_cannot_be_are_refused(changes, said, table, tmp_path):
 def test_a_text_whose_lines_follow_on_each_other_has_no_folds(tmp_path):
     (tmp_path / "novel.txt").write_text("a b c\n" * 50)
     done = regard("train", "--text", tmp_path / "novel.txt", "data.folds=5", "--run", tmp_path / "run")
-    assert unsaid(done, "data.folds: cuts examples that stand alone") == []
+    assert unsaid(done, "data.folds: needs independent examples") == []

@@ -161,7 +161,7 @@ def test_sampled_pieces_do_not_go_with_windows(tmp_path):
     tokenizer = "text.tokenizer={name: subwords, size: 300, sampling: 0.1}"
     settings = [word for word in settings_of(tmp_path) if "tokenizer" not in word]
     done = regard("train", *settings, tokenizer, "training.max_updates=1", "--run", tmp_path / "run")
-    assert unsaid(done, "text.tokenizer.sampling: cuts each text anew") == []
+    assert unsaid(done, "text.tokenizer.sampling: encodes each text again") == []
     train(*settings, tokenizer, "task={name: language_model, window: null, context: 0}", "training.max_updates=1",
           "--run", tmp_path / "run")  # fmt: skip
 

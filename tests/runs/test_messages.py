@@ -30,8 +30,8 @@ def test_texts_are_learnt_by_their_tokenizer_and_judged_by_none(corpus):
     said = said_of(corpus, "data.dev_fraction=0.01")
     assert "learning characters from corpus.txt" in said
     assert (
-        "corpus.txt: no example is left to validate with (data.dev_fraction is 0.01: a larger one, or data.dev, gives "
-        "some): the model of the last update is the one that is kept" in said
+        "corpus.txt: no examples for the dev set (data.dev_fraction is 0.01: a larger one, or data.dev, gives "
+        "some): early stopping is off, and the last checkpoint is kept" in said
     )
 
 

@@ -36,7 +36,7 @@ def test_a_plain_text_is_enough_and_a_table_starts_from_it(tmp_path):
     started = ["--from", tmp_path / "run", *STEP, "training.learning_rate=1e-9", "--run", tmp_path / "table"]
     done = regard("train", tmp_path / "table.tsv", *started)
     assert done.code == 0, done.said
-    assert "table.tsv tells the task, classification" in done.said
+    assert "table.tsv: task=classification" in done.said
     before, after = (
         load_file(RunFolder(tmp_path / name).checkpoint().folder / "model.safetensors") for name in ("run", "table")
     )

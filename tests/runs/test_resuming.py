@@ -76,7 +76,7 @@ def test_settings_are_read_and_verified_once(run, monkeypatch):
     [
         ("text.tokenizer.size=400", "text.tokenizer.size: cannot change in a run that has begun: 300 → 400"),
         ("training.metric=chrf", "training.metric: cannot change"),
-        ("model.dim=32", "model: the trained weights do not fit after dim: 16 → 32 (begin another one"),
+        ("model.dim=32", "model: the trained weights do not fit after dim: 16 → 32 (start another one"),
         ("model.init_uniform=0.1", "model.init_uniform: cannot change in a run that has begun: nothing → 0.1"),
         ("training.optimizer={name: sgd, momentum: 0.5}", "training.optimizer: cannot change"),
         (
@@ -141,7 +141,7 @@ def test_a_text_that_was_edited_is_refused(run, trained, tmp_path):
     changes = [f"data.train.source={sides[0]}", f"data.train.target={sides[1]}", "training.max_updates=3"]
     code, said = regard("train", "--run", run, "--resume", *changes)
     assert (code, content(run), said.count("error:")) == (2, before, 2)
-    told = "cannot change in a run that has begun, and '{}' has other content than it had then"
+    told = "cannot change in a run that has begun, and '{}' has changed since then"
     assert all(
         f"data.train.{name}: {told.format(side)}" in said
         for name, side in zip(("source", "target"), sides, strict=True)
@@ -172,7 +172,7 @@ def test_a_run_without_checkpoints_says_that_it_begins_anew(run):
     shutil.rmtree(run / files.FOLDER)
     code, said = regard("train", "--run", run, "--resume", "--quiet")
     assert (code, last(run)) == (0, 2)
-    assert said == f"warning: {run} has no checkpoint: training begins anew\n"
+    assert said == f"warning: {run} has no checkpoint: training starts from the beginning\n"
 
 
 def test_a_run_folder_that_vanished_is_told(tmp_path, monkeypatch):
@@ -206,7 +206,7 @@ def test_another_schedule_begins_anew(run):
 
 def test_to_resume_needs_a_run():
     code, said = regard("train", "--resume")
-    assert (code, said) == (2, "error: --resume: needs the run that is to go on (--run FOLDER)\n")
+    assert (code, said) == (2, "error: --resume: needs the run to resume (--run FOLDER)\n")
 
 
 def test_a_run_is_trained_by_one_process_at_a_time(run):
@@ -260,7 +260,7 @@ def test_empty_dev_lines_are_told_by_number(tmp_path):
 def test_no_dev_part_is_told_and_the_last_update_is_kept(tmp_path):
     code, said = regard("train", *SMALL, *write_texts(tmp_path), "--run", tmp_path / "run", "data.dev_fraction=0")
     assert code == 0
-    assert "no dev part" in said
+    assert "no dev set" in said
     assert json.loads((tmp_path / "run" / "final.json").read_text())["checkpoint"] == "step-00000002"
 
 
@@ -276,6 +276,6 @@ def test_interrupted_it_says_how_to_go_on_and_exits_with_75(tmp_path, number):
         work.send_signal(number)
         rest = work.stderr.read()
         assert work.wait(timeout=60) == 75, rest
-    assert f"go on with: regard train --run '{run}' --resume" in rest
+    assert f"resume with: regard train --run '{run}' --resume" in rest
     assert last(run) >= 1
     assert load_experiment(run / "experiment.yaml").training.max_updates == 100000

@@ -219,7 +219,7 @@ def test_examples_of_a_test_part_that_cannot_be_read_are_told(files):
         ("data.train.length=1", "data.train.min_length: is 3, more than the length of 1"),
         ("data.dev.min_length=1", "data.dev.min_length: is 1 (at least 2)"),
         ("data.max_length=2", "200 examples of sums of two of 3 to 6 values, seed 1: no example can be used"),
-        ("objective.label_smoothing=0.1", "label_smoothing: is 0.1, and numbers are no classes"),
+        ("objective.label_smoothing=0.1", "label_smoothing: is 0.1, but a regression has no classes"),
         ("data.train={name: copying, examples: 9}", "writes several"),
         ("model={name: neural_turing_machine}", "model: a Neural Turing Machine answers bits"),
         ("training.metric=bleu", "there is no 'bleu'"),

@@ -189,7 +189,7 @@ def test_without_a_dev_part_weights_stay(tmp_path, capsys):
     shares = ["data.dev_fraction=0", "data.test_fraction=0", "task.name=phrases"]
     assert train_run(read_experiment(None, [*files, *shares, f"run={tmp_path / 'run'}"]))
     said = capsys.readouterr().err
-    assert "no dev part: the weights of phrases" in said
+    assert "no dev set: the weights of phrases" in said
     assert "M parameters" not in said and "0 updates" not in said and f"run {tmp_path / 'run'}\n" in said
     assert load(tmp_path / "run").predict(["der Hund"])[0].text == "the dog"
 

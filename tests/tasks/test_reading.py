@@ -120,7 +120,7 @@ def test_states_of_a_question_that_are_no_words_are_not_shown(parts):
 def test_an_answer_that_is_not_in_the_passage_is_refused(parts, answer):
     _, task = parts
     task.filter.check({"passage": "Mary left the hall.", "question": "?", "answer": "the hall"})
-    with pytest.raises(DataError, match=f"'{answer}' does not stand in the passage"):
+    with pytest.raises(DataError, match=f"'{answer}' does not occur in the passage"):
         task.filter.check({"passage": "Mary left the hall.", "question": "?", "answer": answer})
 
 
@@ -184,7 +184,7 @@ def test_a_passage_without_the_answer_is_one_line_with_its_place(folder):
         "train", folder / "aligned.yaml", f"data.train.file={folder / 'bad.txt'}", "run=" + str(folder / "x")
     )
     assert done.code == 2
-    assert "bad.txt:2: column answer" in done.said and "'park' does not stand in the passage" in done.said
+    assert "bad.txt:2: column answer" in done.said and "'park' does not occur in the passage" in done.said
 
 
 def test_the_first_answer_that_stands_in_the_passage_is_learnt(parts):

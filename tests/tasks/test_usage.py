@@ -20,5 +20,5 @@ def test_usage_is_a_command_on_the_run(name):
 
 
 def test_usage_tells_the_fields_of_a_line():
-    assert usage_of(task_class("pairs"), "a").endswith("< FILE, a line being first, a tab, second")
+    assert usage_of(task_class("pairs"), "a").endswith("< FILE (per line: first, a tab, second)")
     assert usage_of(task_class("classification"), "a").endswith("< FILE")

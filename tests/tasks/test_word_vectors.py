@@ -189,8 +189,8 @@ def test_unknown_words_are_told_with_their_share(tokenizer):
         return task.texts.as_given(TextPrediction("", "", 0.0), {"text": text}).warning
 
     assert (told("ab cd"), told("")) == ("", "")
-    assert told("ab xü cd yy") == "2 of 4 words (50 %) are not known and left out: xü, yy"
-    assert told("a b c d e f") == "the model knows no word of the text, so nothing is near: a, b, c, d, e …"
+    assert told("ab xü cd yy") == "2 of 4 words (50 %) are unknown and left out: xü, yy"
+    assert told("a b c d e f") == "the model knows no word of the text, so there are no neighbours: a, b, c, d, e …"
 
 
 def test_a_text_of_signs_alone_has_no_word():
@@ -198,7 +198,7 @@ def test_a_text_of_signs_alone_has_no_word():
     signless = Choice("uncased_words", {"signs": False})
     task = TASKS.build(Choice("word_vectors"), learn_columns({"text": "text"}, [examples], signless, shared=True))
     assert task.texts.as_given(TextPrediction("", "", 0.0), {"text": " !? "}).warning == (
-        "there is no word in it, so nothing is near"
+        "the text has no word, so there are no neighbours"
     )
 
 

@@ -67,7 +67,7 @@ def test_a_mark_is_one_word_and_a_marked_word_the_same_as_elsewhere(signs):
 def test_who_writes_texts_cannot_use_them(tmp_path):
     told = regard("train", *write_texts(tmp_path), "text.tokenizer=uncased_words", "--run", tmp_path / "run")
     assert told.code == 2
-    assert "text.tokenizer: keeps no case and no rare words" in told.said
+    assert "text.tokenizer: keeps neither case nor rare words" in told.said
 
 
 def test_a_classifier_answers_with_the_text_as_it_was_given(tmp_path):

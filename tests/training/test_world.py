@@ -282,7 +282,7 @@ def test_ctrl_c_saves_in_step(torchrun, tmp_path):
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=100)
     update = files.latest_valid(tmp_path / "run")[0].state["update"]
-    assert f"saved after update {update:,}; go on with" in said
+    assert f"saved after update {update:,}; resume with" in said
 
 
 @pytest.mark.parametrize("sizes", [[5, 1], [1, 5, 5, 1], [9], []], ids=str)

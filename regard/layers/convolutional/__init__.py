@@ -1,4 +1,4 @@
-"""Convolutional layers and the blocks made of them; none knows of a source, so a language model can stack them."""
+"""Convolutional layers and blocks; none reads a source, so a language model can stack them."""
 
 from regard.layers.convolutional.chain import Chain
 from regard.layers.convolutional.convolution import Convolution, Dilations, Kernel

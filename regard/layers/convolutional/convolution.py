@@ -19,12 +19,12 @@ Dilations = Annotated[tuple[Size, ...], MinLen(1), Doc("Dilation of each layer."
 
 
 class Convolution(Layer):
-    """out_i = b + sum_j W_j in_(i - (kernel - 1 - j) · dilation), j = 0 … kernel - 1; what is not there is zero.
+    """out_i = b + sum_j W_j in_(i - (kernel - 1 - j) · dilation), j = 0 … kernel - 1; missing inputs are zero.
 
     causal: as above, with a past of the last (kernel - 1) · dilation inputs. Else the kernel is centred (an even one
-    sees one more to the left), which needs all of a sequence: its past is None, and it can be given none.
-    The weight (out_dim, kernel · input_dim) holds the taps beside each other, the oldest first. What stands under
-    padding counts as zero and reaches no neighbour. With `std` weights are normalised and drawn from N(0, std²).
+    sees one more to the left), which needs the whole sequence: its past is None, and it accepts none.
+    The weight (out_dim, kernel · input_dim) holds the taps side by side, oldest first. Padded inputs count as zero.
+    With `std` weights are normalised and sampled from N(0, std²).
     An output of a stack sees 1 + sum of (kernel - 1) · dilation inputs: kernels of 3 with dilations 1, 2, 4, 8, 16 see
     63, six such sets 373, though section 4 of the paper says 315.
     """
@@ -46,7 +46,7 @@ class Convolution(Layer):
 
     @property
     def reach(self) -> int:
-        """How many inputs beside the present one an output sees."""
+        """Number of inputs besides the current one that an output sees."""
         return (self.kernel - 1) * self.dilation
 
     def forward(self, inputs: Tensor, mask: Tensor | None, past: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
@@ -62,7 +62,7 @@ class Convolution(Layer):
         return self._outputs(seen), latest(seen, mask, self.reach)
 
     def _outputs(self, seen: Tensor) -> Tensor:
-        """seen (batch, reach + n, input_dim) → (batch, n, dim): one product for all taps."""
+        """Compute outputs (batch, n, dim) of seen (batch, reach + n, input_dim): one product for all taps."""
         length = seen.shape[1] - self.reach
         starts = range(0, self.reach + 1, self.dilation)
         taps = [seen[:, start : start + length] for start in starts]

@@ -1,4 +1,4 @@
-"""A convolution, a gate and a way around both: https://arxiv.org/abs/1705.03122, section 3.2."""
+"""A gated convolution with a residual connection: https://arxiv.org/abs/1705.03122, section 3.2."""
 
 import math
 from typing import Any
@@ -11,15 +11,15 @@ from regard.layers.convolutional.weight_normalised import WeightNormalised
 from regard.layers.layer import Layer
 from regard.ops.dropout import Dropout
 
-HALF = math.sqrt(0.5)  # the sum of two equal variances keeps theirs
+HALF = math.sqrt(0.5)  # keeps the variance of a sum of two
 
 
 class GatedBlock(Layer):
     """(x + gate(W * drop(x) + b)) · sqrt(1/2), * being a convolution; a projected x where the width changes.
 
     With `causal`, a stack of these is the language model of https://arxiv.org/abs/1612.08083. Weights are normalised
-    and drawn from N(0, 4p/n) before a gated unit, N(0, p/n) elsewhere, p the share that dropout keeps, n the number of
-    inputs, so that as much variance comes out as goes in (arXiv:1705.03122, section 3.5).
+    and sampled from N(0, 4p/n) before a gated unit, N(0, p/n) elsewhere, p the keep probability of dropout, n the
+    number of inputs, so that the variance is kept (arXiv:1705.03122, section 3.5).
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class GatedBlock(Layer):
 
 
 def projection(in_dim: int, out_dim: int, *, keep: float = 1.0) -> WeightNormalised:
-    """A linear map that keeps the variance of inputs of which dropout has left a share `keep`."""
+    """Return a linear map that keeps the variance of inputs after dropout with the keep probability `keep`."""
     return WeightNormalised(in_dim, out_dim, std=_start_std(in_dim, gated=False, keep=keep))
 
 

@@ -1,4 +1,4 @@
-"""Gated linear units (https://arxiv.org/abs/1612.08083, equation 1), and what they are compared with there."""
+"""Gated linear units (https://arxiv.org/abs/1612.08083, equation 1), and the alternatives compared there."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Literal
@@ -39,4 +39,4 @@ GATES: Mapping[Gate, Callable[[Tensor], Tensor]] = {
     "relu": functional.relu,
     "tanh": torch.tanh,
 }
-WIDTHS: Mapping[Gate, int] = {"glu": 2, "gtu": 2, "relu": 1, "tanh": 1}  # channels they read for one they write
+WIDTHS: Mapping[Gate, int] = {"glu": 2, "gtu": 2, "relu": 1, "tanh": 1}  # input channels per output channel

@@ -11,10 +11,10 @@ from regard.ops.linear import Linear
 class GridConvolution(nn.Module):
     """out_rc = b + sum_ij W_ij in_(r + (i - m) · dilation, c + (j - m) · dilation), i, j = 0 … kernel - 1.
 
-    m is the middle of the kernel; an even one sees one more above and to the left. What is not there, or hidden by the
-    mask, is zero. `dilation` is the distance between the neighbours that it reads, `kernel` their number in each
-    direction. The weight (dim, kernel · kernel · input_dim) holds the taps beside each other, row by row. An output of
-    a stack sees a square of side 1 + sum of (kernel - 1) · dilation: kernels of 3 with dilations 1, 2, 4 see 3, 7, 15.
+    m is the middle of the kernel; an even one sees one more above and to the left. Missing and masked inputs are zero.
+    `dilation` is the distance between the taps, `kernel` their number in each direction. The weight
+    (dim, kernel · kernel · input_dim) holds the taps side by side, row by row. An output of a stack sees a square of
+    side 1 + sum of (kernel - 1) · dilation: kernels of 3 with dilations 1, 2, 4 see 3, 7, 15.
 
     Cost: O(n·k²·d²)
     """
@@ -28,7 +28,7 @@ class GridConvolution(nn.Module):
 
     @property
     def reach(self) -> int:
-        """How many rows, and how many columns, beside its own an output sees."""
+        """Number of rows, and of columns, besides its own that an output sees."""
         return (self.kernel - 1) * self.dilation
 
     def forward(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -23,7 +23,7 @@ class ResidualBlock(Layer):
     """x + f(x), through a middle of half the width: 1×1 convolution to dim / 2, 1×kernel there, 1×1 back to dim.
 
     relu: norm, ReLU before each of the three. multiplicative: norm before the first and before the middle one, which is
-    a multiplicative unit. `norm` is by position ("layer", the paper's second version), or what the first version has.
+    a multiplicative unit. `norm` is layer normalisation (the paper's second version), or that of the first version.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class ResidualBlock(Layer):
 
 
 def note_dilations(dilations: tuple[int, ...], kernel: int, *, ratio: float = 1.0, extra: float = 0.0) -> None:
-    """Tell which dilations reach behind every text; texts are first made longer by `ratio` and `extra`."""
+    """Note dilations larger than every text, whose length is extended by `ratio` and `extra` first."""
     for rate in dilations:
         if kernel > 1:
             beyond = (rate - max(0, extra)) / max(1, ratio)
-            note("dilations", f"blocks of {rate} see one word alone, as no text is that long", beyond=beyond)
+            note("dilations", f"blocks of {rate} see only one word, as every text is shorter", beyond=beyond)
 
 
 def residual_chain(
@@ -84,7 +84,7 @@ def residual_chain(
     causal: bool,
     norm: Normalisation,
 ) -> Chain:
-    """Blocks whose dilations go round: 1, 2, 4, 8, 16, 1, 2 …"""
+    """Return blocks with cyclic dilations: 1, 2, 4, 8, 16, 1, 2 …"""
     rates = itertools.islice(itertools.cycle(dilations), num_layers)
     return Chain(
         dim,

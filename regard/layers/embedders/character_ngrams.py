@@ -24,8 +24,8 @@ _Past = tuple[Tensor, int]  # the last order - 1 ids (batch, order - 1), how man
 class CharacterNgramEmbedder(Embedder):
     """e_i = sum over n = 1 … `order` of E_n[the n ids that end at i], times sqrt(dim) with `scale`; then its place.
 
-    Behind the `rows` most frequent n-grams of the training text there is one row more for all others. Before the first
-    id stands padding. As an n-gram ends at i, a writer may read it. E_1 has a row for every id, which a head may share.
+    After the `rows` most frequent n-grams of the training text there is one more row for all others. Before the first
+    id there is padding. N-grams end at i, so a decoder may use them. E_1 has a row for every id; a head may share it.
     """
 
     aliases = "bag_of_character_ngrams, bag_of_ngrams"
@@ -81,7 +81,7 @@ class CharacterNgramEmbedder(Embedder):
 
     @torch.no_grad()
     def learn(self, counts: Sequence[tuple[Tensor, Tensor]]) -> None:
-        """Keeps the most frequent n-grams of each order; of equals those of smaller codes."""
+        """Keep the most frequent n-grams of each order; ties go to smaller codes."""
         self.codes.fill_(_NEVER)
         for place, (codes, often) in enumerate(counts):
             kept = codes[often.argsort(descending=True, stable=True)[: self.rows]].sort().values

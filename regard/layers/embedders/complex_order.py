@@ -24,8 +24,8 @@ class ComplexOrderEmbedder(Embedder):
     The amplitude r is a number per word and feature; padding has 0. `frequencies` ω: one per word and feature, per
     word, per feature, or "fixed" per feature as sinusoids have them; those per feature start there too. Phases θ are 0
     (in the paper they hurt); with `phases` the table holds r exp(iθ) as [real; imaginary], which a head may share.
-    Without `places` p is 1 everywhere: the paper's "complex-vanilla", which knows no order. `scale` multiplies the
-    table by sqrt(dim). Places are inside, so the model's own position must be null.
+    Without `places` p is 1 everywhere: the paper's "complex-vanilla", which ignores order. `scale` multiplies the
+    table by sqrt(dim). Positions are included, so the model's own position must be null.
     """
 
     aliases = (
@@ -54,7 +54,7 @@ class ComplexOrderEmbedder(Embedder):
         if dim % 2:
             raise PartError(f"{dim} features do not split into real and imaginary ones", "make it even")
         if position is not None:
-            problem = "'complex_order' vectors know their places already"
+            problem = "'complex_order' vectors include positions"
             raise PartError(problem, "set position to null")
         self.dim, self.phases, self.places = dim, phases, places
         self.scale = math.sqrt(dim) if scale else 1.0
@@ -82,7 +82,7 @@ class ComplexOrderEmbedder(Embedder):
         rates = functional.embedding(ids, self.rates) if self.by_word else self.rates
         places = torch.arange(start + 1, start + ids.shape[-1] + 1, device=ids.device).unsqueeze(-1)
         places = places if self.places else torch.ones_like(places)
-        angles = places * rates.to(wide(rates.dtype))  # bfloat16 knows no place 257
+        angles = places * rates.to(wide(rates.dtype))  # bfloat16 cannot represent 257
         cosines, sines = angles.cos().to(self.table.dtype), angles.sin().to(self.table.dtype)
         words = functional.embedding(ids, self.table) * (self.scale * (ids != PAD)).unsqueeze(-1).to(self.table.dtype)
         if not self.phases:
@@ -99,7 +99,7 @@ class ComplexOrderEmbedder(Embedder):
 
 
 def _first_rates(vocab_size: int, num_features: int, frequencies: str) -> Tensor:
-    """ω at the start, in radians per place: those of sinusoids, or for one per word, drawn from their range."""
+    """Return initial ω, in radians per place: those of sinusoids, or, for one per word, sampled from their range."""
     if frequencies == "word":
         return torch.exp(-math.log(1e4) * torch.rand(vocab_size, 1))
     waves = torch.exp(-math.log(1e4) * torch.arange(num_features, dtype=torch.float64) / num_features)

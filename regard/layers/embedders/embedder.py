@@ -29,24 +29,24 @@ class Embedder(nn.Module, ABC):
         """ids (batch, n) → vectors (batch, n, dim), past: a counter of positions, or the last ids."""
 
     def word_sum(self, past: Any, steps: int) -> WordSum | None:
-        """Return what its vectors are the sums of, for the next `steps` ids behind a past; None: they are no such sums.
+        """Return the summands of its vectors for the next `steps` ids after a past; None: they are not such sums.
 
-        Compiled code makes the vectors from it without calling the module.
+        Compiled code computes the vectors from them without calling the module.
         """
         return None
 
     def output_weight(self) -> nn.Parameter | None:
-        """The table (vocab_size, dim) a head may share, or None when there is none of that shape."""
+        """Return the embedding matrix (vocab_size, dim) that a head may share, or None without one of that shape."""
         return None
 
     def word_vectors(self, ids: Tensor) -> Tensor:
-        """ids (n,), each once → vectors (n, dim) of words by themselves, without places; a table's gradient is sparse.
+        """Return vectors (n, dim) of ids (n,), each once, without positions; a table's gradient is sparse.
 
         Raises PartError where a word has no vector of its own.
         """
         table = self.output_weight()
         if table is None:
-            raise PartError("has no vectors of words by themselves", "words, for one", setting="embedder")
+            raise PartError("has no vectors of single words", "such as words", setting="embedder")
         return functional.embedding(ids, table, sparse=True)
 
     def of_spelling(self, word: str) -> Tensor | None:
@@ -54,15 +54,15 @@ class Embedder(nn.Module, ABC):
         return None
 
     def take_words(self, words: Sequence[str], read: Callable[[Path, Collection[str]], VectorTable]) -> str:
-        """Before the first update: start from vectors of words that `read` finds in a file or a run; return a message.
+        """Initialise words, before the first update, with vectors that `read` finds; return a message.
 
-        `words` are those of all ids, "" for an id that stands for none. Most start as they were drawn.
+        `words` are those of all ids, "" for an id without one. By default vectors keep their random initialisation.
         """
         return ""
 
     def counted(self, ids: Tensor) -> Sequence[Tensor]:
-        """ids (batch, n) of the training text → numbers to be counted, (…) of each kind; most want nothing counted."""
+        """Return numbers (…) of each kind to count in ids (batch, n) of the training text; none by default."""
         return ()
 
     def learn(self, counts: Sequence[tuple[Tensor, Tensor]]) -> None:
-        """Before the first update, for each kind: the numbers in the training text, rising, and how often each is."""
+        """Use the counts, before the first update: per kind the numbers in ascending order, and their counts."""

@@ -1,4 +1,4 @@
-"""Vectors of words that were learnt elsewhere: what https://arxiv.org/abs/1408.5882 starts a classifier from."""
+"""Pre-trained word vectors, as in https://arxiv.org/abs/1408.5882."""
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -18,15 +18,15 @@ from regard.ops.dropout import Dropout
 from regard.records import PAD
 from regard.text.vector_table import VectorTable
 
-BOUND = 0.25  # of the numbers of a word that has no vector
+BOUND = 0.25  # of the numbers of a word without a vector
 
 
 class PretrainedEmbedder(Embedder):
     """E[id], times a matrix if `width` is not the model's dim; PE(place) is added. E starts from the vectors of a file.
 
-    Words that the file lacks, also in lower case, are spelt by n-grams where it is a model of fastText's; others are
-    drawn from U(-0.25, 0.25). Padding is 0 and stays so. The file is read before the first update of a run, whose
-    checkpoints hold the table.
+    Words that the file lacks, also in lower case, are composed of n-grams where it is a fastText model; others are
+    sampled from U(-0.25, 0.25). Padding stays 0. The file is read before the first update of a run, whose checkpoints
+    hold the table.
     """
 
     aliases = "word2vec_vectors, pretrained_words, 预训练词向量"
@@ -69,7 +69,7 @@ class PretrainedEmbedder(Embedder):
         return functional.embedding(ids, self.table, sparse=True)
 
     def output_weight(self) -> nn.Parameter | None:
-        """E, (vocab_size, dim), if it is as wide as the model and learns."""
+        """Return E (vocab_size, dim), if it has the model's width and is not frozen."""
         return self.table if self.projection is None and self.table.requires_grad else None
 
     @torch.no_grad()
@@ -91,4 +91,4 @@ class PretrainedEmbedder(Embedder):
             elif word:
                 missing += 1
         share = f"{missing:,} of the vocabulary ({missing / max(1, found + missing):.1%})"
-        return f"{self.vectors}: vectors of {found:,} words; {share} are not there and start at random"
+        return f"{self.vectors}: vectors of {found:,} words; {share} are missing and start at random"

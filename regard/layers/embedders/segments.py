@@ -18,7 +18,7 @@ from regard.records import EOS
 
 
 class SegmentsPast(NamedTuple):
-    """What was read so far."""
+    """Counts of places and end symbols so far."""
 
     places: int
     ends: Tensor  # (batch, 1): end symbols
@@ -27,7 +27,7 @@ class SegmentsPast(NamedTuple):
 class SegmentEmbedder(Embedder):
     """LN(E[id] + PE(place) + S[text]), then dropout; `text` counts the end symbols before a piece.
 
-    So the first text of a pair, its end with it, has S[0] and the second one has S[1], as all behind it. With one
+    So the first text of a pair, its end included, has S[0], and the second text and all after it have S[1]. With one
     segment the same vector is added everywhere, as in RoBERTa.
     """
 

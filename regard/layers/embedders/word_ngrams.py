@@ -1,4 +1,4 @@
-"""Bags of word n-grams in hashed buckets: what fastText reads (https://arxiv.org/abs/1607.01759, section 2.1)."""
+"""Bags of word n-grams in hashed buckets, as in fastText (https://arxiv.org/abs/1607.01759, section 2.1)."""
 
 import math
 from typing import Annotated
@@ -21,8 +21,8 @@ FACTOR = 116049371  # of the rolling hash, which overflows on purpose
 class WordNgramEmbedder(Embedder):
     """e_i = E[w_i] + sum over n = 2 … `order` of B[hash(w_(i-n+1) … w_i)], times sqrt(dim) with `scale`; its place.
 
-    Nothing is counted: an n-gram stands in the bucket that its hash names, which it shares with others. Before the
-    first word stands padding. Mean pooling over it, without an encoder, is fastText.
+    An n-gram has the bucket of its hash, shared with others, so nothing is counted. Before the first word there is
+    padding. Mean pooling over it, without an encoder, is fastText.
     """
 
     aliases = "hashed_ngrams, bag_of_word_ngrams, bigrams"

@@ -1,4 +1,4 @@
-"""A vector per word, with its place where the model wants one."""
+"""Word embeddings, with positions where the model has them."""
 
 import math
 from typing import Annotated, Literal
@@ -21,8 +21,8 @@ from regard.pieces import BOS
 class WordEmbedder(Embedder):
     """E[id] · sqrt(dim) + PE(place), then dropout (https://arxiv.org/abs/1706.03762, sections 3.4, 3.5 and 5.4).
 
-    merge "concatenate" puts the position beside the word: vectors are then 2 · dim wide. The past counts places. E is
-    drawn from N(0, std²), 1/dim for std² if it is null. With `zero_start` E[<s>] is 0 wherever it is read.
+    merge "concatenate" concatenates position and word: vectors are then 2 · dim wide. The past counts places. E is
+    sampled from N(0, std²), 1/dim for std² if it is null. With `zero_start` E[<s>] is 0 wherever it is read.
     """
 
     aliases = "word_embedding, 词向量"
@@ -71,7 +71,7 @@ class WordEmbedder(Embedder):
         return self.dropout(vectors), start + ids.shape[-1]
 
     def word_sum(self, past: int | None, steps: int) -> WordSum | None:
-        """Return the table and the places, unless they stand side by side or a hook wants to see them."""
+        """Return the table and the positions, unless they are concatenated or a hook needs the module."""
         watched = any(one._forward_hooks or one._forward_pre_hooks or one.training for one in self.modules())
         if watched or self.merge != "add" or not may_compile([self.table]):
             return None

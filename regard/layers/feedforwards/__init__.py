@@ -1,4 +1,4 @@
-"""What follows attention in a block. One file a row, each built with (dim, hidden_dim)."""
+"""Feed-forward sublayers of a block. One file a row, each built with (dim, hidden_dim)."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""The contract of what follows attention in a block."""
+"""The contract of feed-forward sublayers."""
 
 from torch import nn
 
@@ -6,10 +6,10 @@ from regard.layers.layer import Layer
 
 
 class FeedForward(Layer):
-    """Works on what attention has gathered. Built with (dim, hidden_dim) and `dropout`; its outputs are `dim` wide."""
+    """The sublayer after attention. Built with (dim, hidden_dim) and `dropout`; its outputs have the width `dim`."""
 
-    whole = False  # True: must know all of a sequence, so it cannot stand in a decoder; it has no past
+    whole = False  # True: needs the whole sequence, so it cannot be in a decoder; it has no past
 
     def relu_layers(self) -> tuple[nn.Linear, nn.Linear] | None:
-        """Return the two layers of max(0, x W1 + b1) W2 + b2; None where it is not that."""
+        """Return the two layers of max(0, x W1 + b1) W2 + b2; None for other networks."""
         return None

@@ -1,4 +1,4 @@
-"""The contract of networks of two layers that work on each position by itself."""
+"""The contract of position-wise networks of two layers."""
 
 from abc import abstractmethod
 from typing import Any
@@ -25,8 +25,8 @@ class TwoLayers(FeedForward):
 
     @abstractmethod
     def activation(self, hidden: Tensor) -> Tensor:
-        """x W1 + b1 (batch, n, hidden_dim) → what the second layer reads, in training with dropout."""
+        """Return the input of the second layer, given x W1 + b1 (batch, n, hidden_dim); in training with dropout."""
 
     def forward(self, inputs: Tensor, mask: Tensor | None = None, past: Any = None) -> tuple[Tensor, None]:
-        """(batch, n, dim) → (batch, n, dim). No position knows of another, so there is no past."""
+        """(batch, n, dim) → (batch, n, dim). Positions are independent, so there is no past."""
         return self.to_out(self.activation(self.to_hidden(inputs))), None

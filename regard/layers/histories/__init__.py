@@ -1,4 +1,4 @@
-"""What a decoder's block may know its own words by in place of attention. Each row is built with (dim, hidden_dim)."""
+"""Token mixers of a decoder's block in place of self-attention. Each row is built with (dim, hidden_dim)."""
 
 from typing import Annotated
 

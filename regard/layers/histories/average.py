@@ -36,7 +36,7 @@ class _OwnGates(nn.Module):
 
 
 class AverageAttention(Layer):
-    """i · y_t + f · g, g = FFN(1/t · sum_(k ≤ t) y_k), i, f = sigmoid(W [y_t; g] + b): all words weigh the same.
+    """i · y_t + f · g, g = FFN(1/t · sum_(k ≤ t) y_k), i, f = sigmoid(W [y_t; g] + b): uniform attention weights.
 
     `feedforward` and `gate` may be left out, each: then g is the mean itself, or what comes out. gates "own", as Marian
     has them: i = sigmoid(W y_t + b), f = sigmoid(W' g + b'). Sums are kept in single precision at least: in half, no

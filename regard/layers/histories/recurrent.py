@@ -13,7 +13,7 @@ from regard.registry import Choice
 
 
 class RecurrentHistory(Layer):
-    """h_t = f(h_(t-1), y_t), f any recurrent layer: what is kept of the words written is as wide as one of them.
+    """h_t = f(h_(t-1), y_t), f any recurrent layer: the state of generated words has the width of one word.
 
     With `out_proj` its output is h_t W + b.
     """

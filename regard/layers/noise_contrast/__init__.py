@@ -1,4 +1,4 @@
-"""Negative sampling (https://arxiv.org/abs/1310.4546, section 2.2): the right output told from drawn ones."""
+"""Negative sampling loss (https://arxiv.org/abs/1310.4546, section 2.2)."""
 
 from torch import Tensor
 
@@ -8,7 +8,7 @@ from regard.ops.plain import is_plain
 
 
 def noise_contrast(inputs: Tensor, outputs: Tensor, contexts: Tensor, targets: Tensor, *, mean: bool) -> Tensor:
-    """-log σ(v · u_right) - sum over drawn ones of log σ(-v · u), in nats: (place,), 0 for a place without inputs.
+    """Return -log σ(v · u_right) - sum of log σ(-v · u) over negatives, in nats (place,); 0 without inputs.
 
     v are the rows of `inputs` (rows, dim) that `contexts` (place, width) names, -1 for none: the loss is summed over
     them, or with `mean` it is that of their mean. u are the rows of `outputs` (rows, dim) that `targets`

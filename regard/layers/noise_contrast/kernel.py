@@ -1,4 +1,4 @@
-"""The loss of telling the right output from drawn ones, and its gradient, as one compiled pass each."""
+"""The negative sampling loss and its gradient, as one compiled pass each."""
 
 import ctypes
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _GIVEN: list[Any] = [*[_LONG] * 4, *[_POINTER] * 4, _INT, _LONG]  # sizes, table
 
 
 def may_fuse_contrast(inputs: Tensor, outputs: Tensor, contexts: Tensor, targets: Tensor) -> bool:
-    """Return whether the compiled pass is there for these tensors."""
+    """Return whether the compiled pass supports these tensors."""
     if any(one.device.type != "cpu" or one.dtype != torch.float32 for one in (inputs, outputs)):
         return False
     kernel = library(_SOURCE)
@@ -25,7 +25,7 @@ def may_fuse_contrast(inputs: Tensor, outputs: Tensor, contexts: Tensor, targets
 
 
 def fused_contrast(inputs: Tensor, outputs: Tensor, contexts: Tensor, targets: Tensor, *, mean: bool) -> Tensor:
-    """As `plain_contrast`, for float32 on a CPU; parallel over places."""
+    """Compute `plain_contrast` for float32 on a CPU; parallel over places."""
     places = (contexts.int().contiguous(), targets.int().contiguous())
     losses: Tensor = cast(Any, _Fused).apply(inputs, outputs, *places, mean)
     return losses
@@ -58,7 +58,7 @@ class _Fused(torch.autograd.Function):
 
 
 def _summed(parts: Tensor) -> Tensor:
-    """The sum over threads."""
+    """Return the sum over threads."""
     for part in parts[1:]:
         parts[0].add_(part)
     return parts[0]

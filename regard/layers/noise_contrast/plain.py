@@ -1,4 +1,4 @@
-"""The loss of telling the right output from drawn ones, made of torch's operations."""
+"""The negative sampling loss in torch operations."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""Normalisation by what was read so far: what of a batch's statistics a writer may know."""
+"""Cumulative normalisation: statistics of the words read so far, so a decoder can use it."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from regard.config import Doc
 from regard.layers.normalisation.norm import Eps, Norm
 
-Seen = tuple[Tensor, Tensor, Tensor]  # how many words (batch, 1, 1); sum and sum of squares (batch, 1, dim)
+Seen = tuple[Tensor, Tensor, Tensor]  # number of words (batch, 1, 1); sum and sum of squares (batch, 1, dim)
 
 
 class CumulativeNorm(Norm):

@@ -9,7 +9,7 @@ from regard.layers.normalisation.norm import Eps, Norm
 
 
 class PositionNorm(Norm):
-    """gain · (x - mean) / sqrt(var + eps) + bias, over the channels of each position, so it sees no other one."""
+    """gain · (x - mean) / sqrt(var + eps) + bias, over the channels of each position separately."""
 
     aliases = "layer_norm, layer_normalisation, layer_normalization"
 

@@ -14,11 +14,10 @@ from regard.ops.functional import wide
 class SubBatchNorm(Norm):
     """gain · (x - mean) / sqrt(var + eps) + bias per channel; mean and var are of the words of the batch's other half.
 
-    Batch statistics of a sentence's own words would tell of those still to be written. So the first half of the rows is
-    normalised by the others, the auxiliary ones, to which an odd row belongs, and the loss must be of the first half
-    alone (objective `sub_batch`). The statistics are constants to the gradient unless it `learns_statistics`, and of
-    float32 at least. In use, averages of those of training stand in; so they do for a sentence that is alone in its
-    batch, as a long one may be: it should not end a training.
+    Batch statistics of a sentence's own words would leak words that are not generated yet. So the first half of the
+    rows is normalised by the others, the auxiliary ones, to which an odd row belongs, and the loss must be of the first
+    half alone (objective `sub_batch`). The statistics have no gradient unless it `learns_statistics`, and are float32
+    at least. At inference, and for a sentence that is alone in its batch, running averages of training are used.
     """
 
     aliases = "sub_batch_normalisation, sub_batch_normalization"
@@ -48,7 +47,7 @@ class SubBatchNorm(Norm):
         return ((exact - mean) * scale + self.bias).to(inputs.dtype), None
 
     def _statistics(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Of the auxiliary half, biased, (dim,) each; the averages where that half has no words."""
+        """Return biased mean and variance (dim,) of the auxiliary half; the averages where it has no words."""
         rows = main_rows(len(inputs))
         words = inputs[rows:].flatten(0, 1) if mask is None else inputs[rows:][mask[rows:]]
         if len(words) == 0:
@@ -62,5 +61,5 @@ class SubBatchNorm(Norm):
 
 
 def main_rows(batch: int) -> int:
-    """How many rows of a batch, the first ones, are normalised by the others and learnt from: half, or the only one."""
+    """Return the number of first rows that are normalised by the others and have a loss: half, or the only one."""
     return batch // 2 or batch

@@ -1,4 +1,4 @@
-"""Poolings: a sequence becomes one vector. One file a row, each built with (dim,)."""
+"""Poolings: a sequence → one vector. One file a row, each built with (dim,)."""
 
 from regard.layers.pooling.attention import AttentionPooling
 from regard.layers.pooling.convolutional import ConvolutionalPooling

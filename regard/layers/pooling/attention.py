@@ -1,4 +1,4 @@
-"""Attention with a trained context vector: one question for every text (https://aclanthology.org/N16-1174, eqs 5-7)."""
+"""Attention with a learned context vector as the query (https://aclanthology.org/N16-1174, equations 5-7)."""
 
 from typing import Annotated
 
@@ -19,14 +19,14 @@ _STD = 0.1  # of the weights at the start
 class AttentionPooling(Pooling):
     """sum_t a_t states_t, a = softmax_t(score(u, tanh(W states_t + b))), u learned; score "dot" as in the paper.
 
-    The context vector u stands where translation has the decoder's state, so it is asked once per text.
+    The context vector u replaces the decoder's state of translation: one query per text.
 
     Cost: O(m·d·h)
     """
 
     aliases = (
         "word_level",
-        alias("inner, 内", note="one learned question to a text (others mean a text that looks at itself)"),
+        alias("inner, 内", note="one learned query over a text (others mean a text that attends to itself)"),
     )
 
     def __init__(

@@ -20,16 +20,16 @@ WindowSizes = Annotated[tuple[Size, ...], MinLen(1), Doc("Kernel sizes, in words
 Maps = Annotated[Size, Doc("Number of filters per kernel size.")]
 MaxNorm = Annotated[Positive | None, Doc("Maximum L2 norm of a filter; null: unlimited.")]
 
-LONG = 100  # windows of a text from which on the best one is found first; measured with 128 dimensions and 100 maps
+LONG = 100  # windows of a text above which the best one is found first; measured with 128 dimensions and 100 maps
 
 
 class ConvolutionalPooling(Pooling):
     """max_i max(0, W [x_i; …; x_(i+k-1)] + b) for each of `num_filters` rows of W and of `kernel_sizes` k; dropout.
 
-    Only windows within a text count (https://arxiv.org/abs/1408.5882). A text shorter than the widest is followed by
-    zeros up to that width, and windows of nothing but zeros do not count. Padding stands on the right. W is drawn from
-    N(0, 2/n), n the inputs of a window; no row of it is longer than `max_norm` when it is used: one that an update made
-    longer is cut back to it. In the paper that holds of the layer above, with 3.
+    Only windows within a text count (https://arxiv.org/abs/1408.5882). A text shorter than the widest window is padded
+    with zeros to that width, and windows of zeros alone do not count. Padding is on the right. W is sampled from
+    N(0, 2/n), n the inputs of a window; rows longer than `max_norm` are rescaled to it when used. In the paper that
+    holds for the layer above, with 3.
 
     Cost: O(m·k·d·maps)
     """
@@ -66,20 +66,20 @@ class ConvolutionalPooling(Pooling):
     def matches(self, states: Tensor, mask: Tensor | None = None) -> list[tuple[Tensor, Tensor]]:
         """states (batch, n, dim) → for each kernel size k max(0, W x + b), (batch, maps, places), and what counts.
 
-        A place is that of a window's first word; which of them count is (batch, places).
+        A place is that of a window's first word; the mask of counted ones is (batch, places).
         """
         words, counted = self._laid(states, mask)
         found = [_matches(words, self._weight(one), one.get_parameter("bias")) for one in self.filters]
         return [(functional.relu(one).transpose(1, 2), counts) for one, counts in zip(found, counted, strict=True)]
 
     def _laid(self, states: Tensor, mask: Tensor | None) -> tuple[Tensor, list[Tensor]]:
-        """Words as wide as any window, (batch, n, dim), and for each of the `kernel_sizes` which places count."""
+        """Return words padded to the widest window (batch, n, dim), and the counted places per kernel size."""
         shown = states.new_ones(states.shape[:2]).bool() if mask is None else mask
         room = max(0, self.widest - states.shape[1])
         words = functional.pad(states.masked_fill(~shown.unsqueeze(-1), 0.0), (0, 0, 0, room))
         shown = functional.pad(shown, (0, room))
         first = torch.arange(shown.shape[1], device=shown.device) < self.widest
-        within = shown | (first & shown.any(dim=1, keepdim=True))  # the text, or what is as wide as any window
+        within = shown | (first & shown.any(dim=1, keepdim=True))  # the text, or the width of the widest window
         counted = [windows_mask(within, filters.weight.shape[-1]) for filters in self.filters]
         return words, [counts & shown[:, : counts.shape[1]] for counts in counted]
 
@@ -91,7 +91,7 @@ def _best_match(words: Tensor, counts: Tensor, weight: Tensor, bias: Tensor) -> 
     """max_i W x_i + b over windows that count, 0 without one; words (batch, n, dim), counts (batch, windows), weight
     (maps, dim, k) → (batch, maps).
 
-    Only the best window has a gradient. In a long text it is cheaper to find it first, and to read it once more alone.
+    Only the best window has a gradient. In a long text it is cheaper to find it first, and to compute it again alone.
     """
     if counts.shape[1] < LONG or not torch.is_grad_enabled():
         return _matches(words, weight, bias).masked_fill(~counts.unsqueeze(-1), 0.0).amax(dim=1)
@@ -105,6 +105,6 @@ def _best_match(words: Tensor, counts: Tensor, weight: Tensor, bias: Tensor) -> 
 
 
 def _matches(words: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Of every window, (batch, windows, maps): in two dimensions, since only there words may be read as they lie."""
+    """Return the matches (batch, windows, maps) of every window: a 2-D convolution reads words without a copy."""
     laid = weight.unsqueeze(2).contiguous(memory_format=torch.channels_last)
     return functional.conv2d(words.transpose(1, 2).unsqueeze(2), laid, bias).squeeze(2).transpose(1, 2)

@@ -1,4 +1,4 @@
-"""Convolutions pooled by the question of a recurrent network, in place of their maximum.
+"""Convolutions pooled by attention with the query of a recurrent network, in place of max pooling.
 
 Er et al. 2016, https://doi.org/10.1016/j.ins.2016.08.084: attention pooling-based convolutional network.
 """
@@ -23,9 +23,9 @@ from regard.registry import Choice
 class ConvolutionalQueryPooling(ConvolutionalPooling):
     """[sum_i a_i C_i for each of the `kernel_sizes`; q], a = softmax_i(score(q, C_i)), q = W [last state of both ways].
 
-    C_i is what the `num_filters` convolutions find in the window that begins at word i, as in `convolutional`; q is a
-    vector of `num_filters` numbers that a recurrent network has of the whole text. Max pooling is this with hard
-    attention for each map. Weights are (batch, 1, n), a window at its first word.
+    C_i are the outputs of the `num_filters` convolutions for the window that begins at word i, as in `convolutional`; q
+    is a vector of `num_filters` numbers from a recurrent network over the whole text. Max pooling is this with hard
+    attention per map. Weights are (batch, 1, n), a window at its first word.
 
     Cost: O(m·d²) one after the other, O(m·k·d·maps)
     """
@@ -53,7 +53,7 @@ class ConvolutionalQueryPooling(ConvolutionalPooling):
         self.out_dim = num_filters * (len(kernel_sizes) + 1)
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
-        """states (batch, n, dim), mask (batch, n) → (batch, maps · (windows + 1)), the question last."""
+        """states (batch, n, dim), mask (batch, n) → (batch, maps · (windows + 1)), the query last."""
         shown = states.new_ones(states.shape[:2]).bool() if mask is None else mask
         _, ends = self.reader(states, shown)
         asked = self.to_query(ends[0])

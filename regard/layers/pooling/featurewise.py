@@ -1,6 +1,6 @@
-"""Attention for each feature by itself: every feature has its own distribution over time.
+"""Feature-wise attention: every feature has its own distribution over time.
 
-Known from a widely copied layer that means to be attention with a context vector u but leaves the product with u out;
+Known from a widely copied layer that intends attention with a context vector u but omits the product with u;
 `AttentionPooling` is the corrected form. The same idea on purpose: source2token attention, arXiv:1709.04696.
 """
 

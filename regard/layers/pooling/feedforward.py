@@ -1,4 +1,4 @@
-"""Feed-forward attention (https://arxiv.org/abs/1512.08756): each state says by itself how much it counts."""
+"""Feed-forward attention (https://arxiv.org/abs/1512.08756): the score of a state depends on it alone."""
 
 import torch
 from torch import Tensor, nn
@@ -9,9 +9,9 @@ from regard.layers.pooling.reading import query_socket, read_by
 
 
 class FeedForwardPooling(Pooling):
-    """sum_t a_t states_t, a = softmax_t(tanh(w · states_t + b)): no query, and no order of time either.
+    """sum_t a_t states_t, a = softmax_t(tanh(w · states_t + b)): without a query, and independent of order.
 
-    No score leaves [-1, 1], so no state counts more than e² times as much as another.
+    Scores are in [-1, 1], so weights differ by a factor of e² at most.
 
     Cost: O(m·d)
     """

@@ -1,4 +1,4 @@
-"""The first state: what BERT tells of a whole text (https://arxiv.org/abs/1810.04805, section 3)."""
+"""The first state, as in BERT's classification (https://arxiv.org/abs/1810.04805, section 3)."""
 
 from typing import Annotated
 

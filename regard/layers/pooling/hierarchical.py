@@ -6,9 +6,9 @@ from regard.layers.pooling.pooling import Pooling
 
 
 class HierarchicalPooling(nn.Module):
-    """A text's vector: `sentences` pools what `words` makes of each sentence. A sentence without words counts for none.
+    """A text's vector: `sentences` pools the vectors that `words` pools of each sentence. Empty sentences are ignored.
 
-    `sentences` is built for the width that `words` gives.
+    `sentences` is built for the output width of `words`.
     """
 
     aliases = (
@@ -32,7 +32,7 @@ class HierarchicalPooling(nn.Module):
 def each_sentence(pooling: Pooling, states: Tensor, mask: Tensor) -> Tensor:
     """states (batch, sentence, word, dim), mask (batch, sentence, word) → (batch, sentence, out_dim), all at once.
 
-    For who reads the sentences' vectors before pooling them, as hierarchical attention networks do.
+    For models that encode the sentences' vectors before pooling them, such as hierarchical attention networks.
     """
     pooled: Tensor = pooling(states.flatten(0, 1), mask.flatten(0, 1))
     return pooled.unflatten(0, mask.shape[:2])

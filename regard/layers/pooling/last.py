@@ -1,4 +1,4 @@
-"""The last state: what a recurrent network ends with (https://arxiv.org/abs/1409.3215)."""
+"""The last state, such as the final one of a recurrent network (https://arxiv.org/abs/1409.3215)."""
 
 import torch
 from torch import Tensor
@@ -7,7 +7,7 @@ from regard.layers.pooling.pooling import Pooling
 
 
 class LastPooling(Pooling):
-    """states_T, T the last place that is no padding.
+    """states_T, T the last unpadded place.
 
     Cost: O(m)
     """

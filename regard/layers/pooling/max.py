@@ -6,7 +6,7 @@ from regard.layers.pooling.pooling import Pooling
 
 
 class MaxPooling(Pooling):
-    """max_t states_tf for each feature f, over the places that are no padding.
+    """max_t states_tf for each feature f, over the unpadded places.
 
     Cost: O(m·d)
     """

@@ -1,4 +1,4 @@
-"""The mean of the states: every word counts alike (fastText, https://arxiv.org/abs/1607.01759)."""
+"""The mean of the states: equal weights (fastText, https://arxiv.org/abs/1607.01759)."""
 
 from torch import Tensor
 
@@ -6,7 +6,7 @@ from regard.layers.pooling.pooling import Pooling
 
 
 class MeanPooling(Pooling):
-    """sum_t states_t / T over the T places that are no padding.
+    """sum_t states_t / T over the T unpadded places.
 
     Cost: O(m·d)
     """

@@ -1,4 +1,4 @@
-"""The contract of poolings: a sequence of states becomes one vector."""
+"""The contract of poolings: a sequence of states → one vector."""
 
 from abc import ABC, abstractmethod
 
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 class Pooling(nn.Module, ABC):
     """One vector for a sequence. Built with (dim,), the width of the states; `out_dim` is that of the vector.
 
-    What stands under padding changes nothing. A sequence of length 0 gives zeros and finite gradients.
+    Values under padding have no effect. A sequence of length 0 gives zeros and finite gradients.
     """
 
     out_dim: int
@@ -17,9 +17,9 @@ class Pooling(nn.Module, ABC):
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
         """states (batch, n, dim), mask (batch, n), query (batch, dim) → (batch, out_dim).
 
-        The query is what is asked of the sequence; poolings that ask a question of their own pay it no heed.
+        Poolings with a query of their own ignore `query`.
         """
 
     def place(self, mask: Tensor) -> Tensor | None:
-        """mask (batch, n) → the place (batch,) of the only state that is read; None where others are read, too."""
+        """Return the place (batch,) of the only state that is read, given a mask (batch, n); None for several."""
         return None

@@ -1,4 +1,4 @@
-"""Attention pooling in place of max pooling: another reader asks (https://doi.org/10.1016/j.ins.2016.08.084)."""
+"""Attention pooling with the query of another encoder (https://doi.org/10.1016/j.ins.2016.08.084)."""
 
 from typing import Annotated, Literal
 
@@ -14,9 +14,9 @@ from regard.registry import Choice
 
 
 class QueryPooling(Pooling):
-    """sum_t a_t states_t, a = softmax_t(score(query, states_t)); the query is a vector of another reader of the text.
+    """sum_t a_t states_t, a = softmax_t(score(query, states_t)); the query is a vector of another encoder of the text.
 
-    Who has no other reader is asked by the sequence's own last or mean state (`default`).
+    Without another encoder the query is the sequence's own last or mean state (`default`).
 
     Cost: O(m·d²)
     """
@@ -47,7 +47,7 @@ def windows_mask(mask: Tensor, width: int) -> Tensor:
     """mask (batch, n) padded on the right → (batch, max(n, width) - width + 1): which windows of `width` words count.
 
     A convolution without padding sees length - width + 1 windows; a text shorter than a window is padded to one. For
-    who pools by a query what `ConvolutionalPooling` takes the maximum of.
+    pooling by a query in place of the maximum of `ConvolutionalPooling`.
     """
     lengths = mask.sum(dim=1, keepdim=True)
     windows = (lengths - width + 1).clamp(min=1) * (lengths > 0)

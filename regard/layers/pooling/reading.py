@@ -1,4 +1,4 @@
-"""What poolings that are attention share: the socket, and one vector out of it."""
+"""Shared code of poolings with attention: the socket, and its pooled vector."""
 
 from typing import Annotated
 
@@ -14,8 +14,8 @@ ScoreChoice = Annotated[Choice, PartOf(SCORES)]
 
 
 def query_socket(score: Score) -> Attention:
-    """Soft attention with this score over all of a sequence."""
-    attention = Attention(score, EverywhereSpan(1, 1), SoftmaxWeighting(1))  # neither has anything of a width
+    """Return soft attention with this score over the whole sequence."""
+    attention = Attention(score, EverywhereSpan(1, 1), SoftmaxWeighting(1))  # neither depends on a width
     return stamped(attention, Role(keys=OWN))
 
 

@@ -1,4 +1,4 @@
-"""Sliced recurrent networks (https://arxiv.org/abs/1807.02291): a long text is read in pieces, all at the same time."""
+"""Sliced recurrent networks (https://arxiv.org/abs/1807.02291): slices of a long text are read in parallel."""
 
 from typing import Annotated
 
@@ -15,11 +15,11 @@ from regard.registry import Choice
 
 
 class SlicedPooling(Pooling):
-    """SRNN(n, k): cut in n, k times; the lowest network reads each of n^k pieces, each higher one n states of those.
+    """SRNN(n, k): cut in n slices, k times; the lowest network reads each of n^k slices, each higher one n states.
 
-    What the highest ends with is the vector: T / n^k + k · n steps in place of T. A text is cut by its own length;
-    where that is no multiple of n^k its first pieces are shorter, or empty, and an empty one is not read. `depth` is
-    k, and each of the k + 1 networks has weights of its own.
+    The vector is the last state of the highest: T / n^k + k · n steps in place of T. A text is cut by its own length;
+    where that is not a multiple of n^k, its first slices are shorter, or empty and skipped. `depth` is k, and each of
+    the k + 1 networks has its own weights.
 
     Cost: O(m·d²), of which m / slices^depth + slices·depth steps are one after the other
     """

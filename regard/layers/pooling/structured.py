@@ -1,4 +1,4 @@
-"""Structured self-attention: several questions of one text (https://arxiv.org/abs/1703.03130, section 2.1)."""
+"""Structured self-attention: several learned queries (https://arxiv.org/abs/1703.03130, section 2.1)."""
 
 from typing import Annotated
 
@@ -12,14 +12,14 @@ from regard.config.common_settings import HiddenDim
 from regard.layers.pooling.pooling import Pooling
 from regard.layers.pooling.reading import query_socket, read_by
 
-_STD = 0.1  # of the weights at the start, as of a single question
+_STD = 0.1  # of the initial weights, as for a single query
 
 
 class StructuredPooling(Pooling):
     """A H flattened, A = softmax(W2 tanh(W1 Hᵀ)): row r of W2 is the query of hop r, and out_dim = hops · dim.
 
-    The weights A (batch, hop, n) are the attention's own, so `recording` sees them, and with it a penalty on their
-    overlap.
+    The weights A (batch, hop, n) are those of an attention, so `recording` has them, and penalties on their overlap
+    work.
 
     Cost: O(m·h·(d + hops))
     """

@@ -1,4 +1,4 @@
-"""The attention of Att-BLSTM, a classifier of relations (https://aclanthology.org/P16-2034, equations 9 to 12)."""
+"""The attention of Att-BLSTM for relation classification (https://aclanthology.org/P16-2034, equations 9 to 12)."""
 
 import torch
 from torch import Tensor, nn

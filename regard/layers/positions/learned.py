@@ -12,7 +12,7 @@ from regard.layers.positions.position import Position
 
 
 class LearnedPosition(Position):
-    """A vector per place, drawn from N(0, std²) at the start, 1/dim for std² if it is null, as words are.
+    """A vector per place, initialised from N(0, std²), 1/dim for std² if it is null, like words.
 
     Beyond the last of `max_length` places it raises RegardError, or repeats that place's vector (beyond "clamp").
 

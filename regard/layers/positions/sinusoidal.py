@@ -11,7 +11,7 @@ from regard.config.bounds import Count
 from regard.errors import PartError
 from regard.layers.positions.position import Position
 
-TABLE = 512  # places kept ready; later ones are computed when they come
+TABLE = 512  # precomputed places; later ones are computed on demand
 
 
 class SinusoidalPosition(Position):

@@ -1,4 +1,4 @@
-"""Reading from right to left, and both ways at once."""
+"""Right-to-left and bidirectional recurrence."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ from regard.layers.recurrent.recurrent import Past, Recurrent
 
 
 class Bidirectional(nn.Module):
-    """[left to right; right to left] (https://doi.org/10.1109/78.650093). It needs all of a sequence: no Layer.
+    """[left to right; right to left] (https://doi.org/10.1109/78.650093). Not a Layer: it needs all of a sequence.
 
     merge "add" is their sum, which needs equal widths (https://aclanthology.org/P16-2034).
     """
@@ -35,7 +35,7 @@ class Bidirectional(nn.Module):
 
 
 def reverse(items: Tensor, mask: Tensor) -> Tensor:
-    """(batch, n, …) backwards within the true length of each row; padding stays where it is."""
+    """Reverse (batch, n, …) within the true length of each row; padding stays in place."""
     places = torch.arange(mask.shape[1], device=mask.device)
     turned = mask.sum(dim=1, keepdim=True) - 1 - places
     index = torch.where(mask, turned, places)

@@ -10,7 +10,7 @@ from regard.layers.recurrent.recurrent import Past, Recurrent, initialise, run
 
 
 class LstmLayer(Recurrent):
-    """i, f, o = sigmoid(W x + U h + b); g = tanh(…); c_t = f · c + i · g; h_t = o · tanh(c_t). Only h is seen outside.
+    """i, f, o = sigmoid(W x + U h + b); g = tanh(…); c_t = f · c + i · g; h_t = o · tanh(c_t). The output is h.
 
     The forget gate's bias starts at `forget_bias` (https://proceedings.mlr.press/v37/jozefowicz15.html).
     """

@@ -1,4 +1,4 @@
-"""A recurrent network that looks at all of its own states (https://arxiv.org/abs/1601.06733, section 3.1)."""
+"""A recurrent network that attends to all of its own states (https://arxiv.org/abs/1601.06733, section 3.1)."""
 
 from typing import Annotated
 
@@ -20,10 +20,9 @@ from regard.ops.linear import Linear
 class LstmnLayer(Recurrent):
     """[h~; c~] = sum_i s_i [h_i; c_i], s = softmax_i(v · tanh(W h_i + W' [x_t; h~_(t-1)])); i, f, o, g from [x_t; h~].
 
-    c_t = f · c~ + i · g, h_t = o · tanh(c_t): the gates of an LSTM, which reads a mix of all states written so far in
-    place of the last. `memory_size` keeps that many of them at most; one is an LSTM. h~ and c~ are 0 before the first.
-    Each step asks `own` about as many keys: those of the tape, then one for each step of the pass, hidden until it is
-    written.
+    c_t = f · c~ + i · g, h_t = o · tanh(c_t): the gates of an LSTM, which reads a mix of all states so far in place of
+    the last. `memory_size` limits their number; one is an LSTM. h~ and c~ are 0 before the first. Each step queries
+    `own` with an equal number of keys: those of the tape, then one per step of the pass, masked until it is computed.
 
     Cost: O(n²·hidden_dim), one step after the other
     """
@@ -84,7 +83,7 @@ class LstmnLayer(Recurrent):
         return zeros, zeros, keys, torch.cat([empty, empty], dim=-1), empty[..., 0].bool()
 
     def begun(self, state: Tensor) -> Past:
-        """The state is the first on the tape, with c = 0."""
+        """Return a past with this state as the first on the tape, with c = 0."""
         first = state.unsqueeze(1)
         states = torch.cat([first, torch.zeros_like(first)], dim=-1)
         shown = torch.ones_like(first[..., 0], dtype=torch.bool)
@@ -99,7 +98,7 @@ class LstmnLayer(Recurrent):
         return Memory(functional.pad(keys, room), functional.pad(states, room), shown & near)
 
     def _step(self, from_input: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-        """What x, h~ and c~ make: h and c (batch, dim)."""
+        """Return h and c (batch, dim) of x, h~ and c~."""
         i, f, g, o = (from_input + self.from_state(h)).chunk(4, dim=-1)
         cell = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
         return torch.sigmoid(o) * torch.tanh(cell), cell

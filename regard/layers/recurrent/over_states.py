@@ -1,6 +1,6 @@
-"""Recurrent networks whose last few states, and not the present one alone, are what is seen of them.
+"""Recurrent networks whose output depends on their last few states, not on the current one alone.
 
-Both are of https://arxiv.org/abs/1702.04521. As cells they stand in any recurrent encoder or decoder, with or without
+Both are of https://arxiv.org/abs/1702.04521. They are cells of any recurrent encoder or decoder, with or without
 a source.
 """
 
@@ -30,7 +30,7 @@ INNER: Mapping[Inner, type[GruLayer] | type[LstmLayer] | type[RnnLayer]] = {
 
 
 class KeyValueCell(Recurrent):
-    """tanh(W r_t + V p_t) of the states [k; v; p] of a recurrent network, r_t what k_t finds among the last `window`.
+    """tanh(W r_t + V p_t) of the states [k; v; p] of a recurrent network, r_t the context of k_t in the last `window`.
 
     The network is as wide as `mode` splits it: 3 · dim for "key_value_predict". See KeyValueLayer.
     """
@@ -66,7 +66,7 @@ class KeyValueCell(Recurrent):
         return _seen(outputs, mask, before, (*after, *memory))
 
     def nothing(self, inputs: Tensor) -> Past:
-        """Nothing written, and no state to look back to: as many hidden ones as are remembered at most."""
+        """Return an empty past: a full window of masked states."""
         none = inputs.new_zeros(len(inputs), self.layer.window, self.dim)
         zeros = inputs.new_zeros(len(inputs), self.dim)
         return zeros, *self.inner.nothing(inputs), none, none, none[..., 0].bool()
@@ -113,12 +113,12 @@ class NgramCell(Recurrent):
 
 
 def _widen(*maps: nn.Linear) -> None:
-    """Weights that keep the variance through tanh: torch's own shrink it to a third, and learning starts late."""
+    """Initialise weights that keep the variance through tanh: torch's own shrink it to a third."""
     for one in maps:
         nn.init.xavier_uniform_(one.weight, gain=nn.init.calculate_gain("tanh"))
 
 
 def _seen(outputs: Tensor, mask: Tensor | None, before: Tensor, rest: Past) -> tuple[Tensor, Past]:
-    """Outputs, zero where there is padding, and the last real one before what else is remembered."""
+    """Return outputs, zero under padding, and the past: the last unpadded output, then `rest`."""
     shown = outputs if mask is None else outputs.masked_fill(~mask.unsqueeze(-1), 0.0)
     return shown, (last(outputs, mask, before), *rest)

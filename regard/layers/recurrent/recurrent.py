@@ -1,4 +1,4 @@
-"""The contract of recurrent layers, and how torch's own networks keep it."""
+"""The contract of recurrent layers, and adapters of torch's networks."""
 
 from abc import abstractmethod
 
@@ -9,7 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from regard.layers.layer import Layer
 from regard.ops.plain import is_plain
 
-Past = tuple[Tensor, ...]  # batch first; what others may see, (batch, dim), stands before all else
+Past = tuple[Tensor, ...]  # batch first; the visible state (batch, dim) comes first
 
 
 class Recurrent(Layer):
@@ -21,15 +21,15 @@ class Recurrent(Layer):
 
     @abstractmethod
     def nothing(self, inputs: Tensor) -> Past:
-        """The past of rows that have read nothing."""
+        """Return the past of rows without input."""
 
     def begun(self, state: Tensor) -> Past:
-        """The past of rows that begin in a state (batch, dim), as those of a decoder do; the rest is nothing."""
+        """Return the past of rows that start from a state (batch, dim), as in a decoder; the rest is empty."""
         return state, *self.nothing(state)[1:]
 
 
 def last(outputs: Tensor, mask: Tensor | None, before: Tensor) -> Tensor:
-    """outputs (batch, n, dim) → the last that is no padding (batch, dim), or what was before (batch, dim)."""
+    """Return the last unpadded output (batch, dim) of (batch, n, dim), or `before` (batch, dim) without one."""
     if not outputs.shape[1]:
         return before
     if mask is None:
@@ -40,8 +40,8 @@ def last(outputs: Tensor, mask: Tensor | None, before: Tensor) -> Tensor:
 
 
 def run(network: nn.RNNBase, inputs: Tensor, mask: Tensor | None, past: Past) -> tuple[Tensor, Past]:
-    """One of torch's networks of one layer and direction over rows of different lengths."""
-    if 0 in inputs.shape[:2]:  # torch cannot pack nothing
+    """Run one of torch's networks of one layer and direction over rows of different lengths."""
+    if 0 in inputs.shape[:2]:  # torch cannot pack an empty batch
         return inputs.new_zeros(*inputs.shape[:2], network.hidden_size), past
     start = tuple(one.unsqueeze(0) for one in past)
     given = start if len(start) > 1 else start[0]
@@ -52,13 +52,13 @@ def run(network: nn.RNNBase, inputs: Tensor, mask: Tensor | None, past: Past) ->
     packed = pack_padded_sequence(inputs, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
     outputs, end = network(packed, given)
     outputs, _ = pad_packed_sequence(outputs, batch_first=True, total_length=inputs.shape[1])
-    some = (lengths > 0).unsqueeze(-1)  # packing needs one step at least; what it made of an empty row is dropped
+    some = (lengths > 0).unsqueeze(-1)  # packing needs at least one step; the result of an empty row is dropped
     kept = tuple(torch.where(some, new, old) for new, old in zip(_past(end), past, strict=True))
     return outputs.masked_fill(~mask.unsqueeze(-1), 0.0), kept
 
 
 def initialise(network: nn.RNNBase) -> None:
-    """Orthogonal recurrent weights gate by gate (https://arxiv.org/abs/1409.0473, appendix B.1), biases zero."""
+    """Set orthogonal recurrent weights per gate (https://arxiv.org/abs/1409.0473, appendix B.1), and zero biases."""
     size = network.hidden_size
     for name, parameter in network.named_parameters():
         if name.startswith("weight_hh"):

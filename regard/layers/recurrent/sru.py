@@ -1,4 +1,4 @@
-"""Simple recurrent units (https://arxiv.org/abs/1709.02755): what is costly is one product for all steps."""
+"""Simple recurrent units (https://arxiv.org/abs/1709.02755): one matrix product for all steps."""
 
 import math
 from typing import Annotated, Literal
@@ -27,9 +27,9 @@ HighwayBias = Annotated[  # beyond these bounds a gate is shut or open for good
 class SruLayer(Recurrent):
     """c_t = f · c_(t-1) + (1 - f) · W x; h_t = r · g(c_t) + (1 - r) · a · x; f, r = sigmoid(W' x + v · c_(t-1) + b).
 
-    version 1, as in the paper's first versions: v = 0 and a = 1, so all steps may be computed at once. version 2: v is
-    learned, and a = sqrt(1 + 2 exp(highway_bias)) keeps the variance. x is projected where it has another width.
-    `highway_bias` is where b of r starts: 0 for classification, -3 for translation.
+    version 1, as in the paper's first versions: v = 0 and a = 1, so all steps can be computed in parallel. version 2: v
+    is learned, and a = sqrt(1 + 2 exp(highway_bias)) keeps the variance. x is projected where it has another width.
+    `highway_bias` is the initial b of r: 0 for classification, -3 for translation.
     """
 
     aliases = "simple_recurrent_unit"
@@ -65,5 +65,5 @@ class SruLayer(Recurrent):
         return inputs.new_zeros(len(inputs), self.dim), inputs.new_zeros(len(inputs), self.dim)
 
     def begun(self, state: Tensor) -> Past:
-        """c = the state, for h is never read again."""
+        """Return a past with c = state; h is not read again."""
         return state, state

@@ -1,4 +1,4 @@
-"""The still simpler unit of fast decoders (https://aclanthology.org/D19-5632, section 3.1)."""
+"""Simpler simple recurrent units (SSRU) of fast decoders (https://aclanthology.org/D19-5632, section 3.1)."""
 
 import torch
 from torch import Tensor, nn
@@ -38,5 +38,5 @@ class SsruLayer(Recurrent):
         return inputs.new_zeros(len(inputs), self.dim), inputs.new_zeros(len(inputs), self.dim)
 
     def begun(self, state: Tensor) -> Past:
-        """c = the state, for h is never read again."""
+        """Return a past with c = state; h is not read again."""
         return state, state

@@ -1,4 +1,4 @@
-"""Recurrent layers on top of each other."""
+"""Stacked recurrent layers."""
 
 from collections.abc import Sequence
 
@@ -15,8 +15,7 @@ from regard.ops.modules import module_list
 class Stack(Layer):
     """Each layer reads the outputs of the one below, with dropout between them (https://arxiv.org/abs/1409.2329).
 
-    From layer number `residual_from` on (1 is the lowest) the outputs below are added to what a layer writes, as they
-    are before dropout.
+    From layer number `residual_from` on (1 is the lowest), a layer's input before dropout is added to its output.
     """
 
     def __init__(self, layers: Sequence[Recurrent], *, dropout: float = 0.0, residual_from: int | None = None) -> None:
@@ -47,11 +46,11 @@ class Stack(Layer):
 
 
 def note_no_residual(num_layers: int, residual_from: int | None) -> None:
-    """Tell that no layer is so high."""
+    """Note that `residual_from` is above the highest layer."""
     if residual_from is not None and residual_from > num_layers:
         note("residual_from", f"{residual_from} changes nothing: the highest layer is number {num_layers}")
 
 
 def adds(number: int, residual_from: int | None) -> bool:
-    """Return whether layer `number`, counted from 0, is one whose input is added to its output."""
+    """Return whether layer `number`, counted from 0, has a residual connection."""
     return residual_from is not None and number + 1 >= residual_from

@@ -17,9 +17,9 @@ SEEN = 2  # numbers at the top of a stack that the next step reads
 class StackRnnLayer(Recurrent):
     """h_t = sigmoid(U x_t + R h_(t-1) + P [tops of the stacks]); then each stack is pushed, popped or left alone.
 
-    A step reads the two numbers at the top of each of `num_stacks` stacks, as they were after the step before; what is
-    pushed is sigmoid(D h_t), what is done softmax(A h_t): see `update`. -1 stands where a stack is empty. Without
-    `recurrent` R is 0: then stacks alone remember.
+    A step reads the two top numbers of each of `num_stacks` stacks after the previous step; the pushed value is
+    sigmoid(D h_t), the action softmax(A h_t): see `update`. Empty cells are -1. Without `recurrent` R is 0: then the
+    stacks are the only memory.
 
     Cost: O(n·hidden_dim² + n·num_stacks·depth), one step after the other
     """

@@ -1,4 +1,4 @@
-"""Comparisons: what two texts have in common, as one vector. One file a row, each built with (dim,)."""
+"""Comparisons: two texts → one vector. One file a row, each built with (dim,)."""
 
 from regard.models.comparisons.bcnn import BcnnComparison
 from regard.models.comparisons.comparison import Comparison

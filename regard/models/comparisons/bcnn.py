@@ -1,4 +1,4 @@
-"""Two convolutional networks that share their weights, with attention between them (https://arxiv.org/abs/1512.05193)."""
+"""Two convolutional networks with shared weights and attention between them (https://arxiv.org/abs/1512.05193)."""
 
 from typing import Annotated
 
@@ -27,20 +27,20 @@ _MATCH = {"score": "inverse_distance", "weighting": "unnormalised"}  # A_ij = 1 
 
 
 class BcnnComparison(Comparison):
-    """[cos(u_0, v_0); …; cos(u_L, v_L); u_L; v_L], u_l and v_l the means of both texts behind layer l, 0 the words.
+    """[cos(u_0, v_0); …; cos(u_L, v_L); u_L; v_L], u_l and v_l the means of both texts after layer l, 0 the words.
 
-    A layer is a wide convolution, tanh(W [x_(i-w+1); …; x_i] + b) for i = 1 … n + w - 1, and w-ap, a mean over each w
-    of its columns, so that n columns are left. The mean over all of them is all-ap. Three models differ from this one:
+    A layer is a wide convolution, tanh(W [x_(i-w+1); …; x_i] + b) for i = 1 … n + w - 1, and w-ap, a mean over each
+    window of w columns, which leaves n columns. The mean over all of them is all-ap. Three variants add attention:
 
-    - ABCNN-1, `input_attention`: what the convolution reads of a word i is [x_i; sum_j A_ij w_j], A the attention to
-      the words of the other text and w_j a learned vector for its place j, the same for both texts;
+    - ABCNN-1, `input_attention`: the input of the convolution is [x_i; sum_j A_ij w_j], A the attention to the words of
+      the other text and w_j a learned vector of position j, the same for both texts;
     - ABCNN-2, `pooling_attention`: A is between the columns of both convolutions, and w-ap is the sum of w columns,
       each multiplied by a_i = sum_j A_ij;
     - ABCNN-3: both.
 
-    In the paper A is {score: inverse_distance, weighting: unnormalised}; a column of padding has A = 0. It tells the
-    classifier of features of its own; `differences` stand for those: |u_L - v_L| and u_L · v_L behind the rest. In
-    pictures a column stands at the last word that it reads.
+    In the paper A is {score: inverse_distance, weighting: unnormalised}; a column of padding has A = 0. The paper adds
+    features of its own; `differences` replace them: |u_L - v_L| and u_L · v_L are appended. In attention maps a column
+    is at the last word of its window.
     """
 
     aliases = (
@@ -121,7 +121,7 @@ class _Layer(nn.Module):
         super().__init__()
         self.kernel, self.reading, self.pooling = kernel, reading, pooling
         self.linear = Linear(kernel * dim * (1 if reading is None else 2), hidden_dim)
-        self.dropout = Dropout(dropout)  # behind the attention: words that lost other numbers would match no more
+        self.dropout = Dropout(dropout)  # after the attention: equal words with other numbers dropped would not match
 
     def forward(self, both: Sequences) -> Sequences:
         """Columns (2 · batch, n, dim), zero under padding → (2 · batch, n, hidden_dim), zero under padding."""
@@ -143,7 +143,7 @@ class _Layer(nn.Module):
 
 
 class _Reading(nn.Module):
-    """What a text's words find in the other text: sum_j A_ij w_j."""
+    """Attention of a text's words to the other text: sum_j A_ij w_j."""
 
     def __init__(self, settings: AttentionSettings, dim: int, max_length: int) -> None:
         super().__init__()
@@ -166,12 +166,12 @@ def _mutual(settings: AttentionSettings, dim: int, setting: str) -> MutualAttent
 
 def _columns(settings: AttentionSettings, dim: int) -> MutualAttention:
     mutual = _mutual(settings, dim, "pooling_attention")
-    if mutual.forth.heads is not None:  # they would project what is summed
+    if mutual.forth.heads is not None:  # they would project the sum
         raise PartError("has heads, and a column has one weight", "num_heads: 1", setting="pooling_attention")
     return mutual
 
 
 def _found(mutual: MutualAttention, both: Sequences, values: Tensor) -> Tensor:
-    """What each text reads, as values (batch, n, dim) of the other's places: (2 · batch, n, dim)."""
+    """Return the contexts (2 · batch, n, dim) of each text, given values (batch, n, dim) at the other's places."""
     first, second = unstacked(both)
     return torch.cat(mutual(first.items, second.items, first.mask, second.mask, (values, values)))

@@ -1,4 +1,4 @@
-"""The contract of comparisons, and what they share."""
+"""The contract of comparisons, and shared code."""
 
 from abc import ABC, abstractmethod
 
@@ -12,15 +12,15 @@ from regard.records import Sequences
 
 
 class Comparison(nn.Module, ABC):
-    """One vector for two texts, `out_dim` wide. Built with (dim,), the width of the states of both.
+    """One vector (out_dim,) for two texts. Built with (dim,), the width of the states of both.
 
-    Its attention has the roles OWN of the first text, READ of the second, EACH where both are read at once. What stands
-    under padding changes nothing.
+    Its attention has the roles OWN of the first text, READ of the second, EACH where both are read at once. Values
+    under padding have no effect.
     """
 
     out_dim: int
-    symmetric = False  # True: the order of the texts cannot matter
-    beyond = 0  # columns behind those of the words that its maps may have; pictures leave them out
+    symmetric = False  # True: the order of the texts has no effect
+    beyond = 0  # columns after those of the words that its maps may have; plots omit them
 
     @abstractmethod
     def forward(self, first: Sequences, second: Sequences) -> Tensor:
@@ -28,7 +28,7 @@ class Comparison(nn.Module, ABC):
 
 
 def stacked(first: Sequences, second: Sequences) -> Sequences:
-    """Return both texts, ids or vectors, as one batch: the rows of the second behind those of the first."""
+    """Return both texts, ids or vectors, as one batch: the rows of the second after those of the first."""
     length = max(first.mask.shape[1], second.mask.shape[1])
     return Sequences(
         torch.cat([_lengthened(first.items, length), _lengthened(second.items, length)]),
@@ -43,7 +43,7 @@ def unstacked(both: Sequences) -> tuple[Sequences, Sequences]:
 
 
 def rectified(input_dim: int, hidden_dim: int, dropout: float, *, num_layers: int = 2) -> nn.Sequential:
-    """Return a feed-forward network: for each layer dropout, W x + b and max(0, x)."""
+    """Return a feed-forward network: dropout, W x + b and max(0, x) per layer."""
     layers: list[nn.Module] = []
     for number in range(num_layers):
         layers += [Dropout(dropout), Linear(hidden_dim if number else input_dim, hidden_dim), nn.ReLU()]
@@ -51,5 +51,5 @@ def rectified(input_dim: int, hidden_dim: int, dropout: float, *, num_layers: in
 
 
 def _lengthened(rows: Tensor, length: int) -> Tensor:
-    """(batch, n, …) → (batch, length, …), zeros behind."""
+    """Pad (batch, n, …) → (batch, length, …) with zeros on the right."""
     return functional.pad(rows, (0, 0) * (rows.dim() - 2) + (0, length - rows.shape[1]))

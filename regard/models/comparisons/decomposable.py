@@ -21,13 +21,13 @@ _PLACE = "model.comparison"
 
 
 class DecomposableComparison(Comparison):
-    """H([sum_i G([a_i; beta_i]); sum_j G([b_j; alpha_j])]): beta_i are the words of b that a_i is aligned with.
+    """H([sum_i G([a_i; beta_i]); sum_j G([b_j; alpha_j])]): beta_i are the words of b aligned with a_i.
 
-    They are aligned by the attention score(F a_i, F b_j); F, G and H are networks of two layers. With `intra` each word
-    is first set beside what an attention of its own text, score(F' a_i, F' a_j), makes of it (section 3.4); the paper's
-    is {score: dot, span: distance_bias}. With `differences` G also reads a_i - beta_i and a_i · beta_i, as in
-    https://arxiv.org/abs/1609.06038, equation 14: that two words are the same has not to be learnt word by word. The
-    end of a text is one of its words, with which others can be aligned that have no like.
+    The alignment is the attention score(F a_i, F b_j); F, G and H are networks of two layers. With `intra` each word is
+    first concatenated with its self-attention context, score(F' a_i, F' a_j) (section 3.4); the paper's is
+    {score: dot, span: distance_bias}. With `differences` G also reads a_i - beta_i and a_i · beta_i, as in
+    https://arxiv.org/abs/1609.06038, equation 14: so equality of words need not be learnt word by word. The end of a
+    text is one of its words, and serves as the alignment of words without a counterpart.
     """
 
     aliases = "parikh, attend_compare_aggregate"
@@ -60,7 +60,7 @@ class DecomposableComparison(Comparison):
         self.attend = MutualAttention(rectified(dim, hidden_dim, dropout), forth, back)
         found = forth.context_dim(dim)
         if differences and found != dim:
-            problem = f"needs words as wide as what they are aligned with, and that is {dim} and {found}"
+            problem = f"needs one width for words and aligned words, not {dim} and {found}"
             raise PartError(problem, "attention.num_heads: 1", setting="differences")
         self.compare = rectified((dim + found) * (2 if differences else 1), hidden_dim, dropout)
         self.aggregate = rectified(2 * hidden_dim, hidden_dim, dropout)
@@ -78,12 +78,12 @@ class DecomposableComparison(Comparison):
         return features
 
     def _pairs(self, words: Tensor, aligned: Tensor) -> Tensor:
-        """What G reads of each word: (batch, n, 2 · dim), or (batch, n, 4 · dim)."""
+        """Return the input of G for each word: (batch, n, 2 · dim), or (batch, n, 4 · dim)."""
         more = [words - aligned, words * aligned] if self.differences else []
         return torch.cat([words, aligned, *more], dim=-1)
 
     def _beside_own(self, first: Sequences, second: Sequences) -> tuple[Sequences, Sequences]:
-        """[a_i; a'_i], a' what the intra-sentence attention makes of a."""
+        """Return [a_i; a'_i], a' the context of the intra-sentence attention."""
         if self.intra is None:
             return first, second
         words, mask = stacked(first, second)

@@ -16,10 +16,10 @@ from regard.registry import Choice
 
 
 class SiameseComparison(Comparison):
-    """h = max(0, W [u; v; |u - v|; u · v] + b), u and v the vectors that one pooling makes of both texts.
+    """h = max(0, W [u; v; |u - v|; u · v] + b), u and v the pooled vectors of both texts.
 
-    `symmetric` leaves u and v out, so that the order of the texts cannot matter. Without `hidden_dim` h is the brackets
-    themselves.
+    `symmetric` leaves u and v out, so that the order of the texts has no effect. Without `hidden_dim` h is the
+    concatenation itself.
     """
 
     aliases = "infersent, siamese_network, bi_encoder, 孪生网络"

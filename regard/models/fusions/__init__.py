@@ -1,4 +1,4 @@
-"""Fusions: what a passage knows of the question. One file a row, each built with (word_dim, vector_dim, sockets)."""
+"""Fusions of the question into a passage. One file a row, each built with (word_dim, vector_dim, sockets)."""
 
 from regard.models.fusions.aligned import AlignedFusion
 from regard.models.fusions.concatenated import ConcatenatedFusion

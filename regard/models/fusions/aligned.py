@@ -1,4 +1,4 @@
-"""The question as each word of a passage sees it (https://arxiv.org/abs/1704.00051, section 3.2)."""
+"""Aligned question embedding: attention to the question (https://arxiv.org/abs/1704.00051, section 3.2)."""
 
 from torch import Tensor
 

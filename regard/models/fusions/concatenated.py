@@ -1,4 +1,4 @@
-"""The question as one vector beside each word of a passage."""
+"""The question as one vector, concatenated to each word of a passage."""
 
 import torch
 from torch import Tensor
@@ -9,7 +9,7 @@ from regard.records import Sequences
 
 
 class ConcatenatedFusion(Fusion):
-    """[p_i; q], q the vector that the pooling makes of the question: the same for every word of the passage."""
+    """[p_i; q], q the pooled vector of the question: the same for every word of the passage."""
 
     aliases = "question_vector"
 

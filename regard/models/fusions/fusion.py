@@ -1,4 +1,4 @@
-"""The contract of fusions: what the words of a passage know of the question before an encoder reads them."""
+"""The contract of fusions: the question's effect on passage words, before the encoder."""
 
 from abc import ABC, abstractmethod
 
@@ -8,9 +8,9 @@ from regard.records import Sequences
 
 
 class Fusion(nn.Module, ABC):
-    """Vectors of a passage, `dim` wide. Built with (word_dim, vector_dim, sockets), the widths of words and of vectors.
+    """Vectors (batch, n, dim) of a passage. Built with (word_dim, vector_dim, sockets): widths of words and vectors.
 
-    Its attention has the roles OWN of the passage and READ of the question. What stands under padding changes nothing.
+    Its attention has the roles OWN of the passage and READ of the question. Values under padding have no effect.
     """
 
     dim: int
@@ -19,5 +19,5 @@ class Fusion(nn.Module, ABC):
     def forward(self, passage: Sequences, question: Sequences, vector: Tensor) -> Tensor:
         """Return (batch, n, dim).
 
-        Of words (batch, n, word_dim) and (batch, m, word_dim), and of the question as one vector (batch, vector_dim).
+        Inputs: words (batch, n, word_dim) and (batch, m, word_dim), and the question's vector (batch, vector_dim).
         """

@@ -8,12 +8,12 @@ from regard.records import Sequences
 
 
 class SeparateFusion(Fusion):
-    """p_i: passage and question meet in the head alone, as in the attention-sum reader."""
+    """p_i: only the head combines passage and question, as in the attention-sum reader."""
 
     def __init__(self, word_dim: int, vector_dim: int, sockets: Sockets) -> None:
         super().__init__()
         self.dim = word_dim
 
     def forward(self, passage: Sequences, question: Sequences, vector: Tensor) -> Tensor:
-        """The words of the passage as they are (batch, n, word_dim)."""
+        """Return the words of the passage unchanged (batch, n, word_dim)."""
         return passage.items

@@ -18,7 +18,7 @@ _ROWS_AT_ONCE = 4096  # of a .parquet file
 
 
 class RowFile(ABC):
-    """A file of texts. Every row has an answer, and the answers stand in the order of the rows."""
+    """A file of texts. Every row has an answer, and answers are in the order of the rows."""
 
     def __init__(self, path: Path, column: str | None, *, as_json: bool = False) -> None:
         """`column` names the texts of a table; None: `source`, else `text`. `as_json`: answers are JSON objects."""
@@ -47,7 +47,7 @@ class RowFile(ABC):
 
 
 class Lines(RowFile):
-    """A text a line, plain or compressed."""
+    """One text per line, plain or compressed."""
 
     def texts(self) -> Iterator[str]:
         return read_lines(self.path)
@@ -66,7 +66,7 @@ class Lines(RowFile):
 
 
 class JsonLines(RowFile):
-    """A JSON object a line, plain or compressed."""
+    """One JSON object per line, plain or compressed."""
 
     def texts(self) -> Iterator[str]:
         for line, row in self._rows():
@@ -132,7 +132,7 @@ def row_file(path: Path, column: str | None, *, as_json: bool) -> RowFile:
 
 
 def count_rows(file: RowFile) -> int:
-    """Return the number of rows, each of which was read. Raises DataError where there is none."""
+    """Read and count all rows. Raises DataError where there is none."""
     rows = file.texts()
     first = next(rows, None)
     if first is None:

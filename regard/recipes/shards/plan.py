@@ -1,4 +1,4 @@
-"""The folder of a bulk prediction: a plan, the shards with their answers, and what was joined.
+"""The folder of a bulk prediction: a plan, the shards with their answers, and the joined results.
 
 plan.json             run, options, files and shards; written last, so a plan is whole
 shards/00000.in       the texts of a shard, a JSON string a line
@@ -46,7 +46,7 @@ class PredictOptions:
 
 
 class InputFile(NamedTuple):
-    """A file of texts as it was when it was cut."""
+    """A file of texts, at the time when it was cut."""
 
     path: str
     column: str | None
@@ -66,7 +66,7 @@ class TextShard(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """All that is to be done."""
+    """The whole job."""
 
     options: PredictOptions
     weights: str  # SHA-256 of the run's weights

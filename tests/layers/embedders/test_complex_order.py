@@ -123,7 +123,7 @@ def test_complex_layers_may_read_the_parts():
 def test_wrong_settings_are_refused():
     with pytest.raises(ConfigError, match=r"model.embedder: 5 features do not split"):
         EMBEDDERS.build(Choice("complex_order"), WORDS, 5, None)
-    with pytest.raises(ConfigError, match=r"model.embedder: .*know their places already \(set position to null"):
+    with pytest.raises(ConfigError, match=r"model.embedder: .*include positions \(set position to null"):
         EMBEDDERS.build(Choice("complex_order"), WORDS, DIM, SinusoidalPosition(DIM))
 
 

@@ -27,7 +27,7 @@ def filled(dim: int = 3, **settings) -> tuple[PretrainedEmbedder, str]:
 def test_rows_are_those_of_the_file_also_in_lower_case(assert_agrees):
     embedder, told = filled()
     assert_agrees("E03", embedder.table[4:6].detach(), tensor([[3.0, 4, 5], [0, 1, 2]]))
-    assert told == "some: vectors of 2 words; 1 of the vocabulary (33.3%) are not there and start at random"
+    assert told == "some: vectors of 2 words; 1 of the vocabulary (33.3%) are missing and start at random"
 
 
 def test_other_rows_are_drawn_within_a_quarter_and_padding_is_zero():
@@ -73,7 +73,7 @@ def settings(folder, **more):
 
 def test_a_run_is_used_without_the_file(tmp_path, capsys):
     assert train_run(settings(tmp_path, frozen=True))
-    assert "vectors of 2 words; 1 of the vocabulary (33.3%) are not there" in capsys.readouterr().err
+    assert "vectors of 2 words; 1 of the vocabulary (33.3%) are missing" in capsys.readouterr().err
     (tmp_path / "vectors.txt").unlink()
     predictor = regard.load(tmp_path / "run")
     (embedder,) = predictor.model.parts()["embedder"]

@@ -90,5 +90,5 @@ def test_equals_loops_over_words(intra, differences, assert_agrees):
 
 def test_differences_of_heads_of_another_width_are_refused():
     settings = {"hidden_dim": 6, "differences": True, "attention": {"num_heads": 2}}
-    with pytest.raises(ConfigError, match=r"differences: needs words as wide"):
+    with pytest.raises(ConfigError, match=r"differences: needs one width"):
         COMPARISONS.build(Choice("decomposable", settings), DIM)

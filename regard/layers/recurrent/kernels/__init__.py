@@ -1,4 +1,4 @@
-"""The recurrence of simple recurrent units in three ways; the choice is made here alone, and all are proved equal."""
+"""The recurrence of simple recurrent units in three implementations, which tests prove equal."""
 
 from regard.layers.recurrent.kernels.choose import linear_recurrence, recurrence
 from regard.layers.recurrent.kernels.parts import Ended, Parts

@@ -1,4 +1,4 @@
-"""Chooses how the recurrence is computed: by compiled code, one step after the other, or all at once.
+"""Choice of the recurrence's implementation: compiled code, step by step, or a parallel scan.
 
 Gates that do not see the state make the recurrence linear, so steps may be joined before the first is known:
 (f, u) then (f', u') is (f' f, f' u + u'), which is associative: log n rounds over all steps at once
@@ -19,10 +19,10 @@ _HALF = (torch.float16, torch.bfloat16)
 
 
 def recurrence(parts: Parts) -> Ended:
-    """The compiled pass where it is there; else all steps at once if the gates allow; else one by one.
+    """Run the compiled pass where supported; else a parallel scan if the gates allow it; else step by step.
 
-    Under `attention.plain` always one by one: for proofs, relevance propagation and double backward. Numbers of half
-    precision are summed up in single precision.
+    Under `attention.plain` always step by step: for proofs, relevance propagation and double backward. Half precision
+    is summed in single precision.
     """
     if parts.products.dtype in _HALF:
         ended = recurrence(_wide(parts))

@@ -1,4 +1,4 @@
-"""What every way of computing the recurrence is given, and what it gives back."""
+"""Inputs and results of the recurrence's implementations."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ class Parts(NamedTuple):
     """c_t = f · c_(t-1) + (1 - f) · u, h_t = r · g(c_t) + (1 - r) · scale · x; f and r may see c_(t-1), too."""
 
     products: Tensor  # (batch, n, 3 or 4, dim): u, W_f x, W_r x and, where the input has another width, W_s x
-    inputs: Tensor  # (batch, n, dim): x; of any width, and not looked at, where there are 4 products
+    inputs: Tensor  # (batch, n, dim): x; of any width, and unused, with 4 products
     peepholes: Tensor | None  # (2, dim): v_f and v_r; None: the gates do not see the state
     biases: Tensor  # (2, dim): b_f and b_r
     start: Tensor  # (batch, dim): c_0
@@ -23,7 +23,7 @@ class Parts(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """What came out."""
+    """Results of the recurrence."""
 
     outputs: Tensor  # (batch, n, dim): h
     state: Tensor  # (batch, dim): the last c

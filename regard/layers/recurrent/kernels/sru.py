@@ -20,14 +20,14 @@ _SIZES = [_LONG] * 4 + [_INT] * 2
 
 
 def may_fuse(parts: Parts) -> bool:
-    """Return whether the compiled pass is there for these numbers."""
+    """Return whether the compiled pass supports these tensors."""
     tensors = [parts.products, parts.inputs, parts.biases, parts.start]
     same = all(one.device.type == "cpu" and one.dtype == parts.products.dtype for one in tensors)
     return same and parts.products.dtype in TYPES and library(SRU_SOURCE) is not None
 
 
 def fused(parts: Parts) -> Ended:
-    """As `loop`, for float32 and float64 on a CPU; parallel over rows and features."""
+    """Compute `loop` for float32 and float64 on a CPU; parallel over rows and features."""
     peepholes = torch.zeros_like(parts.biases) if parts.peepholes is None else parts.peepholes
     skips = parts.inputs if parts.products.shape[2] == 3 else None
     parameters = torch.cat([peepholes, parts.biases])
@@ -90,7 +90,7 @@ def _given(
 
 
 def _skips(products: Tensor, skips: Tensor | None) -> tuple[int, int]:
-    """Where x is, or the fourth product, and how many numbers lie between two steps of it."""
+    """Return the address of x, or of the fourth product, and the stride of its steps."""
     count, dim = products.shape[2:]
     if skips is not None:
         return skips.data_ptr(), dim
