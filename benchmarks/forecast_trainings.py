@@ -22,6 +22,7 @@ from forecast_calibration import calibrate
 from program import DATA, lines_of, options, regard
 
 from regard.config import quoted
+from regard.errors import RegardError
 from regard.evaluation import METRICS
 from regard.experiment import read_experiment
 from regard.registry import Choice
@@ -87,7 +88,7 @@ def main() -> None:
             shutil.rmtree(training.folder(asked.folder), ignore_errors=True)  # what was interrupted
             try:
                 found = MEASURES.get(training.how, network)(training, asked.folder)
-            except subprocess.CalledProcessError as error:
+            except (subprocess.CalledProcessError, RegardError) as error:  # such as a limit that is refused
                 print(f"{training}: {error}", flush=True)
                 continue
             with asked.table.open("a", encoding="utf-8") as file:

@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import FOLDER, benchmark
+from regard.errors import ConfigError
 from regard.ops.plain import plain
 from regard.records import EOS
 
@@ -107,6 +108,22 @@ def test_a_count_of_nothing_is_refused_on_one_line(name, words, monkeypatch, cap
         benchmark(name).main()
     assert ended.value.code == 2
     assert f"argument {words[0]}: must be a number of 1 or more, not '{words[1]}'" in capsys.readouterr().err
+
+
+def test_a_refused_training_leaves_the_next_ones_their_turn(monkeypatch, tmp_path, capsys):
+    program = benchmark("forecast_trainings")
+
+    def network(training, home):
+        if training.how == "0.01":
+            raise ConfigError("training.max_minutes", "0.01 minutes are too few")
+        return {"bleu": 1.0}
+
+    words = ["toy/en-de:900:0.01", "toy/en-de:900:2", "--folder", str(tmp_path), "--table", str(tmp_path / "t.jsonl")]
+    monkeypatch.setattr(sys, "argv", ["forecast_trainings.py", *words])
+    monkeypatch.setattr(program, "network", network)
+    program.main()
+    assert "0.01 minutes are too few" in capsys.readouterr().out
+    assert [one["name"] for one in program.read_rows(tmp_path / "t.jsonl")] == ["toy/en-de:900:2"]
 
 
 def test_lengths_without_an_exponent_are_refused(monkeypatch, capsys):
