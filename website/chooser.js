@@ -34,7 +34,7 @@ function command({ source, target, pairs, minutes, more }) {
 const WORDS = {
   en: {
     title: "Which command?", source: "From", target: "To", pairs: "Sentence pairs", minutes: "Minutes",
-    more: "I also have text of the target language alone", copy: "Copy", copied: "Copied", page: "More about it",
+    more: "I also have text of the target language alone", page: "More about it",
     same: "Choose two languages.", number: "Give numbers: pairs from 0, minutes above 0.",
     none: "Without pairs: one text of each language, 500 lines or more. With 1,000 pairs it gets much better.",
     few: "Few pairs: the forecast says what to expect; the best translator combines phrases and networks.",
@@ -44,7 +44,7 @@ const WORDS = {
   },
   zh: {
     title: "该用哪条命令？", source: "源语言", target: "目标语言", pairs: "句对数", minutes: "分钟",
-    more: "另有目标语言的单语文本", copy: "复制", copied: "已复制", page: "详细说明",
+    more: "另有目标语言的单语文本", page: "详细说明",
     same: "请选择两种不同的语言。", number: "请输入数字：句对数不小于 0，分钟数大于 0。",
     none: "没有句对：每种语言各给一个文本，至少 500 行。有 1,000 个句对时效果会好得多。",
     few: "句对较少：先预估效果，再把短语模型与神经网络组合成最好的译者。",
@@ -70,9 +70,9 @@ function show(box) {
     label("minutes", '<input name="minutes" type="number" min="0.1" step="any" value="60" required>') +
     `<label class="wide"><input name="more" type="checkbox"><span>${words.more}</span></label></fieldset></form>` +
     `<p role="status" aria-live="polite"></p><pre><code></code></pre>` +
-    `<p><button type="button" class="md-button">${words.copy}</button> <a>${words.page}</a></p>`;
+    `<p><a>${words.page}</a></p>`;
   const form = box.querySelector("form");
-  const [reason, code, button, link] = ["[role=status]", "code", "button", "a"].map((one) => box.querySelector(one));
+  const [reason, code, link] = ["[role=status]", "code", "a"].map((one) => box.querySelector(one));
   form.elements.target.value = language === "zh" ? "zh" : "de";
   const update = () => {
     const of = (name) => form.elements[name];
@@ -83,20 +83,12 @@ function show(box) {
     });
     code.textContent = found.command;
     reason.textContent = words[found.reason];
-    button.hidden = link.hidden = box.querySelector("pre").hidden = !found.command;
-    button.textContent = words.copy;
+    link.hidden = box.querySelector("pre").hidden = !found.command;
     const ending = language === "zh" && PAGES.includes(found.page) ? ".zh-CN.html" : ".html";
     link.href = `docs/how-to/${found.page}${ending}`;
   };
   form.addEventListener("input", update);
   form.addEventListener("submit", (event) => event.preventDefault());
-  button.addEventListener("click", () => {
-    const chosen = document.createRange();
-    chosen.selectNodeContents(code);
-    getSelection().removeAllRanges();
-    getSelection().addRange(chosen);
-    navigator.clipboard?.writeText(code.textContent).then(() => (button.textContent = words.copied), () => {});
-  });
   update();
 }
 
