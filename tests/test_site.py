@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from browsing import Visit, chromium
+from doc_blocks import check_python
 
 from regard.experiment.settings_help import describe
 
@@ -29,12 +30,21 @@ def build():
     return module
 
 
+@pytest.fixture
+def notebooks(build):
+    return build.notebooks
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
     """Everything built by the command that `make docs` runs, which fails on a dead link or a request outside."""
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
-        [sys.executable, "website/build.py", str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "website/build.py", str(folder), "--quick"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return folder / "site"
@@ -59,6 +69,29 @@ def test_every_page_is_in_the_navigation():
         for path in (ROOT / folder).rglob("*.md")
     }
     assert [page for page in sorted(pages) if not page.startswith(made) and page not in named] == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs/notebooks").glob("*.py")), ids=lambda path: path.stem)
+def test_code_of_a_notebook_compiles_and_names_of_regard_exist(notebooks, path):
+    cells = notebooks.read(path.read_text(encoding="utf-8")).cells
+    assert cells[0].source.startswith("# ")
+    check_python("\n".join(cell.source for cell in cells if cell.cell_type == "code"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", sorted((ROOT / "docs/notebooks").glob("*.py")), ids=lambda path: path.stem)
+def test_a_notebook_runs_and_shows_its_records(notebooks, path, tmp_path):
+    notebook = notebooks.execute(notebooks.read(path.read_text(encoding="utf-8")), tmp_path)
+    text, frames = notebooks.page(notebook, path.stem)
+    assert any("alignment" in frame for frame in frames.values()) or "<table" in text
+    assert "srcdoc" not in text
+
+
+@pytest.mark.slow
+def test_the_gallery_is_made(build, tmp_path):
+    build.gallery.write(tmp_path / "pages", tmp_path / "runs")
+    pages = sorted((tmp_path / "pages" / build.gallery.FOLDER).glob("*.html"))
+    assert [page.stem for page in pages] == sorted(one.name for one in build.gallery.SHOWN)
 
 
 def test_what_is_dead_or_outside_is_found(build, tmp_path):

@@ -1,4 +1,7 @@
-"""The documentation site: python website/build.py [FOLDER]. FOLDER takes pages/ and site/ (default: build).
+"""The documentation site: python website/build.py [FOLDER] [--quick]. FOLDER takes pages/ and site/ (default: build).
+
+Notebooks run and the gallery is made, which trains small models for some minutes; with --quick notebooks have no
+outputs and the gallery is left out.
 
 Pages are copied as they lie in the repository, so that their links need no change. A linked file that is not a page
 is copied as text. Zensical builds in strict mode; a dead link, a dead anchor or a request outside ends the build.
@@ -15,6 +18,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import gallery
+import notebooks
 import yaml
 from reference import pages as generated
 
@@ -31,9 +36,9 @@ FIRST_PAGES = {"README.md": "en", "README.zh-CN.md": "zh-CN"}
 SEGMENTED = ["en", "zh"]  # Chinese has no spaces: the browser's own segmenter finds its words
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, *, quick: bool = False) -> None:
     """Stage the pages, build them, and check what was built."""
-    config = stage(folder)
+    config = stage(folder, quick=quick)
     command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict", "--config-file", str(config)]
     built = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "NO_COLOR": "1"})
     if built.returncode:
@@ -45,7 +50,7 @@ def main(folder: Path) -> None:
     print(f"{site / 'index.html'}: {sum(1 for _ in site.rglob('*.html'))} pages")
 
 
-def stage(folder: Path) -> Path:
+def stage(folder: Path, *, quick: bool = False) -> Path:
     """Copy pages and files to FOLDER/pages; return the config, in which the generated pages are listed."""
     pages = folder / "pages"
     shutil.rmtree(pages, ignore_errors=True)
@@ -54,6 +59,9 @@ def stage(folder: Path) -> Path:
             _copy(path, pages / path.relative_to(ROOT))
     for name, text in generated().items():
         (pages / name).write_text(text, encoding="utf-8")
+    notebooks.write(ROOT, pages, run=not quick)
+    if not quick:
+        gallery.write(pages, folder / "gallery")
     for page in pages.rglob("*.md"):
         _copy_linked(page, pages)
     for name, language in FIRST_PAGES.items():
@@ -62,6 +70,8 @@ def stage(folder: Path) -> Path:
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     config["theme"]["custom_dir"] = str(ROOT / "website/theme")
     config |= {"docs_dir": "pages", "site_dir": "site", "nav": [_with_generated(entry) for entry in config["nav"]]}
+    if quick:
+        config["nav"] = _without(gallery.PAGE, config["nav"])
     path = folder / "mkdocs.yml"
     path.write_text(yaml.safe_dump(config, allow_unicode=True, sort_keys=False), encoding="utf-8")
     return path
@@ -80,6 +90,8 @@ def _copy_linked(page: Path, pages: Path) -> None:
         target = (here / found[1]).resolve()
         if "://" in found[1] or (pages / target.relative_to(ROOT)).is_file() or not target.exists():
             return found[1]
+        if (pages / target.relative_to(ROOT).with_suffix(".md")).is_file() and target.suffix == ".py":
+            return f"{found[1].removesuffix('.py')}.md"  # a notebook
         copied = pages / f"{target.relative_to(ROOT)}.txt"
         if target.is_dir():
             copied.parent.mkdir(parents=True, exist_ok=True)
@@ -106,6 +118,17 @@ def _with_generated(entry: object) -> object:
         case list():
             return [_with_generated(inner) for inner in entry]
     return entry
+
+
+def _without(page: str, entries: list[object]) -> list[object]:
+    """Return the navigation without a page."""
+    kept = [entry for entry in entries if not (isinstance(entry, dict) and page in entry.values())]
+    return [
+        {name: _without(page, inner) if isinstance(inner, list) else inner for name, inner in entry.items()}
+        if isinstance(entry, dict)
+        else entry
+        for entry in kept
+    ]
 
 
 def _pages_of(folder: str) -> list[str | dict[str, str]]:
@@ -168,4 +191,5 @@ def check(site: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build").resolve())
+    words = [word for word in sys.argv[1:] if word != "--quick"]
+    main(Path(words[0] if words else ROOT / "build").resolve(), quick="--quick" in sys.argv)
