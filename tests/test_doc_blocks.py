@@ -36,7 +36,7 @@ NOT_RUN = {  # commands that are read and not run, by what they say: the reason
     r"^(make|git|pip|cd|\.|python3? -[mc]|docker|sudo|sbatch|chmod|mv|cat /proc|torchrun)\b": "sets up a machine",
     r"^\. ": "sets up a machine",
     r"^python benchmarks/": "minutes: tests/test_benchmarks.py",
-    r"regard (best|forecast|compare|demo|pretrain-finetune)\b": "minutes: tests/recipes, tests/reports",
+    r"regard (best|distil|import|export|forecast|compare|demo|pretrain-finetune)\b": "minutes: tests/recipes, tests/reports",
     r"--grade|bytenet": "a minute and more: tests/explain, tests/decoders",
     r"configs/|\w+\.yaml|babi|runs/(ud|sick|questions)": "a config of a data set: tests/test_configs.py trains it",
     r"\.parquet|news\.en\.gz": "bulk files: tests/runs",
@@ -65,7 +65,7 @@ PAIRS = [("Good morning!", "Guten Morgen!"), ("The old man reads a book.", "Der 
 WORDS = ("red", "black", "old", "small", "new", "green", "young", "tall")
 SENTENCES = [f"the {one} man reads a {two} book {number}" for one in WORDS for two in WORDS for number in range(3)]
 RUNS = {
-    "en-de": "en-de en-de.new multi30k first a b c other large",
+    "en-de": "en-de en-de.new multi30k first a b c other large small",
     "en-es": "en-es quickstart",
     "de-en": "de-en",
     "reviews": "reviews",
