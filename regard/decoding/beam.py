@@ -10,12 +10,12 @@ from annotated_types import Ge, Le
 from torch import Tensor
 
 from regard.config import Doc
-from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
+from regard.config.common_settings import AtLimit, MaxExtra, MaxRatio, MinLength
 from regard.decoding.features.feature import Feature
 from regard.decoding.phrases import Array, PhraseProgress, PhraseTracker, Requirement, Requirements
 from regard.decoding.search import WIDEST_BEAM, Guided, Hypothesis, Search
 from regard.decoding.trace import Considered, SearchTrace
-from regard.ops.kernels.search import Required, Rules
+from regard.ops.kernels.search import BEAM_LIMITS, BEAM_STOPS, Required, Rules
 from regard.records import EOS, Batch, Writer
 
 _NO_SCORE = float("-inf")
@@ -29,8 +29,10 @@ class BeamSearch(Search):
     score = sum of log-probabilities / n^length_penalty, or by `normalisation: gnmt` / ((5 + n) / 6)^length_penalty
     (https://arxiv.org/abs/1609.08144, equation 14), n with EOS; what features say of the end is added after that.
     stop "exact": a sentence goes on while an unfinished hypothesis could still beat the n best finished ones; "full":
-    until `size` are finished, which is quicker. So a beam of size 1 that divides by a length goes on past its first end
-    while a longer hypothesis could score better, and greedy search does not; with "full" both find the same.
+    until `size` are finished, which is quicker; "best_full": until `size` are finished and the best unfinished one has
+    no better score so far than the worst of the best `size` of them, as transformers has it. So a beam of size 1 that
+    divides by a length goes on past its first end while a longer hypothesis could score better, and greedy search does
+    not; with "full" both find the same.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class BeamSearch(Search):
         *,
         size: Annotated[int, Ge(1), Le(WIDEST_BEAM), Doc("Beam size.")] = 5,
         n_best: Annotated[int, Ge(1), Le(WIDEST_BEAM), Doc("N-best size: translations per text, best first.")] = 1,
+        at_limit: AtLimit = "end",
         length_penalty: Annotated[
             _Penalty, Doc("Length penalty exponent: 0 prefers short output, 1 is the mean over pieces.")
         ] = 1.0,
@@ -45,26 +48,30 @@ class BeamSearch(Search):
             Literal["length", "gnmt"], Doc("Formula of the length penalty: n^length_penalty, or GNMT's.")
         ] = "length",
         stop: Annotated[
-            Literal["exact", "full"],
-            Doc("Stopping rule: when no hypothesis can improve (exact), or once `size` have finished (full, faster)."),
+            Literal["exact", "full", "best_full"],
+            Doc(
+                "Stopping rule: when no hypothesis can improve (exact), once `size` have finished (full, faster), or "
+                "also the best open one is no better so far than the worst of them (best_full, as in transformers)."
+            ),
         ] = "exact",
         max_ratio: MaxRatio = 2.0,
         max_extra: MaxExtra = 10,
         min_length: MinLength = 0,
     ) -> None:
-        super().__init__(max_ratio, max_extra, min_length)
+        super().__init__(max_ratio, max_extra, min_length, at_limit=at_limit)
         self.size, self.n_best = max(size, n_best), n_best
         self.width = self.size
         self.trace: SearchTrace | None = None
-        self.length_penalty, self.gnmt, self.exact = length_penalty, normalisation == "gnmt", stop == "exact"
+        self.length_penalty, self.gnmt, self.stop = length_penalty, normalisation == "gnmt", stop
         self.enough = 0  # likely ends that may stop a sentence with terms; 0: never
 
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
-        wanted = self.requirements.batch(batch.lines.tolist())
+        wanted = [one.behind(self.first) for one in self.requirements.batch(batch.lines.tolist())]
         limits, guided = self._limits(writer, batch, wanted), Guided(writer, features, batch, self.min_length)
-        terms = _Terms(self, wanted, int(limits.max(initial=0))) if self.requirements.of else None
+        terms = _Terms(self, wanted, int(limits.max(initial=0))) if self.requirements.of or self.first else None
         norms = np.concatenate([[1.0], self.norm(np.arange(1, limits.max(initial=0) + 2))])
-        rules = Rules(self.size, self.n_best, self.exact, self.min_length, limits, norms)
+        stop, at_limit = BEAM_STOPS.index(self.stop), BEAM_LIMITS.index(self.at_limit)
+        rules = Rules(self.size, self.n_best, stop, self.min_length, limits, norms, at_limit)
         required = None if terms is None else terms.required()
         if self.trace is None and (found := self.written(guided, rules, batch.lines, required)) is not None:
             return found
@@ -95,7 +102,7 @@ class BeamSearch(Search):
         best, and no unfinished one that has all terms has a better score so far than the worst of those.
         """
         other = copy.copy(self)
-        other.requirements, other.exact = requirements, False
+        other.requirements, other.stop = requirements, "full"
         other.n_best, other.enough = n_best or self.n_best, self.n_best if early else 0
         other.width = max(map(other.width_of, requirements.of.values()), default=self.width)
         return other
@@ -118,7 +125,8 @@ class BeamSearch(Search):
 
     def _limits(self, writer: Writer, batch: Batch, wanted: Sequence[Requirement]) -> Array:
         """(examples,) most ids of each target."""
-        needed = np.array([one.size + self.max_extra if one.size else 0 for one in wanted], np.int64)
+        sizes = (one.size - len(self.first) for one in wanted)
+        needed = np.array([size + self.max_extra if size else 0 for size in sizes], np.int64)
         limits, most = np.maximum(self.limits(writer, batch).numpy(force=True), needed), writer.longest(batch)
         return limits if most is None else limits.clip(max=max(1, most))
 
@@ -138,6 +146,7 @@ class _Terms:
 
     def __init__(self, search: BeamSearch, wanted: Sequence[Requirement], longest: int) -> None:
         self.tracker, self.enough = PhraseTracker(wanted, search.requirements.parts_words), search.enough
+        self.free = len(search.first)
         self.banks = np.array([_banks(one) for one in wanted], np.int64)
         self.widths = np.array([search.width_of(one) for one in wanted], np.int64)
         end = np.full((len(wanted), 1), EOS)  # few rows have all, and may end: it is always tried
@@ -151,7 +160,9 @@ class _Terms:
         tracker, (_, nodes, met) = self.tracker, self.tracker.start()
         automata = tracker.next, tracker.left, tracker.open, tracker.whole, tracker.parts_words
         terms = tracker.needed, tracker.sizes, tracker.totals, tracker.words
-        return Required(self.enough, *terms, *automata, nodes, met, self.tried, self.prefixes, self.banks, self.widths)
+        return Required(
+            self.enough, self.free, *terms, *automata, nodes, met, self.tried, self.prefixes, self.banks, self.widths
+        )
 
     def asked(self, examples: Array, place: int) -> tuple[Array, Array]:
         """(rows, some) words to try, -1: none, and (rows, 1) whether the last is of a prefix, so that it is the only
@@ -205,6 +216,8 @@ class _Beams:
         rows, places = given.nonzero()
         tried = (places >= count) & ~forced[rows, 0]
         log_probs = _numbers(best.log_probs)
+        if self.terms is not None and self.length < self.terms.free:
+            scores = np.where(forced, 0.0, scores)
         return _Choices(rows, words[rows, places], scores[rows, places], log_probs[rows, places], tried)
 
     def grow(self, choices: _Choices, ending: Tensor | float) -> tuple[Array, Array]:
@@ -214,15 +227,15 @@ class _Beams:
         fit, banks = np.ones_like(ends), np.zeros_like(examples)
         if self.terms is not None and self.progress is not None:
             progress, fit, banks = self.terms.read(self.progress, choices)
-        sums = self.sums[choices.rows] + choices.scores
-        closed = np.zeros(len(self.limits), np.bool_)  # at the limit and can end: nothing goes on
-        closed[examples[fit & ends]] = True
-        fit &= ends | ~(closed & (self.limits == self.length))[examples]
+        sums, last = self.sums[choices.rows] + choices.scores, (self.limits == self.length)[examples]
+        fit &= self._may_go_on(last, ends, fit, examples)
+        sums = np.where(last & ends & (self.search.at_limit == "free"), self.sums[choices.rows], sums)
         places = fit.nonzero()[0]
         keys = (-sums, examples) if self.terms is None else (-sums, -banks, examples)  # the last one counts first
         ranked = places[np.lexsort([key[places] for key in keys])]
         self._finish(choices, ranked, banks[ranked], sums, ending)
-        order = self._share_out(ranked[~ends[ranked]], examples, banks)
+        cut = last & (self.search.at_limit == "cut")
+        order = self._share_out(ranked[~(ends | cut)[ranked]], examples, banks)
         if self.search.trace is not None:
             self._tell(self.search.trace, choices, sums, ranked, order)
         self._give_up(np.setdiff1d(self.examples, examples[order]), self.length - 1)
@@ -238,7 +251,7 @@ class _Beams:
         if dropped is not None:
             done |= dropped
         self._give_up(np.unique(self.examples[done[self.examples]]), self.length)
-        done |= self._beaten() & (not open_ended) if self.search.exact else self._full()
+        done |= self._done(open_ended)
         kept: Array = (~done)[self.examples].nonzero()[0]
         if len(kept) < len(self.examples):
             self.examples, self.sums = self.examples[kept], self.sums[kept]
@@ -253,6 +266,28 @@ class _Beams:
             order = order[np.lexsort((np.arange(len(order)), ranks, examples[order]))]
         found: Array = order[_ranks(examples[order]) < self.widths[examples[order]]]
         return found
+
+    def _may_go_on(self, last: Array, ends: Array, fit: Array, examples: Array) -> Array:
+        """(choices,) at the limit whether it ends; before it, and where nothing can end or is cut off, all may."""
+        closed = np.zeros(len(self.limits), np.bool_)
+        closed[examples[fit & ends]] = self.search.at_limit != "cut"
+        return ends | ~(closed[examples] & last)
+
+    def _done(self, open_ended: bool) -> Array:
+        """(examples,) whether the search of each stops."""
+        if self.search.stop == "exact":
+            return self._beaten() & (not open_ended)
+        return self._full() if self.search.stop == "full" else self._best_full()
+
+    def _best_full(self) -> Array:
+        """(examples,) whether `size` have ended, and the best row is no better so far than the worst of them."""
+        full: Array = self.ended >= self.search.size
+        best = np.full(len(full), _NO_SCORE)
+        np.maximum.at(best, self.examples, self.sums)
+        for example in full.nonzero()[0].tolist():
+            worst = self._worst_of(example, self.search.size)
+            full[example] = best[example] / self.search.norm(self.length) <= worst
+        return full
 
     def _beaten(self) -> Array:
         """(examples,) whether not even the best row can beat what has ended: all ends between are no better."""
@@ -284,14 +319,17 @@ class _Beams:
     def _finish(self, choices: _Choices, ranked: Array, banks: Array, sums: Array, ending: Tensor | float) -> None:
         """Notes the hypotheses that end here: what is likely, and the best of what has terms; in an exact search those
         that beat what is known."""
+        examples = self.examples[choices.rows[ranked]]
         ends = choices.words[ranked] == EOS
-        ended, examples = ranked[ends], self.examples[choices.rows[ranked]]
-        likely, examples = _ranks(examples, banks)[ends] < self.search.size, examples[ends]
+        closing = ends | ((self.limits == self.length)[examples] & (self.search.at_limit == "cut"))
+        ended = ranked[closing]
+        likely, examples = _ranks(examples, banks)[closing] < self.search.size, examples[closing]
         self.ended += np.bincount(examples[likely], minlength=len(self.ended))
         added = _numbers(ending) if isinstance(ending, Tensor) else np.full(len(self.sums), ending)
         rows = choices.rows[ended]
         scores = sums[ended] / self.search.norm(self.length) + added[rows]
-        if self.search.exact:
+        exact = self.search.stop == "exact"
+        if exact:
             likely &= scores > self.bar[examples]
         elif self.terms is not None:
             likely |= (_ranks(examples) == 0) & (self.terms.tracker.totals[examples] > 0)
@@ -299,8 +337,10 @@ class _Beams:
             row, example = int(rows[place]), int(examples[place])
             each = [*self.log_probs[row, : self.length - 1].tolist(), float(choices.log_probs[ended[place]])]
             ids, limit = self.ids[row, : self.length - 1].tolist(), int(self.limits[example])
-            self.finished[example].append(Hypothesis.ended(ids, float(scores[place]), each, limit))
-            if self.search.exact and len(self.finished[example]) >= self.search.n_best:
+            word, score = int(choices.words[ended[place]]), float(scores[place])
+            cut = Hypothesis([*ids, word], score, each, False)
+            self.finished[example].append(cut if word != EOS else Hypothesis.ended(ids, score, each, limit))
+            if exact and len(self.finished[example]) >= self.search.n_best:
                 self.bar[example] = self._worst_of(example, self.search.n_best)
 
     def _tell(self, trace: SearchTrace, choices: _Choices, sums: Array, ranked: Array, order: Array) -> None:

@@ -35,6 +35,10 @@ class Requirement(NamedTuple):
     prefix: Sequence[int] = ()
     places: Sequence[tuple[int, int]] = ()  # of each term in the pieces of the source, where they are known
 
+    def behind(self, first: Sequence[int]) -> "Requirement":
+        """Return the same behind ids that come first."""
+        return self._replace(prefix=(*first, *self.prefix)) if first else self
+
     @property
     def size(self) -> int:
         """Most ids that are needed for it."""
@@ -111,6 +115,8 @@ class PhraseTracker:
         """Words (rows,) are written behind the rows."""
         examples, nodes, met = progress
         needed = self.needed[examples]
+        if not needed.shape[1]:  # a prefix alone
+            return progress
         met = np.minimum(met + self.whole[nodes] * self.parts_words[words][:, None], needed)
         nodes = self.next[nodes, self._symbols(examples, words)]
         return PhraseProgress(examples, nodes, np.minimum(met + self.open[nodes], needed))

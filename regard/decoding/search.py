@@ -71,8 +71,11 @@ class Search(ABC):
     n_best = 1  # hypotheses of a sentence that are wanted
     requirements = Requirements({}, np.zeros(0, np.bool_))  # what targets have to contain
 
-    def __init__(self, max_ratio: float, max_extra: int, min_length: int) -> None:
+    first: tuple[int, ...] = ()  # ids that every target begins with, which cost nothing: the code of its language
+
+    def __init__(self, max_ratio: float, max_extra: int, min_length: int, at_limit: str = "end") -> None:
         self.max_ratio, self.max_extra, self.min_length = max_ratio, max_extra, min_length
+        self.at_limit = at_limit
         self.unwanted: Unwanted = frozenset
 
     @abstractmethod
@@ -91,6 +94,13 @@ class Search(ABC):
     def traced(self, trace: "SearchTrace") -> "Search":
         """Return the same search for one call, with its steps recorded. Raises ConfigError where it has no steps."""
         raise ConfigError("decoding.search", "records no steps", "beam or greedy, or no --steps")
+
+    def beginning(self, first: Sequence[int]) -> Self:
+        """The same search of targets that begin with these ids. Raises ConfigError where it cannot keep them."""
+        self.as_beam()
+        other = copy.copy(self)
+        other.first = tuple(first)
+        return other
 
     def norm(self, lengths: Any) -> Any:
         """Return the divisor of the score of a hypothesis, by its length in words with EOS."""

@@ -15,18 +15,15 @@ import torch
 from torch import Tensor
 
 from regard.errors import CheckpointError
-from regard.exchange.format import Foreign, Format, Program, ReadOptions, json_object, origin_of_folder, read_bytes
+from regard.exchange.format import Foreign, Format, Program, ReadOptions, json_object, origin_of_folder
 from regard.exchange.huggingface_weights import ARCHITECTURES, weights_of_state
+from regard.exchange.vocabularies import optional_json, order_of, read_both_sides
 from regard.exchange.weights import read_weights
 from regard.pieces import BOS
 from regard.predictor import Predictor
 from regard.text import Tokenizer
-from regard.text.sentencepiece import PieceList, SentencePieceTokenizer
 
-CONFIG_FILE, GENERATION, VOCABULARY = "config.json", "generation_config.json", "vocab.json"
-TARGET_VOCABULARY, TOKENIZER_CONFIG = "target_vocab.json", "tokenizer_config.json"
-SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
-_FILES = (CONFIG_FILE, GENERATION, VOCABULARY, TARGET_VOCABULARY, TOKENIZER_CONFIG, SOURCE_MODEL, TARGET_MODEL)
+CONFIG_FILE, GENERATION = "config.json", "generation_config.json"
 _LARGEST = 1_000_000  # of all sizes
 _SIZES = ("vocab_size", "d_model", *(f"{side}_{one}" for side in ("encoder", "decoder")
           for one in ("layers", "ffn_dim", "attention_heads")), "max_position_embeddings")  # fmt: skip
@@ -47,22 +44,22 @@ class HuggingFaceFormat(Format):
 
     def read(self, folder: Path, options: ReadOptions) -> Foreign:
         config = read_config(folder)
-        generation = {**config, **_optional(folder / GENERATION)}
-        source, target = read_tokenizers(folder, config)
+        generation = {**config, **optional_json(folder / GENERATION)}
+        vocabularies = read_both_sides(folder, config, options.languages)
+        source, target = vocabularies.source, vocabularies.target
         state, file = read_weights(folder, allow_pickle=options.allow_pickle)
         weights = weights_of_state(state, config, (source.listed, target.listed), folder / file)
         one = source.key() == target.key()
         tokenizers = {"shared": source} if one else {"source": source, "target": target}
-        noted = [name for name in (*_FILES, file) if (folder / name).is_file()]
+        noted = [name for name in (CONFIG_FILE, GENERATION, *vocabularies.files, file) if (folder / name).is_file()]
         origin = origin_of_folder(self.name, folder, ARCHITECTURES[config["model_type"]].title, noted)
-        return Foreign(_settings(folder, config, generation, shared=one), weights, tokenizers, origin)
+        return Foreign(_settings(config, generation, vocabularies.languages, shared=one), weights, tokenizers, origin)
 
     def program(self, folder: Path, predictor: Predictor) -> Program | None:
         if find_spec("transformers") is None:
             return None
-        columns = predictor.task.vocabularies
-        orders = [order_of(columns[name].tokenizer) for name in ("source", "target")]
-        return TransformersProgram(folder, (orders[0], orders[1]))
+        target = predictor.task.vocabularies["target"].tokenizer
+        return TransformersProgram(folder, target, predictor.run.experiment.data.language_pair())
 
 
 class TransformersProgram:
@@ -70,15 +67,19 @@ class TransformersProgram:
 
     batch = 16
 
-    def __init__(self, folder: Path, orders: tuple[Sequence[int], Sequence[int]]) -> None:
-        """`orders` are ids there of each id here, of source and target."""
+    def __init__(self, folder: Path, target: Tokenizer | None, languages: tuple[str | None, str | None]) -> None:
+        """`target` is the tokenizer here; `languages` are codes, which a model of several languages has as pieces."""
         import transformers
 
-        self.name, self._order = f"transformers {transformers.__version__}", torch.tensor(orders[1])
+        self.name, self._order = f"transformers {transformers.__version__}", torch.tensor(order_of(target))
+        self._asked = dict[str, int]()
         with _quiet():
             self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
             kind: Any = transformers.AutoModelForSeq2SeqLM
             self._model: Any = kind.from_pretrained(folder, local_files_only=True, dtype=torch.float32).eval()
+        if target is not None and target.first:
+            self._tokenizer.src_lang = languages[0]
+            self._asked = {"forced_bos_token_id": int(self._order[target.first[0]])}
 
     @torch.no_grad()
     def translate(self, texts: Sequence[str]) -> list[str]:
@@ -86,8 +87,9 @@ class TransformersProgram:
         for start in range(0, len(texts), self.batch):
             read = self._tokenizer(list(texts[start : start + self.batch]), return_tensors="pt", padding=True)
             with _quiet():
-                written = self._model.generate(**read)
-            found += self._tokenizer.batch_decode(written, skip_special_tokens=True)
+                written = self._model.generate(**read, **self._asked)
+            begun = 1 + len(self._asked)
+            found += self._tokenizer.batch_decode(written[:, begun:], skip_special_tokens=True)
         return found
 
     @torch.no_grad()
@@ -132,21 +134,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def read_tokenizers(folder: Path, config: Mapping[str, Any]) -> tuple[SentencePieceTokenizer, SentencePieceTokenizer]:
-    """Return the tokenizers of source and target. Raises CheckpointError where they do not fit the table of weights."""
-    reader, writer = (read_bytes(folder / name) for name in (SOURCE_MODEL, TARGET_MODEL))
-    apart = not config.get("share_encoder_decoder_embeddings", True)
-    read = _piece_list(folder / VOCABULARY, config, config["vocab_size"], codes=True)
-    if not apart:
-        other = None if reader == writer else reader  # transformers joins pieces by the source's model
-        return _tokenizer(folder, reader, read), _tokenizer(folder, writer, read, other)
-    size = config.get("decoder_vocab_size") or config["vocab_size"]
-    written = _piece_list(folder / TARGET_VOCABULARY, config, size, codes=False)
-    return _tokenizer(folder, reader, read), _tokenizer(folder, writer, written)
-
-
 def _settings(
-    folder: Path, config: Mapping[str, Any], generation: Mapping[str, Any], *, shared: bool
+    config: Mapping[str, Any], generation: Mapping[str, Any], languages: tuple[str, str] | None, *, shared: bool
 ) -> dict[str, Any]:
     """The settings of a run."""
     kind, feedforward = ARCHITECTURES[config["model_type"]], {
@@ -166,7 +155,6 @@ def _settings(
     heads = [config[f"{side}_attention_heads"] for side in ("encoder", "decoder")]
     socket = {"score": "scaled_dot", "project": True, "dropout": config["attention_dropout"]}
     apart = not config.get("share_encoder_decoder_embeddings", True)
-    languages = _languages(folder)
     return {
         "task": "translation",
         "text": {"tokenizer": "sentencepiece", "shared": shared, "joint": not (shared or apart)},
@@ -183,7 +171,7 @@ def _settings(
             "tied": ("target" if apart else "all") if config["tie_word_embeddings"] else "none",
         },
         "decoding": {"search": search_of(generation), "max_source": config["max_position_embeddings"]},
-        **({"data": {"languages": languages}} if languages else {}),
+        **({"data": {"languages": [*languages]}} if languages else {}),
     }
 
 
@@ -193,61 +181,20 @@ def search_of(generation: Mapping[str, Any]) -> dict[str, Any]:
     Lengths there count the start of the decoder. A beam there goes on after `num_beams` ends while the best open
     hypothesis beats the worst of them at its length so far; with early_stopping it does not.
     """
-    longest = {"max_ratio": 0.0, "max_extra": int(generation.get("max_length") or 20) - 1}
+    longest = int(generation.get("max_new_tokens") or int(generation.get("max_length") or 20) - 1)
+    ends = "cut" if generation.get("forced_eos_token_id") is None else "free"
+    limits = {"max_ratio": 0.0, "max_extra": longest, "at_limit": ends}
     beams = int(generation.get("num_beams") or 1)
     if beams == 1:
-        return {"name": "greedy", **longest}
-    penalty = generation.get("length_penalty")
+        return {"name": "greedy", **limits}
+    penalty, early = generation.get("length_penalty"), generation.get("early_stopping")
     return {
         "name": "beam",
         "size": beams,
         "length_penalty": 1.0 if penalty is None else float(penalty),
-        "stop": "full" if generation.get("early_stopping") is True else "exact",
-        **longest,
+        "stop": {True: "full", "never": "exact"}.get(early, "best_full"),
+        **limits,
     }
-
-
-def order_of(tokenizer: Tokenizer | None) -> Sequence[int]:
-    """Return ids of the other program by ids here; one that was learnt here keeps its ids."""
-    match tokenizer:
-        case SentencePieceTokenizer():
-            return tokenizer.listed.order
-        case None:
-            return ()
-    return range(len(tokenizer))
-
-
-def _languages(folder: Path) -> list[str] | None:
-    told = _optional(folder / TOKENIZER_CONFIG)
-    found = [told.get("source_lang"), told.get("target_lang")]
-    return [str(one) for one in found] if all(isinstance(one, str) and one for one in found) else None
-
-
-def _piece_list(file: Path, config: Mapping[str, Any], size: int, *, codes: bool) -> PieceList:
-    """The pieces of a vocabulary file in our order. Raises CheckpointError for ids that are not 0, 1, 2 … to `size`."""
-    found = json_object(file)
-    names = {number: piece for piece, number in found.items() if type(number) is int}
-    if len(names) != len(found) or sorted(names) != list(range(len(names))):
-        raise CheckpointError(file, "does not number its pieces 0, 1, 2 …")
-    if len(names) > size:
-        problem = f"has {len(names):,} pieces, and {CONFIG_FILE} has {size:,} rows for them"
-        raise CheckpointError(file, problem, "take the vocabulary of this model")
-    if "<unk>" not in found:
-        raise CheckpointError(file, "has no piece <unk>", "take the vocabulary of this model")
-    listed = [names.get(number, f"<unused {number}>") for number in range(size)]
-    specials = [config["pad_token_id"], config["decoder_start_token_id"], config["eos_token_id"], found["<unk>"]]
-    return PieceList.of(listed, specials, codes=codes)
-
-
-def _tokenizer(folder: Path, model: bytes, listed: PieceList, writer: bytes | None = None) -> SentencePieceTokenizer:
-    try:
-        return SentencePieceTokenizer(model, listed, writer)
-    except RuntimeError as error:
-        raise CheckpointError(folder, f"has a damaged SentencePiece model: {error}") from error
-
-
-def _optional(file: Path) -> dict[str, Any]:
-    return json_object(file) if file.is_file() else {}
 
 
 def _problems(config: Mapping[str, Any]) -> Iterator[str]:

@@ -158,7 +158,7 @@ def greedy_drafts(translator: Translator, batch: Batch) -> list[DraftIds]:
     begun, longest = translator.start(batch), int(limits.max())
     writer = translator.compiled_writer(ids, begun, longest)
     if writer is not None:
-        rules = Rules(1, 1, False, 0, limits.numpy(force=True), np.ones(longest + 2))
+        rules = Rules(1, 1, 0, 0, limits.numpy(force=True), np.ones(longest + 2))
         if (found := writer.beam(rules, None)) is not None:
             return [(*best.ids, EOS) for best, *_ in found]
     rows, state, ended = list[Tensor](), cast(Any, begun), torch.zeros_like(limits, dtype=torch.bool)

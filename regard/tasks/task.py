@@ -101,7 +101,10 @@ class Task(ABC):
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Answering:
         """Return the engine that answers batches: a search over a generating model, or the model itself."""
-        return SearchEngine(cast(Generator, model), search, features) if self.answer.written else model
+        if not self.answer.written:
+            return model
+        first = self.vocabularies[self.last].first
+        return SearchEngine(cast(Generator, model), search.beginning(first) if first else search, features)
 
     def fit(self, model: Model, batches: Stream, examples: Examples | None, say: Callable[[str], None]) -> None:
         """Fit parameters that are counted, not learnt by gradient, before the first update; `examples`: the dev set."""

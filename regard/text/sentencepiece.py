@@ -86,10 +86,10 @@ class SentencePieceRecipe(Recipe):
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
         """Read the file. Raises PartError where there is none, CheckpointError for one that cannot be used."""
-        if self.file is None:
+        file = self.file
+        if file is None:
             raise PartError("must be given", "file: source.spm", setting="file")
-        model = _read(self.file)
-        return SentencePieceTokenizer(model, own_pieces(model, self.file))
+        return SentencePieceTokenizer(model := _read(file), own_pieces(model, file))
 
     @staticmethod
     def load(folder: Path) -> Tokenizer:
@@ -122,7 +122,7 @@ class SentencePieceTokenizer(Tokenizer):
         known = (self._reads.id_to_piece(number) for number in range(self._reads.get_piece_size()))
         self._here = [self._ids.get(piece, UNK) for piece in known]  # by id in the model
         self._unknown = self._reads.unk_id()
-        self._before = [self._ids[piece] for piece in listed.before]
+        self.first = tuple(self._ids[piece] for piece in listed.before)
         self.keeps_words = any(byte_of(piece) is not None for piece in listed.pieces)
 
     def __len__(self) -> int:
@@ -130,14 +130,14 @@ class SentencePieceTokenizer(Tokenizer):
 
     def encode(self, text: str) -> list[int]:
         code, rest = self._code(text)
-        return [*self._before, *code, *self._numbered(self._reads.encode(rest), rest)]
+        return [*self.first, *code, *self._numbered(self._reads.encode(rest), rest)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         if len(texts) < MANY:
             return [self.encode(text) for text in texts]
         cut = [self._code(text) for text in texts]
         rows = self._reads.encode([rest for _, rest in cut], num_threads=os.cpu_count() or 1)
-        return [[*self._before, *code, *self._numbered(row, rest)] for (code, rest), row in zip(cut, rows, strict=True)]
+        return [[*self.first, *code, *self._numbered(row, rest)] for (code, rest), row in zip(cut, rows, strict=True)]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Join pieces as the model that writes does; specials and codes of languages are left out."""
@@ -155,7 +155,7 @@ class SentencePieceTokenizer(Tokenizer):
         code, rest = self._code(text)
         start = len(text) - len(rest)
         found = self._reads.encode(rest, return_type="offset_mapping")["offsets"]
-        places: list[TextPlace] = [None for _ in self._before]
+        places: list[TextPlace] = [None for _ in self.first]
         places += [(0, start) for _ in code]
         return [*places, *(trimmed(text, start + first, start + last) for first, last in found)]
 

@@ -18,6 +18,7 @@ class Tokenizer(ABC):
     writes = False  # True: a text that is decoded can be shown, though it may be normalised
     keeps_words = True  # False: a word may have no piece
     samples = False  # True: `sample` differs from `encode`
+    first: tuple[int, ...] = ()  # ids that every text begins with, as the code of its language
     mask: int | None = None  # the id of <mask>, where it is reserved
 
     @abstractmethod

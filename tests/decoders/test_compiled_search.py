@@ -26,12 +26,21 @@ pytestmark = pytest.mark.skipif(compiled_transformer() is None, reason="no compi
 SEARCHES = [
     pytest.param(BeamSearch(size=size, n_best=n_best, stop=stop, **more), id=f"{size} {n_best} {stop} {place}")
     for size, n_best in ((1, 1), (4, 1), (5, 3), (2, 20))
-    for stop in ("exact", "full")
+    for stop in ("exact", "full", "best_full")
     for place, more in enumerate(
         [{}, {"length_penalty": 0.0, "min_length": 4}, {"normalisation": "gnmt", "max_ratio": 0.0, "max_extra": 3}]
     )
 ]
 SEARCHES += [pytest.param(GreedySearch(min_length=least), id=f"greedy {least}") for least in (0, 5)]
+SEARCHES += [
+    pytest.param(search, id=f"{search.at_limit} {search.width}")
+    for at_limit in ("end", "free", "cut")
+    for search in (
+        BeamSearch(size=4, n_best=2, stop="best_full", max_ratio=0.0, max_extra=5, at_limit=at_limit),
+        GreedySearch(max_ratio=0.0, max_extra=5, at_limit=at_limit),
+    )
+]
+BEGUN = [pytest.param(*one.values, id=one.id) for one in SEARCHES[-6:]]
 
 
 POSTNORM = {"norm": "post", "norm_eps": 0.02}
@@ -92,6 +101,18 @@ def assert_same(found, wanted):
 def test_a_search_finds_what_steps_find(model, batch, search, used, monkeypatch):
     assert_same(search.run(model, batch), step_by_step(monkeypatch, search, model, batch))
     assert used == [9]
+
+
+@pytest.mark.parametrize("search", BEGUN)
+@torch.inference_mode()
+def test_a_search_that_begins_with_given_ids_finds_what_steps_find(model, batch, search, used, monkeypatch):
+    search = search.beginning([7, 9])
+    found, wanted = search.run(model, batch), step_by_step(monkeypatch, search, model, batch)
+    assert used == [9]
+    for mine, other in zip(found, wanted, strict=True):
+        assert [one.ids for one in mine] == [one.ids for one in other]
+        assert all(one.ids[:2] == [7, 9] for one in mine)
+        np.testing.assert_allclose([one.score for one in mine], [one.score for one in other], rtol=1e-5)
 
 
 @torch.inference_mode()

@@ -1,13 +1,28 @@
-"""Folders of other programs as runs."""
+"""Folders of other programs as runs, beside transformers."""
 
 import json
+import warnings
 
 import pytest
-from foreign_translators import marian_folder, toy_lines
+import torch
+from foreign_translators import m2m100_folder, marian_folder, toy_lines
 
-from regard.errors import CheckpointError
+from regard.errors import CheckpointError, RegardError
 from regard.exchange import format_of, import_folder
+from regard.exchange.format import ReadOptions
 from regard.predictor import load
+
+SHAPES = {
+    "marian beam": (marian_folder, {}),
+    "marian greedy": (marian_folder, {"seed": 1, "num_beams": 1, "activation_function": "relu"}),
+    "marian early": (marian_folder, {"seed": 2, "early_stopping": True, "length_penalty": 0.6, "decoder_layers": 1}),
+    "marian cut": (marian_folder, {"seed": 3, "forced_eos_token_id": None, "activation_function": "gelu"}),
+    "m2m100": (m2m100_folder, {}),
+}
+
+
+def quiet(line):
+    """Print nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -15,21 +30,119 @@ def folder(tmp_path_factory):
     return marian_folder(tmp_path_factory.mktemp("marian") / "opus")
 
 
-def test_probabilities_are_those_of_transformers(folder, tmp_path):
-    texts = toy_lines(0, 20, "test")
-    made = import_folder(format_of(folder), folder, tmp_path / "run", texts=texts, count=20, say=lambda _: None)
-    assert made.certificate.program is not None
-    assert made.certificate.gap is not None
-    assert made.certificate.gap <= 1e-4
+@pytest.mark.parametrize("shape", SHAPES)
+def test_texts_and_probabilities_are_those_of_transformers(shape, tmp_path):
+    make, changes = SHAPES[shape]
+    folder, texts = make(tmp_path / "folder", **changes), toy_lines(0, 24, "test")
+    made = import_folder(format_of(folder), folder, tmp_path / "run", texts=texts, count=24, say=quiet).certificate
+    assert made.program is not None and made.gap is not None
+    assert (made.equal, made.first) == (24, None)
+    assert made.gap <= 1e-4
+
+
+def test_pieces_are_those_of_transformers(tmp_path):
+    from transformers import AutoTokenizer
+
+    folder = marian_folder(tmp_path / "opus", codes=(">>de<<", ">>fr<<"))
+    read = format_of(folder).read(folder, ReadOptions()).tokenizers
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # sacremoses, which nothing calls
+        theirs = AutoTokenizer.from_pretrained(folder)
+    texts = [*toy_lines(0, 300, "test"), "  Ünknown ① letters 中 ", ">>de<< A dog.", ">>xx<< A dog.", ">> a << b", "½"]
+    for text in texts:
+        source, target = read["source"], read["target"]
+        assert [source.listed.order[one] for one in source.encode(text)] == theirs(text).input_ids[:-1]
+        wanted = theirs(text_target=text).input_ids
+        ids = target.encode(text)
+        assert [target.listed.order[one] for one in ids] == wanted[:-1]
+        assert target.decode(ids) == theirs.decode(wanted, skip_special_tokens=True)
+        assert len(source.offsets(text)) == len(source.encode(text))
 
 
 def test_run_opens_and_keeps_its_origin(folder, tmp_path):
-    import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=lambda _: None)
+    (folder / "README.md").write_text("---\nlanguage: [en, de]\nlicense: cc-by-4.0\n---\n# A model\n")
+    import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet)
     assert load(tmp_path / "run").predict(["The man sees a dog."])[0].text
     origin = json.loads((tmp_path / "run" / "imported.json").read_text())
     assert (origin["format"], origin["architecture"]) == ("huggingface", "MarianMTModel")
+    assert origin["license"] == "cc-by-4.0"
+    assert origin["files"]["model.safetensors"][0] == (folder / "model.safetensors").stat().st_size
+
+
+def changed(folder, name, change):
+    """Change a JSON file."""
+    values = json.loads((folder / name).read_text())
+    change(values)
+    (folder / name).write_text(json.dumps(values))
+
+
+def pickled(folder):
+    weights = folder / "model.safetensors"
+    from safetensors.torch import load_file
+
+    torch.save({name: one.half() for name, one in load_file(weights).items()}, folder / "pytorch_model.bin")
+    weights.unlink()
+
+
+FAULTS = {
+    r"another architecture, bart \(BartModel\)": lambda folder: changed(
+        folder, "config.json", lambda one: one.update(model_type="bart", architectures=["BartModel"])
+    ),
+    "activation_function is 'tanh'": lambda folder: changed(
+        folder, "config.json", lambda one: one.update(activation_function="tanh")
+    ),
+    "has no model.safetensors": lambda folder: (folder / "model.safetensors").unlink(),
+    "a pickle, which may run any code .*--allow-pickle": pickled,
+    "bytes, and its header asks for": lambda folder: (folder / "model.safetensors").write_bytes(
+        (folder / "model.safetensors").read_bytes()[:-40]
+    ),
+    "its header is longer": lambda folder: (folder / "model.safetensors").write_bytes(b"\xff" * 40),
+    "rows for them": lambda folder: changed(folder, "vocab.json", lambda one: one.update({"new piece": len(one)})),
+    "does not number its pieces": lambda folder: changed(folder, "vocab.json", lambda one: one.update(a=99_999)),
+    "has the shape": lambda folder: changed(folder, "config.json", lambda one: one.update(encoder_ffn_dim=64)),
+    "has no tensor model.encoder.layers.2": lambda folder: changed(
+        folder, "config.json", lambda one: one.update(encoder_layers=3)
+    ),
+    "has no source.spm": lambda folder: (folder / "source.spm").unlink(),
+    "damaged SentencePiece model": lambda folder: (folder / "target.spm").write_bytes(b"no model"),
+}
+
+
+@pytest.mark.parametrize("line", FAULTS)
+def test_fault_of_a_folder_is_one_line(line, tmp_path):
+    folder = marian_folder(tmp_path / "opus")
+    FAULTS[line](folder)
+    with pytest.raises(CheckpointError, match=line) as error:
+        import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet)
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_pickle_is_read_where_it_is_allowed(tmp_path):
+    folder = marian_folder(tmp_path / "opus")
+    pickled(folder)
+    import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet, options=ReadOptions(True))
+    assert load(tmp_path / "run").predict(["The man sees a dog."])[0].text
+
+
+def test_pickle_that_is_more_than_weights_is_refused(tmp_path):
+    folder = marian_folder(tmp_path / "opus")
+    pickled(folder)
+    torch.save({"code": print}, folder / "pytorch_model.bin")
+    with pytest.raises(CheckpointError, match="cannot be read as weights alone"):
+        import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet, options=ReadOptions(True))
+
+
+def test_language_of_several_is_asked_for(tmp_path):
+    folder = m2m100_folder(tmp_path / "folder")
+    changed(folder, "tokenizer_config.json", lambda one: one.pop("tgt_lang"))
+    with pytest.raises(CheckpointError, match="--languages SOURCE TARGET"):
+        import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet)
+    with pytest.raises(CheckpointError, match="has no language 'tlh'"):
+        options = ReadOptions(languages=("en", "tlh"))
+        import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet, options=options)
 
 
 def test_folder_of_no_format_is_refused(tmp_path):
-    with pytest.raises(CheckpointError, match="is not a folder of firefox or huggingface or marian"):
+    with pytest.raises(RegardError, match="is not a folder of firefox or huggingface or marian"):
         format_of(tmp_path)

@@ -62,7 +62,8 @@ def marian_folder(folder: Path, *, seed: int = 0, codes: Sequence[str] = (), **c
     settings = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "activation_function": "swish",
                 "scale_embedding": True, "init_std": 0.3, "max_position_embeddings": 512}  # fmt: skip
     settings |= {**SIZES, **changes}
-    ids = {"pad_token_id": pad, "decoder_start_token_id": pad, "eos_token_id": 0, "forced_eos_token_id": 0}
+    ids = {"pad_token_id": pad, "decoder_start_token_id": pad, "eos_token_id": 0}
+    ids["forced_eos_token_id"] = settings.pop("forced_eos_token_id", 0)
     torch.manual_seed(seed)
     model = MarianMTModel(MarianConfig(vocab_size=len(vocabulary), **ids, **settings)).eval()
     with torch.no_grad():
@@ -70,4 +71,30 @@ def marian_folder(folder: Path, *, seed: int = 0, codes: Sequence[str] = (), **c
         model.final_logits_bias[0, pad] = 0
     model.generation_config.update(bad_words_ids=[[pad]], **search)
     model.save_pretrained(folder)
+    return folder
+
+
+def m2m100_folder(folder: Path, *, seed: int = 0, **changes: Any) -> Path:
+    """Write an M2M100ForConditionalGeneration with its tokenizer, English to German."""
+    from transformers import M2M100Config, M2M100ForConditionalGeneration, M2M100Tokenizer
+
+    folder.mkdir(parents=True, exist_ok=True)
+    model = learnt_model((*toy_lines(0), *toy_lines(1)), 240)
+    vocabulary = {piece: number for number, piece in enumerate(("<s>", "<pad>", "</s>", "<unk>"))}
+    for piece in pieces_of(model):
+        vocabulary.setdefault(piece, len(vocabulary))
+    files = folder / "vocab.json", folder / "sentencepiece.bpe.model"
+    files[0].write_text(json.dumps(vocabulary, ensure_ascii=False), encoding="utf-8")
+    files[1].write_bytes(model)
+    from transformers.models.m2m_100.tokenization_m2m_100 import FAIRSEQ_LANGUAGE_CODES
+
+    codes = [f"__{code}__" for code in FAIRSEQ_LANGUAGE_CODES["m2m100"]]  # special tokens, as in the hub's folder
+    tokenizer = M2M100Tokenizer(*map(str, files), src_lang="en", tgt_lang="de", additional_special_tokens=codes)
+    tokenizer.save_pretrained(folder)
+    settings = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "init_std": 0.3, **SIZES, **changes}
+    torch.manual_seed(seed)
+    size = len(vocabulary) + len(tokenizer.lang_code_to_id) + tokenizer.num_madeup_words
+    made = M2M100ForConditionalGeneration(M2M100Config(vocab_size=size, **settings)).eval()
+    made.generation_config.update(num_beams=4, max_length=24)
+    made.save_pretrained(folder)
     return folder

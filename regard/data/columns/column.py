@@ -29,6 +29,7 @@ class Column(ABC):
     lossless = True  # False: decoding does not restore the whole value
     writes = False  # True: what is decoded can be shown, though it may be normalised
     keeps_words = True  # False: decoding may lose words
+    first: tuple[int, ...] = ()  # ids that every value begins with
     tokenizer: Tokenizer | None = None  # cuts its values into pieces
 
     @classmethod

@@ -20,7 +20,7 @@ class TokenizerColumn(Column):
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer, self.samples = tokenizer, tokenizer.samples
         self.lossless, self.keeps_words = tokenizer.lossless, tokenizer.keeps_words
-        self.writes = tokenizer.writes
+        self.writes, self.first = tokenizer.writes, tokenizer.first
 
     @classmethod
     def learn(cls, values: Iterable[str], tokenizer: Choice) -> Self:

@@ -11,6 +11,7 @@ namespace {
 // What is required of each text: the arrays of `regard.decoding.phrases.PhraseTracker`, and shares of the beam.
 struct Required {
   int64_t enough;  // likely hypotheses that may end a search, see `is_enough`; 0: never
+  int64_t free;    // words of a prefix that cost nothing
   int64_t terms, symbols, tried_count, longest;
   const int64_t *needed, *sizes;        // (texts, terms)
   const int64_t* totals;                // (texts,)
@@ -25,7 +26,7 @@ struct Required {
 };
 
 LAYOUT(
-    Required, enough, terms, symbols, tried_count, longest, needed, sizes, totals, symbols_of, next, left, open,
+    Required, enough, free, terms, symbols, tried_count, longest, needed, sizes, totals, symbols_of, next, left, open,
     whole, parts_words, nodes, met, tried, prefixes, banks, widths);
 
 // What a row has written of what is required of its text: a node of the automata, and what is to be written yet.
@@ -155,7 +156,8 @@ class Beams {
   void consider(int64_t row, int64_t id, double log_prob, bool tried) {
     if (!(log_prob > kNever)) return;
     const auto [text, node, before] = marks.rows[row];
-    const Word word{id, int64_t(candidates.size()), row, rows.written[row].sum + log_prob, log_prob};
+    const bool free = required && rows.length <= required->free && forced(text) >= 0;
+    const Word word{id, int64_t(candidates.size()), row, rows.written[row].sum + (free ? 0.0 : log_prob), log_prob};
     if (!required) return candidates.push_back({word, 0, 0, 0, 0});
     const int64_t place = counts.size(), after = required->next[node * (required->symbols + 1) + symbol(text, id)];
     bool complete = true;
@@ -180,11 +182,17 @@ class Beams {
     return std::find(first, last, id) - first;
   }
 
+  // Whether these words are the last ones, and no end is added to them.
+  bool is_cut(int64_t text) const { return rules.at_limit == kCut && rows.length >= rules.limits[text]; }
+
   // At the limit nothing goes on, if anything can end.
   void close(int64_t text) {
     const auto goes_on = [&](const Candidate& one) { return !ends(one); };
     if (rows.length < rules.limits[text] || std::all_of(candidates.begin(), candidates.end(), goes_on)) return;
+    if (is_cut(text)) return;
     candidates.erase(std::remove_if(candidates.begin(), candidates.end(), goes_on), candidates.end());
+    if (rules.at_limit != kFree) return;
+    for (Candidate& one : candidates) one.word.sum = rows.written[one.word.before].sum;
   }
 
   // The candidates bank by bank, the best first. Without banks no more of them than can matter: a row ends once at most.
@@ -217,8 +225,11 @@ class Beams {
     for (const Candidate& one : candidates) {
       rank = one.bank == bank ? rank + 1 : 0;
       bank = one.bank;
-      if (!ends(one)) continue;
       const bool likely = rank < rules.size;
+      if (!ends(one)) {
+        if (likely && is_cut(text)) note(text, one.word);
+        continue;
+      }
       ended[text] += likely;
       if (likely || first) note(text, one.word);
       first = false;
@@ -227,9 +238,11 @@ class Beams {
 
   void note(int64_t text, const Word& end) {
     const double score = end.sum / rules.norms[rows.length];
-    if (rules.exact && !(score > bars[text])) return;
-    found.texts[text].push_back(rows.ended(end, score, rules.limits[text]));
-    if (rules.exact) bars[text] = worst_of(text, rules.wanted);
+    if (rules.stop == kExact && !(score > bars[text])) return;
+    const bool cut = end.id != writer.end;
+    found.texts[text].push_back(
+        cut ? rows.hypothesis(end, rows.length, score) : rows.ended(end, score, rules.limits[text]));
+    if (rules.stop == kExact) bars[text] = worst_of(text, rules.wanted);
   }
 
   // The score of the worst of the `count` best that have ended; never where there are fewer.
@@ -243,6 +256,7 @@ class Beams {
 
   // The best of each bank go on, then the second best, until the beam is full.
   void share_out(int64_t text) {
+    if (is_cut(text)) return;
     int64_t bank = -1, rank = 0;
     std::vector<std::pair<int64_t, const Candidate*>> ranked;
     for (const Candidate& one : candidates) {
@@ -286,13 +300,23 @@ class Beams {
       const int64_t text = going_marks.rows[first].text;
       const bool cut_off = rules.limits[text] <= rows.length || (rules.stepped && rules.dropped[text]);
       if (cut_off) give_up(going, going_marks, first, last, rows.length);
-      if (cut_off || (rules.exact ? is_beaten(text, going[first]) : is_full(text, first, last))) continue;
+      if (cut_off || is_done(text, first, last)) continue;
       next.insert(next.end(), going.begin() + first, going.begin() + last);
       for (int64_t row = first; row < last; ++row) {
         marks.add(going_marks.rows[row], going_marks.met.data() + row * terms, terms);
       }
     }
     rows.go_on(std::move(next));
+  }
+
+  bool is_done(int64_t text, int64_t first, int64_t last) const {
+    if (rules.stop == kExact) return is_beaten(text, going[first]);
+    return rules.stop == kBestFull ? is_best_full(text, going[first]) : is_full(text, first, last);
+  }
+
+  // Whether `size` hypotheses have ended, and the best row does not beat the worst of the best of them so far.
+  bool is_best_full(int64_t text, const Word& best) const {
+    return ended[text] >= rules.size && best.sum / rules.norms[rows.length] <= worst_of(text, rules.size);
   }
 
   // Whether not even the best row can beat what has ended: no end between the next place and the last one is better.

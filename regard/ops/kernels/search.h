@@ -43,14 +43,18 @@ struct Start {
 LAYOUT(Start, texts, last, past);
 
 struct Rules {
-  int64_t size, wanted, exact, least;  // hypotheses written, and answered; pieces before an end
+  int64_t size, wanted, stop, least;   // hypotheses written, and answered; see below; pieces before an end
+  int64_t at_limit;                    // see below
   const int64_t* limits;               // (texts,) most pieces
   const double* norms;                 // what a sum of so many log-probabilities is divided by
   void (*stepped)();                   // is told of every step, and may then drop texts; may be null
   const uint8_t* dropped;              // (texts,) which are written no further
 };
 
-LAYOUT(Rules, size, wanted, exact, least, limits, norms, stepped, dropped);
+LAYOUT(Rules, size, wanted, stop, least, at_limit, limits, norms, stepped, dropped);
+
+enum Stop { kFull, kExact, kBestFull };  // BEAM_STOPS of search.py
+enum AtLimit { kEnd, kFree, kCut };      // BEAM_LIMITS of search.py
 
 struct Hypothesis {
   double score;

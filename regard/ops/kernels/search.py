@@ -44,7 +44,7 @@ class _Start(ctypes.Structure):
 
 class _Rules(ctypes.Structure):
     _fields_ = (
-        *((name, _LONG) for name in ("size", "wanted", "exact", "least")),
+        *((name, _LONG) for name in ("size", "wanted", "stop", "least", "at_limit")),
         *((name, _POINTER) for name in ("limits", "norms")),
         ("stepped", _STEPPED),
         ("dropped", _POINTER),
@@ -53,7 +53,7 @@ class _Rules(ctypes.Structure):
 
 class _Required(ctypes.Structure):
     _fields_ = (
-        *((name, _LONG) for name in ("enough", "terms", "symbols", "tried_count", "longest")),
+        *((name, _LONG) for name in ("enough", "free", "terms", "symbols", "tried_count", "longest")),
         *((name, _POINTER) for name in ("needed", "sizes", "totals", "symbols_of", "next", "left", "open", "whole")),
         *((name, _POINTER) for name in ("parts_words", "nodes", "met", "tried", "prefixes", "banks", "widths")),
     )
@@ -71,21 +71,27 @@ class WordSum(NamedTuple):
     zero_begin: bool = False
 
 
+BEAM_STOPS = ("full", "exact", "best_full")  # rules by which a beam search stops
+BEAM_LIMITS = ("end", "free", "cut")  # endings at the most ids
+
+
 class Rules(NamedTuple):
     """Arguments of a beam search, see `regard.decoding.beam.BeamSearch`."""
 
     size: int
     n_best: int
-    exact: bool
+    stop: int  # a place in BEAM_STOPS
     min_length: int
     limits: NDArray[np.int64]  # (texts,) most ids
     norms: NDArray[np.float64]  # by length from 0 to one more than the largest limit: what a sum is divided by
+    at_limit: int = 0  # a place in BEAM_LIMITS
 
 
 class Required(NamedTuple):
     """Required phrases of targets, and how they divide each beam: see `regard.decoding.phrases.PhraseTracker`."""
 
     enough: int  # likely ones that may end a search if nothing unfinished that has all is better so far; 0: never
+    free: int  # ids of prefixes that cost nothing
     needed: NDArray[np.int64]  # (texts, terms) how often
     sizes: NDArray[np.int64]  # (texts, terms) ids of each
     totals: NDArray[np.int64]  # (texts,) ids of all
@@ -184,10 +190,11 @@ class CompiledWriter(NamedTuple):
         past = self.stack.past(self.memory, slots, texts)
         start = _Start(len(first), first.data_ptr(), ctypes.pointer(past))
         told = _Rules(
-            rules.size, rules.n_best, rules.exact, rules.min_length, limits.ctypes.data, norms.ctypes.data,
+            rules.size, rules.n_best, rules.stop, rules.min_length, rules.at_limit, limits.ctypes.data,
+            norms.ctypes.data,
             _STEPPED() if unwanted is None else _STEPPED(stepped), dropped.ctypes.data,
         )  # fmt: skip
-        arrays = [] if required is None else [np.ascontiguousarray(one) for one in required[1:]]
+        arrays = [] if required is None else [np.ascontiguousarray(one) for one in required[2:]]
         asked = None if required is None else ctypes.byref(_required(required, arrays))
         search = kernel["beam_search"]
         search.argtypes, search.restype = [_POINTER] * 4, _POINTER
@@ -203,7 +210,7 @@ class CompiledWriter(NamedTuple):
 def _required(required: Required, arrays: Sequence[NDArray[np.generic]]) -> _Required:
     """Return the requirements as compiled code has them; `arrays` are theirs, each in one piece."""
     sizes = (one.shape[1] for one in (required.needed, required.symbols, required.tried, required.prefixes))
-    return _Required(required.enough, *sizes, *(one.ctypes.data for one in arrays))
+    return _Required(required.enough, required.free, *sizes, *(one.ctypes.data for one in arrays))
 
 
 def _read(kernel: ctypes.CDLL, found: int, texts: int) -> list[list[CompiledHypothesis]]:

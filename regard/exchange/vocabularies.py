@@ -1,0 +1,139 @@
+"""Vocabularies of Hugging Face's translators: SentencePiece models, and the files that number their pieces."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from regard.errors import CheckpointError
+from regard.exchange.format import json_object, read_bytes
+from regard.text import Tokenizer
+from regard.text.sentencepiece import PieceList, SentencePieceTokenizer
+
+VOCABULARY, TARGET_VOCABULARY, TOKENIZER_CONFIG = "vocab.json", "target_vocab.json", "tokenizer_config.json"
+SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
+MULTILINGUAL_MODEL, FAST_TOKENIZER = "sentencepiece.bpe.model", "tokenizer.json"
+_PAIR = "--languages SOURCE TARGET"
+_M2M100 = (  # languages of https://arxiv.org/abs/2010.11125, in the order of their pieces
+    "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr ht hu hy "
+    "id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl ps pt ro ru "
+    "sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu"
+)
+
+
+class Vocabularies(NamedTuple):
+    """Tokenizers of both sides."""
+
+    source: SentencePieceTokenizer
+    target: SentencePieceTokenizer
+    languages: tuple[str, str] | None  # codes of source and target
+    files: Sequence[str]  # that they were read from
+
+
+def read_both_sides(folder: Path, config: Mapping[str, Any], languages: tuple[str, str] | None) -> Vocabularies:
+    """Return the tokenizers of a folder. Raises CheckpointError where they do not fit the table of weights."""
+    if (folder / MULTILINGUAL_MODEL).is_file():
+        return _multilingual(folder, config, languages)
+    return _of_one_pair(folder, config, languages)
+
+
+def order_of(tokenizer: Tokenizer | None) -> Sequence[int]:
+    """Return ids of the other program by ids here; one that was learnt here keeps its ids."""
+    match tokenizer:
+        case SentencePieceTokenizer():
+            return tokenizer.listed.order
+        case None:
+            return ()
+    return range(len(tokenizer))
+
+
+def optional_json(file: Path) -> dict[str, Any]:
+    """Return the object of a JSON file; nothing where there is no file. Raises CheckpointError for any other."""
+    return json_object(file) if file.is_file() else {}
+
+
+def _of_one_pair(folder: Path, config: Mapping[str, Any], languages: tuple[str, str] | None) -> Vocabularies:
+    """OPUS-MT: a model for each side; one list of pieces, or two."""
+    reader, writer = (read_bytes(folder / name) for name in (SOURCE_MODEL, TARGET_MODEL))
+    files = [VOCABULARY, SOURCE_MODEL, TARGET_MODEL, TOKENIZER_CONFIG]
+    read = _piece_list(folder / VOCABULARY, config, config["vocab_size"], codes=True)
+    if config.get("share_encoder_decoder_embeddings", True):
+        other = None if reader == writer else reader  # transformers joins pieces by the source's model
+        target = _tokenizer(folder, writer, read, other)
+    else:
+        size = config.get("decoder_vocab_size") or config["vocab_size"]
+        target = _tokenizer(folder, writer, _piece_list(folder / TARGET_VOCABULARY, config, size, codes=False))
+        files.append(TARGET_VOCABULARY)
+    said = _said(optional_json(folder / TOKENIZER_CONFIG), "source_lang", "target_lang")
+    return Vocabularies(_tokenizer(folder, reader, read), target, languages or said, files)
+
+
+def _multilingual(folder: Path, config: Mapping[str, Any], languages: tuple[str, str] | None) -> Vocabularies:
+    """M2M100 and NLLB: one model, and a piece for each language in front of every text."""
+    model, told = read_bytes(folder / MULTILINGUAL_MODEL), optional_json(folder / TOKENIZER_CONFIG)
+    numbers, codes = _numbers(folder)
+    pair = languages or _said(told, "src_lang", "tgt_lang")
+    if pair is None:
+        raise CheckpointError(folder, "is a model of several languages, and none are named", _PAIR)
+    for code in pair:
+        if code not in codes:
+            raise CheckpointError(folder, f"has no language {code!r}", f"{_PAIR}; {', '.join([*codes][:8])} …")
+    file = folder / (VOCABULARY if (folder / VOCABULARY).is_file() else FAST_TOKENIZER)
+    listed = _listed(file, numbers, config, config["vocab_size"])
+    made = [_tokenizer(folder, model, _with_codes(listed, [codes[code]], codes.values())) for code in pair]
+    files = [file.name, MULTILINGUAL_MODEL, TOKENIZER_CONFIG]
+    return Vocabularies(made[0], made[1], pair, files)
+
+
+def _numbers(folder: Path) -> tuple[dict[str, int], dict[str, str]]:
+    """The id of each piece, and the piece of each language."""
+    if (folder / VOCABULARY).is_file():
+        found = dict(json_object(folder / VOCABULARY))
+        codes = {code: f"__{code}__" for code in _M2M100.split()}
+        found |= {piece: len(found) + place for place, piece in enumerate(codes.values())}
+        return found, codes
+    told = json_object(folder / FAST_TOKENIZER)
+    try:
+        pieces = told["model"]["vocab"]
+        found = dict(pieces) if isinstance(pieces, dict) else {piece: place for place, (piece, _) in enumerate(pieces)}
+        found |= {one["content"]: one["id"] for one in told["added_tokens"]}
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(folder / FAST_TOKENIZER, f"is not a tokenizer of NLLB: {error}") from error
+    codes = {piece: piece for piece in found if piece[3:4] == "_" and piece[:3].isalpha() and piece[4:].isalpha()}
+    return found, codes
+
+
+def _with_codes(listed: PieceList, before: Iterable[str], unwritten: Iterable[str]) -> PieceList:
+    return PieceList(listed.pieces, listed.order, tuple(before), frozenset(unwritten))
+
+
+def _said(told: Mapping[str, Any], *names: str) -> tuple[str, str] | None:
+    """The languages that a tokenizer's config names."""
+    source, target = (told.get(name) for name in names)
+    return (source, target) if isinstance(source, str) and isinstance(target, str) and source and target else None
+
+
+def _piece_list(file: Path, config: Mapping[str, Any], size: int, *, codes: bool) -> PieceList:
+    listed = _listed(file, json_object(file), config, size)
+    return PieceList(listed.pieces, listed.order, codes=codes)
+
+
+def _listed(file: Path, found: Mapping[str, Any], config: Mapping[str, Any], size: int) -> PieceList:
+    """The pieces of a file in our order. Raises CheckpointError for ids that are not 0, 1, 2 … to `size`."""
+    names = {number: piece for piece, number in found.items() if type(number) is int}
+    if len(names) != len(found) or sorted(names) != list(range(len(names))):
+        raise CheckpointError(file, "does not number its pieces 0, 1, 2 …")
+    if len(names) > size:
+        problem = f"has {len(names):,} pieces, and config.json has {size:,} rows for them"
+        raise CheckpointError(file, problem, "take the vocabulary of this model")
+    if "<unk>" not in found:
+        raise CheckpointError(file, "has no piece <unk>", "take the vocabulary of this model")
+    listed = [names.get(number, f"<unused {number}>") for number in range(size)]
+    specials = [config["pad_token_id"], config["decoder_start_token_id"], config["eos_token_id"], found["<unk>"]]
+    return PieceList.of(listed, specials)
+
+
+def _tokenizer(folder: Path, model: bytes, listed: PieceList, writer: bytes | None = None) -> SentencePieceTokenizer:
+    try:
+        return SentencePieceTokenizer(model, listed, writer)
+    except RuntimeError as error:
+        raise CheckpointError(folder, f"has a damaged SentencePiece model: {error}") from error
