@@ -57,7 +57,7 @@ function sentence(viewer, row, column) {
   const sure = row !== null && view.rowSide === "target" ? chance(viewer.current(), view.rows[row]) : null;
   const origin = row !== null ? viewer.origins?.of[row] : undefined;
   const more = [sure === null ? "" : t("chance", percent(sure)), origin === undefined ? "" : t("originOf", percent(origin), percent(1 - origin))].filter(Boolean);
-  return `${head} ${named}${more.length ? ` (${more.join(" · ")})` : ""}`;
+  return t("readout", head, named, more.join(" · "));
 }
 
 // Places of the words, measured once after they were rendered or moved.

@@ -64,7 +64,7 @@ export class Viewer {
     if (this.parts.why.open === this.opened) return;
     this.opened = this.parts.why.open;
     keepInTab("why", this.opened ? "open" : "closed");
-    this.render({ same: true });
+    this.render();
     this.wantReasons();
   }
 
@@ -128,7 +128,7 @@ export class Viewer {
 
   // Images of pixels keep the colours of the theme in which they were rendered.
   recolour() {
-    if (this.view && JSON.stringify(coloursOf(this)) !== JSON.stringify(this.colours)) this.render({ same: true });
+    if (this.view && JSON.stringify(coloursOf(this)) !== JSON.stringify(this.colours)) this.render();
   }
 
   speaker() {
@@ -145,18 +145,18 @@ export class Viewer {
     return true;
   }
 
-  // Render all again. Pointed words stay so only if the words are the same as before.
-  render({ same: unchanged = false } = {}) {
+  // Render all again. What is pointed at stays so only if the words are the same as before.
+  render() {
     if (!this.prediction) return;
     const { parts } = this;
-    const before = this.pointed;
+    const [before, words] = [this.pointed, wordsOf(this.view)];
     const inMap = parts.heat.contains(document.activeElement);
     this.pointed = null;
     this.view = makeView(this.current(), this.state);
     keepingFocus([parts.keys, parts.queries, parts.unit, parts.across, parts.tiles, parts.candidates, parts.flags], () => this.draw());
     if (!before || !this.view) return;
     if (inMap) focusInMap(this, before);
-    else if (unchanged) this.point(before);
+    else if (wordsOf(this.view) === words) this.point(before);
   }
 
   draw() {
@@ -188,6 +188,10 @@ export class Viewer {
     }
     highlight(this);
   }
+}
+
+function wordsOf(view) {
+  return view && JSON.stringify([view.rows, view.columns]);
 }
 
 // "" for a translation, "alone" for a text that is not a translation, "answered" for labels and the like; null: unknown.

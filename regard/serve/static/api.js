@@ -9,6 +9,7 @@ export class Refused extends Error {
 
 const LONGEST_WAIT = 60; // seconds between two tries
 const PATIENCE = 180; // seconds for all of them: a model may have to be loaded
+export const NOT_READY = /model not ready/; // the server's error while models are loaded
 
 export async function ask(path, { body = null, signal = null, text = false } = {}) {
   let answer;
@@ -52,19 +53,19 @@ function answered(status, told, after) {
   if (good && told !== null) return told;
   if (good) throw new Refused("strange");
   const message = typeof told?.error === "string" ? told.error : "";
-  throw new Refused("refused", { message, status, wait: waiting(status, after) });
+  throw new Refused("refused", { message, status, wait: delay(status, after) });
 }
 
-// Seconds that a busy server asks to wait; null when asking again would not help.
-function waiting(status, after) {
+// Seconds to wait, as a busy server says; null if another request would not help.
+function delay(status, after) {
   if (status !== 429 && status !== 503) return null;
   const seconds = Number(after ?? 2);
   return Math.min(Math.max(Number.isFinite(seconds) ? Math.ceil(seconds) : 2, 1), LONGEST_WAIT);
 }
 
-// Asks until the server is no longer busy, or its last refusal would have to be waited for beyond so many seconds; `told`
-// hears the seconds left, from second to second.
-export async function patiently(question, signal, told, most = PATIENCE) {
+// Ask until the server is neither busy nor loading its models, for `most` seconds at most; `waiting` is called each second
+// with the fault to show.
+export async function patiently(question, signal, waiting, most = PATIENCE) {
   const until = performance.now() + 1000 * most;
   for (;;) {
     try {
@@ -72,7 +73,7 @@ export async function patiently(question, signal, told, most = PATIENCE) {
     } catch (error) {
       if (!(error instanceof Refused) || error.wait === null || performance.now() + 1000 * error.wait > until) throw error;
       for (let left = error.wait; left > 0; left--) {
-        told(left);
+        waiting(new Refused(NOT_READY.test(error.told) ? "loading" : "busy", { values: () => [left] }));
         await rest(1000, signal);
       }
     }

@@ -74,7 +74,7 @@ async function translate({ pause = 0 } = {}) {
     const glossary = terms(byId("terms"));
     const answers = await Promise.all(models.map((model) => patiently(() => ask("v1/translate", { signal, body: {
       q: asked, source: pairs.source, target: pairs.target, n_best: BEST, explain: true,
-      ...(model ? { model } : {}), ...(glossary ? { glossary } : {}), ...(key.value ? { api_key: key.value } : {}) } }), signal, (seconds) => tellFault(waiting(seconds)))));
+      ...(model ? { model } : {}), ...(glossary ? { glossary } : {}), ...(key.value ? { api_key: key.value } : {}) } }), signal, tellFault)));
     if (signal.aborted) return undefined;
     tellFault(null);
     show(answers, { asked, took: t("ready", ((performance.now() - start) / 1000).toFixed(2)), key: key.value });
@@ -100,10 +100,6 @@ function refuse(fault) {
   for (const output of outputs) output.show(null);
   drawAll();
   tellFault(fault);
-}
-
-function waiting(seconds) {
-  return new Refused("busy", { values: () => [seconds] });
 }
 
 function show(answers, how) {
@@ -140,6 +136,7 @@ function drawStarts() {
 function tellFault(fault) {
   refused = fault;
   byId("fault").hidden = !fault;
+  byId("fault").classList.toggle("waiting", fault?.key === "loading"); // nothing is wrong then
   const told = fault ? explained(fault, about) : undefined;
   tell(byId("fault-text"), told);
   byId("again").hidden = !told?.again;
@@ -191,8 +188,8 @@ function spoken(language) {
   if (pairs) {
     pairs.t = t;
     pairs.draw();
-    drawAll();
   }
+  drawAll();
   tellFault(refused);
 }
 
@@ -222,7 +219,7 @@ async function start() {
   tellFault(null);
   try {
     const asked = () => Promise.all(["languages", "v1/models", "frontend/settings"].map((path) => ask(path, { signal })));
-    const [languages, { models: all }, settings] = await patiently(asked, signal, (seconds) => tellFault(waiting(seconds)));
+    const [languages, { models: all }, settings] = await patiently(asked, signal, tellFault);
     if (signal.aborted) return;
     about.limit = settings.charLimit ?? -1;
     key.offer(settings.keyRequired === true);

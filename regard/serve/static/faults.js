@@ -1,5 +1,6 @@
 // What went wrong, in the words of this page. Only what it does not know is told in the server's own.
 import { element } from "./explain/elements.js";
+import { NOT_READY } from "./api.js";
 
 // What the server says, and how it is told here: a key of the texts, with its values.
 const KNOWN = [
@@ -11,6 +12,7 @@ const KNOWN = [
   [/Too many request limits violations/, () => ["banned"]],
   [/Suggestions are disabled/, () => ["noSuggestions"]],
   [/Files translation are disabled/, () => ["noFiles"]],
+  [NOT_READY, () => ["notReady"]],
   [/does not fit into memory/, () => ["noMemory"]],
   [/send it in parts/, () => ["inParts"]],
   [/the file is encrypted/, () => ["locked"]],
@@ -23,7 +25,7 @@ const LINK = /Visit (https?:\/\/\S+) to get an API key/;
 // speaker of the page, the name of a language by its code, and the most characters that the server takes.
 export function explained(fault, about) {
   const { key, told, status } = fault;
-  const again = ["busy", "silent", "strange"].includes(key) || (key === "refused" && (status >= 500 || status === 408 || status === 429));
+  const again = ["busy", "loading", "silent", "strange"].includes(key) || (key === "refused" && (status >= 500 || status === 408 || status === 429));
   return { text: about.t(...worded(fault, about)), link: LINK.exec(told)?.[1] ?? null, again };
 }
 

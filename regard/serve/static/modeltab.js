@@ -95,7 +95,7 @@ export class ModelTab {
       await rest(pause, signal);
       byId("reply").setAttribute("aria-busy", "true");
       const start = performance.now();
-      const found = await patiently(() => this.predict(values, signal), signal, (seconds) => this.tellFault(new Refused("busy", { values: () => [seconds] })));
+      const found = await patiently(() => this.predict(values, signal), signal, (fault) => this.tellFault(fault));
       if (signal.aborted) return undefined;
       this.tellFault(null);
       this.show(found.predictions[0], ((performance.now() - start) / 1000).toFixed(2));

@@ -279,7 +279,7 @@ export class Output {
     } catch {
       prediction.searched = true;
     }
-    this.viewer.render({ same: true });
+    this.viewer.render();
   }
 
   async explain(prediction, told, more, other = null) {
@@ -302,7 +302,7 @@ export class Output {
     } finally {
       if (!asking.signal.aborted) {
         this.viewer.wait(false);
-        this.viewer.render({ same: true });
+        this.viewer.render();
         this.draw();
       }
     }

@@ -28,6 +28,16 @@ def test_a_word_shows_what_it_came_from_and_went_to(visit):
     expect(page.tab.locator("#mirror mark.active")).to_have_text("alte")
 
 
+def test_a_word_stays_pointed_at_from_head_to_head(visit):
+    page = visit()
+    page.write()
+    page.explained()
+    page.word("Translation", "house").focus()
+    for word in ("Haus", "ist"):  # the second head attends to the next word
+        page.tab.keyboard.press(".")
+        expect(page.view.locator(".readout")).to_contain_text(f"attends to \u2068{word}\u2069 80%")
+
+
 def test_a_word_of_the_translation_itself_can_be_pointed_at(visit):
     page = visit()
     page.write()

@@ -55,10 +55,10 @@ def test_one_may_type_while_the_server_is_loading(visit, server):
     server.loading = True
     page = visit(refused=True, ready=False)
     alert = page.tab.get_by_role("alert")
-    expect(alert).to_contain_text("The server is busy. Trying again in 1 s.")
+    expect(alert).to_contain_text("The models are loading. Trying again in 1 s.")
     page.field.press_sequentially("das Haus", delay=10)
     page.tab.keyboard.press("Control+Enter")
-    expect(alert).to_contain_text("The server is busy. Trying again in 1 s.")
+    expect(alert).to_contain_text("The models are loading. Trying again in 1 s.")
     page.button("Try again").click()
     page.button("Try again").click()
     server.loading = False
@@ -72,6 +72,23 @@ def test_one_may_type_while_the_server_is_loading(visit, server):
     assert [server.looked.count(path) for path in ("/languages", "/v1/models")] in ([2, 2], [3, 3], [4, 4])
 
 
+@pytest.mark.parametrize(
+    ("locale", "line"),
+    [("en-GB", "The models are loading. Trying again in 1 s."), ("zh-CN", "模型正在加载，1 秒后重试。")],
+)
+def test_the_page_of_a_loading_server_has_one_pane_and_nothing_to_compare(visit, server, locale, line):
+    server.loading = True
+    page = visit(refused=True, ready=False, locale=locale)
+    expect(page.tab.get_by_role("alert")).to_contain_text(line)
+    assert page.tab.locator(".translation:visible").count() == 1
+    expect(page.tab.locator("#compare")).to_be_hidden()
+    server.loading = False
+    page.tab.locator("#text").fill("das Haus")
+    expect(page.tab.locator(".output").first).to_have_text("the house")
+    assert page.tab.locator(".translation:visible").count() == 1
+    expect(page.tab.locator("#compare")).to_be_visible()  # `plain` and `mirror` translate from German
+
+
 def test_nobody_waits_for_ever(visit, server):
     """Until so many seconds are over; then the last refusal is told."""
     page = visit(refused=True)
@@ -81,11 +98,12 @@ def test_nobody_waits_for_ever(visit, server):
         const told = [];
         let tries = 0;
         const question = async () => { tries++; throw refusal; };
-        const fault = await patiently(question, new AbortController().signal, (left) => told.push(left), 2.5)
+        const waiting = (fault) => told.push(fault.key, ...fault.values());
+        const fault = await patiently(question, new AbortController().signal, waiting, 2.5)
             .catch((error) => error);
         return [fault === refusal, tries, told];
     }""")
-    assert found == [True, 3, [1, 1]]
+    assert found == [True, 3, ["busy", 1, "busy", 1]]
 
 
 def test_what_would_not_help_another_time_is_not_asked_again(visit, server):
