@@ -54,6 +54,7 @@ NOT_RUN = {  # commands that are read and not run, by what they say: the reason
     r"--on (slurm|ray)": "needs a cluster: tests/runs",
     r"regard \S+ (RUN|CONFIG)\b": "names no file",
     r"bert-base|better\.jsonl|runs/bert\b": "a foreign model, or corrections of a reader",
+    r"firefox|marian-student": "a foreign model, or a student that two updates do not make: tests/exchange",
 }
 OF_A_TRAINED_MODEL = (  # lines that two updates without a time limit cannot print
     r"^planned: |^max_minutes=|^still improving|^no better|^   Did you|^¿Dónde|^Ein Mann spielt"

@@ -1,6 +1,7 @@
 """Models of Marian that were written by hand, imported, beside what Marian computes; and back."""
 
 import gzip
+import shutil
 import struct
 
 import marian_models as marian
@@ -265,3 +266,40 @@ def test_another_network_is_not_exported(spm, tmp_path):
     (tmp_path / "made").mkdir()
     with pytest.raises(RegardError, match=r"model\.embedder\.zero_start is false, and Marian has true"):
         MarianFormat().write(regard.load(tmp_path / "run"), tmp_path / "made")
+
+
+ENGINE = """
+export class TranslatorBacking {}
+export class BatchTranslator {
+    constructor(options, backing) { this.backing = backing; }
+    async translate({text}) {
+        const {model, vocabs, shortlist, config} = await this.backing.loadTranslationModel();
+        const sizes = [model.byteLength, vocabs.length, shortlist.byteLength > 0, config['gemm-precision']];
+        return {target: {text: `${text.toUpperCase()} ${sizes}`}};
+    }
+    async delete() {}
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node here")
+def test_the_engine_of_firefox_is_given_the_folder_line_by_line(spm, tmp_path, monkeypatch):
+    """By a package that writes what it was given; docs/results/bridges.md has figures of the real one."""
+    folder, _, _ = firefox_folder(tmp_path, spm)
+    predictor = imported(folder, tmp_path / "run", FirefoxFormat)
+    monkeypatch.chdir(tmp_path)
+    assert FirefoxFormat().program(folder, predictor) is None
+    package = tmp_path / "node_modules/@browsermt/bergamot-translator"
+    package.mkdir(parents=True)
+    (package / "package.json").write_text('{"type": "module", "version": "0.4.9"}')
+    (package / "translator.js").write_text(ENGINE)
+    program = FirefoxFormat().program(folder, predictor)
+    size = len(gzip.decompress((folder / "model.ende.intgemm.alphas.bin.gz").read_bytes()))
+    assert program.name == "bergamot-translator 0.4.9"
+    assert program.translate(["ein hund", "zwei\nmänner"]) == [
+        f"EIN HUND {size},1,true,int8shiftAlphaAll",
+        f"ZWEI MÄNNER {size},1,true,int8shiftAlphaAll",
+    ]
+    (package / "translator.js").write_text("throw new Error('no engine')")
+    with pytest.raises(RegardError, match=r"ended with an error: .*no engine"):
+        program.translate(["x"])

@@ -1,5 +1,7 @@
 """Folders of Firefox Translations (Bergamot): 8-bit weights, and activations scaled by a calibration set."""
 
+import shutil
+import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -11,11 +13,13 @@ import torch
 import yaml
 from torch import Tensor, nn
 
+from regard.config import parse_json
 from regard.decoding.shortlist import SHORTLIST_FILE, Shortlist
 from regard.errors import RegardError
 from regard.exchange.certificate import sampled_texts
+from regard.exchange.format import Program, json_object
 from regard.exchange.marian.files import write_bin
-from regard.exchange.marian.folder import model_files
+from regard.exchange.marian.folder import ModelFiles, find_files, model_files, ungzipped
 from regard.exchange.marian.format import MarianExport, MarianFormat
 from regard.exchange.marian.lexicon import BinaryShortlist, write_lexicon
 from regard.exchange.marian.pieces import UNUSED
@@ -29,6 +33,7 @@ from regard.runs.assembly import vocabularies_key
 from regard.runs.texts import dev_examples
 from regard.text.vector_table import Float32s
 
+_PACKAGE = Path("node_modules/@browsermt/bergamot-translator")
 _SEARCH: Mapping[str, Any] = {"beam-size": 1, "normalize": 1.0, "max-length-factor": 2.5}
 CALIBRATED = 200  # texts
 _DEVIATIONS = 3.0  # above the mean of the largest: 1.1, as Bergamot has, clips what a few words need
@@ -41,9 +46,15 @@ class FirefoxFormat(MarianFormat):
     name = "firefox"
     aliases = "bergamot, mozilla, translate_locally"
     search = _SEARCH
+    program_hint = "npm install @browsermt/bergamot-translator, in this folder, installs it"
 
     def recognises(self, folder: Path) -> bool:
         return any(".intgemm" in file.name for file in model_files(folder))
+
+    def program(self, folder: Path, predictor: Predictor) -> Program | None:
+        """Return Bergamot's engine where Node and its package, in node_modules of the working folder, are installed."""
+        node = shutil.which("node")
+        return None if node is None or not _PACKAGE.is_dir() else BergamotProgram(node, _PACKAGE, find_files(folder))
 
     def write(self, predictor: Predictor, folder: Path) -> None:
         """Write a folder whose activations are scaled by the dev set of the run; with its shortlist, if it has one."""
@@ -66,6 +77,37 @@ class FirefoxFormat(MarianFormat):
             write_lexicon(folder / lexicon, _lexicon(exported, predictor))
             told["shortlist"] = [lexicon, False]
         (folder / "config.intgemm8bitalpha.yml").write_text(yaml.safe_dump(told), encoding="utf-8")
+
+
+class BergamotProgram:
+    """The engine of Firefox Translations in Node: 8-bit products, so that some of its texts differ."""
+
+    def __init__(self, node: str, package: Path, files: ModelFiles) -> None:
+        version = json_object(package / "package.json").get("version", "")
+        self.name, self._files = f"bergamot-translator {version}", files
+        self._command = [node, str(Path(__file__).with_name("bergamot.mjs")), str(package)]
+
+    def translate(self, texts: Sequence[str]) -> list[str]:
+        """Translate lines. Raises RegardError where the engine ends with an error."""
+        files, alphas = self._files, ".alphas." in self._files.model.name
+        gemm = "int8shiftAlphaAll" if alphas else "int8shiftAll"
+        with ExitStack() as stack:
+            model, *vocabularies = (
+                str(stack.enter_context(ungzipped(file))) for file in (files.model, *files.vocabularies)
+            )
+            lists = "-" if files.shortlist is None else str(stack.enter_context(ungzipped(files.shortlist)))
+            lines = "".join(f"{' '.join(text.split())}\n" for text in texts)
+            command = [*self._command, model, lists, gemm, *vocabularies]
+            done = subprocess.run(command, check=False, input=lines, capture_output=True, encoding="utf-8")
+        if done.returncode or not done.stdout:
+            told = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+            problem = next((line for line in told if "Error" in line), told[-1] if told else "no message")
+            raise RegardError(f"{files.model}: {self.name} ended with an error: {problem:.200}")
+        found: list[str] = parse_json(done.stdout)["texts"]
+        return found
+
+    def log_probs(self, texts: Sequence[str], targets: Sequence[Sequence[int]]) -> None:
+        """Return None: the engine gives texts alone."""
 
 
 def _lexicon(exported: MarianExport, predictor: Predictor) -> BinaryShortlist:
