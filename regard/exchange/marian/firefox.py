@@ -89,8 +89,8 @@ class BergamotProgram:
 
     def translate(self, texts: Sequence[str]) -> list[str]:
         """Translate lines. Raises RegardError where the engine ends with an error."""
-        files, alphas = self._files, ".alphas." in self._files.model.name
-        gemm = "int8shiftAlphaAll" if alphas else "int8shiftAll"
+        files = self._files
+        gemm = "int8shiftAlphaAll" if ".alphas." in files.model.name else "int8shiftAll"
         with ExitStack() as stack:
             model, *vocabularies = (
                 str(stack.enter_context(ungzipped(file))) for file in (files.model, *files.vocabularies)
