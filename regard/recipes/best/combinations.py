@@ -1,4 +1,4 @@
-"""Steps of `regard best` that join translators: networks that write together, phrases that networks rank anew."""
+"""Steps of `regard best` that join translators: networks that write together, phrases that networks rerank."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +12,8 @@ from regard.recipes.rerank_tuning import tune_weights
 from regard.runs import Run
 
 _MEMBERS = 4  # networks that write together, at most
-_TUNING = 0.6  # share of the time; the rest goes to the translation of the dev part
-_N_BEST = 50  # translations of phrases that are ranked anew
+_TUNING = 0.6  # share of the time; the rest goes to the translation of the dev set
+_N_BEST = 50  # translations of phrases that are reranked
 
 
 class NetworksTogether(BestStep):
@@ -32,9 +32,9 @@ class NetworksTogether(BestStep):
 
 
 class Reranked(BestStep):
-    """The n best translations of phrases, ranked anew by the best network, with weights that make most of both."""
+    """The n best translations of phrases, reranked by the best network, with weights that make most of both."""
 
-    about = "phrases whose best translations the network ranks anew"
+    about = "phrases whose best translations the network reranks"
     family: ClassVar[Family] = "combination"
     share = 0.06
 
@@ -49,7 +49,7 @@ class Reranked(BestStep):
             raise NoGainError(f"no weight of {network.name} makes {phrases.name} better")
         rerank = RerankSettings(network, found.weights[NETWORK], found.weights[WORDS], _N_BEST)
         copied_run(phrases, work.run(name), replace(Run.open(phrases).experiment.decoding, rerank=rerank))
-        return f"{phrases.name} ranked anew by {network.name}, weight {rerank.weight:.3f}"
+        return f"{phrases.name} reranked by {network.name}, weight {rerank.weight:.3f}"
 
 
 def _members(work: Workshop) -> list[Path]:

@@ -33,7 +33,7 @@ _ORIGINALS = 0.4  # least share of pairs of the user among the batches that are 
 _RECOMBINED = 0.35  # share of the batches that are recombined pairs, beside those of a teacher
 _WRITING = 0.35  # share of a step's time in which a teacher writes
 _TAUGHT, _MOST_SOURCES = 0.2, 30_000  # the same for recombined sources, and how many at most
-_QUICK = ("decoding.rerank.n_best=10",)  # candidates of a teacher that ranks anew
+_QUICK = ("decoding.rerank.n_best=10",)  # candidates of a teacher that reranks
 _FAR, _SURE = 0.5, 0.9  # of the BLEU of phrases: what is far below; probability that a network stays there
 Corpora = Mapping[str, Mapping[str, Path]]  # name → column → file
 
@@ -85,7 +85,7 @@ def _recombination_of(start: Path) -> Mapping[str, Any] | None:
 
 
 def hopeless_network(work: Workshop, seconds: float) -> str:
-    """Return why a network from scratch would stay far below phrases in so many seconds; "" where it may come near.
+    """Return why a network from scratch would stay far below phrases in `seconds`; "" where it may come near.
 
     By the relation that `regard forecast` uses, between updates and the BLEU of both; sure to nine in ten. Nothing is
     forecast of a network that has begun, of a run to start from, and of limits of the user.

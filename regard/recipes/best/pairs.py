@@ -1,4 +1,4 @@
-"""The texts of `regard best`: pairs read and cleaned, a dev part, more text without what would flatter the figures."""
+"""The texts of `regard best`: pairs read and cleaned, a dev set, more text without what would flatter the figures."""
 
 import hashlib
 import json
@@ -17,10 +17,10 @@ from regard.runs.texts import Say
 from regard.statistical.language_checks import PlainText, check_expected_language, check_two_languages
 from regard.statistical.pair_checks import CLEAR_FAULT, PAIR_CHECKS, TextPair, check_class
 
-_LEAST_DEV, _MOST_DEV, _DEV_SHARE = 10, 1_000, 0.1  # pairs of a dev part; share of the pairs where none is given
+_LEAST_DEV, _MOST_DEV, _DEV_SHARE = 10, 1_000, 0.1  # pairs of a dev set; share of the pairs where none is given
 _MOST_CHECKED = 50_000  # pairs, beyond which only quick checks are made
 _DIGITS = 6  # of a digest in the name of a folder
-_OVERLAP = 0.05  # share of the dev part that may stand among the pairs, which lose it then
+_OVERLAP = 0.05  # share of the dev set that may stand among the pairs, which lose it then
 _SIDES = TextPair._fields  # source and target
 _FAULTS_LISTED = "regard data check lists them"
 
@@ -69,9 +69,9 @@ def make_texts(
     more: Mapping[str, Path],
     say: Say,
 ) -> BestTexts:
-    """Write the texts of a search into a folder: files of pairs, and of a dev part, or none; `more` text by language.
+    """Write the texts of a search into a folder: files of pairs, and of a dev set, or none; `more` text by language.
 
-    Raises RegardError for files that do not fit each other, for a dev part among the pairs, and where none is left.
+    Raises RegardError for files that do not fit each other, for a dev set among the pairs, and where none is left.
     """
     found = read_text_pairs(pairs, say)
     names = [name for name in PAIR_CHECKS if check_class(name).quick or len(found) <= _MOST_CHECKED]
@@ -127,7 +127,7 @@ def _write(folder: Path, part: str, pairs: Sequence[TextPair]) -> None:
 
 
 def _without(train: list[TextPair], dev: Sequence[TextPair], file: Path) -> list[TextPair]:
-    """The pairs that do not stand in the dev part. Raises DataError where much of it stands among them."""
+    """The pairs that do not stand in the dev set. Raises DataError where much of it stands among them."""
     judged = set(dev)
     both = judged & set(train)
     if len(both) > _OVERLAP * len(judged):
@@ -137,7 +137,7 @@ def _without(train: list[TextPair], dev: Sequence[TextPair], file: Path) -> list
 
 
 def _held_out(pairs: Sequence[TextPair]) -> tuple[list[TextPair], list[TextPair]]:
-    """Pairs to learn from and a dev part that has no side in common with them, spread over all."""
+    """Pairs to learn from and a dev set that has no side in common with them, spread over all."""
     count = min(_MOST_DEV, int(_DEV_SHARE * len(pairs)))
     step = max(1, len(pairs) // max(1, count))
     dev = list(dict.fromkeys(pairs[step // 2 :: step][:count]))

@@ -19,7 +19,7 @@ from regard.text.words import cut_words
 REVERSE = "reverse"  # run that translates from target to source
 _ROUNDS, _LEAST_ROUNDS, _CANDIDATES = 5, 2, 100  # of tuning
 _SAMPLE, _DEV_SAMPLE = 500, 10  # pairs and dev sentences that are measured
-_TUNING = 1.5  # times that a round of tuning takes, of a translation of the dev part
+_TUNING = 1.5  # times that a round of tuning takes, of a translation of the dev set
 _PATIENCE = 4.0  # times that phrases may take, of their share of the time
 _BACK = 0.3  # share of the step's time in which text is translated back
 
@@ -28,7 +28,7 @@ class PhraseTimes(NamedTuple):
     """Seconds that phrases take on this machine, estimated."""
 
     fit: float  # counting words, phrases and n-grams
-    dev: float  # translating the dev part, with the best candidates
+    dev: float  # translating the dev set, with the best candidates
 
     def rounds(self, seconds: float) -> int:
         """Return the rounds of tuning that fit into a time, after counting and before a last translation."""
@@ -36,7 +36,7 @@ class PhraseTimes(NamedTuple):
 
 
 def measured_times(texts: BestTexts) -> PhraseTimes:
-    """Measure the first pairs and dev sentences; counting grows with the pairs, searching with the dev part."""
+    """Measure the first pairs and dev sentences; counting grows with the pairs, searching with the dev set."""
     sides = ([*map(_words, read_lines(texts.train[side]))] for side in ("source", "target"))
     pairs = [*zip(*sides, strict=True)]
     dev = [*map(_words, read_lines(texts.dev["source"]))]
@@ -53,7 +53,7 @@ def measured_times(texts: BestTexts) -> PhraseTimes:
 
 
 def phrase_settings(data: Sequence[str], rounds: int) -> list[str]:
-    """Return the settings of a run of phrases, whose weights are tuned in so many rounds."""
+    """Return the settings of a run of phrases, whose weights are tuned in `rounds` rounds."""
     return [*data, "task=phrases", f"task.candidates={_CANDIDATES}", f"task.rounds={rounds}"]
 
 

@@ -18,7 +18,7 @@ class StepResult(NamedTuple):
     step: str  # name of the row of BEST_STEPS
     family: Family
     seconds: float
-    bleu: float  # of the dev part
+    bleu: float  # of the dev set
     rival: str  # step it was compared with: the best of its family, for combinations and the first the best of all
     difference: float  # BLEU, to the rival
     p_value: float  # of that difference, by paired bootstrap resampling
@@ -40,7 +40,7 @@ class BestStep(ABC):
 
     @abstractmethod
     def make(self, name: str, work: "Workshop", seconds: float) -> str:
-        """Make the run `work.run(name)` in about so many seconds; return a note for the page.
+        """Make the run `work.run(name)` in about `seconds`; return a note for the page.
 
         `work` has the candidates so far, trains and translates. Raises NoGainError where something is missing
         or nothing can come of it, Interrupted where the training was asked to end.

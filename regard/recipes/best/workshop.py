@@ -81,7 +81,7 @@ class Workshop:
         return bool(decoding.ensemble) or self.reranks(run)
 
     def reranks(self, run: Path) -> bool:
-        """Return whether another run ranks translations anew in a run."""
+        """Return whether another run reranks the translations of a run."""
         return Run.open(run).experiment.decoding.rerank is not None
 
     def is_better(self, run: Path, other: Path) -> bool:
@@ -99,7 +99,7 @@ class Workshop:
         return self.metric.value(self.metric.statistics(corpus_of(found, self.references[:_COMPARED])).sum(axis=0))
 
     def judged(self, name: str, step: BestStep, seconds: float, note: str) -> StepResult:
-        """Translate the dev part by a step's candidate, compare it with those so far, and keep the result.
+        """Translate the dev set by a step's candidate, compare it with those so far, and keep the result.
 
         The first of the phrases, and of the networks, stays without a gain: later steps begin with it.
         """
@@ -124,11 +124,11 @@ class Workshop:
         return result
 
     def _translation(self, name: str) -> Path:
-        """Where the translation of the dev part by a candidate stands."""
+        """Where the translation of the dev set by a candidate stands."""
         return self.folder / "dev" / f"{name}.txt"
 
     def _statistics(self, name: str) -> Statistics:
-        """(sentence, statistic) of the dev part, translated once by a candidate."""
+        """(sentence, statistic) of the dev set, translated once by a candidate."""
         file = self._translation(name)
         found = [*read_lines(file)] if file.is_file() else []
         if len(found) != len(self.sources):
