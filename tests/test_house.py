@@ -165,7 +165,7 @@ def test_help_is_quick():
 
 
 BOUNDS = {  # as measured; lines may grow with abilities alone, all else may only fall
-    "lines": 85_600,
+    "lines": 86_500,
     "lines of tests and benchmarks": 83_000,
     "modules with one importer": 35,
     "public names in several modules": 15,

@@ -24,7 +24,7 @@ from regard.cli.distil import distil_command
 from regard.cli.doctor import doctor_command
 from regard.cli.embeddings import embeddings_app
 from regard.cli.evaluate import evaluate_command
-from regard.cli.exchange import import_command
+from regard.cli.exchange import card_command, export_run_command, import_command
 from regard.cli.explain import explain_command
 from regard.cli.forecast import forecast_command
 from regard.cli.group import EPILOG, Group
@@ -52,6 +52,8 @@ COMMANDS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {  # by the 
         "predict": predict_command,
         "evaluate": evaluate_command,
         "serve": serve_command,
+        "export": export_run_command,
+        "card": card_command,
     },
     "Improve a run": {
         "best": best_command,

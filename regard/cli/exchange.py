@@ -1,4 +1,4 @@
-"""regard import"""
+"""regard import, export and card"""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import say_unless
-from regard.cli.options import Quiet
+from regard.cli.options import Quiet, TranslatorRun
 
 ForeignFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of another program's translator.")]
 NewRun = Annotated[Path, typer.Option("--run", "-o", metavar="RUN", help="Run folder to make.")]
@@ -54,3 +54,49 @@ def import_command(
     texts = () if text is None else read_texts(text)
     options = ReadOptions(allow_pickle, languages)
     import_folder(row, folder, run, options=options, texts=texts, count=lines, say=say_unless(quiet))
+
+
+TargetFormat = Annotated[str, typer.Option("--to", metavar="NAME", help="Format: huggingface, marian or firefox.")]
+NewFolder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder to make.")]
+License = Annotated[
+    str | None, typer.Option("--license", metavar="NAME", help="License of the model card; default: of the import.")
+]
+
+
+def export_run_command(
+    run: TranslatorRun,
+    *,
+    to: TargetFormat,
+    output: NewFolder,
+    text: CheckedTexts = None,
+    lines: CheckedCount = 100,
+    license_name: License = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write a translator as a folder of another program.
+
+    Translations are compared with those of that program on the dev set, or on the lines of --text. If one differs,
+    nothing is written, and the first difference is printed. The folder has a certificate and a model card.
+
+    regard export runs/en-de --to huggingface -o en-de
+    """
+    from regard.exchange import export_folder, format_named
+    from regard.exchange.format import read_texts
+    from regard.predictor import load
+
+    row, texts = format_named(to), () if text is None else read_texts(text)
+    told = say_unless(quiet)
+    export_folder(row, load(run), output, texts=texts, count=lines, license_name=license_name, say=told)
+
+
+def card_command(run: TranslatorRun, *, license_name: License = None) -> None:
+    """Print the model card of a translator.
+
+    It is Markdown with the metadata of the Hugging Face hub.
+
+    regard card runs/en-de > README.md
+    """
+    from regard.exchange import model_card
+    from regard.predictor import load
+
+    print(model_card(load(run), license_name=license_name), end="")

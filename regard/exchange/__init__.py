@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from regard.errors import CheckpointError
+from regard.exchange.card import model_card
 from regard.exchange.certificate import Certificate
+from regard.exchange.exporting import export_folder
 from regard.exchange.format import Format
 from regard.exchange.huggingface import HuggingFaceFormat
 from regard.exchange.importing import import_folder
@@ -32,4 +34,13 @@ def format_of(folder: Path) -> Format:
     return found
 
 
-__all__ = ["FORMATS", "Certificate", "Format", "format_named", "format_of", "import_folder"]
+__all__ = [
+    "FORMATS",
+    "Certificate",
+    "Format",
+    "export_folder",
+    "format_named",
+    "format_of",
+    "import_folder",
+    "model_card",
+]

@@ -57,6 +57,7 @@ def certify(predictor: Predictor, program: Program | None, texts: Sequence[str])
         return Certificate(None, len(texts), 0, None, None, digest)
     found = [cast(TextPrediction, one) for one in predictor.predict(texts, safeguards=False)]
     theirs, ours = program.translate(texts), [one.text for one in found]
+    theirs, ours = ([one.strip() for one in some] for some in (theirs, ours))  # their tokenizers strip spaces
     places = [place for place, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one != other]
     first = [TextDifference(place + 1, texts[place], ours[place], theirs[place]) for place in places[:1]]
     gap = _gap(predictor, program, texts, [one.ids or [] for one in found])

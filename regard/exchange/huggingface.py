@@ -4,6 +4,7 @@ Marian: https://aclanthology.org/P18-4020; M2M100: https://arxiv.org/abs/2010.11
 are sinusoids that no file holds; a decoder starts from the padding (Marian) or the end (M2M100).
 """
 
+import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,18 +13,22 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import save_file
 from torch import Tensor
 
-from regard.errors import CheckpointError
+from regard.errors import CheckpointError, RegardError
 from regard.exchange.format import Foreign, Format, Program, ReadOptions, json_object, origin_of_folder
-from regard.exchange.huggingface_weights import ARCHITECTURES, weights_of_state
-from regard.exchange.vocabularies import optional_json, order_of, read_both_sides
-from regard.exchange.weights import read_weights
+from regard.exchange.huggingface_weights import ARCHITECTURES, OUTPUT_BIAS, state_of_weights, weights_of_state
+from regard.exchange.standard_network import StandardNetwork, standard_network
+from regard.exchange.vocabularies import optional_json, order_of, read_both_sides, write_vocabularies
+from regard.exchange.weights import WEIGHTS_FILE, read_weights
 from regard.pieces import BOS
 from regard.predictor import Predictor
+from regard.registry import Choice
 from regard.text import Tokenizer
 
 CONFIG_FILE, GENERATION = "config.json", "generation_config.json"
+LONGEST = 512  # pieces of a translation, where its limit here depends on its source
 _LARGEST = 1_000_000  # of all sizes
 _SIZES = ("vocab_size", "d_model", *(f"{side}_{one}" for side in ("encoder", "decoder")
           for one in ("layers", "ffn_dim", "attention_heads")), "max_position_embeddings")  # fmt: skip
@@ -54,6 +59,9 @@ class HuggingFaceFormat(Format):
         noted = [name for name in (CONFIG_FILE, GENERATION, *vocabularies.files, file) if (folder / name).is_file()]
         origin = origin_of_folder(self.name, folder, ARCHITECTURES[config["model_type"]].title, noted)
         return Foreign(_settings(config, generation, vocabularies.languages, shared=one), weights, tokenizers, origin)
+
+    def write(self, predictor: Predictor, folder: Path) -> None:
+        write_folder(predictor, folder)
 
     def program(self, folder: Path, predictor: Predictor) -> Program | None:
         if find_spec("transformers") is None:
@@ -118,6 +126,69 @@ def _quiet() -> Iterator[None]:
             yield
         finally:
             logging.set_verbosity(before)
+
+
+def write_folder(predictor: Predictor, folder: Path) -> None:
+    """Write weights, configs and vocabularies into a folder, as `save_pretrained` does. Raises RegardError."""
+    network = standard_network(predictor)
+    kind, target = ARCHITECTURES[network.architecture], network.target
+    if not network.joint and network.architecture != "marian":
+        problem = f"{kind.title} has one vocabulary, and this run has one for each side"
+        raise RegardError(f"this run cannot be exported: {problem} (train with text.shared=true)")
+    if target.before and network.architecture != "m2m_100":
+        raise RegardError("this run cannot be exported: only M2M100 has pieces of languages")
+    state = dict(state_of_weights(network.weights, network.settings, network.source, target, joint=network.joint))
+    if OUTPUT_BIAS in network.weights and not kind.has_bias and bool(state["final_logits_bias"].any()):
+        raise RegardError(
+            f"this run cannot be exported: {kind.title} has no bias of its output (model.head.bias=false)"
+        )
+    if not kind.has_bias:
+        del state["final_logits_bias"]
+    save_file({name: one.contiguous() for name, one in state.items()}, folder / WEIGHTS_FILE, {"format": "pt"})
+    ids = dict(zip(("pad_token_id", "decoder_start_token_id", "eos_token_id"), target.specials, strict=False))
+    config = _config_of(network, predictor.run.experiment.decoding.max_source)
+    _write_json(folder / CONFIG_FILE, {**config, **ids})
+    search = generation_of(predictor.run.experiment.decoding.search)
+    unwritten = sorted({ids["pad_token_id"], ids["decoder_start_token_id"]} - {ids["eos_token_id"]})
+    ends = {} if search.pop("cut") else {"forced_eos_token_id": ids["eos_token_id"]}
+    _write_json(folder / GENERATION, {**ids, **search, **ends, "bad_words_ids": [[one] for one in unwritten]})
+    write_vocabularies(folder, network.source, target, predictor.setup.languages, joint=network.joint)
+
+
+def generation_of(search: Choice) -> dict[str, Any]:
+    """Return the generation config of a search; "cut" is true where no end is forced. Raises RegardError."""
+    said = search.settings
+    if search.name not in ("beam", "greedy") or said.get("normalisation", "length") != "length":
+        raise RegardError(f"decoding.search: transformers has no '{search.name}' like it (beam or greedy)")
+    ratio, extra = said.get("max_ratio", 2.0), said.get("max_extra", 10)
+    found = {"max_length": LONGEST if ratio else extra + 1, "cut": said.get("at_limit", "end") == "cut"}
+    if search.name == "greedy":
+        return {**found, "num_beams": 1}
+    stops = {"exact": "never", "full": True, "best_full": False}
+    early, penalty = stops[said.get("stop", "exact")], said.get("length_penalty", 1.0)
+    return {**found, "num_beams": said.get("size", 5), "length_penalty": penalty, "early_stopping": early}
+
+
+def _config_of(network: StandardNetwork, longest: int) -> dict[str, Any]:
+    settings, kind = network.settings, ARCHITECTURES[network.architecture]
+    found: dict[str, Any] = {"architectures": [kind.title], "model_type": network.architecture}
+    for side in ("encoder", "decoder"):
+        own = settings[side].settings
+        found |= {f"{side}_layers": own["num_layers"], f"{side}_ffn_dim": own["feedforward_dim"]}
+        found |= {f"{side}_attention_heads": network.heads, f"{side}_layerdrop": 0.0}
+    sizes = {"vocab_size": len(network.source.names), "decoder_vocab_size": len(network.target.names)}
+    tied = settings["tied"] == "all" or (settings["tied"] == "target" and not network.joint)
+    return {
+        **found, **sizes, "d_model": settings["dim"], "max_position_embeddings": longest,
+        "dropout": settings["dropout"], "attention_dropout": settings["attention"].dropout,
+        "activation_function": network.activation,
+        "scale_embedding": settings["embedder"].settings.get("scale", True), "tie_word_embeddings": tied,
+        "share_encoder_decoder_embeddings": network.joint, "is_encoder_decoder": True, "dtype": "float32",
+    }  # fmt: skip
+
+
+def _write_json(file: Path, values: Mapping[str, Any]) -> None:
+    file.write_text(json.dumps(values, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from regard.errors import RegardError
 from regard.exchange.format import START_BIAS
+from regard.exchange.vocabularies import Side
 from regard.exchange.weights import ExpectedTensor, take
 from regard.models import ROUTE
 from regard.pieces import BOS
@@ -116,3 +118,40 @@ def vocabulary_size(config: Mapping[str, Any], *, target: bool) -> int:
     apart = not config.get("share_encoder_decoder_embeddings", True)
     size: int = (config.get("decoder_vocab_size") if target and apart else None) or config["vocab_size"]
     return size
+
+
+def state_of_weights(
+    weights: Mapping[str, Tensor], settings: Mapping[str, Any], source: Side, target: Side, *, joint: bool
+) -> Iterator[tuple[str, Tensor]]:
+    """Yield tensors by their names there, rows of pieces in their order there; each table that is tied once.
+
+    Raises RegardError for tables of one vocabulary that are not one.
+    """
+    yield from _stack_state(weights, settings)
+    written, output = weights[TARGET_TABLE], weights[OUTPUT_TABLE]
+    if joint and not weights[SOURCE_TABLE].equal(written):
+        raise RegardError("this run cannot be exported: one vocabulary has one table there (model.tied=all)")
+    if joint:
+        yield "model.shared.weight", source.rows(written)
+    else:
+        yield "model.encoder.embed_tokens.weight", source.rows(weights[SOURCE_TABLE])
+        yield "model.decoder.embed_tokens.weight", target.rows(written)
+    if not output.equal(written):
+        yield "lm_head.weight", target.rows(output)
+    bias = weights.get(OUTPUT_BIAS)
+    found = torch.zeros(len(target.names)) if bias is None else target.rows(bias.unsqueeze(1))[:, 0]
+    yield "final_logits_bias", found.unsqueeze(0)
+
+
+def _stack_state(weights: Mapping[str, Tensor], settings: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
+    """Layers and last normalisations of encoder and decoder by their names there."""
+    for side, here in (("encoder", ENCODER), ("decoder", DECODER)):
+        for number in range(settings[side].settings["num_layers"]):
+            for mine, theirs in LAYER_NAMES.items():
+                for one in ("weight", "bias"):
+                    tensor = weights.get(f"{here}.blocks.{number}.{mine}.{one}")
+                    if tensor is not None:
+                        yield f"model.{side}.layers.{number}.{theirs}.{one}", tensor
+        for one in ("weight", "bias"):
+            if f"{here}.norm.{one}" in weights:
+                yield f"model.{side}.layer_norm.{one}", weights[f"{here}.norm.{one}"]

@@ -1,8 +1,12 @@
 """Vocabularies of Hugging Face's translators: SentencePiece models, and the files that number their pieces."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
 
 from regard.errors import CheckpointError
 from regard.exchange.format import json_object, read_bytes
@@ -29,6 +33,24 @@ class Vocabularies(NamedTuple):
     files: Sequence[str]  # that they were read from
 
 
+class Side(NamedTuple):
+    """The pieces of one side as another program has them."""
+
+    model: bytes  # of SentencePiece
+    names: list[str]  # by id there
+    order: list[int]  # by id here, the id there; -1: it has none there
+    specials: tuple[int, int, int, int]  # ids there of padding, start, end and unknown
+    before: tuple[str, ...] = ()  # the piece of the language
+
+    def rows(self, tensor: Tensor) -> Tensor:
+        """Rows by id here → rows by id there."""
+        kept = [(there, here) for here, there in enumerate(self.order) if there >= 0]
+        found = torch.zeros(len(self.names), *tensor.shape[1:])
+        there, here = zip(*kept, strict=True)
+        found[torch.tensor(there)] = tensor[torch.tensor(here)]
+        return found
+
+
 def read_both_sides(folder: Path, config: Mapping[str, Any], languages: tuple[str, str] | None) -> Vocabularies:
     """Return the tokenizers of a folder. Raises CheckpointError where they do not fit the table of weights."""
     if (folder / MULTILINGUAL_MODEL).is_file():
@@ -49,6 +71,31 @@ def order_of(tokenizer: Tokenizer | None) -> Sequence[int]:
 def optional_json(file: Path) -> dict[str, Any]:
     """Return the object of a JSON file; nothing where there is no file. Raises CheckpointError for any other."""
     return json_object(file) if file.is_file() else {}
+
+
+def write_vocabularies(
+    folder: Path, source: Side, target: Side, languages: tuple[str | None, str | None], *, joint: bool
+) -> None:
+    """Write SentencePiece models and the files that number their pieces."""
+    codes = [code for code in languages if code]
+    told: dict[str, Any] = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}
+    numbers = {piece: number for number, piece in enumerate(source.names)}
+    if target.before:
+        listed = dict(zip(("src_lang", "tgt_lang"), codes, strict=True))
+        own = [f"__{code}__" for code in _M2M100.split()]
+        told |= {**listed, "tokenizer_class": "M2M100Tokenizer", "additional_special_tokens": own}
+        numbers = {piece: number for piece, number in numbers.items() if piece not in own and piece[:8] != "<unused "}
+        (folder / MULTILINGUAL_MODEL).write_bytes(source.model)
+    else:
+        listed = dict(zip(("source_lang", "target_lang"), codes, strict=False))
+        told |= {**listed, "tokenizer_class": "MarianTokenizer", "separate_vocabs": not joint}
+        (folder / SOURCE_MODEL).write_bytes(source.model)
+        (folder / TARGET_MODEL).write_bytes(target.model)
+    if not joint:
+        other = {piece: number for number, piece in enumerate(target.names)}
+        (folder / TARGET_VOCABULARY).write_text(json.dumps(other, ensure_ascii=False), encoding="utf-8")
+    (folder / VOCABULARY).write_text(json.dumps(numbers, ensure_ascii=False), encoding="utf-8")
+    (folder / TOKENIZER_CONFIG).write_text(json.dumps(told, ensure_ascii=False), encoding="utf-8")
 
 
 def _of_one_pair(folder: Path, config: Mapping[str, Any], languages: tuple[str, str] | None) -> Vocabularies:

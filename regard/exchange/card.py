@@ -1,0 +1,49 @@
+"""A model card: README.md with the metadata of the Hugging Face hub, of a run or of its export."""
+
+from regard.config import read_checked
+from regard.exchange.certificate import Certificate
+from regard.exchange.importing import IMPORTED
+from regard.predictor import Predictor
+
+_LIBRARIES = {"huggingface": "transformers", "ctranslate2": "ctranslate2"}
+
+
+def model_card(
+    predictor: Predictor, format_name: str = "", certificate: Certificate | None = None, license_name: str | None = None
+) -> str:
+    """Return the card in Markdown; `license_name` stands in for the licence that an imported model came with."""
+    run, origin = predictor.run, _origin(predictor)
+    languages = [one for one in run.experiment.data.language_pair() if one]
+    licensed = license_name or origin.get("license")
+    head = ["---"]
+    head += [f"language: [{', '.join(languages)}]"] if languages else []
+    head += [f"license: {licensed}"] if licensed else []
+    head += ["pipeline_tag: translation", f"library_name: {_LIBRARIES.get(format_name, 'regard')}"]
+    head += ["tags: [translation, regard]", "---", ""]
+    count = sum(one.numel() for one in predictor.model.parameters())
+    sizes = {name: len(column) for name, column in predictor.task.vocabularies.items()}
+    title = "-".join(languages) or run.path.name
+    lines = [f"# Translator {title}", "", f"- Parameters: {count / 1e6:.1f} M"]
+    lines += [f"- Pieces: {', '.join(f'{name} {size:,}' for name, size in sizes.items())}"]
+    lines += [f"- SHA-256 of the weights: `{run.weights_digest}`"]
+    lines += [f"- Licence: {licensed or 'not stated'}"]
+    if origin:
+        lines += [f"- Imported from {origin['format']}: {origin['folder']} ({origin['architecture']})"]
+    lines += [f"- Certificate: {str(certificate).removeprefix('certificate: ')}"] if certificate else []
+    return "\n".join([*head, *lines, "", *_usage(format_name), ""])
+
+
+def _origin(predictor: Predictor) -> dict[str, str]:
+    """The origin of an imported run; nothing of one that was trained here."""
+    file = predictor.run.path / IMPORTED
+    return read_checked(file) if file.is_file() else {}
+
+
+def _usage(format_name: str) -> list[str]:
+    if format_name == "huggingface":
+        code = ["from transformers import pipeline", "", 'translate = pipeline("translation", model="FOLDER")']
+        return ["```python", *code, "```"]
+    if format_name == "ctranslate2":
+        code = ["import ctranslate2", "", 'translator = ctranslate2.Translator("FOLDER")']
+        return ["```python", *code, "```", "", "Texts are cut by `source.spm`, pieces are joined by `target.spm`."]
+    return ["```bash", 'echo "TEXT" | regard predict RUN', "```"]

@@ -1,0 +1,135 @@
+"""Translators that other programs' networks can hold: plain Transformers, with features and pieces in their order."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from regard.errors import RegardError
+from regard.exchange.huggingface_weights import ARCHITECTURES, OUTPUT_TABLE, SOURCE_TABLE, TARGET_TABLE
+from regard.exchange.vocabularies import Side
+from regard.pieces import BOS, EOS, PAD, UNK
+from regard.predictor import Predictor
+from regard.text.sentencepiece import SentencePieceTokenizer
+from regard.text.subwords import SubwordTokenizer
+from regard.training.shards import Tensors
+
+_SOCKET = {"gate": False, "bias": True, "out_proj": True}
+_BLOCKS = {"norm_eps": 1e-5, "history": None, "alignment_layer": -1}
+_ACTIVATIONS = {"position_wise": "relu", "gelu": "gelu", "swish": "swish"}
+_READS = ("from_query.weight", "from_key.weight", "from_value.weight", "to_hidden.weight")  # columns are features
+_WRITES = ("to_out.weight", "to_out.bias")  # rows are features
+
+
+class StandardNetwork(NamedTuple):
+    """A Transformer with its settings in plain words."""
+
+    architecture: str  # a row of ARCHITECTURES
+    settings: Mapping[str, Any]  # of the model, as a config has them
+    weights: Tensors  # by our names, features in halves: all sines first
+    source: Side
+    target: Side
+    joint: bool  # ids of both sides are the same pieces
+
+    @property
+    def activation(self) -> str:
+        """relu, gelu or swish."""
+        return _ACTIVATIONS[self.settings["encoder"].settings["feedforward"].name]
+
+    @property
+    def heads(self) -> int:
+        """Number of heads, the same everywhere."""
+        heads: int = self.settings["attention"].num_heads
+        return heads
+
+
+def standard_network(predictor: Predictor) -> StandardNetwork:
+    """Return the network of a run. Raises RegardError, with what is in the way, for one that is not standard."""
+    experiment = predictor.run.experiment
+    if experiment.task.name != "translation" or experiment.model.name != "translator":
+        raise _refused(f"is a '{experiment.model.name}'", "a translator of one pair of languages")
+    settings = experiment.model.settings
+    for place, found, wanted in _differences(settings):
+        raise _refused(f"model.{place} is {found!r}", f"{wanted!r}")
+    if experiment.decoding.features:
+        raise _refused("decoding.features change its search", "decoding.features=[]")
+    columns = predictor.task.vocabularies
+    source, target = (_side(columns[name].tokenizer, name) for name in ("source", "target"))
+    weights = dict(predictor.model.state_dict())
+    if settings["position"].settings.get("layout") == "interleaved":
+        weights = _in_halves(weights, settings["dim"])
+    joint = columns["source"] is columns["target"] or columns["source"].has_ids_of(columns["target"])
+    return StandardNetwork(_architecture(settings), settings, weights, source, target, joint)
+
+
+def _differences(settings: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Settings that no other program has: the place, what stands there, and what may."""
+    named = {"encoder": "transformer", "decoder": "transformer", "embedder": "words", "head": "linear"}
+    found: list[tuple[str, Any, Any]]
+    found = [(name, settings[name].name, one) for name, one in named.items() if settings[name].name != one]
+    if found:
+        return found
+    position = settings["position"]
+    if position is None or position.name != "sinusoidal":
+        return [("position", position and position.name, "sinusoidal")]
+    for side in ("encoder", "decoder"):
+        own = settings[side].settings
+        found += [(f"{side}.{key}", own[key], one) for key, one in _BLOCKS.items() if own.get(key, one) != one]
+        if own["feedforward"].name not in _ACTIVATIONS or own["feedforward"].settings.get("beta", 1.0) != 1.0:
+            found.append((f"{side}.feedforward", own["feedforward"].name, "relu, gelu or swish"))
+    if settings["encoder"].settings["norm"] != settings["decoder"].settings["norm"]:
+        found.append(("decoder.norm", settings["decoder"].settings["norm"], settings["encoder"].settings["norm"]))
+    for name in ("attention", "self_attention"):
+        socket = settings[name]
+        parts = socket.score.name, socket.weighting.name, [one.name for one in socket.span], socket.num_heads
+        wanted = "scaled_dot", "softmax", ["everywhere"], settings["attention"].num_heads
+        found += [(name, one, other) for one, other in zip(parts, wanted, strict=True) if one != other]
+        found += [(f"{name}.{key}", getattr(socket, key), one) for key, one in _SOCKET.items()
+                  if getattr(socket, key) != one]  # fmt: skip
+    words = settings["embedder"].settings
+    return found + [(f"embedder.{key}", words[key], one) for key, one in (("merge", "add"), ("zero_start", False))
+                    if words.get(key, one) != one]  # fmt: skip
+
+
+def _architecture(settings: Mapping[str, Any]) -> str:
+    position = settings["position"].settings
+    mine = settings["encoder"].settings["norm"], position.get("frequencies", "paper"), position.get("offset", 0)
+    for name, one in ARCHITECTURES.items():
+        if mine == (one.norm, one.position.get("frequencies", "paper"), one.position.get("offset", 0)):
+            return name
+    raise _refused(f"model.position is {dict(position)} beside norm {mine[0]}", "frequencies: paper, offset: 0")
+
+
+def _side(tokenizer: Any, name: str) -> Side:
+    match tokenizer:
+        case SentencePieceTokenizer():
+            listed = tokenizer.listed
+            names, order = [""] * (max(listed.order) + 1), [*listed.order]
+            for piece, there in zip(listed.pieces, order, strict=True):
+                names[there] = piece
+            specials = (order[PAD], order[BOS], order[EOS], order[UNK])
+            if listed.copies_start:
+                order[BOS] = -1
+            return Side(tokenizer.model, names, order, specials, listed.before)
+        case SubwordTokenizer():
+            names = tokenizer.pieces(range(len(tokenizer)))
+            return Side(tokenizer.model, names, [*range(len(names))], (PAD, BOS, EOS, UNK))
+    raise _refused(f"text.tokenizer of its {name} is not a SentencePiece model", "text.tokenizer=subwords")
+
+
+def _in_halves(weights: Mapping[str, Tensor], dim: int) -> Tensors:
+    """The same network with its features in another order: those of sines first."""
+    order = torch.cat([torch.arange(0, dim, 2), torch.arange(1, dim, 2)])
+    found = Tensors()
+    for name, tensor in weights.items():
+        norm = name.rpartition(".")[0].endswith("norm")
+        if name.endswith(_READS) or name in (SOURCE_TABLE, TARGET_TABLE, OUTPUT_TABLE):
+            found[name] = tensor[:, order]
+        else:
+            found[name] = tensor[order] if name.endswith(_WRITES) or norm else tensor
+    return found
+
+
+def _refused(problem: str, needed: str) -> RegardError:
+    return RegardError(f"this run cannot be exported: {problem} (other programs have: {needed})")

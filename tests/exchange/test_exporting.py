@@ -1,0 +1,86 @@
+"""Runs as folders of Hugging Face, beside transformers."""
+
+import json
+
+import pytest
+from foreign_translators import m2m100_folder, marian_folder, toy_lines
+
+from regard.errors import RegardError
+from regard.exchange import export_folder, format_named, format_of, import_folder, model_card
+from regard.predictor import load
+from regard.runs.training import train
+
+NETWORK = ["model.dim=32", "model.encoder.num_layers=2", "model.decoder.num_layers=1", "model.attention.num_heads=4",
+           "model.self_attention.num_heads=4", "model.encoder.feedforward_dim=48", "model.decoder.feedforward_dim=40",
+           "text.tokenizer.size=400", "training.max_updates=20", "device=cpu"]  # fmt: skip
+POST = ["model.encoder.norm=post", "model.decoder.norm=post"]
+TEXTS = toy_lines(0, 24, "test")
+
+
+def quiet(line):
+    """Print nothing."""
+
+
+def trained(folder, *changes):
+    """A run of the toy grammar, trained for 20 updates."""
+    for side, name in enumerate(("a.en", "a.de")):
+        (folder / name).write_text("\n".join(toy_lines(side, 200)) + "\n", encoding="utf-8")
+    settings = [*NETWORK, *changes]
+    train(changes=settings, source=folder / "a.en", target=folder / "a.de", run=folder / "run", quiet=True)
+    return load(folder / "run")
+
+
+def exported(predictor, folder, **more):
+    return export_folder(format_named("hf"), predictor, folder, texts=TEXTS, count=24, say=quiet, **more)
+
+
+@pytest.mark.parametrize("make", [marian_folder, m2m100_folder])
+def test_import_and_export_give_back_the_weights(make, tmp_path):
+    from safetensors.torch import load_file
+
+    folder = make(tmp_path / "theirs")
+    predictor = import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet).predictor
+    certificate = exported(predictor, tmp_path / "ours", license_name="mit")
+    assert (certificate.equal, certificate.first) == (24, None)
+    before, after = (load_file(one / "model.safetensors") for one in (folder, tmp_path / "ours"))
+    assert all(after[name].equal(tensor) for name, tensor in before.items() if name in after)
+    assert len(after) >= len(before)
+    kept = json.loads((tmp_path / "ours" / "certificate.json").read_text())
+    assert (kept["equal"], kept["format"]) == (24, "huggingface")
+    assert "license: mit" in (tmp_path / "ours" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("changes", [[], POST, [*POST, "text.shared=false", "model.tied=target"]], ids=len)
+def test_trained_run_translates_in_transformers(changes, tmp_path):
+    certificate = exported(trained(tmp_path, *changes), tmp_path / "folder")
+    assert (certificate.equal, certificate.first) == (24, None)
+    assert certificate.gap is not None
+    assert certificate.gap <= 1e-4
+
+
+def test_other_networks_are_refused(tmp_path):
+    with pytest.raises(RegardError, match=r"model\.position is 'learned'"):
+        exported(trained(tmp_path, "model.position=learned"), tmp_path / "folder")
+    assert not (tmp_path / "folder").exists()
+
+
+def test_difference_is_refused(tmp_path, monkeypatch):
+    folder = marian_folder(tmp_path / "theirs")
+    predictor = import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet).predictor
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(RegardError, match="exists already"):
+        exported(predictor, tmp_path / "taken")
+    from regard.exchange.huggingface import TransformersProgram
+
+    monkeypatch.setattr(TransformersProgram, "translate", lambda self, texts: ["another"] * len(texts))
+    with pytest.raises(RegardError, match=r"0 of 24 texts equal .*first difference: line 1, "):
+        exported(predictor, tmp_path / "ours")
+    assert not (tmp_path / "ours").exists()
+
+
+def test_card_of_a_run_names_its_origin(tmp_path):
+    folder = marian_folder(tmp_path / "theirs")
+    predictor = import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet).predictor
+    card = model_card(predictor)
+    assert "language: [en, de]" in card
+    assert "Imported from huggingface: theirs (MarianMTModel)" in card
