@@ -69,7 +69,7 @@ def test_a_changed_run_answers_once_it_is_ready_and_the_old_one_ends_with_its_la
 
 @pytest.mark.parametrize(
     ("fresh", "words"),
-    [(Broken("en", "de"), "is damaged"), (KnownEngine("", "", "en-de"), "which languages")],
+    [(Broken("en", "de"), "is damaged"), (KnownEngine("", "", "en-de"), "languages of this run are unknown")],
 )
 def test_what_cannot_be_loaded_leaves_the_old_one_serving(fresh, words, caplog):
     [old] = pairs("en-de")

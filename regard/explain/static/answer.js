@@ -1,13 +1,13 @@
-// Answers other than texts: labels with their probabilities, tags under words, a place in a text; and the attended words.
+// Answers other than texts: labels with probabilities, tags under words, a span of a text; and the attended words.
 import { confidence, isText, joined, mapsOf, questions, sidesOf, units } from "./data.js";
 import { element } from "./elements.js";
 import { methodName, OWN } from "./methods.js";
 import { sideName } from "./strings.js";
 import { amount, percent, places, visible } from "./text.js";
 
-const FEW = 6; // labels that are shown before all are asked for
-const NAMED = 3; // words that are named beside their text
-const LEAST = 0.03; // of a weight that is worth a name
+const FEW = 6; // labels shown at first
+const NAMED = 3; // words named beside their text
+const LEAST = 0.03; // minimum weight of a named word
 const WORDS = { unit: "words", end: true };
 
 // The card of a prediction; null for a text. `given`: the names of its columns, if it has no explanation.
@@ -25,7 +25,7 @@ export function answerCard(prediction, t, given = []) {
     ...tables(prediction, columns, t));
 }
 
-// What stands at the head of a card, by the kind of answer; null: a text has none.
+// Head of a card by kind of answer; null for a text.
 function cardOf(prediction) {
   if (isText(prediction)) return null;
   return { label: labels, tags: () => [] }[prediction.answers] ?? said;
@@ -54,7 +54,7 @@ function share([name, value]) {
   return element("li", {}, element("bdi", { class: "share-name" }, visible(name, false)), bar, element("span", { class: "share-value" }, precise(value ?? 0)));
 }
 
-// So many digits that neither 100 % nor 0 % is said of what is not quite that.
+// Enough digits that only 1 is shown as 100% and only 0 as 0%.
 function precise(value) {
   return value > 0.995 || value < 0.005 ? `${+(100 * value).toFixed(2)}%` : percent(value);
 }
@@ -63,7 +63,7 @@ function said({ text }) {
   return [element("p", { class: "verdict" }, element("bdi", {}, visible(text, false)))];
 }
 
-// A column as it was given, with what there is to say of its words.
+// Text of a column with its attended words marked.
 function columnOf(prediction, column, t, several) {
   const seen = lookedAt(prediction.explanation, column.name);
   const by = prediction.explanation?.by;
@@ -105,7 +105,7 @@ function coloured(seen, { text }, t) {
   });
 }
 
-// Place of each word, from the explanation; without one it is searched for.
+// Place of each word, from the explanation; searched for in the text without one.
 function placed({ words, offsets }, text) {
   if (!offsets) return places(text, words);
   const where = starts(text);
@@ -115,7 +115,7 @@ function placed({ words, offsets }, text) {
   });
 }
 
-// Places count characters, a string of JavaScript halves of some: where each character begins, and the end.
+// Start of each character in UTF-16 units, and the end: places count code points.
 function starts(text) {
   const found = [0];
   for (const character of text) found.push(found.at(-1) + character.length);
@@ -135,7 +135,7 @@ function marked({ source, details }, { text, start }) {
   return from < 0 || to > text.length || from >= to ? [] : [[from, to, element("mark", {}, visible(text.slice(from, to), false))]];
 }
 
-// A text with some of its parts as elements; of parts that overlap the first one stays.
+// A text with some of its parts as elements; the first of overlapping parts stays.
 function inPlace(text, marks) {
   const parts = [], taken = [];
   for (const mark of marks) if (!taken.some(([from, to]) => mark[0] < to && mark[1] > from)) taken.push(mark);
@@ -165,7 +165,7 @@ function table(explanation, name, t) {
   return weighed({ caption: t("lookedAt"), side, heads: heads.map(({ text }) => text), rows, matrix, shares, most });
 }
 
-// A row for each word, a column for each of what weighed it: `matrix` has a row for each of these.
+// A row for each word, a column for each row of `matrix`.
 function weighed({ caption, side, heads, rows, matrix, shares, most }) {
   const cell = (value) => {
     const made = element("td", { "data-weight": value, class: value < 0 ? "below" : null }, amount({ shares }, value).replace("-", "−"));
@@ -177,7 +177,7 @@ function weighed({ caption, side, heads, rows, matrix, shares, most }) {
     element("tbody", {}, ...rows.map(({ text }, at) => element("tr", {}, element("th", { scope: "row", dir: "auto" }, visible(text.trim(), false)), ...matrix.map((row) => cell(row[at])))))));
 }
 
-// What several methods give to each word of a column, side by side, where several were asked.
+// Relevance of each word of a column by several methods, side by side.
 function byMethods({ text, explanation }, { name }, t) {
   const others = Object.entries(explanation?.columns ? explanation.reasons ?? {} : {});
   const found = [[explanation?.by ?? OWN, explanation], ...others.map(([method, one]) => [method, { ...explanation, ...one }])]

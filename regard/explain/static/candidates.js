@@ -1,11 +1,11 @@
-// The other translations to choose from, and what is worth a look.
+// The other translations to choose from, and the flags of the shown one.
 import { certainty, isCalibrated, kinds } from "./data.js";
 import { button, element, ifChanged } from "./elements.js";
 import { amount, compared, isolated, percent, visible } from "./text.js";
 
-const UNREAD = /^(<unk>|<0x[0-9A-F]{2}>)$/; // pieces of what a vocabulary does not have
+const UNREAD = /^(<unk>|<0x[0-9A-F]{2}>)$/; // unknown pieces
 const PLAIN = ["repeated", "unfinished", "number", "unknown", "dropped", "invented", "name"]; // flags without a value
-const FEW = 6; // flags, and candidates, shown before all are asked for
+const FEW = 6; // flags, and candidates, shown at first
 
 export function drawCandidates(viewer) {
   const { parts, prediction, state } = viewer;
@@ -25,7 +25,7 @@ function listCandidates(viewer, all, shown) {
   }), ...(shown.length < all.length ? [element("li", {}, button({}, () => showAll(viewer, "candidates"), viewer.t("more", all.length - FEW)))] : []));
 }
 
-// As it stands in a whole text: what the model was not shown is put back.
+// Translation with placeholders put back, which the model does not read.
 function written(prediction) {
   return prediction.translation ?? prediction.text;
 }
@@ -46,7 +46,7 @@ function listFlags(viewer, flags, shown) {
   const { explanation } = viewer.current();
   parts.flags.replaceChildren(...shown.map((flag) => {
     const word = explanation[`${flag.side}_words`][flag.word]?.text ?? "";
-    const said = flag.kind === "unsure" ? percent : (value) => amount({ shares: explanation.shares !== false }, value); // a chance, or a weight
+    const said = flag.kind === "unsure" ? percent : (value) => amount({ shares: explanation.shares !== false }, value); // a probability or a weight
     const untold = PLAIN.includes(flag.kind) || flag.value === null || (flag.kind === "untranslated" && flag.value === 0);
     const value = untold ? "" : ` ${said(flag.value)}`;
     const about = flag.kind === "unsure" && value ? t("chance", value.trim()) : `${t("flagKinds")[flag.kind]}${value}`;
@@ -55,13 +55,13 @@ function listFlags(viewer, flags, shown) {
   }), ...(explanation && shown.length < flags.length ? [element("li", {}, button({}, () => showAll(viewer, "flags"), t("more", flags.length - FEW)))] : []));
 }
 
-// The word of the source that a flag is about, and what that is usually translated by, unless that stands there.
+// Source word of a flag, and its usual translation if that is missing.
 function meant({ side, source = "", suggestion = "" }, word, t) {
   const [known, linked] = [suggestion, source].map((text) => text !== "" && text.toLowerCase() !== word.toLowerCase());
   return [linked && side === "target" && ` · ${t("ofSource", isolated(source))}`, known && ` · ${t("usually", isolated(suggestion))}`];
 }
 
-// A note on most of a translation is shown once, not word by word.
+// A flag of most words is shown once.
 export function warnings(flags, { source_tokens: tokens, source_words: sources, target_words: targets }) {
   const most = (kind, words) => 2 * flags.filter((flag) => flag.kind === kind).length > Math.max(words.length - 1, 1); // but for the end
   const strange = tokens.filter((token) => UNREAD.test(token)).length;

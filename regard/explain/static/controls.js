@@ -1,4 +1,4 @@
-// What chooses the attention that is shown: kind, layer, head, how heads are joined, how much of each row.
+// Controls of the shown attention: kind, layer, head, combination of heads, fraction of each row.
 import { kinds, mapsOf, rollsOut, sidesOf } from "./data.js";
 import { fill } from "./elements.js";
 import { told, within } from "./selection.js";
@@ -29,7 +29,7 @@ export function drawControls(viewer) {
   parts.ramp.classList.toggle("signed", view.signed);
 }
 
-// What rows and columns are.
+// Meaning of rows and columns.
 export function caption({ view, t }) {
   return t("caption", sideName(t, view.rowSide), sideName(t, view.columnSide));
 }
@@ -44,8 +44,8 @@ function scale(view, t) {
   return [view.shares ? "" : t("noShares"), view.bounded ? "" : t("full", amount({ shares: false }, view.most)), view.signed ? t("below") : ""].filter(Boolean);
 }
 
-// The next or the one before of a selector, as if it had been chosen there. An alignment has neither layers nor heads:
-// a step ahead leads into those between the two texts, where there is more than one.
+// Choose the next or the previous option of a selector. An alignment has neither layers nor heads:
+// a step forward changes to cross-attention if it has several.
 export function step(viewer, name, by) {
   if (viewer.state.kind === "alignment") {
     const maps = mapsOf(viewer.current().explanation, "cross");

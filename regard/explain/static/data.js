@@ -1,12 +1,12 @@
 // From a prediction's JSON to labels and one matrix of weights: choosing, averaging, joining pieces to words.
 import { isOn } from "./selection.js";
 
-const START = "<s>"; // what a decoder reads before the first word
+const START = "<s>"; // a decoder's first input
 const END = "</s>";
-const SLACK = 0.01; // of a weight: sums of rounded ones
+const SLACK = 0.01; // rounding error of a weight
 
-// What a viewer shows at first; everything in it is plain, so a link or a file can keep it. `across` is null as long
-// as nobody has chosen how the words are arranged.
+// Initial state of a viewer, plain values only, so that a link or a file can keep it. `across` is null until a
+// reader chooses an arrangement of the words.
 export function firstState() {
   return { rank: 0, kind: "alignment", by: "", heads: null, join: "average", share: 100, unit: "words", end: false, across: null, pinned: null };
 }
@@ -15,24 +15,24 @@ export function candidate(prediction, rank) {
   return rank === 0 ? prediction : prediction.alternatives[rank - 1] ?? prediction;
 }
 
-// Is the answer a text of its own? Pages that were saved before answers had kinds have nothing else.
+// True for a text. Older pages have no kinds of answers: all are texts.
 export function isText({ answers = "text" }) {
   return answers === "text";
 }
 
-// Is its explanation of a text that was written? Of several columns, what filled the holes of one is none.
+// True if the explanation is about generated text; the words that fill the gaps of a column are not.
 export function isWritten(prediction) {
   const columns = prediction.explanation?.columns;
   return !columns || (isText(prediction) && "target" in columns);
 }
 
-// A prediction as another method explains it, where that is known: its weights, maps and sides stand in for its own.
+// A prediction with the weights, maps and sides of another method, if known.
 export function explainedBy(prediction, by) {
   const reason = by && prediction.explanation?.reasons?.[by];
   return reason ? { ...prediction, explanation: { ...prediction.explanation, ...reason, by } } : prediction;
 }
 
-// Of an example in columns: the pairs of columns with attention, and links of words if there are some.
+// Kinds of attention; of an example in columns, the pairs of columns, and the alignment if there is one.
 export function kinds(explanation) {
   const { columns, maps, weights, alignment } = explanation;
   const found = columns ? byKind([...new Set(maps.map(pairOf))]) : ["cross", "encoder", "decoder"].filter((kind) => mapsOf(explanation, kind).length);
@@ -53,14 +53,14 @@ function pairOf({ queries, keys }) {
   return `${queries}>${keys}`;
 }
 
-// Queries and keys: a side, a column, or "" for a learned query.
+// Sides of queries and keys: a side, a column, or "" for a learned query.
 export function sidesOf({ columns }, kind) {
   if (columns && kind !== "alignment") return kind.split(">");
   return [kind === "encoder" ? "source" : "target", kind === "decoder" ? "target" : "source"];
 }
 
 // The words or pieces of a side: [{text, pieces, unknown, special, whole}]; whole is a unit of several words. A piece
-// that the model does not know is shown as the word that was given.
+// unknown to the model is shown as its word.
 export function units(explanation, side, { unit, end }) {
   const { tokens, words } = explanation.columns?.[side] ?? { tokens: explanation[`${side}_tokens`], words: explanation[`${side}_words`] };
   const last = tokens.length - 1;
@@ -73,8 +73,8 @@ export function units(explanation, side, { unit, end }) {
     .filter((each) => end || !each.special);
 }
 
-// The words of the target as what a decoder has read when it writes: a place behind the written ones, after the start,
-// which is always shown, since the first word can attend to nothing else.
+// Target words as inputs of a decoder: shifted by one place, after the start,
+// which is always shown, since the first word can attend only to it.
 export function readUnits(explanation, state) {
   const count = explanation.target_tokens.length;
   const read = units(explanation, "target", state)
@@ -83,7 +83,7 @@ export function readUnits(explanation, state) {
   return [{ text: START, pieces: [0], special: true }, ...read];
 }
 
-// All that is shown of a prediction's attention; null when it carries none. Mends a kind that is not there.
+// Everything shown of a prediction's attention; null without attention. Replaces a missing kind.
 export function makeView(prediction, state) {
   const { explanation } = prediction;
   if (!explanation) return null;
@@ -100,7 +100,7 @@ export function makeView(prediction, state) {
   return { rowSide, columnSide, rows, columns, whole, ...measured(whole), shares: areShares(explanation, state), weights: strongest(whole, state.share) };
 }
 
-// The rows of learned questions: the answer where there is one alone; else the names of their maps, or their numbers.
+// Rows of learned queries: the answer if there is only one; else the names of their maps, or their numbers.
 export function questions(explanation, { kind, heads }) {
   const maps = mapsOf(explanation, kind).filter((map, layer) => map.weights.some((_, head) => isOn(heads, layer, head)));
   const names = maps.flatMap(({ name, weights: [rows] }) => rows.map((_, at) => (rows.length > 1 ? `${name} ${at + 1}` : name)));
@@ -108,7 +108,7 @@ export function questions(explanation, { kind, heads }) {
   return names.map((name, at) => ({ text: !alone ? name : names.length > 1 ? String(at + 1) : explanation.target_tokens[0] ?? "", pieces: [at], special: false, whole: true }));
 }
 
-// What the strongest colour stands for: 1, or beyond 0 … 1 the greatest weight, whatever its sign.
+// Weight of the strongest colour: 1, or outside 0 … 1 the largest absolute weight.
 export function measured(matrix) {
   let [most, least] = [0, 0];
   for (const row of matrix) for (const value of row) [most, least] = [Math.max(most, value ?? 0), Math.min(least, value ?? 0)];
@@ -126,7 +126,7 @@ export function areShares(explanation, { kind }) {
   return kind === "alignment" ? explanation.shares !== false : mapsOf(explanation, kind).every((map) => map.shares !== false);
 }
 
-// The matrix that the selectors ask for, by words where these are shown: so the greatest of shares is a share, too.
+// The selected matrix, by words where these are shown: so the largest of shares is a share, too.
 function chosen(explanation, state, byUnits) {
   if (state.kind === "alignment") return byUnits(explanation.weights);
   const layers = mapsOf(explanation, state.kind).map((map, layer) => map.weights.filter((_, head) => isOn(state.heads, layer, head)));
@@ -137,7 +137,7 @@ function chosen(explanation, state, byUnits) {
   return byUnits(heads.length ? combine(heads, false) : []);
 }
 
-// Cell by cell: the mean of several matrices, or what is farthest from zero.
+// Cell by cell: the mean of several matrices, or the largest absolute value.
 export function combine(matrices, greatest) {
   if (matrices.length === 1) return matrices[0];
   return matrices[0].map((row, r) => row.map((_, c) => {
@@ -151,13 +151,13 @@ export function combine(matrices, greatest) {
   }));
 }
 
-// Only shares can be handed on from layer to layer.
+// Rollout needs shares in every layer.
 export function rollsOut(explanation, { kind }) {
   const maps = mapsOf(explanation, kind), [rows, columns] = sidesOf(explanation, kind);
   return rows === columns && kind !== "decoder" && maps.length > 1 && maps.every((map) => map.shares !== false);
 }
 
-// Attention through all layers, each mixed by half with what it passes on: arXiv 2005.00928
+// Attention rollout, each layer mixed by half with the residual connection: arXiv 2005.00928
 export function rollout(layers) {
   const mixed = layers.map((heads) => combine(heads, false).map((row, r) => row.map((value, c) => ((value ?? 0) + (r === c ? 1 : 0)) / 2)));
   return mixed.reduce((below, layer) => layer.map((row) => below[0].map((_, c) => row.reduce((sum, value, k) => sum + value * below[k][c], 0))));
@@ -172,7 +172,7 @@ export function joined(matrix, rows, columns) {
   }));
 }
 
-// The fewest weights of each row that make up `share` % of it, whatever their signs; the others become zero.
+// The fewest weights of each row that make up `share` % of its absolute sum; the others become zero.
 export function strongest(matrix, share) {
   if (share >= 100) return matrix;
   return matrix.map((row) => {
@@ -188,7 +188,7 @@ export function strongest(matrix, share) {
   });
 }
 
-// The probability of a target word: that of all its pieces together, calibrated where they are; null when it is not known.
+// Probability of a target word, the product over its pieces, calibrated if they are; null if unknown.
 export function chance(prediction, unit) {
   const { explanation, log_probs: logProbs, details } = prediction;
   if (!logProbs || logProbs.length !== explanation.target_tokens.length) return null;

@@ -1,7 +1,7 @@
 // Elements of the page; text is always set as text, never as markup.
 export const SVG = "http://www.w3.org/2000/svg";
 
-// Children are elements or texts; null and false are left out, so that a part can depend on something.
+// Children are elements or texts; null and false are left out.
 export function element(name, attributes = {}, ...children) {
   return filled(document.createElement(name), attributes, children);
 }
@@ -30,7 +30,7 @@ export function fill(select, options, value) {
   select.value = value;
 }
 
-// A row of buttons of which one is pressed.
+// A row of buttons, one of them pressed.
 export function choice(group, options, value, listener) {
   ifChanged(group, [options, value], () => group.replaceChildren(...options.map(([key, text]) => button({ "aria-pressed": String(key === value) }, () => listener(key), text))));
 }

@@ -25,20 +25,20 @@ export function connectFiles(viewer) {
     ...(viewer.standalone ? [offer("savePage", "HTML", async () => ({ type: "text/html", content: html(await viewer.standalone(), shown(viewer)) }))] : [])));
 }
 
-// The prediction, what was chosen, and the words and weights that this shows.
+// The prediction, the state, and the words and weights shown.
 export function shown({ prediction, state, view, grades, model }) {
   const { rows, columns, weights } = view;
   return { format: 1, predictions: [prediction], grades, model, state, shown: { rows: rows.map((unit) => unit.text), columns: columns.map((unit) => unit.text), weights } };
 }
 
-// JSON between the marks of an empty page's data, written so that no character of it means anything to HTML.
+// JSON between the marks of an empty page's data, with the characters of HTML escaped.
 export function html(page, data) {
   const text = JSON.stringify(data).replace(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return page.replace(/(<script type="application\/json" id="data">)[^<]*(<\/script>)/, (_, open, close) => open + text + close);
 }
 
-// A leading sign would be a formula to a spreadsheet, so it gets an apostrophe. A hidden weight is not a zero: its
-// cell stays empty, and the corner says what is shown.
+// A leading sign starts a formula in a spreadsheet, so it gets an apostrophe. A hidden weight is not a zero: its
+// cell stays empty, and the corner names the fraction shown.
 export function csv({ rows, columns, weights, whole }, corner) {
   const number = (value, all) => (value === 0 && all !== 0 ? "" : +value.toFixed(6));
   const cell = (text) => `"${text.replace(/^[=+\-@\t\r]/, "'$&").replaceAll('"', '""')}"`;

@@ -46,7 +46,7 @@ function paintedMap(viewer, map) {
   return box;
 }
 
-// By place, not by element: faint cells of a map have no element.
+// Found by place: faint cells of a map have no element.
 function under(map, event) {
   const frame = event.currentTarget.getBoundingClientRect();
   const scale = map.width / frame.width;

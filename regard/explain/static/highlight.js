@@ -4,9 +4,9 @@ import { ifChanged, svgElement } from "./elements.js";
 import { markMap } from "./heatmap.js";
 import { amount, isolated, percent } from "./text.js";
 
-const LEAST = 0.08; // of the strongest: a curve worth drawing
-const TOLD = 0.03; // and a word worth naming
-const NAMED = 4; // words that the line of text names
+const LEAST = 0.08; // of the strongest: minimum of a curve
+const TOLD = 0.03; // minimum of a named word
+const NAMED = 4; // words named in the readout
 
 export function same(a, b) {
   return a === b || (Boolean(a && b) && a.line === b.line && a.at === b.at && a.column === b.column);

@@ -1,4 +1,4 @@
-// Where everything of the heat map stands, for the room there is.
+// Layout of the heat map for the available width.
 import { rightToLeft, unitText } from "./text.js";
 
 export const FONTS = "system-ui, 'Segoe UI', 'Noto Sans', 'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', 'Noto Naskh Arabic', sans-serif";
@@ -58,7 +58,7 @@ function forWords(view, room, mirrored) {
   };
 }
 
-// As large as the room allows; with labels only where they can be read.
+// As large as the room allows; labels only if they are readable.
 function forLarge(view, room) {
   const size = 11;
   const margin = Math.ceil(widest([...view.rows, ...view.columns].map(label), size)) + 12;

@@ -6,7 +6,7 @@ export function menu(title, ...entries) {
   const made = element("details", { class: "menu" }, element("summary", {}, title), list);
   const close = () => { made.open = false; };
   list.addEventListener("click", close);
-  list.addEventListener("mousedown", (event) => event.preventDefault()); // or a click would first take the focus away
+  list.addEventListener("mousedown", (event) => event.preventDefault()); // a click would move the focus
   made.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !made.open) return;
     event.stopPropagation();

@@ -1,8 +1,8 @@
-// Methods of explaining: which there are, what each says of a prediction, and how far it can be trusted.
+// Explanation methods: available ones, each one's explanation of a prediction, and faithfulness scores.
 import { candidate } from "./data.js";
 
-export const OWN = "attention"; // the method of an explanation that names none
-const CHANCE = "random"; // the order that methods are compared with
+export const OWN = "attention"; // method of an explanation without a name
+const CHANCE = "random"; // baseline order of the scores
 const SURE = 0.05; // p-value below which a method is better than chance
 
 export function methodName({ t }, name) {
@@ -22,7 +22,7 @@ export function ownOf({ prediction, state }) {
   return candidate(prediction, state.rank).explanation?.by ?? OWN;
 }
 
-// A prediction by a method: its own explanation, or one of its reasons; null where it has no such one.
+// Explanation of a prediction by a method; null if it has none.
 export function reasonOf({ explanation }, name) {
   return explanation?.reasons?.[name] ?? ((explanation?.by ?? OWN) === name ? explanation : null);
 }
@@ -47,7 +47,7 @@ export function gradeLine(viewer, names) {
   return t(sure ? "graded" : "gradedByChance", graded.length, methodName(viewer, best), grades.lines);
 }
 
-// The same of all methods that were graded, for an answer without a table of reasons; "" where none were.
+// The same for all graded methods, for an answer without a table of reasons; "" if none were graded.
 export function gradesLine(viewer) {
   const names = Object.keys(viewer.grades?.methods ?? {}).filter((name) => name !== CHANCE);
   return names.length > 1 ? gradeLine(viewer, names) : "";

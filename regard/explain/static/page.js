@@ -1,4 +1,4 @@
-// The page that brings its data with it: a list of sentences and the view of one.
+// The stand-alone page with its data: a list of sentences and the view of one.
 import { answerCard } from "./answer.js";
 import { button, element, keepingFocus } from "./elements.js";
 import { gradesLine } from "./methods.js";
@@ -58,12 +58,12 @@ function drawAnswer() {
   byId("viewer").hidden = document.querySelector(".panels > .keys").hidden = nothing;
 }
 
-// What was given and what was written, as texts to read and to copy; a card of an answer has its own.
+// Source and output as texts to copy; the card of an answer has its own.
 function drawTexts(prediction) {
   byId("texts").hidden = !prediction;
   if (!prediction) return;
   const line = (name, text) => (text ? [element("div", {}, element("h2", { class: "side-title" }, sideName(viewer.t, name)), element("p", { dir: "auto" }, visible(text, false)))] : []);
-  const given = viewer.wording === "alone" ? "given" : "source"; // the text that was continued is not a source
+  const given = viewer.wording === "alone" ? "given" : "source"; // a continued text is not a source
   byId("texts").replaceChildren(...line(given, prediction.source.replaceAll("\t", " · ")), ...line("target", viewer.current().text));
 }
 

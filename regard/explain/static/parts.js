@@ -1,4 +1,4 @@
-// The empty view: every element that the other modules fill, by name.
+// The empty view: elements by name, filled by the other modules.
 import { element, svgElement } from "./elements.js";
 import { connectScrolling } from "./scrolling.js";
 
@@ -56,7 +56,7 @@ export function build(viewer) {
   return parts;
 }
 
-// Two columns where there is room; what stands beside comes last where there is none.
+// Two columns where there is room; else `beside` comes last.
 function row(column, beside) {
   return element("div", { class: "row" }, element("div", { class: "column" }, ...column), element("div", { class: "beside" }, ...beside));
 }

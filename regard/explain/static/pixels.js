@@ -3,9 +3,9 @@ import { measured, strength } from "./data.js";
 import { element } from "./elements.js";
 
 const GAP = 16; // pixels of a cell; larger ones stand apart
-const known = new Map(); // colours as styles have them → red, green, blue
+const known = new Map(); // CSS colours → red, green, blue
 
-// Of what is above zero and below it, of nothing, of the card around it and of writing, in the theme of the page.
+// Colours of positive and negative weights, of zero, of the card and of text, in the page's theme.
 export function coloursOf({ parts, host }) {
   const { color: above, caretColor: below, backgroundColor: nothing } = getComputedStyle(parts.ramp);
   return { above, below, nothing, card: getComputedStyle(parts.mapBox).backgroundColor, ink: getComputedStyle(host).color };
@@ -28,7 +28,7 @@ export function pixels(matrix, { view = measured(matrix), mirrored, colours: { a
   return picture;
 }
 
-// All cells of a map where it has them, on a canvas that is as large as the map.
+// All cells of a map at their places, on a canvas as large as the map.
 export function paintCells(pen, { view, colours }, map) {
   const [width, height] = [map.cell * map.columns, map.cell * map.rows];
   pen.imageSmoothingEnabled = false;
@@ -44,14 +44,14 @@ export function paintCells(pen, { view, colours }, map) {
   for (let column = 1; column < map.columns; column++) pen.fillRect(map.left + map.cell * column - gap / 2, map.top, gap, height);
 }
 
-// What is below zero has a bar as well as another colour, where there is room for one.
+// A negative weight has another colour, and a bar if there is room.
 function drawBars(pen, view, map) {
   view.weights.forEach((row, r) => row.forEach((value, c) => {
     if (value < 0) pen.fillRect(map.xOf(c) + 0.3 * map.cell, map.yOf(r) + map.cell / 2 - 0.5, 0.4 * map.cell, 1);
   }));
 }
 
-// Red, green and blue of a colour as a style has it.
+// Red, green and blue of a CSS colour.
 function parsed(colour) {
   if (!known.has(colour)) {
     const pen = element("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });

@@ -1,4 +1,4 @@
-// Why this word: what several methods, and other models, give to each word of the source, side by side.
+// Why this word: relevance of each source word by several methods and models, side by side.
 import { candidate, chance, isWritten, joined, units } from "./data.js";
 import { element, fill, ifChanged } from "./elements.js";
 import { gradeLine, methodName, methodsOf, ownOf, reasonOf } from "./methods.js";
@@ -32,14 +32,14 @@ export function drawReasons(viewer) {
   ifChanged(parts.reasons, drawn, () => parts.reasons.replaceChildren(...(there ? [tableOf(viewer, drawn)] : [])));
 }
 
-// The word of the translation that is pinned, whole where pieces are shown.
+// The pinned word of the translation, whole where pieces are shown.
 function pinned({ state, view }, explanation) {
   if (state.pinned?.line !== "queries" || view.rowSide !== "target") return null;
   const unit = units(explanation, "target", state)[state.pinned.at];
   return unit && (state.unit === "words" ? unit : units(explanation, "target", { ...state, unit: "words" }).find(({ pieces }) => pieces.includes(unit.pieces[0])));
 }
 
-// Of a translation: only there each word that was written has weights of words that were given.
+// True for a translation: each target word has weights of source words.
 function isOfWords({ prediction, state }) {
   const told = candidate(prediction, state.rank);
   return isWritten(told) && told.explanation.source_tokens.length > 0;
@@ -55,8 +55,8 @@ function numbersOf(viewer, models, unit, names) {
   return { word: unitText(unit), rows: rows.map(unitText), columns, models: models.length };
 }
 
-// What a model gives to each word of the source for a word of the translation, its share from the source, and its probability.
-// Another model may cut both texts in other words: these are found by where they stand.
+// Relevance of each source word for a word of the translation, its fraction from the source, and its probability.
+// Another model may split both texts into other words: these are matched by position.
 function given(prediction, reason, { own, rows, unit, state, source }) {
   const words = (one, side) => (one.explanation ? units(one.explanation, side, state) : []);
   const [written, read] = ["target", "source"].map((side) => words(prediction, side));
@@ -73,7 +73,7 @@ function counterpart(words, others, text, unit) {
   return home(words, others, text)[words.findIndex(({ pieces }) => pieces[0] === unit.pieces[0])];
 }
 
-// Of each word the other one that stands at its place in a text; -1 where none does.
+// Index of the other word at the place of each word in a text; -1 if there is none.
 export function home(words, others, text) {
   const [mine, theirs] = [words, others].map((list) => places(text, list));
   return words.map(({ special }, at) => others.findIndex((other, to) => (special ? other.special

@@ -1,4 +1,4 @@
-// What is wider than its box fades at the side where there is more of it.
+// Content wider than its box fades at the sides where it continues.
 export function connectScrolling(box) {
   const mark = () => {
     const beyond = box.scrollWidth - box.clientWidth;

@@ -1,4 +1,4 @@
-// What the search held and dropped: the answer step by step, and behind each step what else there was, as a tree that opens.
+// Kept and pruned hypotheses of the search: the answer step by step, each with its alternatives as a tree that opens.
 import { isText } from "./data.js";
 import { button, element, ifChanged } from "./elements.js";
 import { percent, visible } from "./text.js";
@@ -18,7 +18,7 @@ export function drawSearch(viewer) {
   });
 }
 
-// What follows each node, best first, and which of these goes on: towards the answer, else for longest.
+// Children of each node, best first, and the one that continues: towards the answer, else the longest.
 export function grown({ nodes, answer }) {
   const after = new Map([[ROOT, []]]);
   nodes.forEach((node, at) => { after.set(at, []); after.get(node.parent).push(at); });
@@ -36,7 +36,7 @@ export function grown({ nodes, answer }) {
   return { nodes, after, next };
 }
 
-// The pieces behind a node, one a step, each with what else followed the same beginning.
+// The pieces after a node, one a step, each with the alternatives after the same prefix.
 function stepsOf(t, tree, start) {
   const list = element("ol", { class: "steps" });
   for (let at = start; at !== null && tree.after.get(at).length;) {
@@ -57,21 +57,21 @@ function branches(t, tree, nodes) {
   }));
 }
 
-// What was written behind a node, as far as it came.
+// Text after a node, to the end of its path.
 function beyond(tree, start) {
   const written = [];
   for (let at = tree.next(start); at !== null; at = tree.next(at)) written.push(tree.nodes[at].token);
   return spelt(written.join(""));
 }
 
-// Its inside is made when it is opened for the first time.
+// Its content is made when it is first opened.
 function opening(head, more, inside) {
   const made = element("details", {}, element("summary", {}, ...head, more && element("bdi", { class: "quiet more" }, more)));
   made.addEventListener("toggle", () => { if (made.children.length === 1) made.append(inside()); });
   return made;
 }
 
-// A piece, its probability and the sum by which its step chose; of an end, behind an equals sign, what the answer is ranked by.
+// A piece, its probability and its accumulated score; of an end, after an equals sign, the score that ranks the answer.
 function told(t, { token, log_prob: chance, score, fate }) {
   const sum = `${fate === "ended" ? "= " : ""}${(score ?? -Infinity).toFixed(2).replace("-", "−")}`;
   return [element("bdi", { class: "piece" }, spelt(token)), element("span", { class: "quiet", title: t("searchTip") }, `${percent(Math.exp(chance ?? -Infinity))} · ${sum}`)];

@@ -1,18 +1,18 @@
-// Which heads take part: a set of "layer/head", or null for all of them.
+// Selected heads: a set of "layer/head", or null for all.
 const keyOf = (layer, head) => `${layer}/${head}`;
 
 export function isOn(heads, layer, head) {
   return heads === null || heads.includes(keyOf(layer, head));
 }
 
-// One head in or out. Without any head there is nothing to see, so the last one out brings all back.
+// Select or deselect one head; deselecting the last one selects all.
 export function toggled(heads, maps, layer, head) {
   const key = keyOf(layer, head);
   const now = heads ?? everyHead(maps);
   return settled(now.includes(key) ? now.filter((each) => each !== key) : [...now, key], maps);
 }
 
-// This head alone; all of them when it stood alone already.
+// This head alone; all heads if it was alone already.
 export function solo(heads, maps, layer, head) {
   const key = keyOf(layer, head);
   return heads?.length === 1 && heads[0] === key ? null : settled([key], maps);

@@ -1,4 +1,4 @@
-// What a reader likes: the language, the theme. Kept for the next visit where that is allowed.
+// A reader's language and theme, kept for the next visit where that is allowed.
 import { languages, speaker } from "./strings.js";
 
 const THEMES = ["auto", "light", "dark"];
@@ -9,10 +9,10 @@ export function kept(key) {
 }
 
 export function keep(key, value) {
-  try { localStorage.setItem(`regard.${key}`, value); } catch { /* nothing is lost but a preference */ }
+  try { localStorage.setItem(`regard.${key}`, value); } catch { /* only a preference is lost */ }
 }
 
-// As long as the tab is open, and no longer.
+// Kept until the tab is closed.
 export function keptInTab(key) {
   try { return sessionStorage.getItem(`regard.${key}`); } catch { return null; }
 }
@@ -21,7 +21,7 @@ export function keepInTab(key, value) {
   try {
     if (value) sessionStorage.setItem(`regard.${key}`, value);
     else sessionStorage.removeItem(`regard.${key}`);
-  } catch { /* then it is as it is at first */ }
+  } catch { /* the first value stays */ }
 }
 
 export function firstLanguage() {
@@ -30,7 +30,7 @@ export function firstLanguage() {
   return navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en";
 }
 
-// The buttons that go on to the other language and the next theme; `spoken` is called with a new language.
+// Buttons for the other language and the next theme; `spoken` is called with the new language.
 export function connectSettings(language, themes, texts, spoken) {
   let now = firstLanguage();
   let theme = THEMES.includes(kept("theme")) ? kept("theme") : "auto";
@@ -59,7 +59,7 @@ export function connectSettings(language, themes, texts, spoken) {
   return now;
 }
 
-// Fills what the document marks: data-text with a text, data-label and data-hint with a name and a tip.
+// Fill marked elements: data-text with a text, data-label and data-hint with a name and a tip.
 export function tellAll(t) {
   for (const part of document.querySelectorAll("[data-text]")) part.textContent = t(part.dataset.text);
   for (const part of document.querySelectorAll("[data-label]")) part.setAttribute("aria-label", t(part.dataset.label));

@@ -184,13 +184,13 @@ export const WEIGHED = {
   },
 };
 
-// A side or a column by its name; a question that was learned stands for the answer.
+// Name of a side or a column; a learned query has the answer's.
 export function sideName(t, side) {
   if (["", "source", "target"].includes(side)) return t(side || "target");
   return t("columnNames")[side] ?? side;
 }
 
-// Returns a function from keys to texts of a language; `more` has texts of the page around the viewer, by language.
+// Function from keys to texts of a language; `more` has texts of the page around the viewer, by language.
 export function speaker(language, more = {}) {
   const texts = { ...STRINGS[language], ...more[language] };
   return (key, ...values) => (typeof texts[key] === "function" ? texts[key](...values) : texts[key]);

@@ -8,8 +8,8 @@ const DENSE = 4096; // cells of a heat map; above, only visible weights have ele
 const FAINT = 0.01;
 export const PALETTE = { ink: "#171c2b", paper: "#ffffff", base: "#f1f3f9", cell: "#4338ca", below: "#b45309" };
 
-// Gives `map` what marks a row and a column, and what moves the focus to a cell. `bare`: the cells are painted behind it, and
-// each is an element only once somebody was there.
+// Give `map` functions that mark a row and a column, and one that focuses a cell. `bare`: the cells are painted behind it, and
+// a cell becomes an element when it is first visited.
 export function svgMap(viewer, map, { bare = false } = {}) {
   const { view } = viewer;
   const picture = svgElement("svg", { width: map.width, height: map.height, viewBox: `0 0 ${map.width} ${map.height}`,
@@ -93,7 +93,7 @@ function cell(viewer, map, row, column, bare) {
   return made;
 }
 
-// What is below zero has a bar as well as another colour.
+// A negative weight has a bar and another colour.
 function bar(map, row, column, value) {
   if (!(value < 0)) return [];
   const [x, y] = [map.xOf(column), map.yOf(row) + map.cell / 2];

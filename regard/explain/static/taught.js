@@ -1,4 +1,4 @@
-// The training pairs that taught a word: shown for the word that is pinned, and marked to be dropped or mended.
+// The training pairs that taught a word: shown for the pinned word, to be dropped or corrected.
 import { units } from "./data.js";
 import { button, element, ifChanged } from "./elements.js";
 import { save } from "./files.js";
@@ -28,7 +28,7 @@ function pinnedWord({ prediction, state, view }, found) {
   return unit ? found.words.findLast(({ piece }) => piece <= unit.pieces[0]) ?? null : null;
 }
 
-// Both texts with the aligned words marked, where they stand in the files, and what is to become of the pair.
+// Both texts with the aligned words marked, their place in the files, and the correction of the pair.
 function pairItem(viewer, found, one) {
   const { t } = viewer;
   const pair = found.pairs[one.pair];

@@ -4,10 +4,10 @@ const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Sc
 const SIGN = "[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}]"; // a word each
 const LETTERS = `(?:(?!${SIGN})[\\p{L}\\p{M}\\p{N}\\p{Pc}])+`;
 const CUT = new RegExp(`${SIGN}|\\s+|${LETTERS}(?:['’-]${LETTERS})*|.`, "gu"); // punctuation stands alone
-const NEAR = 120; // letters that what a model was not shown may take between two words
-const COMPARED = 1e6; // pairs of words; beyond that a difference is not looked for
+const NEAR = 120; // maximum letters of a placeholder between two words
+const COMPARED = 1e6; // pairs of words; texts with more are not compared
 
-// A glyph for what would not be seen, or would move other characters about.
+// A glyph for invisible characters and those that reorder others.
 export function visible(text, spaces = true) {
   let shown = "";
   for (const character of String(text)) {
@@ -20,12 +20,12 @@ export function visible(text, spaces = true) {
   return shown;
 }
 
-// A word with a glyph for its spaces; what is more than a word, as a sentence, as it is.
+// A word with a glyph for its spaces; a longer text stays the same.
 export function unitText({ text, whole = false }) {
   return visible(text, !whole);
 }
 
-// The code points of what `visible` had to replace; empty for a plain text.
+// Code points that `visible` replaces; empty for a plain text.
 export function hiddenCodes(text) {
   const codes = [...String(text)].filter((character) => HIDDEN.test(character)).map((character) => codePoint(character.codePointAt(0)));
   return codes.join(" ");
@@ -81,7 +81,7 @@ function add(parts, text, changed) {
   else parts.push([text, changed]);
 }
 
-// Where each word stands in a text as it was written: [start, end], or null where it cannot be found near the one before.
+// [start, end] of each word in a text; null if it is not found near the word before.
 export function places(text, words, from = 0) {
   let after = from;
   return words.map((word) => {

@@ -7,7 +7,7 @@ import { rightToLeft } from "./text.js";
 
 const MOST = 4; // tiles beside each other
 const FEW = 8; // heads in all that may have larger tiles
-const LONG = 2; // times as long as wide may a tile be
+const LONG = 2; // maximum ratio of the sides of a tile
 const pictures = new WeakMap(); // of heads, by their weights
 
 export function drawTiles(viewer) {
@@ -44,7 +44,7 @@ function tile(viewer, { kind, maps, layer, head }, drawn) {
   const alone = ({ kind: was, heads } = viewer.state) => viewer.choose({ kind, heads: solo(was === kind ? heads : null, maps, layer, head) });
   const toggle = () => (viewer.state.kind === kind ? viewer.choose({ heads: toggled(viewer.state.heads, maps, layer, head) }) : alone());
   const made = button({ class: "tile", "aria-pressed": "false", "aria-label": label, title: label }, (event) => {
-    if (event.detail === 2) return alone(viewer.before); // the second click of a double click: as if there had been no first
+    if (event.detail === 2) return alone(viewer.before); // the second click of a double click: undoes the first
     viewer.before = { kind: viewer.state.kind, heads: viewer.state.heads };
     return toggle();
   }, drawn);
@@ -56,12 +56,12 @@ function tile(viewer, { kind, maps, layer, head }, drawn) {
   return made;
 }
 
-// As many beside each other as fill all lines alike.
+// Tiles in a line, so that all lines have about the same number.
 export function columnsOf(heads) {
   return Math.ceil(heads / Math.ceil(heads / MOST));
 }
 
-// Drawn once for each head and theme: a click on one changes none of them.
+// Rendered once for each head and theme; clicks change none of them.
 function picture(matrix, mirrored, colours) {
   const kept = pictures.get(matrix);
   const told = `${mirrored} ${colours.above} ${colours.below}`;

@@ -20,10 +20,10 @@ import { arrange, drawWords, moveInWords } from "./words.js";
 let count = 0;
 const WORDINGS = { alone: ALONE, answered: ANSWERED };
 
-// `standalone` answers the text of an empty page, for files; `complete` brings a candidate its maps, `weigh` the reasons that
-// other methods give, `steps` what a search held. `methods` are those that may be asked, `grades` how far each can be trusted, as
-// a run keeps it; `model` is the name of what answered, where other models explain the same answer beside it. `open`: whether
-// "Why?" is open at first; later it is as it was left in this tab.
+// `standalone` returns the text of an empty page, for files; `complete` fetches the maps of a candidate, `weigh` the reasons
+// of other methods, `steps` the steps of the search. `methods` are the available ones, `grades` their faithfulness scores
+// in the run; `model` is the name of the answering model where others explain the same answer beside it. `open`:
+// "Why?" is open at first; later as it was left in this tab.
 export class Viewer {
   constructor(host, { language = "en", name = "attention", standalone = null, complete = null, weigh = null, steps = null, open = false } = {}) {
     Object.assign(this, { host, name, standalone, complete, weigh, steps, methods: [], grades: null, model: "", prefix: `viewer${++count}-`, language, wording: "" });
@@ -46,7 +46,7 @@ export class Viewer {
     this.parts.why.addEventListener("toggle", () => this.toggled());
   }
 
-  // A prediction as `to_json` writes it; what was chosen of layers and heads stays unless `state` says otherwise.
+  // Show a prediction of `to_json`; the selected layers and heads stay unless `state` has others.
   show(prediction, state = {}) {
     this.prediction = prediction;
     const { explanation } = prediction;
@@ -59,7 +59,7 @@ export class Viewer {
     this.wantReasons();
   }
 
-  // The map fits into the room there is, which is known once it is seen.
+  // The map is laid out again: its width is known once it is visible.
   toggled() {
     if (this.parts.why.open === this.opened) return;
     this.opened = this.parts.why.open;
@@ -72,7 +72,7 @@ export class Viewer {
     return explainedBy(candidate(this.prediction, this.state.rank), this.state.by);
   }
 
-  // Other methods are asked as soon as somebody wants to see them.
+  // Request the other methods once they are to be shown.
   wantReasons() {
     const { by, pinned, rank } = this.state;
     if ((by || (this.opened && pinned?.line === "queries")) && this.methods.length) this.weigh?.(this.prediction, rank);
@@ -90,7 +90,7 @@ export class Viewer {
     this.wantReasons();
   }
 
-  // While something is asked for, the place of the maps says so.
+  // A note in place of the maps while a request runs.
   wait(is) {
     this.parts.none.textContent = this.t(is ? "loading" : "none");
   }
@@ -145,7 +145,7 @@ export class Viewer {
     return true;
   }
 
-  // Render all again. What is pointed at stays so only if the words are the same as before.
+  // Render all again. The pointed word stays if the words are the same as before.
   render() {
     if (!this.prediction) return;
     const { parts } = this;

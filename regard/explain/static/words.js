@@ -5,7 +5,7 @@ import { methodName, sourceShares } from "./methods.js";
 import { sideName } from "./strings.js";
 import { hiddenCodes, percent, rightToLeft, unitText, visible } from "./text.js";
 
-const MOST_ACROSS = 60; // words of a column that nobody asked for
+const MOST_ACROSS = 60; // words of a column that the reader did not choose
 
 export function drawWords(viewer) {
   const { parts, view, state, t } = viewer;
@@ -25,10 +25,10 @@ export function drawWords(viewer) {
   parts.origin.textContent = viewer.origins ? t("origin", methodName(viewer, viewer.origins.by)) : "";
   if (!view) return;
   const moved = [drawLine(viewer, "keys", view.columns, view.columnSide), drawLine(viewer, "queries", view.rows, view.rowSide)].some(Boolean);
-  if (moved || viewer.arranged !== state.across) arrange(viewer); // else the words stand where they stood
+  if (moved || viewer.arranged !== state.across) arrange(viewer); // else the words have not moved
 }
 
-// As it was chosen; else in lines as long as each of the two fits into one, and in columns where curves would run behind words.
+// Lines or columns as chosen; else columns if a line does not fit, since curves would run behind words.
 export function arrange(viewer) {
   const { parts, state, t } = viewer;
   const lines = [parts.keys, parts.queries];

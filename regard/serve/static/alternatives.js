@@ -1,20 +1,20 @@
-// Other words in place of one of a translation: a list under the word; the chosen one has the rest translated anew.
+// Alternatives to a word of a translation: a list under the word; after a choice the rest is translated again.
 import { button, element } from "./explain/elements.js";
 import { percent, visible } from "./explain/text.js";
 import { ask, patiently, Refused } from "./api.js";
 
 export class Alternatives {
-  // `place` holds the list and the words; `chosen` hears an alternative; `refused` what the server says instead of some.
+  // `place` holds the list and the words; `chosen` is called with an alternative, `refused` with a fault.
   constructor(place, { t, chosen, refused }) {
     Object.assign(this, { place, t, chosen, refused, asking: null, word: null, before: null });
     this.list = element("div", { class: "menu-list alternatives", role: "dialog", hidden: "" });
     place.append(this.list);
     this.list.addEventListener("keydown", (event) => this.key(event));
-    this.list.addEventListener("mousedown", (event) => event.preventDefault()); // or a click would first take the focus away
+    this.list.addEventListener("mousedown", (event) => event.preventDefault()); // a click would move the focus
     this.list.addEventListener("focusout", (event) => { if (!this.list.contains(event.relatedTarget)) this.close(); });
   }
 
-  // `word` is the element under which the list opens, `body` the question without its count.
+  // `word` is the element above the list, `body` the request without its count.
   async open(word, body) {
     this.close();
     const { signal } = this.asking = new AbortController();

@@ -1,5 +1,5 @@
-// Questions to the server. What goes wrong is told as a Refused, with the seconds to wait where waiting helps; `values` are
-// those of its text, asked for when it is told: the reader may take another language meanwhile.
+// Requests to the server. A failure is a Refused, with the seconds to wait before a retry if one can help; `values` returns
+// the values of its text when it is shown: the language may change meanwhile.
 export class Refused extends Error {
   constructor(key, { message = "", status = 0, wait = null, values = () => [] } = {}) {
     super(message || key);
@@ -8,7 +8,7 @@ export class Refused extends Error {
 }
 
 const LONGEST_WAIT = 60; // seconds between two tries
-const PATIENCE = 180; // seconds for all of them: a model may have to be loaded
+const PATIENCE = 180; // seconds for all tries: a model may have to be loaded
 export const NOT_READY = /model not ready/; // the server's error while models are loaded
 
 export async function ask(path, { body = null, signal = null, text = false } = {}) {
@@ -27,7 +27,7 @@ export async function ask(path, { body = null, signal = null, text = false } = {
   return answered(answer.status, told, answer.headers.get("Retry-After"));
 }
 
-// Sends a form with a file; `sent` hears the share that has gone, 0 to 1, which fetch cannot tell.
+// Send a form with a file; `sent` is called with the fraction sent, 0 to 1, which fetch does not report.
 export function send(path, form, { signal, sent }) {
   return new Promise((done, failed) => {
     const asking = new XMLHttpRequest();
@@ -47,7 +47,7 @@ export function send(path, form, { signal, sent }) {
   });
 }
 
-// What the server says, or its refusal as a fault; `after` is its Retry-After.
+// The response, or its error as a Refused; `after` is its Retry-After.
 function answered(status, told, after) {
   const good = status >= 200 && status < 300;
   if (good && told !== null) return told;
@@ -56,7 +56,7 @@ function answered(status, told, after) {
   throw new Refused("refused", { message, status, wait: delay(status, after) });
 }
 
-// Seconds to wait, as a busy server says; null if another request would not help.
+// Seconds to wait before a retry; null if a retry would not help.
 function delay(status, after) {
   if (status !== 429 && status !== 503) return null;
   const seconds = Number(after ?? 2);

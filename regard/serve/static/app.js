@@ -20,17 +20,17 @@ import { TEXTS } from "./texts.js";
 
 const PAUSE = 250; // milliseconds of rest in typing before a translation is asked for
 const BEST = 5; // candidates
-const LONGEST = 40; // letters of a language, or a model, of a link that are told again
+const LONGEST = 40; // letters shown of a language or a model in a link
 const byId = (id) => document.getElementById(id);
 const text = byId("text");
 const about = { limit: -1, name: (code) => pairs?.name(code) ?? code, t: (...what) => t(...what) };
 let t = speaker("en", TEXTS);
 let pairs = null;
 let asking = new AbortController(); // for a translation
-let starting = new AbortController(); // for what the server has; without it there is nothing to ask
-let late = false; // whether something has changed while the text was not to be seen
-let refused = null; // what stands in the line of faults
-let keyless = null; // how the server refuses those without a key
+let starting = new AbortController(); // for languages, models and settings, which come first
+let late = false; // true if something changed while the text was hidden
+let refused = null; // the fault shown
+let keyless = null; // the server's error for requests without a key
 
 const suggesting = new Suggesting({ t, explained: (fault) => explained(fault, about), thanked: () => toast(t("thanks")) });
 const key = new Key(() => { models.ask(); return pairs ? translate() : start(); });
@@ -51,11 +51,11 @@ function compared() {
   return pairs?.other ? outputs : outputs.slice(0, 1);
 }
 
-// Asks anew; what was asked before is of no use any more.
+// Translate again; cancels the request before.
 async function translate({ pause = 0 } = {}) {
   late = tabs.now !== "text";
   asking.abort();
-  if (!pairs) return drawAll(); // what is written now is translated as soon as the server is ready
+  if (!pairs) return drawAll(); // the text is translated once the server is ready
   if (late) return drawStarts(), files.changed();
   asking = new AbortController();
   const { signal } = asking;
@@ -88,14 +88,14 @@ async function translate({ pause = 0 } = {}) {
   return undefined;
 }
 
-// What the server would refuse anyway.
+// A fault that the server would report; null without one.
 function wrong(asked) {
   const size = [...asked].length;
   if (about.limit > 0 && size > about.limit) return new Refused("tooLong", { values: () => [size, about.limit] });
   return key.value ? null : keyless;
 }
 
-// A translation of an earlier text must not stand beside this one.
+// Clears the translation of the text before.
 function refuse(fault) {
   for (const output of outputs) output.show(null);
   drawAll();
@@ -127,7 +127,7 @@ function drawAll() {
   drawSource(t, { limit: about.limit, detected: told && pairs.source === "auto" ? t("detected", pairs.name(told.language), percent(told.confidence / 100)) : "" });
 }
 
-// Of the tab that is open.
+// For the open tab.
 function drawStarts() {
   if (tabs.now === "model") models.drawStart();
   else drawStart(t, { model: pairs?.shown(), name: about.name, written: Boolean(text.value.trim()), tried });
@@ -136,7 +136,7 @@ function drawStarts() {
 function tellFault(fault) {
   refused = fault;
   byId("fault").hidden = !fault;
-  byId("fault").classList.toggle("waiting", fault?.key === "loading"); // nothing is wrong then
+  byId("fault").classList.toggle("waiting", fault?.key === "loading"); // not an error
   const told = fault ? explained(fault, about) : undefined;
   tell(byId("fault-text"), told);
   byId("again").hidden = !told?.again;
@@ -164,7 +164,7 @@ function tried(sentence) {
   text.focus();
 }
 
-// Between the text, a whole file and models that translate nothing.
+// After a change of the tab: text, file or other models.
 function switched(tab) {
   byId("app").classList.toggle("of-files", tab === "file");
   byId("app").classList.toggle("of-models", tab === "model");
@@ -193,7 +193,7 @@ function spoken(language) {
   tellFault(refused);
 }
 
-// A link comes first, then what was used last, then what the server proposes.
+// Languages and models of a link, else those used last, else the server's proposal.
 function choose(settings) {
   const { source, target, model, other, text: written } = linked();
   if (models.choose(model, written ?? "")) return tabs.open("model");
@@ -205,13 +205,13 @@ function choose(settings) {
   const [from, to] = [source ?? pairs.only() ?? last[0] ?? proposed[0] ?? "auto", target ?? last[1] ?? proposed[1] ?? ""];
   const changes = { source: from, target: to, model: model ?? "", other: other ?? "" };
   if (!unknown && pairs.serves(source, target)) return pairs.choose(changes);
-  asking.abort(); // nobody chose what is left to choose from: nothing is asked until somebody does, or writes
+  asking.abort(); // no request until the reader chooses or writes
   pairs.take(changes);
   light([]);
   return refuse(unknown ?? new Refused("unserved", { values: ({ name }) => [source, target].map((code) => (code && code !== "auto" ? name(code.slice(0, LONGEST)) : "")) }));
 }
 
-// Ends an earlier start that still waits.
+// Cancels a start that still waits.
 async function start() {
   starting.abort();
   starting = new AbortController();
@@ -242,7 +242,7 @@ async function start() {
   }
 }
 
-// While signs are put together from keys there is no text yet.
+// An input method is composing: the text is not complete yet.
 text.addEventListener("input", (event) => { if (!event.isComposing) translate({ pause: PAUSE }); });
 // Both tabs have the same terms.
 for (const [field, other] of [["terms", "file-terms"], ["file-terms", "terms"]]) {

@@ -1,8 +1,8 @@
-// What went wrong, in the words of this page. Only what it does not know is told in the server's own.
+// Error messages in the page's language; unknown ones in the server's words.
 import { element } from "./explain/elements.js";
 import { NOT_READY } from "./api.js";
 
-// What the server says, and how it is told here: a key of the texts, with its values.
+// Messages of the server, and the key of the page's text with its values.
 const KNOWN = [
   [/request \((\d+)\) exceeds text limit \((\d+)\)/, ([, size, most], { limit }) => [Number(most) === limit ? "tooLong" : "tooLongForModel", size, most]],
   [/text \d+ has (\d+) characters, more than this server takes: (\d+)/, ([, size, most]) => ["tooLong", size, most]],
@@ -21,8 +21,8 @@ const KNOWN = [
 const STATUSES = { 408: "overloaded", 429: "tooMany", 503: "overloaded", 500: "failed" };
 const LINK = /Visit (https?:\/\/\S+) to get an API key/;
 
-// A Refused as {text, link, again}: `link` may lead to a key, `again` says whether another try could help. `about` has the
-// speaker of the page, the name of a language by its code, and the most characters that the server takes.
+// A Refused as {text, link, again}: `link` may lead to a key, `again` is true if a retry can help. `about` has the
+// speaker of the page, the name of a language by its code, and the server's limit of characters.
 export function explained(fault, about) {
   const { key, told, status } = fault;
   const again = ["busy", "loading", "silent", "strange"].includes(key) || (key === "refused" && (status >= 500 || status === 408 || status === 429));
@@ -39,7 +39,7 @@ function worded({ key, told, status, values }, about) {
   return told ? ["refusedSaying", told.replace(/^Invalid request: /, "")] : ["refused", status];
 }
 
-// Only what changes is said anew by a screen reader.
+// Only changes, so that a screen reader repeats nothing.
 export function tell(box, { text, link } = { text: "", link: null }) {
   const drawn = JSON.stringify([text, link]);
   if (box.drawn === drawn) return;

@@ -3,12 +3,12 @@ import { patiently, Refused, send } from "./api.js";
 import { tell } from "./faults.js";
 import { drawCounts, terms } from "./terms.js";
 
-const NAME = /^[0-9a-f]{32}\.(.+)$/u; // of a file that waits on the server
+const NAME = /^[0-9a-f]{32}\.(.+)$/u; // name of a translated file on the server
 const UNITS = ["B", "KiB", "MiB", "GiB"];
 const byId = (id) => document.getElementById(id);
 
 export class FileTab {
-  // `tabs` opens this one, `pair` tells the languages, `key` the API key, `explained` a fault.
+  // `tabs` opens this one, `pair` returns the languages, `key` the API key, `explained` the text of a fault.
   constructor({ t, tabs, pair, key, explained }) {
     Object.assign(this, { t, tabs, pair, key, explained, of: "", kinds: [], limit: -1, file: null, asking: null, phase: null, share: 0, result: null, fault: null });
     byId("choose").addEventListener("click", () => byId("file").click());
@@ -31,7 +31,7 @@ export class FileTab {
     return this.kinds.join(this.t("tag") === "zh" ? "、" : ", ");
   }
 
-  // What the server takes; it may take no files at all.
+  // Formats and size that the server accepts; maybe no files at all.
   offer({ filesTranslation, supportedFilesFormat, fileSizeLimit }) {
     this.kinds = filesTranslation && Array.isArray(supportedFilesFormat) ? supportedFilesFormat.map(String) : [];
     this.limit = fileSizeLimit ?? -1;
@@ -60,7 +60,7 @@ export class FileTab {
     this.draw();
   }
 
-  // What the server would refuse anyway.
+  // A fault that the server would report; null without one.
   wrong([file, ...others]) {
     if (others.length) return new Refused("oneFile");
     const name = file.name.toLowerCase();
@@ -73,13 +73,13 @@ export class FileTab {
     return new Refused("largeFile", { values: () => [sized(this.limit)] });
   }
 
-  // The languages, and the terms to keep.
+  // The languages and the glossary.
   fields() {
     const glossary = terms(byId("file-terms"));
     return { ...this.pair(), ...(glossary ? { glossary } : {}) };
   }
 
-  // They may be others now: then what was translated is not what the page says any more.
+  // After a change of these, the translated file no longer matches the page.
   changed() {
     if (!this.file || this.of === JSON.stringify(this.fields())) return;
     this.asking?.abort();
@@ -125,7 +125,7 @@ export class FileTab {
     return error.status === 413 && !error.told ? this.large() : error;
   }
 
-  // `focus` is where the keyboard goes on if it was on one of the buttons that come and go.
+  // `focus` gets the focus if a button that is hidden now had it.
   draw(focus = null) {
     const { t, file, asking, result, fault } = this;
     const held = ["cancel", "translate-file"].includes(document.activeElement?.id);
@@ -136,7 +136,7 @@ export class FileTab {
     byId("file-name").textContent = file?.name ?? "";
     byId("file-size").textContent = file ? sized(file.size) : "";
     byId("remove").hidden = byId("translate-file").hidden = Boolean(asking);
-    byId("translate-file").classList.toggle("main", !result); // then there is something better to do
+    byId("translate-file").classList.toggle("main", !result); // the download is the main action
     byId("cancel").hidden = byId("progress").hidden = !asking;
     this.drawProgress();
     say("file-status", asking ? t(...this.phase) : result ? t("translated", result.took) : "");
@@ -152,7 +152,7 @@ export class FileTab {
   drawProgress() {
     const bar = byId("progress");
     if (this.phase?.[0] === "sending") bar.value = this.share;
-    else bar.removeAttribute("value"); // how long a model takes nobody knows
+    else bar.removeAttribute("value"); // the model's time is unknown
   }
 
   speak(t) {
@@ -161,12 +161,12 @@ export class FileTab {
   }
 }
 
-// Only what changes is said anew by a screen reader.
+// Only changes, so that a screen reader repeats nothing.
 function say(id, text) {
   if (byId(id).textContent !== text) byId(id).textContent = text;
 }
 
-// Behind a proxy the server knows only its inner address, so of the one it tells only the name is used.
+// Behind a proxy the server knows only its inner address, so only the name in its link is used.
 function waiting(told) {
   const name = decoded(String(told.translatedFileUrl).split("/").pop());
   const shown = NAME.exec(name)?.[1];

@@ -1,10 +1,10 @@
-// The API key: asked for in a dialog, kept as long as the tab is open and no longer.
+// The API key: entered in a dialog, kept until the tab is closed.
 import { keepInTab, keptInTab } from "./explain/settings.js";
 
 const byId = (id) => document.getElementById(id);
 
 export class Key {
-  // `changed` hears that there is another key, or none any more.
+  // `changed` is called after the key changes.
   constructor(changed) {
     Object.assign(this, { changed, value: "" });
     const dialog = byId("key-dialog"), field = byId("key");
@@ -22,7 +22,7 @@ export class Key {
     });
   }
 
-  // Whether the server asks for one.
+  // True if the server needs a key.
   offer(is) {
     byId("key-open").hidden = !is;
     if (is) this.value ||= keptInTab("key") ?? "";

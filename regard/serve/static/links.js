@@ -9,7 +9,7 @@ export function linked() {
   return { source: found.get("source"), target: found.get("target"), model: found.get("model"), other: found.get("compare"), text: found.get("q") };
 }
 
-// True when the text is on the clipboard. Without https a browser has only the old way.
+// Copy a text; true on success. Without https a browser has only the old way.
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,10 +1,10 @@
-// Which words of the two texts are lit, from what a viewer points at.
+// Highlighted words of the two texts, for the word that a viewer points at.
 import { candidate, units } from "./explain/data.js";
 import { places } from "./explain/text.js";
 
-const LEAST = 0.05; // weight of a word worth lighting
+const LEAST = 0.05; // minimum weight of a highlighted word
 
-// {source, target}: lists of [start, end, weight, active], of the text that was written and of the translation.
+// {source, target}: lists of [start, end, weight, active] in the text and in the translation.
 export function lit(viewer, written, from, { row, column, ofKeys, ofQueries }) {
   const found = { source: [], target: [] };
   const { view } = viewer;
@@ -21,13 +21,13 @@ export function lit(viewer, written, from, { row, column, ofKeys, ofQueries }) {
   return found;
 }
 
-// Where words, or pieces without the mark of their space, stand in a text.
+// Places of words, or of pieces without their space mark, in a text.
 export function placed(text, shown, from = 0) {
   return places(text, shown.map((unit) => ({ ...unit, text: unit.text.replace(/^[▁ ]+/, "") })), from);
 }
 
-// Where the sentences begin in the text that was written: where they stand as they were asked, or else where the one
-// before ends, since what a model need not see (a name in braces, an address) is taken out before it is asked.
+// Starts of the sentences in the text: where they are found, else where the one
+// before ends, since placeholders and addresses are removed before translation.
 export function starts(text, sentences) {
   let from = 0;
   return sentences.map((sentence) => {

@@ -1,4 +1,4 @@
-// The tab of models that translate nothing: a field for each column of an example, the answer, and what it looked at.
+// The tab of models other than translators: a field for each column of an example, the answer and its attention.
 import { answerCard } from "./explain/answer.js";
 import { element, fill } from "./explain/elements.js";
 import { gradesLine } from "./explain/methods.js";
@@ -8,12 +8,12 @@ import { ask, patiently, Refused, rest } from "./api.js";
 import { tell } from "./faults.js";
 import { drawModelStart } from "./start.js";
 
-const PAUSE = 250; // milliseconds of rest in typing before an answer is asked for
-const TOO_LARGE = 413; // the status of maps that are too many to tell
+const PAUSE = 250; // milliseconds without typing before a request
+const TOO_LARGE = 413; // the status of an example whose maps are too large
 const byId = (id) => document.getElementById(id);
 
 export class ModelTab {
-  // `key` tells the API key, `limit` the most characters of an example, `explained` a fault.
+  // `key` returns the API key, `limit` the maximum characters of an example, `explained` the text of a fault.
   constructor({ t, key, limit, explained }) {
     Object.assign(this, { t, key, limit, explained, models: [], model: null, fields: [], prediction: null, fault: null, took: "", asking: new AbortController() });
     this.viewer = new Viewer(byId("model-view"), { standalone: () => ask("static/explain/standalone.html", { text: true }) });
@@ -21,7 +21,7 @@ export class ModelTab {
     byId("model-clear").addEventListener("click", () => this.clear());
   }
 
-  // Those of /v1/models that translate nothing.
+  // Models of /v1/models other than translators.
   offer(models) {
     this.models = models;
     fill(byId("asked"), models.map(({ name }) => [name, name]), models[0]?.name ?? "");
@@ -29,7 +29,7 @@ export class ModelTab {
     this.choose(models[0]?.name);
   }
 
-  // A model, and maybe an example: its columns with tabs between them. False where there is no such model.
+  // Choose a model, and maybe an example: its columns with tabs between them. False if the model is missing.
   choose(name, line = null) {
     const model = this.models.find((each) => each.name === name);
     if (!model) return false;
@@ -38,7 +38,7 @@ export class ModelTab {
     return true;
   }
 
-  // Of a link to a model that is not here: its text is kept, and nothing is asked until somebody writes or chooses.
+  // A link to a missing model: its text is kept, and no request is made until the reader writes or chooses.
   miss(name, line) {
     if (this.model) this.take(this.model, line);
     this.asking.abort();
@@ -82,7 +82,7 @@ export class ModelTab {
     this.fields[0]?.focus();
   }
 
-  // Asks anew once every column is filled; what was asked before is of no use any more.
+  // Predict again once every column is filled; cancels the request before.
   async ask({ pause = 0 } = {}) {
     this.asking.abort();
     const { signal } = this.asking = new AbortController();
@@ -107,7 +107,7 @@ export class ModelTab {
     return undefined;
   }
 
-  // With all that was looked at, or what of it is not too much.
+  // With all maps, or without them if they are too large.
   async predict(values, signal) {
     const { name, given } = this.model;
     const key = this.key();
@@ -120,7 +120,7 @@ export class ModelTab {
     }
   }
 
-  // An answer to an earlier example must not stand beside this one.
+  // Clears the answer to the example before.
   refuse(fault) {
     this.show(null);
     this.tellFault(fault);
@@ -152,7 +152,7 @@ export class ModelTab {
     this.drawStart();
   }
 
-  // What the model knows, and examples to try; only where the tab is open.
+  // The model's description, and examples to try; only in the open tab.
   drawStart() {
     if (byId("panel-model").hidden || !this.model) return;
     drawModelStart(this.t, { model: this.model, written: this.written, tried: (line) => { this.choose(this.model.name, line); this.focus(); } });

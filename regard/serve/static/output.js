@@ -8,22 +8,23 @@ import { Alternatives } from "./alternatives.js";
 import { cut, lit, starts } from "./marks.js";
 import { drawReport } from "./terms.js";
 
-const LOOKED = "attention"; // the method that every explanation comes with
-const REST = 150; // milliseconds before the maps of a new sentence are asked for
+const LOOKED = "attention"; // the method of every explanation
+const REST = 150; // milliseconds before the maps of a new sentence are requested
 
-// As it stands in the text: what the model was not shown is put back.
+// Translation with placeholders put back, which the model does not read.
 function written(prediction) {
   return prediction.translation ?? prediction.text;
 }
 
-// What the server is asked about again: a sentence, and those of its text that it was read with.
+// Fields of a further request about a sentence: with the document that it was translated with.
 function given({ source, details }) {
   return { source_text: source, ...(details?.document ? { document: details.document } : {}) };
 }
 
 export class Output {
-  // `name` tells a language by its code, `known` what there is to know of a model; `lights` hears which words of the source are lit, `chosen` which sentence is looked at, `copied` what is to be copied,
-  // `beside` tells the model whose translation stands beside this one, `suggested` what a better translation can be sent for, `refused` why there are no other words.
+  // `name` returns a language by its code, `known` the entry of a model, `beside` the model of the other translation. Called:
+  // `lights` with the highlighted source words, `chosen` with the selected sentence, `copied` with the text to copy,
+  // `suggested` with the request for a better translation, `refused` with a fault.
   constructor({ t, name, known, lights, chosen, copied, shared, suggested, refused, beside = () => null }) {
     Object.assign(this, { t, name, known, lights, chosen, beside, answer: null, asked: "", starts: [], at: 0, asking: null, ranks: [], offered: false });
     this.title = element("h2", { class: "by" });
@@ -48,12 +49,12 @@ export class Output {
     this.speak(t);
   }
 
-  // The model that answered: the server may have chosen it.
+  // The answering model, which the server may have chosen.
   model() {
     return this.answer.texts[0].model ?? this.answer.model;
   }
 
-  // Whether the server keeps better translations.
+  // True if the server accepts suggestions.
   offer(is) {
     this.offered = is;
     this.draw();
@@ -99,7 +100,7 @@ export class Output {
     return sentence && candidate(sentence, this.ranks[at] ?? 0);
   }
 
-  // All of the text as it is shown, with the candidates that were chosen.
+  // The whole text shown, with the chosen candidates.
   whole() {
     const sentences = this.sentences();
     if (!this.answer) return "";
@@ -115,7 +116,7 @@ export class Output {
     this.chosen(at);
   }
 
-  // A key that nobody else took: from sentence to sentence, other words, and those of the view.
+  // Keys: next and previous sentence, alternatives, and those of the view.
   pressed(event) {
     const actions = { n: () => this.step(1), p: () => this.step(-1), a: () => this.open() };
     return actions[event.key]?.() || this.viewer.key(event);
@@ -129,7 +130,7 @@ export class Output {
     return true;
   }
 
-  // Other words for the one that is pointed at, or pinned, in the view below.
+  // Alternatives to the word pointed at, or pinned, in the view below.
   open() {
     const { pointed, state, view } = this.viewer;
     const what = pointed ?? state.pinned;
@@ -138,13 +139,13 @@ export class Output {
     return Boolean(shown) && this.offerOthers(shown, what.at);
   }
 
-  // A word of the sentence that is looked at.
+  // Element of a word in the selected sentence.
   elementOf(word) {
     const place = this.cut(this.at).filter(([, each]) => each !== null).findIndex(([, each]) => each === word);
     return this.words()[place];
   }
 
-  // Where a sentence has what no model is shown, the server knows nothing of it, and there is nothing to choose from.
+  // A sentence with placeholders has no alternatives: the server does not know them.
   offerOthers(element, word) {
     const told = this.shown(this.at), sentence = this.sentences()[this.at];
     if (!told.explanation || written(told) !== told.text) return false;
@@ -153,7 +154,7 @@ export class Output {
     return true;
   }
 
-  // Another translation of the sentence that is looked at.
+  // Another translation of the selected sentence.
   replace(found) {
     const sentence = this.sentences()[this.at];
     const all = [sentence, ...sentence.alternatives];
@@ -162,7 +163,7 @@ export class Output {
     this.viewer.choose({ rank: known < 0 ? all.length : known });
   }
 
-  // The words of the translation of the sentence that is looked at.
+  // Words of the translation of the selected sentence.
   words() {
     return [...this.text.querySelectorAll(this.sentences().length > 1 ? '.sentence[aria-pressed="true"] .word' : ".word")];
   }
@@ -180,7 +181,7 @@ export class Output {
     for (const each of Object.values(this.buttons)) each.hidden = !answer;
     this.buttons.suggest.hidden = !this.offered || !this.sentences().length;
     const drawn = JSON.stringify(answer && [this.at, t("tag"), answer.texts[0].translatedText, this.sentences().map((_, at) => this.cut(at))]);
-    if (drawn === this.drawn) return undefined; // so that nobody hears it twice, or loses a place in it
+    if (drawn === this.drawn) return undefined; // a screen reader repeats nothing, and the focus stays
     this.drawn = drawn;
     if (!answer) return this.text.replaceChildren();
     if (answer.target) this.text.lang = answer.target;
@@ -189,7 +190,7 @@ export class Output {
     return this.text.replaceChildren(...(parts.length ? parts : [answer.texts[0].translatedText]));
   }
 
-  // A text that is in the language of the translation already.
+  // A note on a text that is in the target language already.
   drawNote() {
     const { answer, t } = this;
     const [text] = answer?.texts ?? [];
@@ -198,7 +199,7 @@ export class Output {
     this.note.hidden = !this.note.textContent;
   }
 
-  // The parts of a sentence: [text, position of the word, how sure it is].
+  // The parts of a sentence: [text, position of the word, probability].
   cut(at) {
     const prediction = this.shown(at);
     return cut(written(prediction), prediction).map(([text, word]) => [text, word?.at ?? null, word && chance(prediction, word)]);
@@ -226,7 +227,7 @@ export class Output {
     made.addEventListener("pointerenter", () => { if (fits()) this.viewer.point(meant); });
     made.addEventListener("pointerleave", () => { if (fits()) this.viewer.point(null); });
     made.addEventListener("click", () => {
-      this.select(at); // another sentence is drawn anew, with other elements
+      this.select(at); // another sentence gets new elements
       if (fits()) this.viewer.pin(meant);
       const shown = this.elementOf(word);
       if (shown) this.offerOthers(shown, word);
@@ -234,7 +235,7 @@ export class Output {
     return made;
   }
 
-  // The words of the two texts above that belong to what is pointed at below.
+  // Highlight the words of both texts for the word pointed at below.
   light(told) {
     const { source, target } = lit(this.viewer, this.asked, this.starts[this.at], told);
     this.lights(source);
@@ -250,7 +251,7 @@ export class Output {
     }
   }
 
-  // Asks for the maps of the candidate that is looked at, unless it has them or the server has none to give.
+  // Request the maps of the shown candidate, unless it has them or the server has none.
   async complete(prediction, rank) {
     this.asking?.abort();
     const told = candidate(prediction, rank);
@@ -258,7 +259,7 @@ export class Output {
     await this.explain(prediction, told, {});
   }
 
-  // Asks the other methods for their reasons, which come with the maps.
+  // Request the reasons of the other methods, which come with the maps.
   async weigh(prediction, rank) {
     const told = candidate(prediction, rank);
     const other = this.beside();
@@ -269,7 +270,7 @@ export class Output {
     if (this.weighing === told) this.weighing = null;
   }
 
-  // Asks what the search of the sentence held and dropped.
+  // Request the kept and pruned hypotheses of the search.
   async search(prediction) {
     const { key, answer } = this;
     const body = { ...given(prediction), target_text: prediction.text, source: this.from(), target: answer.target, model: this.model(), steps: true };

@@ -1,4 +1,4 @@
-// Which languages and which models: the selectors, the swap, what was used lately.
+// Languages and models: selectors, swap, recent pairs.
 import { button, element, fill } from "./explain/elements.js";
 import { keep, kept } from "./explain/settings.js";
 import { meant } from "./languages.js";
@@ -6,7 +6,7 @@ import { meant } from "./languages.js";
 const RECENT = 4;
 const byId = (id) => document.getElementById(id);
 
-// `changed` is called after every choice; what is chosen stands in `source`, `target`, `model` and `other`.
+// `changed` is called after every choice; the choice is in `source`, `target`, `model` and `other`.
 export class Pairs {
   constructor(languages, models, changed) {
     Object.assign(this, { languages, models, changed, source: "auto", target: "", model: "", other: "", detected: null, t: null });
@@ -29,13 +29,13 @@ export class Pairs {
     this.draw();
   }
 
-  // Whether some model reads the one and writes the other; null, or "auto", stands for any.
+  // True if a model translates from `source` into `target`; null, or "auto", matches any language.
   serves(source, target) {
     const [from, to] = [source, target].map((code) => code && code !== "auto" && meant(code, this.codes()));
     return this.models.some((model) => (!from || model.source === from) && (!to || model.target === to));
   }
 
-  // Brings everything into agreement with what the server has.
+  // Replace choices that the server does not have.
   settle() {
     const codes = this.codes();
     [this.source, this.target] = [meant(this.source, codes), meant(this.target, codes)];
@@ -47,7 +47,7 @@ export class Pairs {
     if (this.other && (!names.includes(this.other) || this.other === this.model)) this.other = names.find((name) => name !== this.model) ?? "";
   }
 
-  // What can be read; some languages are only written.
+  // Source languages; some are targets only.
   sources() {
     return this.languages.filter((language) => language.targets.length).map((language) => language.code);
   }
@@ -56,18 +56,18 @@ export class Pairs {
     return this.languages.map((language) => language.code);
   }
 
-  // The language that is read where there is one alone.
+  // The only source language; null if there are several.
   only() {
     const [first, ...others] = this.sources();
     return others.length ? null : first ?? null;
   }
 
-  // The model that answers, as far as it is known.
+  // The answering model, if known.
   shown() {
     return this.models.find((model) => model.name === this.model) ?? this.models.find((model) => model.target === this.target);
   }
 
-  // The language the text is in, as far as it is known.
+  // The language of the text, if known.
   from() {
     return this.source === "auto" ? this.detected : this.source;
   }
@@ -97,7 +97,7 @@ export class Pairs {
     this.drawRecent();
   }
 
-  // What was kept may be of another server, or not be ours at all.
+  // Kept pairs may come from another server or another program.
   recent() {
     const known = new Set(this.models.map((model) => `${model.source} ${model.target}`));
     const pairs = read("recent").map((pair) => pair.split(" ").map((code) => meant(code, this.codes())).join(" "));
@@ -153,7 +153,7 @@ export class Pairs {
   }
 }
 
-// A list of texts that was kept; empty when it is anything else.
+// A kept list of texts; empty if the value is not a list.
 export function read(key) {
   try {
     const list = JSON.parse(kept(key));

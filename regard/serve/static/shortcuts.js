@@ -1,9 +1,9 @@
-// The keyboard, and the help that tells of it.
+// Keyboard shortcuts, and their help.
 import { element } from "./explain/elements.js";
 
 const byId = (id) => document.getElementById(id);
 
-// `actions` by name: translate, swap, copy, share, clear, focus; `others` get the keys that nobody else took.
+// `actions` by name: translate, swap, copy, share, clear, focus; `others` is called with the remaining keys.
 export function connectShortcuts(actions, others) {
   const dialog = byId("shortcuts");
   const help = () => dialog.showModal();

@@ -1,9 +1,9 @@
-// The text one writes, with the words lit that the translation looked at.
+// The source text with highlighted words.
 import { element } from "./explain/elements.js";
 
 const byId = (id) => document.getElementById(id);
 
-// Behind the text lies the same text, unseen, whose marks shine through; it also makes the field as high as the text.
+// A transparent copy behind the text has the marks; it also makes the field as high as the text.
 export function light(marks) {
   const { value } = byId("text");
   const parts = [];

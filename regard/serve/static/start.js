@@ -1,7 +1,7 @@
-// What a visitor reads before anything is translated: what the model knows, and sentences to try.
+// The first view, before a translation: the model's description, and sentences to try.
 import { button, element } from "./explain/elements.js";
 
-// Sentences for models that tell none of their own, as on a server that asks for keys.
+// Sentences for models without their own, as on a server that needs keys.
 const SIMPLE = {
   ar: "الرجل العجوز يقرأ كتابا.", cs: "Starý muž čte knihu.", de: "Der alte Mann liest ein Buch.", en: "The old man reads a book.",
   es: "El hombre mayor lee un libro.", fr: "Le vieil homme lit un livre.", it: "Il vecchio legge un libro.", ja: "老人は本を読んでいます。",
@@ -10,7 +10,7 @@ const SIMPLE = {
 };
 const byId = (id) => document.getElementById(id);
 
-// `model` is one of /v1/models, or undefined; `tried` hears a sentence. A demo says what it is as long as it is looked at.
+// `model` is one of /v1/models, or undefined; `tried` is called with a sentence. The note of a demo model stays.
 export function drawStart(t, { model, name, written, tried }) {
   const examples = model?.examples?.length ? model.examples : [SIMPLE[model?.source?.split("-")[0]]].filter(Boolean);
   byId("start").hidden = written && !model?.demo;
@@ -20,7 +20,7 @@ export function drawStart(t, { model, name, written, tried }) {
   drawExamples(t, examples, model?.source, tried);
 }
 
-// The same of a model that translates nothing; an example has tabs between its columns.
+// The same for a model other than a translator; an example has tabs between its columns.
 export function drawModelStart(t, { model, written, tried }) {
   byId("start").hidden = byId("intro").hidden = written;
   byId("intro").textContent = t("introModel");

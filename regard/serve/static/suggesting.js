@@ -1,11 +1,11 @@
-// The form for a better translation; there is one only where the server keeps what readers send.
+// The form for a better translation; shown only if the server accepts suggestions.
 import { ask, Refused } from "./api.js";
 import { tell } from "./faults.js";
 
 const byId = (id) => document.getElementById(id);
 
 export class Suggesting {
-  // `thanked` hears that a suggestion has arrived; `explained` tells a fault.
+  // `thanked` is called after a suggestion has arrived; `explained` returns the text of a fault.
   constructor({ t, thanked, explained }) {
     Object.assign(this, { t, thanked, explained, question: null, given: "", asking: null, fault: null });
     this.dialog = byId("suggesting");
@@ -18,7 +18,7 @@ export class Suggesting {
     this.dialog.addEventListener("close", () => this.asking?.abort());
   }
 
-  // `question` has what /suggest is told besides the better translation; `given` is the one to be bettered.
+  // `question` has the other fields of /suggest; `given` is the translation to improve.
   open(question, given) {
     Object.assign(this, { question, given, fault: null });
     byId("suggested").textContent = question.q;

@@ -1,8 +1,8 @@
-// What the page is used for: texts, whole files, or models that translate nothing. One tab is open; without a choice there is no bar.
+// Tabs of the page: texts, files, other models. One tab is open; a single one has no bar.
 const byId = (id) => document.getElementById(id);
 
 export class Tabs {
-  // `names` are those of the elements tab-NAME and panel-NAME; `switched` hears which one is open now.
+  // `names` are those of the elements tab-NAME and panel-NAME; `switched` is called with the opened one.
   constructor(names, switched) {
     Object.assign(this, { names, switched, offered: names.slice(0, 1), now: names[0] });
     for (const name of names) byId(`tab-${name}`).addEventListener("click", () => this.open(name));
@@ -10,7 +10,7 @@ export class Tabs {
     this.draw();
   }
 
-  // Those that the server has something for.
+  // Tabs that the server offers.
   offer(names) {
     this.offered = names.length ? names : this.names.slice(0, 1);
     if (!this.offered.includes(this.now)) this.open(this.offered[0]);

@@ -1,15 +1,15 @@
-// Terms to keep: the field for them, what became of each, and what the score of a translation is made of.
+// Glossary terms: their field, the use of each, and the parts of a translation's score.
 import { element } from "./explain/elements.js";
 
-const POINT = 2; // digits of a share
-const MUCH = 0.5; // nats a word from which a translation is much less likely
+const POINT = 2; // digits of a part
+const MUCH = 0.5; // nats a word: cost of terms that make a translation much less probable
 
-// The terms that are written in a field: the server reads all formats of glossaries.
+// The terms in a field: the server reads all formats of glossaries.
 export function terms(field) {
   return field.value.trim();
 }
 
-// Fills a place with how often each term of a whole file was used, and what is told of single sentences.
+// Fill a place with the counts of each term in a file, and the warnings of single sentences.
 export function drawCounts(place, t, { terms: counts = [], warnings = [] }) {
   const told = ({ source, targets, used, found }) => term({ source, targets, used: used === found, told: t("usedOf", used, found) }, t);
   place.replaceChildren(...[
@@ -19,12 +19,12 @@ export function drawCounts(place, t, { terms: counts = [], warnings = [] }) {
   place.hidden = !place.childElementCount;
 }
 
-// Fills a place with what is told of all sentences besides their texts, and what the score of one of them is made of.
+// Fill a place with the warnings of all sentences, and the parts of the score of one.
 export function drawReport(place, t, sentences, at = 0) {
   const told = sentences.map(({ details = {} }, number) => ({ details, number: sentences.length > 1 ? number + 1 : null }));
   const uses = told.flatMap(({ details, number }) => (details.terms ?? []).map((use) => term({ ...use, number }, t)));
   const { score, details: { shares = {} } = {} } = sentences[at] ?? {};
-  const open = place.querySelector("details.score")?.open ? "" : null; // the report is drawn again when explanations arrive
+  const open = place.querySelector("details.score")?.open ? "" : null; // the report is rendered again when explanations arrive
   place.replaceChildren(...[
     uses.length > 0 && element("ul", { class: "terms", "aria-label": t("glossary") }, ...uses),
     ...told.flatMap(({ details, number }) => remarks(details, t).map(([kind, text]) =>
@@ -34,7 +34,7 @@ export function drawReport(place, t, sentences, at = 0) {
   place.hidden = !place.childElementCount;
 }
 
-// The warning of a sentence; without one, that its terms make it less likely.
+// The warning of a sentence; without one, the cost of its terms.
 function remarks({ term_cost: cost = 0, warning = "" }, t) {
   if (warning) return [["told", warning]];
   return cost > 0 ? [["quiet", t("termCost", cost >= MUCH)]] : [];
@@ -47,7 +47,7 @@ function term({ source, targets, used, told = "", number = null }, t) {
     element("bdi", {}, source), " → ", element("bdi", {}, targets.join(" | ")), more && ` (${more})`);
 }
 
-// The shares of a score sum to it.
+// The parts of a score sum to it.
 function made(shares, score, t, open) {
   const rows = Object.entries(shares).map(([name, share]) => element("tr", {},
     element("th", { scope: "row" }, t("features")[name] ?? name), element("td", {}, signed(share))));

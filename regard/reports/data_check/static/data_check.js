@@ -1,4 +1,4 @@
-// The slider moves a threshold: counts and examples say what a clean copy would leave out.
+// The slider sets a threshold: counts and examples of what a clean copy leaves out.
 const { connectSettings, tellAll } = $settings;
 const { speaker } = $strings;
 const TEXTS = {
