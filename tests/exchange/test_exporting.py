@@ -10,9 +10,10 @@ from regard.exchange import export_folder, format_named, format_of, import_folde
 from regard.predictor import load
 from regard.runs.training import train
 
+SEARCH = "decoding.search={name: beam, size: 4, stop: best_full, at_limit: free, max_ratio: 0.0, max_extra: 30}"
 NETWORK = ["model.dim=32", "model.encoder.num_layers=2", "model.decoder.num_layers=1", "model.attention.num_heads=4",
            "model.self_attention.num_heads=4", "model.encoder.feedforward_dim=48", "model.decoder.feedforward_dim=40",
-           "text.tokenizer.size=400", "training.max_updates=20", "device=cpu"]  # fmt: skip
+           "text.tokenizer.size=400", "training.max_updates=20", "device=cpu", SEARCH]  # fmt: skip
 POST = ["model.encoder.norm=post", "model.decoder.norm=post"]
 TEXTS = toy_lines(0, 24, "test")
 
