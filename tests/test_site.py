@@ -149,6 +149,11 @@ def test_search_works_in_a_page_opened_from_a_folder(site, word):
         assert visit.faults == []
 
 
+def test_a_line_break_between_chinese_words_is_not_a_space(build):
+    text = "打分。\n所有方法\n`lrp` 都\n  可用\n\n## 下一节\n\n- 一\n- 二\n\nA line\nof English"
+    assert build.joined(text) == "打分。所有方法\n`lrp` 都可用\n\n## 下一节\n\n- 一\n- 二\n\nA line\nof English"
+
+
 def test_the_config_of_the_site_loads_no_fonts():
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     assert config["theme"]["font"] is False

@@ -28,6 +28,8 @@ PAGES = ("*.md", "docs/**/*.md", "benchmarks/notes/*.md")
 FILES = ("docs/**/*.png", "docs/**/*.svg", "benchmarks/notes/*.png", "website/*.js", "website/*.css")
 SETTINGS, CATALOGUE = "docs/settings", "docs/catalogue"  # an index, and a folder of pages beside it
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+CHINESE = r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]"
+CHINESE_BREAK = re.compile(rf"(?<={CHINESE})\n *(?={CHINESE})")
 LINK = re.compile(r"(?<=\]\()([^()\s#]+)")
 LOADING = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src", "video": "src"}
 STYLE_URL = re.compile(r"url\(\s*['\"]?(?:https?:)?//|@import\s+['\"]?(?:https?:)?//")
@@ -102,8 +104,13 @@ def _copy_linked(page: Path, pages: Path) -> None:
 
     text = page.read_text(encoding="utf-8")
     parts, codes = CODE.split(text), CODE.findall(text)
-    linked = [LINK.sub(place, part) for part in parts]
+    linked = [joined(LINK.sub(place, part)) for part in parts]
     page.write_text("".join(a + b for a, b in zip(linked, [*codes, ""], strict=True)), encoding="utf-8")
+
+
+def joined(text: str) -> str:
+    """Join lines that end and begin with Chinese: a browser would show the break as a space."""
+    return CHINESE_BREAK.sub("", text)
 
 
 def _with_generated(entry: object) -> object:
