@@ -231,7 +231,7 @@ def _predict_shards(run: Path, words: list[str], folder: Path | None, given: _Gi
         raise ConfigError("--output", "a folder is needed with --shards", "-o FOLDER")
     glossary = None if given.glossary is None else str(given.glossary)
     shown = (given.raw, given.scores, given.alignment, given.as_json, given.abstain)
-    options = PredictOptions(str(run), _changes(changes, given.search, 1), glossary, *shown)
+    options = PredictOptions(str(run), tuple(_changes(changes, given.search, 1)), glossary, *shown)
     predict_shards(ShardedRequest(options, files, folder, *bulk), say)
 
 

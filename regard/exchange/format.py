@@ -1,6 +1,7 @@
 """The contract of formats: other programs' folders of a translator, read into a run and written from one."""
 
 import hashlib
+import reprlib
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -133,6 +134,11 @@ def read_texts(file: Path) -> list[str]:
     except (OSError, ValueError) as error:
         raise DataError(file, f"cannot be read: {error}") from error
     return [line for line in lines if line.strip()]
+
+
+def short_repr(value: Any) -> str:
+    """Return the beginning of a value's repr; a few YAML aliases can mean billions of values."""
+    return reprlib.repr(value)[:40]
 
 
 def digest_of_texts(texts: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from regard.errors import CheckpointError, RegardError
+from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.exchange.format import Foreign, Format, Program, ReadOptions, json_object, origin_of_folder
 from regard.exchange.huggingface_weights import ARCHITECTURES, OUTPUT_BIAS, state_of_weights, weights_of_state
 from regard.exchange.standard_network import StandardNetwork, standard_network
@@ -30,10 +30,12 @@ from regard.text import Tokenizer
 CONFIG_FILE, GENERATION = "config.json", "generation_config.json"
 LONGEST = 512  # pieces of a translation, where its limit here depends on its source
 _LARGEST = 1_000_000  # of all sizes
+_LONGEST, _MOST_BEAMS, _MOST_PENALTY = 100_000, 1000, 100.0  # of a search
 _SIZES = ("vocab_size", "d_model", *(f"{side}_{one}" for side in ("encoder", "decoder")
           for one in ("layers", "ffn_dim", "attention_heads")), "max_position_embeddings")  # fmt: skip
 _SHARES = ("dropout", "attention_dropout", "activation_dropout")
 _ACTIVATIONS = {"relu": "position_wise", "gelu": "gelu", "swish": "swish", "silu": "swish"}
+_SAFELY: Mapping[str, bool] = {"local_files_only": True, "trust_remote_code": False}
 _ONLY = {"normalize_embedding": False, "static_position_embeddings": True}  # of old config files
 
 
@@ -82,9 +84,9 @@ class TransformersProgram:
         self.name, self._order = f"transformers {transformers.__version__}", torch.tensor(order_of(target))
         self._asked = dict[str, int]()
         with _quiet():
-            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, **_SAFELY)
             kind: Any = transformers.AutoModelForSeq2SeqLM
-            self._model: Any = kind.from_pretrained(folder, local_files_only=True, dtype=torch.float32).eval()
+            self._model: Any = kind.from_pretrained(folder, **_SAFELY, dtype=torch.float32).eval()
         if target is not None and target.first:
             self._tokenizer.src_lang = languages[0]
             self._asked = {"forced_bos_token_id": int(self._order[target.first[0]])}
@@ -197,7 +199,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     kind = str(found.get("model_type"))
     if kind not in ARCHITECTURES:
         names = ", ".join(f"{name} ({one.title})" for name, one in ARCHITECTURES.items())
-        title = ", ".join(map(str, found.get("architectures") or ())) or "without a name"
+        names_there = found.get("architectures")
+        title = ", ".join(map(str, names_there)) if isinstance(names_there, list) else "without a name"
         raise CheckpointError(folder, f"is a model of another architecture, {kind} ({title})", f"it can be {names}")
     config = {**ARCHITECTURES[kind].defaults, **found, "model_type": kind}
     for problem in _problems(config):
@@ -250,29 +253,45 @@ def search_of(generation: Mapping[str, Any]) -> dict[str, Any]:
     """Return the search that `generate` makes of a generation config.
 
     Lengths there count the start of the decoder. A beam there goes on after `num_beams` ends while the best open
-    hypothesis beats the worst of them at its length so far; with early_stopping it does not.
+    hypothesis beats the worst of them at its length so far; with early_stopping it does not. Raises ConfigError for a
+    value that is not a size of a search.
     """
-    longest = int(generation.get("max_new_tokens") or int(generation.get("max_length") or 20) - 1)
+    given = _whole(generation, "max_new_tokens", _LONGEST)
+    longest = (_whole(generation, "max_length", _LONGEST) or 20) - 1 if given is None else given
     ends = "cut" if generation.get("forced_eos_token_id") is None else "free"
     limits = {"max_ratio": 0.0, "max_extra": longest, "at_limit": ends}
-    beams = int(generation.get("num_beams") or 1)
+    beams = _whole(generation, "num_beams", _MOST_BEAMS) or 1
     if beams == 1:
         return {"name": "greedy", **limits}
     penalty, early = generation.get("length_penalty"), generation.get("early_stopping")
+    penalty = 1.0 if penalty is None else penalty
+    if type(penalty) not in (int, float) or not -_MOST_PENALTY <= penalty <= _MOST_PENALTY:
+        raise ConfigError("length_penalty", f"is {penalty!r:.40}, and a number is needed")
     return {
         "name": "beam",
         "size": beams,
-        "length_penalty": 1.0 if penalty is None else float(penalty),
-        "stop": {True: "full", "never": "exact"}.get(early, "best_full"),
+        "length_penalty": float(penalty),
+        "stop": "full" if early is True else "exact" if early == "never" else "best_full",
         **limits,
     }
+
+
+def _whole(generation: Mapping[str, Any], name: str, most: int) -> int | None:
+    """A number of a generation config; None where it has none."""
+    value = generation.get(name) or None
+    if value is not None and (type(value) is not int or not 1 <= value <= most):
+        raise ConfigError(name, f"is {value!r:.40}, and a whole number from 1 to {most:,} is needed")
+    return value
 
 
 def _problems(config: Mapping[str, Any]) -> Iterator[str]:
     """Values that parts here do not have."""
     for name in _SIZES:
-        if type(config.get(name)) is not int or not 1 <= config[name] <= _LARGEST:
+        if not _is_size(config.get(name)):
             yield f"{name} is {config.get(name)!r:.40}, and a whole number from 1 to {_LARGEST:,} is needed"
+    if config.get("decoder_vocab_size") is not None and not _is_size(config["decoder_vocab_size"]):
+        problem = f"decoder_vocab_size is {config['decoder_vocab_size']!r:.40}"
+        yield f"{problem}, and a whole number from 1 to {_LARGEST:,} is needed"
     for name in _SHARES:
         if type(config[name]) not in (int, float) or not 0 <= config[name] < 1:
             yield f"{name} is {config[name]!r:.40}, and a number from 0 to below 1 is needed"
@@ -282,8 +301,12 @@ def _problems(config: Mapping[str, Any]) -> Iterator[str]:
     yield from _other_parts(config)
 
 
+def _is_size(value: Any) -> bool:
+    return type(value) is int and 1 <= value <= _LARGEST
+
+
 def _other_parts(config: Mapping[str, Any]) -> Iterator[str]:
-    if config["activation_function"] not in _ACTIVATIONS:
+    if not isinstance(config["activation_function"], str) or config["activation_function"] not in _ACTIVATIONS:
         names = ", ".join(_ACTIVATIONS)
         yield f"activation_function is {config['activation_function']!r:.40}, and only {names} can be read"
     for side in ("encoder", "decoder"):

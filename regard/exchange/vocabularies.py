@@ -176,6 +176,8 @@ def _listed(file: Path, found: Mapping[str, Any], config: Mapping[str, Any], siz
         raise CheckpointError(file, "has no piece <unk>", "take the vocabulary of this model")
     listed = [names.get(number, f"<unused {number}>") for number in range(size)]
     specials = [config["pad_token_id"], config["decoder_start_token_id"], config["eos_token_id"], found["<unk>"]]
+    if max(specials) >= size:
+        raise CheckpointError(file, f"has {size:,} pieces, and config.json has a special piece {max(specials):,}")
     return PieceList.of(listed, specials)
 
 

@@ -1,6 +1,5 @@
 """Tensors of other programs' files: sizes are checked by the header before anything is read into memory."""
 
-import json
 import struct
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -12,6 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
+from regard.config import parse_json
 from regard.errors import CheckpointError
 from regard.training.shards import Tensors
 
@@ -56,7 +56,7 @@ def check_safetensors(file: Path) -> None:
             (length,) = struct.unpack("<Q", opened.read(8))
             if length > min(_LARGEST_HEADER, size):
                 raise ValueError("its header is longer than the file")
-            header = json.loads(opened.read(length))
+            header = parse_json(opened.read(length))
         tensors = {name: one for name, one in header.items() if name != "__metadata__"}
         end = max((one["data_offsets"][1] for one in tensors.values()), default=0)
         for name, one in tensors.items():
@@ -104,12 +104,22 @@ def _unpickled(file: Path) -> Tensors:
     if not zipfile.is_zipfile(file):
         raise CheckpointError(file, "is not a checkpoint of torch 1.6 or later, or it was cut short")
     try:
+        with zipfile.ZipFile(file) as opened:
+            unpacked = sum(one.file_size for one in opened.infolist())
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise CheckpointError(file, f"is damaged: {error}") from error
+    if unpacked > file.stat().st_size:  # torch writes its parts as they are
+        raise CheckpointError(file, f"says it has {unpacked:,} bytes, more than the file")
+    try:
         found = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # pickles fail in many ways
         line = str(error).strip().splitlines()[0]
         raise CheckpointError(file, f"cannot be read as weights alone: {line:.200}") from error
     if not isinstance(found, dict) or not all(isinstance(one, Tensor) for one in found.values()):
         raise CheckpointError(file, "holds more than tensors by name")
+    for name, one in found.items():
+        if one.layout != torch.strided or one.nbytes > one.untyped_storage().nbytes():
+            raise CheckpointError(file, f"{name} has fewer numbers than its shape says")
     return found
 
 

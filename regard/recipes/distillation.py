@@ -104,7 +104,9 @@ class Distillation:
     """The steps, each of which leaves a file or folder in `work`."""
 
     def __init__(self, request: DistillationRequest, say: Callable[[str], None], *, quiet: bool) -> None:
-        """Raise ConfigError for a request that is not complete, or other than the one the folder was begun with."""
+        """Raise ConfigError for a request that is not complete, or other than the one the folder was begun with, and
+        where another run is in the student's folder.
+        """
         if request.shape not in STUDENT_SHAPES:
             raise ConfigError("--shape", f"unknown '{request.shape}'", nearest(request.shape, STUDENT_SHAPES))
         if bool(request.teachers) == bool(request.translated):
@@ -112,14 +114,17 @@ class Distillation:
             raise ConfigError("--translated", problem, "regard distil TEACHER --text FILE")
         self.request, self.say, self.quiet = request, say, quiet
         self.work = request.folder.with_name(f"{request.folder.name}-distillation")
+        self._note = self.work / "request.json"
         self.runs = [Run.open(path) for path in request.teachers]
         self.dev = self._dev()
+        if not self._note.exists():
+            RunFolder(request.folder).check_free()
         self.work.mkdir(parents=True, exist_ok=True)
         self._begin()
 
     def _begin(self) -> None:
         """Note what the folder is for. Raises ConfigError where it was begun for something else."""
-        asked, note = self.request, self.work / "request.json"
+        asked, note = self.request, self._note
         files = [*asked.texts, *([asked.translated] if asked.translated else []), *self.dev.values()]
         values = {
             "teachers": [run.weights_digest for run in self.runs],
@@ -174,7 +179,7 @@ class Distillation:
         if not texts.is_file():
             write_lines(texts, (line for line in dict.fromkeys(lines) if line))
         first, *others = self.request.teachers
-        changes = [f"decoding.ensemble={json.dumps([str(path.resolve()) for path in others])}"] if others else []
+        changes = (f"decoding.ensemble={json.dumps([str(path.resolve()) for path in others])}",) if others else ()
         options = PredictOptions(str(first), changes, raw=True, scores=True)
         shards = -(-sum(1 for _ in read_lines(texts)) // _SHARD_LINES)
         request = ShardedRequest(options, [texts], self.work / "translated", shards, self.request.workers)

@@ -7,6 +7,7 @@ import pytest
 from small_runs import PAIRS, SMALL, regard, unsaid, write_texts
 
 from regard.data.readers.lines import read_lines
+from regard.errors import ConfigError
 from regard.predictor import load
 from regard.recipes import distillation
 from regard.recipes.distillation import DistillationRequest, distil
@@ -112,3 +113,9 @@ def test_a_folder_begun_otherwise_is_refused(teacher, text, tmp_path):
     (work / "request.json").write_text(json.dumps({"teachers": ["another"], "texts": [], "student": []}))
     done = regard("distil", teacher, "--text", text, "--run", tmp_path / "student")
     assert unsaid(done, "--run", "other teachers and texts and student") == []
+
+
+def test_another_run_is_not_taken_for_the_student(teacher, text, tmp_path):
+    (tmp_path / "student").symlink_to(teacher)
+    with pytest.raises(ConfigError, match="exists and is not empty"):
+        distil(request_of(teacher, text, tmp_path), lambda line: None, quiet=True)

@@ -29,6 +29,7 @@ CONFIG_ITEM = "special:model.yml"
 _VERSION, _ALIGNMENT = 1, 256
 _MOST_TENSORS, _LONGEST_NAME, _MOST_AXES = 100_000, 1000, 8
 _LARGEST_CONFIG = 10_000_000  # bytes
+_MOST_PACKED, _SMALL = 16, 64 << 20  # times that weights can be packed; bytes that any file may unpack to
 _AGAIN = "it was cut short or changed: fetch it again"
 
 
@@ -102,8 +103,10 @@ def _aligned(size: int) -> int:
 
 
 def _read_npz(file: Path) -> MarianModel:
-    config, items = None, dict[str, StoredTensor]()
+    config, items, room = None, dict[str, StoredTensor](), _MOST_PACKED * file.stat().st_size + _SMALL
     with zipfile.ZipFile(file) as opened:
+        if (total := sum(member.file_size for member in opened.infolist())) > room:
+            raise ValueError(f"it says it has {total:,} bytes unpacked, and {room:,} can be read")
         for member in opened.infolist():
             name = member.filename.removesuffix(".npy")
             with opened.open(member) as content:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from regard.errors import CheckpointError
+from regard.exchange.format import short_repr
 from regard.text.sentencepiece import PieceList, SentencePieceTokenizer, load_model_proto, own_pieces
 
 GZ = ".gz"
@@ -175,7 +176,7 @@ def decoder_search(file: Path | None, settings: Mapping[str, Any]) -> dict[str, 
     numbers: list[Any] = [found.get(name) for name in ("beam-size", "max-length-factor", "normalize")]
     beams, ratio, penalty = numbers
     if file is not None and found.get("word-penalty"):
-        raise CheckpointError(file, f"word-penalty is {found['word-penalty']!r:.40}, and 0 can be read")
+        raise CheckpointError(file, f"word-penalty is {short_repr(found['word-penalty'])}, and 0 can be read")
     if not _is_number(beams) or not 1 <= beams <= 1000 or not _is_number(ratio) or not 0 < ratio <= 100:
         raise CheckpointError(file or "model.yml", "beam-size and max-length-factor are not sizes of a search")
     longest = {"max_ratio": float(ratio), "max_extra": 1}

@@ -11,7 +11,7 @@ import yaml
 
 from regard.data.columns import TextColumn
 from regard.decoding.shortlist import SHORTLIST_FILE, Shortlist
-from regard.errors import RegardError
+from regard.errors import CheckpointError, RegardError
 from regard.exchange.format import Foreign, Format, ReadOptions, origin_of_folder
 from regard.exchange.marian.files import read_model, write_bin, write_npz
 from regard.exchange.marian.folder import (
@@ -31,6 +31,7 @@ from regard.runs.assembly import vocabularies_key
 from regard.text.sentencepiece import SentencePieceTokenizer
 from regard.text.vector_table import Float32s
 
+_LARGEST_SHORTLIST = 250_000_000  # ids, of 4 bytes
 _DECODER: Mapping[str, Any] = {"beam-size": 6, "normalize": 1, "max-length-factor": 3}
 
 
@@ -55,7 +56,7 @@ class MarianFormat(Format):
         if files.shortlist is not None:
             with ungzipped(files.shortlist) as opened:
                 lexicon = read_lexicon(opened, *shape.vocabularies)
-            more[SHORTLIST_FILE] = _shortlist_bytes(lexicon, tokenizers, shape)
+            more[SHORTLIST_FILE] = _shortlist_bytes(lexicon, tokenizers, shape, files.shortlist)
         one = tokenizers[0] is tokenizers[1]
         languages = options.languages or files.languages
         settings = {
@@ -113,13 +114,22 @@ class MarianExport(NamedTuple):
 
 
 def _shortlist_bytes(
-    lexicon: BinaryShortlist, tokenizers: tuple[SentencePieceTokenizer, SentencePieceTokenizer], shape: NetworkShape
+    lexicon: BinaryShortlist,
+    tokenizers: tuple[SentencePieceTokenizer, SentencePieceTokenizer],
+    shape: NetworkShape,
+    file: Path,
 ) -> bytes:
-    """A shortlist file of ours. With one vocabulary a source piece may always stand for itself, as in Marian."""
+    """A shortlist file of ours, a row of equal length for each source piece. Raises CheckpointError for a large one.
+
+    With one vocabulary a source piece may always stand for itself, as in Marian.
+    """
     source, target = orders_of(tokenizers)
     here = np.full(max(*target, shape.vocabularies[1]) + 1, 0, np.int32)
     here[np.asarray(target)] = np.arange(len(target), dtype=np.int32)
     widest = max(map(len, lexicon.lists)) + 1
+    if len(source) * widest > _LARGEST_SHORTLIST:
+        problem = f"has {widest - 1:,} translations of one piece; {_LARGEST_SHORTLIST // len(source) - 1:,} can be read"
+        raise CheckpointError(file, problem, "import the folder without it")
     likely = np.zeros((len(source), widest), np.int32)
     for ours, there in enumerate(source):
         found = here[lexicon.lists[there]] if there < len(lexicon.lists) else here[:0]

@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 import yaml
 
 from regard.errors import CheckpointError, RegardError
+from regard.exchange.format import short_repr
 
 _EPS, _GELU_SLOPE = 1e-6, 1.702  # of layer normalisation; what Marian calls gelu is x · sigmoid(1.702 · x)
 SELF_ATTENTION, SSRU, AVERAGE_ATTENTION = "self-attention", "rnn", "average-attention"
 _POST, _DROPPED = "dan", ("", "d")  # operations: dropout, addition, normalisation
 _LARGEST = 1_000_000  # of all sizes
+_AAN = "transformer-dim-aan"
 _NOTHING: tuple[Any, ...] = (None, False, 0, 0.0, "", [], "0", "none")
 _FEEDFORWARDS: Mapping[str, Any] = {
     "relu": "position_wise",
@@ -165,6 +167,9 @@ def read_shape(text: str, file: Path) -> NetworkShape:
         raise CheckpointError(file, problem)
     sizes = {name: _size(config, name, file) for name in ("dim-emb", "enc-depth", "dec-depth", "transformer-heads")}
     feedforward = _size(config, "transformer-dim-ffn", file)
+    decoder_forward = config.get("transformer-decoder-dim-ffn") or feedforward
+    for name, value in (("transformer-decoder-dim-ffn", decoder_forward), (_AAN, config.get(_AAN, 2048))):
+        _size({name: value}, name, file)
     if sizes["dim-emb"] % sizes["transformer-heads"] or sizes["dim-emb"] % 2:
         problem = f"dim-emb {sizes['dim-emb']} cannot be divided among {sizes['transformer-heads']} heads"
         raise CheckpointError(file, problem)
@@ -173,12 +178,12 @@ def read_shape(text: str, file: Path) -> NetworkShape:
         sizes["transformer-heads"],
         _vocabularies(config, file),
         (sizes["enc-depth"], sizes["dec-depth"]),
-        (feedforward, config.get("transformer-decoder-dim-ffn") or feedforward),
+        (feedforward, decoder_forward),
         config.get("transformer-ffn-activation", "swish"),
         config.get("transformer-decoder-autoreg", SELF_ATTENTION),
         not config.get("transformer-no-projection", False),
         bool(config.get("transformer-rnn-projection", False)),
-        config.get("transformer-dim-aan", 2048),
+        config.get(_AAN, 2048),
         config.get("transformer-aan-activation", "swish"),
         not config.get("transformer-aan-nogate", False),
         "all" if config.get("tied-embeddings-all") else "target" if config.get("tied-embeddings") else "none",
@@ -247,20 +252,20 @@ def _problems(config: Mapping[str, Any]) -> Iterator[str]:
         value = config.get(name, allowed[0])
         if not any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in allowed):
             why = f": {_WHY[name]}" if name in _WHY else ""
-            yield f"{name} is {value!r:.40}, and {' or '.join(map(repr, allowed))} can be read{why}"
+            yield f"{name} is {short_repr(value)}, and {' or '.join(map(repr, allowed))} can be read{why}"
     tied = config.get("transformer-tied-layers") or []
-    if tied != [*range(1, len(tied) + 1)]:
-        yield f"transformer-tied-layers is {tied!r:.40}, and layers with weights of their own can be read"
+    if not isinstance(tied, list) or tied != [*range(1, len(tied) + 1)]:
+        yield f"transformer-tied-layers is {short_repr(tied)}, and layers with weights of their own can be read"
     for name in ("transformer-ffn-activation", "transformer-aan-activation"):
-        if config.get(name, "swish") not in _FEEDFORWARDS:
-            yield f"{name} is {config[name]!r:.40}, and {', '.join(_FEEDFORWARDS)} can be read"
+        if config.get(name, "swish") not in [*_FEEDFORWARDS]:
+            yield f"{name} is {short_repr(config[name])}, and {', '.join(_FEEDFORWARDS)} can be read"
     if config.get("transformer-decoder-autoreg") == SSRU and config.get("dec-cell") != "ssru":
-        yield f"dec-cell is {config.get('dec-cell')!r:.40}, and ssru can be read"
+        yield f"dec-cell is {short_repr(config.get('dec-cell'))}, and ssru can be read"
     yield from _average_problems(config)
     known = {*_ONLY, *_HARMLESS, "transformer-tied-layers"}
     for name, value in config.items():
         if str(name).startswith("transformer-") and name not in known and value not in _NOTHING:
-            yield f"{name} is {value!r:.40}, a setting that no part here has"
+            yield f"{name} is {short_repr(value)}, a setting that no part here has"
 
 
 def _average_problems(config: Mapping[str, Any]) -> Iterator[str]:
@@ -274,13 +279,15 @@ def _average_problems(config: Mapping[str, Any]) -> Iterator[str]:
 def _size(config: Mapping[str, Any], name: str, file: Path) -> int:
     value = config.get(name)
     if type(value) is not int or not 1 <= value <= _LARGEST:
-        raise CheckpointError(file, f"{name} is {value!r:.40}, and a whole number from 1 to {_LARGEST:,} is needed")
+        raise CheckpointError(
+            file, f"{name} is {short_repr(value)}, and a whole number from 1 to {_LARGEST:,} is needed"
+        )
     return value
 
 
 def _vocabularies(config: Mapping[str, Any], file: Path) -> tuple[int, int]:
     found = config.get("dim-vocabs")
     if not isinstance(found, list) or len(found) != 2:
-        raise CheckpointError(file, f"dim-vocabs is {found!r:.40}, and the sizes of two vocabularies are needed")
+        raise CheckpointError(file, f"dim-vocabs is {short_repr(found)}, and the sizes of two vocabularies are needed")
     first, second = (_size({"dim-vocabs": one}, "dim-vocabs", file) for one in found)
     return first, second

@@ -3,7 +3,7 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -113,13 +113,18 @@ class Parquet(RowFile):
         table, rows = _table(self.path), 0
         import pyarrow
 
-        schema = table.schema_arrow.append(pyarrow.field(PREDICTION, pyarrow.string()))
+        given = table.schema_arrow
+        kept = [place for place, name in enumerate(given.names) if name != PREDICTION]  # an older one is replaced
+        fields = [*(given.field(place) for place in kept), pyarrow.field(PREDICTION, pyarrow.string())]
+        schema = pyarrow.schema(fields, given.metadata)
         with pyarrow.parquet.ParquetWriter(target, schema) as file:
             for batch in table.iter_batches(_ROWS_AT_ONCE):
-                found = [answer for answer, _ in zip(answers, range(batch.num_rows), strict=False)]
-                columns = [*batch.columns, pyarrow.array(found, pyarrow.string())]
+                found = [*islice(answers, batch.num_rows)]
+                rows += len(found)
+                if len(found) < batch.num_rows:
+                    break
+                columns = [*(batch.column(place) for place in kept), pyarrow.array(found, pyarrow.string())]
                 file.write_batch(pyarrow.RecordBatch.from_arrays(columns, schema=schema))
-                rows += batch.num_rows
         return rows
 
 

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -23,12 +23,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from regard.config import write_atomically
 from regard.config.atomic_write import staged
-from regard.data.readers.lines import reading_faults
+from regard.data.readers.lines import digest, reading_faults
 from regard.errors import ConfigError, DataError
 from regard.recipes.shards.files import RowFile, count_rows, row_file
 
-PLAN, JOINED, SHARDS = "plan.json", "joined.json", "shards"
-_HEAD = 2**20  # bytes that identify a file, with its size
+PLAN, JOINED, SHARDS, SCRIPT, _LOCK = "plan.json", "joined.json", "shards", "slurm.sh", ".lock"
+OWN_FILES = frozenset({PLAN, JOINED, SHARDS, SCRIPT, _LOCK})
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class PredictOptions:
     """Options of `regard predict`."""
 
     run: str
-    changes: Sequence[str] = ()
+    changes: tuple[str, ...] = ()
     glossary: str | None = None
     raw: bool = False
     scores: bool = False
@@ -50,8 +50,7 @@ class InputFile(NamedTuple):
 
     path: str
     column: str | None
-    size: int  # bytes
-    head: str  # SHA-256 of the first MiB
+    digest: str  # SHA-256
     rows: int
 
 
@@ -69,7 +68,7 @@ class Plan:
     """The whole job."""
 
     options: PredictOptions
-    weights: str  # SHA-256 of the run's weights
+    digests: Mapping[str, str]  # SHA-256 of all that answers, by name
     inputs: list[InputFile]
     shards: list[TextShard]
 
@@ -88,7 +87,7 @@ class ShardFolder:
     """The files of a bulk prediction."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.lock = path, path / ".lock"
+        self.path, self.lock = path, path / _LOCK
 
     def shard(self, number: int, kind: str) -> Path:
         """Return a file of a shard: in, out, done or lock."""
@@ -122,61 +121,63 @@ def claimed(lock: Path) -> Iterator[bool]:
 
 
 def cut_files(
-    folder: ShardFolder, options: PredictOptions, weights: str, files: Sequence[RowFile], number: int
+    folder: ShardFolder,
+    options: PredictOptions,
+    digests: Mapping[str, str],
+    files: Sequence[RowFile],
+    number: int,
 ) -> Plan:
     """Cut files into about `number` shards of equal length, none of which spans two files, and write the plan.
 
-    Two passes over the files; memory holds one shard. Raises DataError for a row that cannot be read.
+    Two passes over the files; memory holds one row. Raises DataError for a row that cannot be read, and for a file that
+    is changed meanwhile.
     """
+    known = [digest(file.path).hex() for file in files]
     rows = [count_rows(file) for file in files]
     length = max(1, -(-sum(rows) // number))
     shards: list[TextShard] = []
     for place, file in enumerate(files):
         texts, first = file.texts(), 0
-        while some := list(islice(texts, length)):
-            digest = write_strings(folder.shard(len(shards), "in"), some)
-            shards.append(TextShard(place, first, len(some), digest))
-            first += len(some)
+        while first < rows[place]:
+            size, checksum = write_strings(folder.shard(len(shards), "in"), islice(texts, length))
+            if not size:
+                raise DataError(file.path, "was changed while it was read")
+            shards.append(TextShard(place, first, size, checksum))
+            first += size
     inputs = [
-        InputFile(str(file.path), file.column, *size_and_head(file.path), some)
-        for file, some in zip(files, rows, strict=True)
+        InputFile(str(file.path), file.column, one, some) for file, one, some in zip(files, known, rows, strict=True)
     ]
-    plan = Plan(options, weights, inputs, shards)
+    plan = Plan(options, digests, inputs, shards)
     write_atomically(folder.path / PLAN, json.dumps(asdict(plan), indent=1))
     return plan
 
 
-def size_and_head(path: Path) -> tuple[int, str]:
-    """Return size and SHA-256 of the beginning of a file."""
-    with reading_faults(path), path.open("rb") as file:
-        return path.stat().st_size, hashlib.sha256(file.read(_HEAD)).hexdigest()
-
-
-def write_strings(path: Path, texts: Sequence[str]) -> str:
-    """Write texts as JSON strings, a line each, completely or not at all, and return the SHA-256 of the file."""
-    data = "".join(f"{json.dumps(text)}\n" for text in texts).encode()
-    made = staged(path)
+def write_strings(path: Path, texts: Iterable[str]) -> tuple[int, str]:
+    """Write texts as JSON strings, a line each, completely or not at all; return their number and SHA-256."""
+    rows, checksum, made = 0, hashlib.sha256(), staged(path)
     with made.open("wb") as file:
-        file.write(data)
+        for rows, text in enumerate(texts, start=1):  # noqa: B007  counted
+            line = f"{json.dumps(text)}\n".encode()
+            checksum.update(line)
+            file.write(line)
         file.flush()
         os.fsync(file.fileno())
     made.replace(path)
-    return hashlib.sha256(data).hexdigest()
+    return rows, checksum.hexdigest()
 
 
-def read_strings(path: Path, digest: str) -> list[str]:
-    """Return what `write_strings` wrote. Raises DataError for a file that is missing or not as it was written."""
-    with reading_faults(path):
-        data = path.read_bytes()
-    if hashlib.sha256(data).hexdigest() != digest:
+def read_strings(path: Path, checksum: str) -> Iterator[str]:
+    """Yield what `write_strings` wrote. Raises DataError for a file that is missing or not as it was written."""
+    if digest(path).hex() != checksum:
         raise DataError(path, "is not as it was written", hint=f"rm -r {path.parent.parent}, and begin again")
-    return [json.loads(line) for line in data.splitlines()]
+    with reading_faults(path), path.open("rb") as file:
+        yield from map(json.loads, file)
 
 
-def mark_done(folder: ShardFolder, number: int, answers: Sequence[str]) -> None:
+def mark_done(folder: ShardFolder, number: int, answers: Iterable[str]) -> None:
     """Write the answers of a shard, and then its mark."""
-    digest = write_strings(folder.shard(number, "out"), answers)
-    write_atomically(folder.shard(number, "done"), json.dumps({"rows": len(answers), "sha256": digest}))
+    rows, checksum = write_strings(folder.shard(number, "out"), answers)
+    write_atomically(folder.shard(number, "done"), json.dumps({"rows": rows, "sha256": checksum}))
 
 
 def join(folder: ShardFolder, plan: Plan) -> list[Path]:
@@ -187,7 +188,7 @@ def join(folder: ShardFolder, plan: Plan) -> list[Path]:
     results = []
     for place, given in enumerate(plan.inputs):
         file, path = plan.file(place), Path(given.path)
-        if size_and_head(path) != (given.size, given.head):
+        if digest(path).hex() != given.digest:
             raise DataError(path, "was changed since it was cut into shards", hint=f"rm -r {folder.path}")
         target = folder.path / file.result
         made = target.with_name(f".new.{target.name}")  # its end says how it is packed
@@ -199,9 +200,14 @@ def join(folder: ShardFolder, plan: Plan) -> list[Path]:
             os.fsync(written.fileno())
         made.replace(target)
         results.append(target)
-    write_atomically(folder.path / JOINED, json.dumps({path.name: size_and_head(path) for path in results}))
-    shutil.rmtree(folder.path / SHARDS, ignore_errors=True)
+    write_atomically(folder.path / JOINED, json.dumps({path.name: digest(path).hex() for path in results}))
+    remove_shards(folder)
     return results
+
+
+def remove_shards(folder: ShardFolder) -> None:
+    """Remove the shards."""
+    shutil.rmtree(folder.path / SHARDS, ignore_errors=True)
 
 
 def _answers(folder: ShardFolder, plan: Plan, place: int) -> Iterator[str]:

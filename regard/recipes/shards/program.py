@@ -10,17 +10,20 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from regard.config import write_atomically
+from regard.data.readers.lines import digest
 from regard.errors import ConfigError, RegardError, nearest
 from regard.recipes.shards.files import RowFile, row_file
 from regard.recipes.shards.plan import (
     JOINED,
+    OWN_FILES,
+    SCRIPT,
     SHARDS,
     Plan,
     PredictOptions,
@@ -28,9 +31,9 @@ from regard.recipes.shards.plan import (
     claimed,
     cut_files,
     join,
-    size_and_head,
+    remove_shards,
 )
-from regard.recipes.shards.worker import FAULT, ShardWorker
+from regard.recipes.shards.worker import FAULT, ShardWorker, digests_of
 from regard.runs.run import Run
 
 _MODULE = "regard.recipes.shards"
@@ -104,8 +107,7 @@ class RayActor:
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         """Answer the shards of a batch, {"shard": numbers}, and return it."""
-        for number in batch["shard"]:
-            self._worker.answer(int(number))
+        self._worker.finish(map(int, batch["shard"]))
         return batch
 
 
@@ -113,7 +115,7 @@ class Slurm(Launcher):
     """A script for an array job, one task a shard. The command that is repeated after it joins the answers."""
 
     def launch(self, folder: ShardFolder, plan: Plan, workers: int, say: Callable[[str], None]) -> None:
-        script, path = folder.path / "slurm.sh", quote(str(folder.path.resolve()))
+        script, path = folder.path / SCRIPT, quote(str(folder.path.resolve()))
         left = [str(number) for number in range(len(plan.shards)) if not folder.done(number)]
         lines = [
             "#!/bin/bash",
@@ -204,27 +206,32 @@ def predict_shards(request: ShardedRequest, say: Callable[[str], None]) -> list[
         raise ConfigError("--on", f"unknown '{request.launcher}'", nearest(request.launcher, LAUNCHERS))
     files = [row_file(path, request.column, as_json=request.options.as_json) for path in request.files]
     _check_names(files, request.folder)
-    weights = Run.open(request.options.run, request.options.changes).weights_digest
+    digests = digests_of(Run.open(request.options.run, request.options.changes), request.options)
     folder = ShardFolder(request.folder)
     folder.path.mkdir(parents=True, exist_ok=True)
     with claimed(folder.lock) as held:
         if not held:
             raise ConfigError("--output", f"another process works in '{folder.path}'", "wait for its end, or stop it")
-        return _predicted(folder, request, files, weights, say)
+        return _predicted(folder, request, files, digests, say)
 
 
 def _predicted(
-    folder: ShardFolder, request: ShardedRequest, files: Sequence[RowFile], weights: str, say: Callable[[str], None]
+    folder: ShardFolder,
+    request: ShardedRequest,
+    files: Sequence[RowFile],
+    digests: Mapping[str, str],
+    say: Callable[[str], None],
 ) -> list[Path]:
     plan = folder.plan()
     if plan is None:
-        (folder.path / SHARDS).mkdir(exist_ok=True)
-        plan = cut_files(folder, request.options, weights, files, request.shards)
+        _check_free(folder, files)
+        plan = cut_files(folder, request.options, digests, files, request.shards)
         say(f"rows: {plan.rows:,}, files: {len(files)}, shards: {len(plan.shards)}")
     else:
-        _check_same(folder, plan, request.options, files, weights)
+        _check_same(folder, plan, request.options, files, digests)
     if (folder.path / JOINED).exists():
         results = _joined(folder)
+        remove_shards(folder)
     else:
         workers = request.workers or os.cpu_count() or 1
         left = [number for number in range(len(plan.shards)) if not folder.done(number)]
@@ -238,24 +245,36 @@ def _predicted(
 
 
 def _check_names(files: Sequence[RowFile], folder: Path) -> None:
-    """Raise ConfigError for results of one name, or one that is an input."""
+    """Raise ConfigError for results of one name, one that is an input, or one of the folder's own names."""
     for name, count in Counter(file.result for file in files).items():
         if count > 1:
             raise ConfigError(name, f"{count} files have this name", "rename one, or take two folders")
+        if name in OWN_FILES:
+            raise ConfigError(name, "is the name of a file of --output itself", "rename the input")
     for file in files:
         if (folder / file.result).resolve() == file.path.resolve():
             raise ConfigError("--output", f"'{file.path}' would be overwritten", "choose another folder")
 
 
+def _check_free(folder: ShardFolder, files: Sequence[RowFile]) -> None:
+    """Make the folder of the shards. Raises ConfigError where a file would be overwritten."""
+    for name in (JOINED, *(file.result for file in files)):
+        if (folder.path / name).exists():
+            raise ConfigError("--output", f"'{folder.path / name}' would be overwritten", "choose another folder")
+    (folder.path / SHARDS).mkdir(exist_ok=True)
+    for mark in (folder.path / SHARDS).glob("*.done"):
+        mark.unlink()
+
+
 def _check_same(
-    folder: ShardFolder, plan: Plan, options: PredictOptions, files: Sequence[RowFile], weights: str
+    folder: ShardFolder, plan: Plan, options: PredictOptions, files: Sequence[RowFile], digests: Mapping[str, str]
 ) -> None:
     """Raise ConfigError where a folder holds other files, another run or other options."""
-    now = [(str(file.path), file.column, *size_and_head(file.path)) for file in files]
+    now = [(str(file.path), file.column, digest(file.path).hex()) for file in files]
     reasons = {
-        "weights of the run": plan.weights == weights,
+        **{name: plan.digests.get(name) == checksum for name, checksum in digests.items()},
         "options": plan.options == options,
-        "files": [tuple(given[:4]) for given in plan.inputs] == now,
+        "files": [tuple(given[:3]) for given in plan.inputs] == now,
     }
     if other := [name for name, same in reasons.items() if not same]:
         problem = f"'{folder.path}' was begun with other {' and '.join(other)}"
@@ -267,6 +286,6 @@ def _joined(folder: ShardFolder) -> list[Path]:
     known = json.loads((folder.path / JOINED).read_bytes())
     for name, before in known.items():
         path = folder.path / name
-        if not path.exists() or list(size_and_head(path)) != before:
+        if not path.exists() or digest(path).hex() != before:
             raise ConfigError("--output", f"'{path}' was changed or removed", f"rm -r {folder.path}, and begin again")
     return [folder.path / name for name in known]

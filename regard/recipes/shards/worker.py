@@ -2,25 +2,30 @@
 
 import os
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
+from regard.data.readers.lines import digest
 from regard.errors import ConfigError
 from regard.predictor import load
 from regard.predictor.kept_terms import KeptTerms
 from regard.predictor.line_answers import Abstention, LineFormat, beside_empty, predicted, raw_lines
-from regard.recipes.shards.plan import PLAN, ShardFolder, claimed, mark_done, read_strings
+from regard.recipes.shards.plan import PLAN, PredictOptions, ShardFolder, claimed, mark_done, read_strings
+from regard.runs.run import Run
 
 FAULT, ORPHANED = 2, 3  # exit codes
 _ROWS_AT_ONCE = 1024  # answered together, sorted by length
+_WAIT_SECONDS = 0.5  # between two attempts at a shard that another process holds
 
 
 class ShardWorker:
     """A run, loaded once, that answers shards of a folder."""
 
     def __init__(self, folder: Path | str) -> None:
-        """Raise ConfigError where the folder has no plan, or the run was trained further since it was made."""
+        """Raise ConfigError where the folder has no plan, or a run or glossary was changed since it was made."""
         self.folder = ShardFolder(Path(folder))
         plan = self.folder.plan()
         if plan is None:
@@ -29,8 +34,9 @@ class ShardWorker:
             )
         self.plan, given = plan, plan.options
         predictor = load(Path(given.run), list(given.changes))
-        if predictor.run.weights_digest != plan.weights:
-            raise ConfigError(given.run, "has other weights than when the shards were cut", f"rm -r {folder}")
+        for name, checksum in digests_of(predictor.run, given).items():
+            if plan.digests.get(name) != checksum:
+                raise ConfigError(given.run, f"the {name} changed since the shards were cut", f"rm -r {folder}")
         kept = KeptTerms(None if given.glossary is None else Path(given.glossary), None, _warn)
         kept.check(predictor)
         single = given.raw or given.alignment
@@ -44,8 +50,15 @@ class ShardWorker:
         """Answer a shard unless it is done; False: another process holds it."""
         with claimed(self.folder.shard(number, "lock")) as held:
             if held and not self.folder.done(number):
-                mark_done(self.folder, number, [*self._answers(number)])
+                mark_done(self.folder, number, self._answers(number))
             return held
+
+    def finish(self, numbers: Iterable[int]) -> None:
+        """Answer shards, and wait for those that other processes hold: such a process may be killed."""
+        left = [*numbers]
+        while left := [number for number in left if not self.answer(number)]:
+            time.sleep(_WAIT_SECONDS)
+            self._check_parent()
 
     def _answers(self, number: int) -> Iterator[str]:
         shard = self.plan.shards[number]
@@ -55,11 +68,24 @@ class ShardWorker:
         for some in predicted(self._answer, chunks, name, _warn, before=shard.first):
             yield from (self._format.write(one, 0) for one in some)
 
-    def _chunks(self, texts: list[str]) -> Iterator[list[str]]:
-        for start in range(0, len(texts), _ROWS_AT_ONCE):
-            if os.getppid() != self._parent:  # the command was killed: the next one shall find the shard free
-                sys.exit(ORPHANED)
-            yield texts[start : start + _ROWS_AT_ONCE]
+    def _chunks(self, texts: Iterator[str]) -> Iterator[list[str]]:
+        while some := [*islice(texts, _ROWS_AT_ONCE)]:
+            self._check_parent()
+            yield some
+
+    def _check_parent(self) -> None:
+        """End the process where the command was killed: the next one shall find the shard free."""
+        if os.getppid() != self._parent:
+            sys.exit(ORPHANED)
+
+
+def digests_of(run: Run, options: PredictOptions) -> dict[str, str]:
+    """Return the SHA-256 of all that answers: weights of the run and of those it names, and the glossary."""
+    decoding = run.experiment.decoding
+    others = [*decoding.ensemble, *([decoding.rerank.run] if decoding.rerank else [])]
+    found = {"weights of the run": run.weights_digest}
+    found |= {f"weights of {other}": Run.open(other).weights_digest for other in others}
+    return found | ({"glossary": digest(Path(options.glossary)).hex()} if options.glossary else {})
 
 
 def _warn(line: str) -> None:
