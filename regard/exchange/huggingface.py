@@ -231,7 +231,7 @@ def _settings(
     apart = not config.get("share_encoder_decoder_embeddings", True)
     return {
         "task": "translation",
-        "text": {"tokenizer": "sentencepiece", "shared": shared, "joint": not (shared or apart)},
+        "text": {"tokenizer": "sentencepiece_file", "shared": shared, "joint": not (shared or apart)},
         "model": {
             "name": "translator",
             "dim": config["d_model"],

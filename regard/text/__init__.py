@@ -22,7 +22,7 @@ TOKENIZERS: Registry[Recipe] = Registry(
     {
         "characters": CharactersRecipe,
         "huggingface": HuggingFaceRecipe,
-        "sentencepiece": SentencePieceRecipe,
+        "sentencepiece_file": SentencePieceRecipe,
         "subwords": SubwordsRecipe,
         "uncased_words": UncasedWordsRecipe,
         "words": WordsRecipe,

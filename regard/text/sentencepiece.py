@@ -107,7 +107,7 @@ class SentencePieceTokenizer(Tokenizer):
     Texts are normalised as the model says, which may change characters and drops spaces at both ends.
     """
 
-    kind = "sentencepiece"
+    kind = "sentencepiece_file"
     lossless, writes = False, True
 
     def __init__(self, model: bytes, listed: PieceList, writer: bytes | None = None) -> None:

@@ -44,7 +44,7 @@ MAKERS = {
     **{name: lambda name=name: recurrent(name) for name in RECURRENT},
     "rnn-relu": lambda: recurrent("rnn", nonlinearity="relu"),
     "gru-reset-before": lambda: recurrent("gru", reset_after=False),
-    "lstmn-capped": lambda: recurrent("lstmn", tape=2),
+    "lstmn-capped": lambda: recurrent("lstmn", memory_size=2),
     "sru-1-tanh": lambda: recurrent("sru", version=1, activation="tanh", highway_bias=-1.0),
     "stack": lambda: Stack([recurrent("gru"), recurrent("lstm")], dropout=0.3),
     "stack-residual": lambda: Stack([recurrent("lstmn"), recurrent("sru"), recurrent("gru")], residual_from=2),

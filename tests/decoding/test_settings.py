@@ -26,7 +26,7 @@ def test_a_search_must_be_able_to_find_something(search, name, value):
         read_settings(DecodingSettings, {"search": {"name": search, name: value}})
 
 
-@pytest.mark.parametrize(("feature", "name", "value"), [("no_repeat", "size", 0), ("coverage", "least", 0.0)])
+@pytest.mark.parametrize(("feature", "name", "value"), [("no_repeat", "size", 0), ("coverage", "min_attention", 0.0)])
 def test_a_feature_must_have_something_to_count(feature, name, value):
     with pytest.raises(ConfigError, match=rf"features.*{name}.* not {value}"):
         read_settings(DecodingSettings, {"features": {"name": feature, name: value}})

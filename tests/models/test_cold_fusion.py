@@ -96,7 +96,7 @@ def test_a_language_model_fits_in_by_its_parts():
 
 
 def test_a_language_model_that_must_know_padding_is_refused():
-    with pytest.raises(ConfigError, match=r"language_model: .*look at other rows"):
+    with pytest.raises(ConfigError, match=r"language_model: .*depend on other rows"):
         built(
             "cold_fusion",
             {"source": SIZE, "target": SIZE},

@@ -132,7 +132,7 @@ def test_numbers_that_are_no_bits_are_refused():
     model, (items, mask) = build(None), bits().sequences("given")
     batch = bits()
     batch.columns["wanted"] = Sequences(torch.where(mask.unsqueeze(-1), 0.65, 0.0), mask)
-    with pytest.raises(DataError, match=r"wanted: has 0\.65, and a Neural Turing Machine answers bits \(0 and 1"):
+    with pytest.raises(DataError, match=r"wanted: has 0\.65, but a Neural Turing Machine answers bits \(0 and 1"):
         model.nll(batch)
     batch.columns.update(given=Sequences(0.65 * items, mask), wanted=Sequences(items, mask))
     assert bool(model.nll(batch).isfinite().all())  # what is read may be any numbers

@@ -121,5 +121,5 @@ def test_separate_vocabularies_are_refused():
 
 def test_an_encoder_that_makes_other_places_is_refused():
     model, task = build(encoder=Choice("unfolded"))
-    with pytest.raises(ConfigError, match="one each"):
+    with pytest.raises(ConfigError, match="makes 18 states of 15 pieces"):
         model.places(batch_of(task))

@@ -143,8 +143,8 @@ def test_much_synthetic_text_leaves_the_pairs_of_the_user_their_share(texts, mon
 
 @pytest.mark.parametrize(("own", "change", "kept"), [
     ("null", (), None),
-    ("{copies: 3, share: 0.25}", (), 0.25),
-    ("{copies: 3, share: 0.25}", ("data.recombination=null",), None),
+    ("{copies: 3, fraction: 0.25}", (), 0.25),
+    ("{copies: 3, fraction: 0.25}", ("data.recombination=null",), None),
 ])  # fmt: skip
 def test_a_run_to_start_from_keeps_its_recombination(texts, monkeypatch, own, change, kept):
     monkeypatch.setattr(networks, "FEW_PAIRS", range(50, 200))
@@ -154,7 +154,7 @@ def test_a_run_to_start_from_keeps_its_recombination(texts, monkeypatch, own, ch
     read, work = experiments_of(monkeypatch), workshop(texts, *change, start=start)
     networks.train_network("network", work, 60.0, {"made": work.texts.train})
     found = read[0].data.recombination
-    assert (found and found.share) == kept
+    assert (found and found.fraction) == kept
 
 
 @pytest.mark.parametrize(("start", "taught"), [("better", False), ("worse", True), ("cannot", True)])

@@ -102,7 +102,7 @@ def test_it_goes_on_with_lines_and_begins_after_empty_ones(trained):
     ("words", "parts"),
     [
         (["--source", "text"], ["--source", "is not a column of the task", "--text FILE"]),
-        (["text"], ["'text' is a file", "give a run"]),
+        (["text"], ["is a file of translations", "give a run"]),
     ],
 )
 def test_what_is_said_of_translations_is_refused(trained, monkeypatch, words, parts):

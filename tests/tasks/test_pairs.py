@@ -196,4 +196,4 @@ def test_texts_that_are_too_long_for_maps_say_so(folder, monkeypatch, most, show
     model = regard.load(folder / "run")
     (found,) = explaining.Looking(model).explained(model.predict(["the car is red\tred car"]), maps=False)
     assert bool(found.explanation.maps) is shown
-    assert ("too long for maps" in found.details().get("warning", "")) is not shown
+    assert ("too long for attention maps" in found.details().get("warning", "")) is not shown

@@ -61,7 +61,7 @@ class MarianFormat(Format):
         languages = options.languages or files.languages
         settings = {
             "task": "translation",
-            "text": {"tokenizer": "sentencepiece", "shared": one, "joint": not one and files.listed is not None},
+            "text": {"tokenizer": "sentencepiece_file", "shared": one, "joint": not one and files.listed is not None},
             "model": shape.model_settings(),
             "decoding": {"search": decoder_search(files.search, self.search), "shortlist": listed},
             **({"data": {"languages": [*languages]}} if languages else {}),
