@@ -31,7 +31,7 @@ training: {{learning_rate: 0.02, batch_tokens: 256, validate_every: 60, average:
 grid = "model.attention.score=scaled_dot,uniform"
 
 # %%
-report = regard.compare([config], grids=[grid], updates=60, run=folder / "runs", quiet=True)
+report = regard.compare([config], grids=[grid], seeds=1, updates=60, run=folder / "runs", quiet=True)
 report
 
 # %% [markdown]
