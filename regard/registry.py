@@ -150,7 +150,12 @@ class Registry(Generic[T]):
         target = part.__init__ if inspect.isclass(part) else part
         hints = get_type_hints(target, include_extras=True)  # a part may name another table: PartOf
         parameters = inspect.signature(part).parameters.values()
-        return {one.name: (hints[one.name], one.default) for one in parameters if one.kind is one.KEYWORD_ONLY}
+        found = [one for one in parameters if one.kind is one.KEYWORD_ONLY]
+        if bare := next((one.name for one in found if one.name not in hints), None):
+            raise PartError(
+                f"'{name}' has a setting without a type: {bare}", f"annotate it, such as {bare}: float = 1.0"
+            )
+        return {one.name: (hints[one.name], one.default) for one in found}
 
     def _unknown(self, name: str) -> PartError:
         return PartError(f"there is no '{name}'", nearest(name, self._parts))

@@ -146,7 +146,8 @@ class Distillation:
         files = settings.get("files", settings) if isinstance(settings, Mapping) else {}
         found = {side: Path(files[side]) for side in ("source", "target") if isinstance(files.get(side), str)}
         if len(found) < len(("source", "target")) or not all(file.is_file() for file in found.values()):
-            raise ConfigError("--dev-source", "must be given, and --dev-target", "the teacher's dev set is not there")
+            hint = "the teacher names no files of a dev set" if self.runs else "a teacher would name its own"
+            raise ConfigError("--dev-source", "must be given, and --dev-target", hint)
         return found
 
     def pairs(self) -> dict[str, Path]:
@@ -164,7 +165,7 @@ class Distillation:
         if len(kept) < _FEWEST:
             problem = f"{len(kept):,} translations are left, fewer than {_FEWEST}"
             raise DataError(self.request.texts[0], problem, hint="more --text")
-        self.say(f"translations: {len(found):,}, dropped as the worst: {len(worst):,}")
+        self.say(f"different lines that have a translation: {len(found):,}, dropped as the worst: {len(worst):,}")
         for side, lines in zip(files, zip(*kept, strict=True), strict=True):
             write_lines(files[side], lines)
         return files
@@ -209,7 +210,8 @@ class Distillation:
         minutes = self.request.minutes
         first = [*_TRAINING, *STUDENT_SHAPES[self.request.shape].settings(), *self.request.changes]
         start = self._train("student", [*files, *first, f"training.max_minutes={minutes * (1 - _TUNED):.3f}"], None)
-        second = [*files, "data.test_fraction=0", *_TUNING, f"training.max_minutes={minutes * _TUNED:.3f}"]
+        kept = [one for one in (*_TRAINING, *self.request.changes) if not one.startswith(("text", "model"))]
+        second = [*files, *kept, *_TUNING, f"training.max_minutes={minutes * _TUNED:.3f}"]
         return self._train("eight-bit", second, start)
 
     def _train(self, name: str, settings: Sequence[str], start: Path | None) -> Path:

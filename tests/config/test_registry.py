@@ -143,3 +143,15 @@ def test_shared_settings_are_settings_of_each_row():
     assert table.build(Choice("deep", {"depth": 5, "own": 4})) == ("a", Sizes(depth=5), 1, 4)
     with pytest.raises(ConfigError, match=r"sizes\.dim"):
         table.build(Choice("deep", {"dim": 0}))
+
+
+class Untyped:
+    """A part whose author forgot a type."""
+
+    def __init__(self, *, temperature=1.0) -> None:
+        self.built = temperature
+
+
+def test_a_setting_without_a_type_is_named():
+    line = "'untyped' has a setting without a type: temperature"
+    assert line in told(Registry("score", {"untyped": Untyped}), temperature=2.0)

@@ -49,6 +49,7 @@ def request_of(teacher, text, tmp_path, **changes):
 def test_a_student_is_a_run_with_8_bits_and_a_shortlist(teacher, text, tmp_path):
     report = distil(request_of(teacher, text, tmp_path), lambda line: None, quiet=True)
     run = Run.open(tmp_path / "student")
+    assert (run.experiment.training.quantization, run.experiment.objective.settings["label_smoothing"]) == ("int8", 0)
     assert (run.experiment.decoding.precision, run.experiment.decoding.shortlist) == ("int8", True)
     assert len(load(tmp_path / "student").predict(["a dog runs"])) == 1
     assert [one["system"] for one in report.values["systems"]] == [str(teacher), str(tmp_path / "student")]

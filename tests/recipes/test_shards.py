@@ -18,6 +18,7 @@ from regard.data.readers.lines import read_lines
 from regard.predictor import load
 from regard.recipes.shards.plan import ShardFolder, read_strings
 from regard.recipes.shards.worker import ShardWorker
+from regard.results import Prediction
 
 pyarrow = pytest.importorskip("pyarrow")
 TEXTS = [f"{PAIRS[row % 4][0]} {row}" for row in range(23)]
@@ -237,3 +238,19 @@ def test_two_commands_do_not_work_in_one_folder(run, lines, tmp_path, monkeypatc
         fcntl.flock(file, fcntl.LOCK_EX)
         done = regard("predict", run, lines, "--shards", 4, "-o", folder.path)
     assert unsaid(done, "--output", "another process") == []
+
+
+def test_warnings_of_a_shard_are_few(run, lines, tmp_path, monkeypatch, capsys):
+    folder = planned(run, lines, tmp_path / "out", monkeypatch)
+    monkeypatch.setattr(
+        "regard.recipes.shards.worker.predicted",
+        lambda answer, chunks, name, warn, before: [warn(f"{name}:{row}") for row in range(5)] and answer_all(chunks),
+    )
+    ShardWorker(folder.path).answer(0)
+    said = capsys.readouterr().err
+    assert (said.count(lines.name), "shard 0: 3 more warnings" in said) == (2, True)
+
+
+def answer_all(chunks):
+    for some in chunks:
+        yield [Prediction(text, text, 0.0) for text in some]

@@ -17,6 +17,7 @@ from regard.recipes.shards.plan import PLAN, PredictOptions, ShardFolder, claime
 from regard.runs.run import Run
 
 FAULT, ORPHANED = 2, 3  # exit codes
+_WARNINGS = 2  # of a shard that are printed
 _ROWS_AT_ONCE = 1024  # answered together, sorted by length
 _WAIT_SECONDS = 0.5  # between two attempts at a shard that another process holds
 
@@ -44,13 +45,16 @@ class ShardWorker:
         sure = Abstention(given.abstain, predictor, Path(given.run), _warn)
         self._answer = sure.answer(beside_empty(kept.answer(plain), predictor))
         self._format = LineFormat(scores=given.scores, alignment=given.alignment, as_json=given.as_json)
-        self._parent = os.getppid()
+        self._parent, self._warnings = os.getppid(), 0
 
     def answer(self, number: int) -> bool:
         """Answer a shard unless it is done; False: another process holds it."""
         with claimed(self.folder.shard(number, "lock")) as held:
             if held and not self.folder.done(number):
+                self._warnings = 0
                 mark_done(self.folder, number, self._answers(number))
+                if (more := self._warnings - _WARNINGS) > 0:
+                    _warn(f"shard {number}: {more:,} more warnings")
             return held
 
     def finish(self, numbers: Iterable[int]) -> None:
@@ -65,8 +69,14 @@ class ShardWorker:
         name = self.plan.inputs[shard.file].path
         texts = read_strings(self.folder.shard(number, "in"), shard.digest)
         chunks = self._chunks(texts)
-        for some in predicted(self._answer, chunks, name, _warn, before=shard.first):
+        for some in predicted(self._answer, chunks, name, self._warned, before=shard.first):
             yield from (self._format.write(one, 0) for one in some)
+
+    def _warned(self, line: str) -> None:
+        """Print the first warnings of a shard, and count all."""
+        self._warnings += 1
+        if self._warnings <= _WARNINGS:
+            _warn(line)
 
     def _chunks(self, texts: Iterator[str]) -> Iterator[list[str]]:
         while some := [*islice(texts, _ROWS_AT_ONCE)]:
