@@ -28,8 +28,8 @@ def export_folder(
     """Write a run as a folder of a format, with a certificate and a model card in it.
 
     `count` texts are compared: the first of `texts`, of the dev set, or some made of pieces of the vocabulary. Raises
-    RegardError for a run that the format cannot hold, and with the first difference where a text differs: then nothing
-    is written.
+    RegardError for a run that the format cannot hold, and with the first difference where fewer texts are equal than
+    the format's `min_equal`: then nothing is written.
     """
     if folder.exists():
         raise RegardError(f"{folder}: exists already; choose another -o FOLDER")
@@ -37,7 +37,7 @@ def export_folder(
     with making(folder) as made:
         row.write(predictor, made)
         certificate = certify(predictor, row.program(made, predictor) if count else None, asked)
-        if certificate.first is not None:
+        if certificate.program and certificate.equal < row.min_equal * certificate.texts:
             raise RegardError(f"{folder}: the export was not written, since texts differ; {certificate}")
         values = {"format": row.name, "sha256_of_weights": predictor.run.weights_digest, **certificate.values()}
         (made / CERTIFICATE).write_text(json.dumps(values, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -56,6 +56,7 @@ class Format(ABC):
 
     name: ClassVar[str]
     program_hint: ClassVar[str] = ""  # how its program is installed
+    min_equal: ClassVar[float] = 1.0  # fraction of texts that an export must translate equally: less where it rounds
 
     def recognises(self, folder: Path) -> bool:
         """Return whether a folder looks like one of this format; nothing but names and small files is read."""

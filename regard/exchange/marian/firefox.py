@@ -46,6 +46,7 @@ class FirefoxFormat(MarianFormat):
     name = "firefox"
     aliases = "bergamot, mozilla, translate_locally"
     search = _SEARCH
+    min_equal = 0.9  # 8-bit activations: 97 of 100 texts were equal
     program_hint = "npm install @browsermt/bergamot-translator, in this folder, installs it"
 
     def recognises(self, folder: Path) -> bool:
