@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, count, islice
 from pathlib import Path
 from shlex import quote
 
@@ -199,7 +199,9 @@ def named(experiment: Experiment) -> Experiment:
     if experiment.run is not None:
         return experiment
     languages = "-".join(code for code in experiment.data.language_pair() if code) or "run"
-    return replace(experiment, run=Path("runs") / f"{languages}-{time.strftime('%Y%m%d-%H%M%S')}")
+    first = Path("runs") / f"{languages}-{time.strftime('%Y%m%d-%H%M%S')}"
+    others = (first.with_name(f"{first.name}-{number}") for number in count(2))  # of the same second
+    return replace(experiment, run=next(path for path in chain([first], others) if not path.exists()))
 
 
 def _stages(ready: Prepared) -> tuple[Prepared, Built, Started, Validated]:

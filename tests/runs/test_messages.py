@@ -3,6 +3,9 @@
 import pytest
 from small_runs import regard
 
+from regard.experiment import Experiment
+from regard.runs.training import named
+
 SMALL = [
     "model.dim=8",
     "model.encoder={name: transformer, num_layers: 1, feedforward_dim: 8}",
@@ -42,3 +45,14 @@ def test_the_setting_that_leaves_lines_out_is_named(corpus):
         "2 of more than 5 pieces are left out; to learn from them raise data.max_length, which is 5, or read their "
         "beginnings: task.max_pieces=5" in said
     )
+
+
+def test_runs_of_one_second_have_names_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("regard.runs.training.time.strftime", lambda form: "20260102-030405")
+    names = []
+    for _ in range(3):
+        path = named(Experiment()).run
+        path.mkdir(parents=True)
+        names.append(path.name)
+    assert names == ["run-20260102-030405", "run-20260102-030405-2", "run-20260102-030405-3"]
