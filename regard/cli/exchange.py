@@ -85,8 +85,8 @@ def export_run_command(
     from regard.predictor import load
 
     row, texts = format_named(to), () if text is None else read_texts(text)
-    told = say_unless(quiet)
-    export_folder(row, load(run), output, texts=texts, count=lines, license_name=license_name, say=told)
+    progress = say_unless(quiet)
+    export_folder(row, load(run), output, texts=texts, count=lines, license_name=license_name, say=progress)
 
 
 def card_command(run: TranslatorRun, *, license_name: License = None) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 from regard.errors import CheckpointError
 from regard.exchange.card import model_card
 from regard.exchange.certificate import Certificate
-from regard.exchange.exporting import export_folder
+from regard.exchange.export_run import export_folder
 from regard.exchange.format import Format
 from regard.exchange.huggingface import HuggingFaceFormat
-from regard.exchange.importing import import_folder
+from regard.exchange.import_run import import_folder
 from regard.exchange.marian.firefox import FirefoxFormat
 from regard.exchange.marian.format import MarianFormat
 from regard.registry import Choice, Registry

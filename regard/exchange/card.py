@@ -2,7 +2,7 @@
 
 from regard.config import read_checked
 from regard.exchange.certificate import Certificate
-from regard.exchange.importing import IMPORTED
+from regard.exchange.import_run import IMPORTED
 from regard.predictor import Predictor
 
 _LIBRARIES = {"huggingface": "transformers", "ctranslate2": "ctranslate2"}

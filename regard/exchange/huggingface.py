@@ -116,9 +116,9 @@ class TransformersProgram:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Keep the bars and warnings of transformers away: the certificate says what matters."""
-    from transformers.utils import logging as told
+    from transformers.utils import logging as noisy
 
-    logging: Any = told  # untyped
+    logging: Any = noisy  # untyped
     before = logging.get_verbosity()
     logging.set_verbosity_error()
     logging.disable_progress_bar()

@@ -78,24 +78,24 @@ def write_vocabularies(
 ) -> None:
     """Write SentencePiece models and the files that number their pieces."""
     codes = [code for code in languages if code]
-    told: dict[str, Any] = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}
+    token_config: dict[str, Any] = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}
     numbers = {piece: number for number, piece in enumerate(source.names)}
     if target.before:
         listed = dict(zip(("src_lang", "tgt_lang"), codes, strict=True))
         own = [f"__{code}__" for code in _M2M100.split()]
-        told |= {**listed, "tokenizer_class": "M2M100Tokenizer", "additional_special_tokens": own}
+        token_config |= {**listed, "tokenizer_class": "M2M100Tokenizer", "additional_special_tokens": own}
         numbers = {piece: number for piece, number in numbers.items() if piece not in own and piece[:8] != "<unused "}
         (folder / MULTILINGUAL_MODEL).write_bytes(source.model)
     else:
         listed = dict(zip(("source_lang", "target_lang"), codes, strict=False))
-        told |= {**listed, "tokenizer_class": "MarianTokenizer", "separate_vocabs": not joint}
+        token_config |= {**listed, "tokenizer_class": "MarianTokenizer", "separate_vocabs": not joint}
         (folder / SOURCE_MODEL).write_bytes(source.model)
         (folder / TARGET_MODEL).write_bytes(target.model)
     if not joint:
         other = {piece: number for number, piece in enumerate(target.names)}
         (folder / TARGET_VOCABULARY).write_text(json.dumps(other, ensure_ascii=False), encoding="utf-8")
     (folder / VOCABULARY).write_text(json.dumps(numbers, ensure_ascii=False), encoding="utf-8")
-    (folder / TOKENIZER_CONFIG).write_text(json.dumps(told, ensure_ascii=False), encoding="utf-8")
+    (folder / TOKENIZER_CONFIG).write_text(json.dumps(token_config, ensure_ascii=False), encoding="utf-8")
 
 
 def _of_one_pair(folder: Path, config: Mapping[str, Any], languages: tuple[str, str] | None) -> Vocabularies:
@@ -116,9 +116,9 @@ def _of_one_pair(folder: Path, config: Mapping[str, Any], languages: tuple[str, 
 
 def _multilingual(folder: Path, config: Mapping[str, Any], languages: tuple[str, str] | None) -> Vocabularies:
     """M2M100 and NLLB: one model, and a piece for each language in front of every text."""
-    model, told = read_bytes(folder / MULTILINGUAL_MODEL), optional_json(folder / TOKENIZER_CONFIG)
+    model, token_config = read_bytes(folder / MULTILINGUAL_MODEL), optional_json(folder / TOKENIZER_CONFIG)
     numbers, codes = _numbers(folder)
-    pair = languages or _said(told, "src_lang", "tgt_lang")
+    pair = languages or _said(token_config, "src_lang", "tgt_lang")
     if pair is None:
         raise CheckpointError(folder, "is a model of several languages, and none are named", _PAIR)
     for code in pair:
@@ -138,11 +138,11 @@ def _numbers(folder: Path) -> tuple[dict[str, int], dict[str, str]]:
         codes = {code: f"__{code}__" for code in _M2M100.split()}
         found |= {piece: len(found) + place for place, piece in enumerate(codes.values())}
         return found, codes
-    told = json_object(folder / FAST_TOKENIZER)
+    token_config = json_object(folder / FAST_TOKENIZER)
     try:
-        pieces = told["model"]["vocab"]
+        pieces = token_config["model"]["vocab"]
         found = dict(pieces) if isinstance(pieces, dict) else {piece: place for place, (piece, _) in enumerate(pieces)}
-        found |= {one["content"]: one["id"] for one in told["added_tokens"]}
+        found |= {one["content"]: one["id"] for one in token_config["added_tokens"]}
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(folder / FAST_TOKENIZER, f"is not a tokenizer of NLLB: {error}") from error
     codes = {piece: piece for piece in found if piece[3:4] == "_" and piece[:3].isalpha() and piece[4:].isalpha()}
@@ -153,9 +153,9 @@ def _with_codes(listed: PieceList, before: Iterable[str], unwritten: Iterable[st
     return PieceList(listed.pieces, listed.order, tuple(before), frozenset(unwritten))
 
 
-def _said(told: Mapping[str, Any], *names: str) -> tuple[str, str] | None:
+def _said(token_config: Mapping[str, Any], *names: str) -> tuple[str, str] | None:
     """The languages that a tokenizer's config names."""
-    source, target = (told.get(name) for name in names)
+    source, target = (token_config.get(name) for name in names)
     return (source, target) if isinstance(source, str) and isinstance(target, str) and source and target else None
 
 

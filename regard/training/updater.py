@@ -16,8 +16,8 @@ from regard.errors import ConfigError, TrainingError
 from regard.objectives import Objective
 from regard.ops.linear import half_products
 from regard.ops.memory import lacks_memory, telling_of_memory
+from regard.ops.quantization import rounded_weights
 from regard.ops.recompute import checkpoint_gradients
-from regard.ops.rounding import rounded_weights
 from regard.records import Batch, Loss
 from regard.training.optimizers import takes_rows
 from regard.training.settings import TrainingSettings

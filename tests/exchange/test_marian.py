@@ -13,7 +13,7 @@ import yaml
 import regard
 from regard.errors import CheckpointError, RegardError
 from regard.exchange.format import ReadOptions
-from regard.exchange.importing import write_run
+from regard.exchange.import_run import write_run
 from regard.exchange.marian.firefox import FirefoxFormat
 from regard.exchange.marian.format import MarianFormat
 from regard.pieces import BOS, PAD

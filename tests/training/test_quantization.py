@@ -13,7 +13,7 @@ from writers import batch_of, sources_of
 
 from regard.objectives import Context, LikelihoodObjective
 from regard.ops.kernels.packing import PackedProduct
-from regard.ops.rounding import rounded, rounded_weights
+from regard.ops.quantization import rounded, rounded_weights
 from regard.records import Batch, Sequences
 from regard.registry import Choice
 from regard.training.settings import TrainingSettings

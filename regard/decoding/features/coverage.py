@@ -41,7 +41,7 @@ class CoverageFeature(Feature):
         min_attention: Annotated[float, Gt(0), Le(1), Doc("Floor of the attention summed over a source piece.")] = 0.01,
     ) -> None:
         self.weight = weight
-        self.min_attention = min_attention  # what a word that was never looked at counts as: log 0 would forbid it
+        self.min_attention = min_attention  # what a word without attention counts as: log 0 would forbid it
 
     def start(self, batch: Batch) -> CoverageState:
         mask = batch.sequences("source").mask

@@ -40,7 +40,7 @@ _ONLY: Mapping[str, tuple[Any, ...]] = {  # values that a key may have; the firs
     "layer-normalization": (False,),
     "tied-embeddings-src": (False,),
 }
-_HARMLESS = {  # they change training, or what is told of it, alone
+_HARMLESS = {  # they change training, or its log, alone
     "transformer-dropout", "transformer-dropout-attention", "transformer-dropout-ffn", "transformer-depth-scaling",
     "transformer-guided-alignment-layer", "transformer-flat-attention", "transformer-heads", "transformer-dim-ffn",
     "transformer-decoder-dim-ffn", "transformer-ffn-activation", "transformer-no-projection", "transformer-dim-aan",

@@ -14,7 +14,7 @@ from torch.nn import functional
 from regard.compat import functorch_is_active
 from regard.ops.kernels.library import library
 from regard.ops.plain import is_plain
-from regard.ops.rounding import row_scales
+from regard.ops.quantization import row_scales
 
 _T = TypeVar("_T")
 Precision = Literal["float32", "int8"]
