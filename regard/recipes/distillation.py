@@ -6,14 +6,18 @@ encoder and a shallow recurrent decoder learns them with guided alignment and sa
 8-bit weights. Every step is a folder or a file beside the run, which the same command finds again.
 """
 
+import hashlib
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, compress
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
 
 from regard.config import write_atomically
 from regard.data.readers.lines import digest, read_lines
@@ -31,10 +35,12 @@ from regard.runs import Run, RunFolder, train_run
 from regard.runs.lexicons import learn_shortlist
 from regard.training.interrupt import Interrupted
 
+Row = TypeVar("Row", bound=tuple[str, ...])
+
 _SHARD_LINES = 2_000
 _TUNED = 0.15  # share of the minutes in which 8-bit weights are learnt
 _FEWEST = 500  # lines to learn from
-_TABLE = "distillation.json"
+_TUNED_RUN, _TABLE = "eight-bit", "distillation.json"
 _COLUMNS = ("system", "MB", "BLEU", "95 % interval", "chrF", "95 % interval", "sentences/s", "start, s")
 
 
@@ -129,7 +135,7 @@ class Distillation:
         values = {
             "teachers": [run.weights_digest for run in self.runs],
             "texts": [digest(file).hex() for file in files],
-            "student": [asked.shape, asked.dropped, asked.minutes, *asked.changes],
+            "student": [asked.shape, asked.dropped, *asked.changes],
         }
         if note.exists() and (
             other := [key for key, one in json.loads(note.read_bytes()).items() if one != values[key]]
@@ -153,32 +159,38 @@ class Distillation:
     def pairs(self) -> dict[str, Path]:
         """Return the files that the student learns from: sources, and translations that are not among the worst.
 
-        Empty translations and copies are left out. Raises DataError where few are left.
+        Raises DataError where few are left.
         """
         files = {side: self.work / f"pairs.{side}" for side in ("source", "target")}
         if all(file.is_file() for file in files.values()):
             return files
-        found = [(source, text, score) for source, text, score in self._translations() if text and text != source]
-        ranks = sorted(range(len(found)), key=lambda row: found[row][2] / (1 + len(found[row][1])))
-        worst = set(ranks[: round(self.request.dropped * len(found))]) if self.request.teachers else set()
-        kept = [(source, text) for row, (source, text, _) in enumerate(found) if row not in worst]
-        if len(kept) < _FEWEST:
-            problem = f"{len(kept):,} translations are left, fewer than {_FEWEST}"
+        scores = np.fromiter((score / (1 + len(text)) for _, text, score in self._translations()), float)
+        kept, dropped = np.ones(len(scores), bool), round(self.request.dropped * len(scores))
+        if self.request.teachers and dropped:
+            kept[np.argsort(scores, kind="stable")[:dropped]] = False
+        if (left := int(kept.sum())) < _FEWEST:
+            problem = f"{left:,} translations are left, fewer than {_FEWEST}"
             raise DataError(self.request.texts[0], problem, hint="more --text")
-        self.say(f"different lines that have a translation: {len(found):,}, dropped as the worst: {len(worst):,}")
-        for side, lines in zip(files, zip(*kept, strict=True), strict=True):
-            write_lines(files[side], lines)
+        self.say(f"different lines that have a translation: {len(kept):,}, dropped as the worst: {len(kept) - left:,}")
+        for place, file in enumerate(files.values()):  # a pass for each side: memory holds one number for each line
+            write_lines(file, map(itemgetter(place), compress(self._translations(), kept)))
         return files
 
     def _translations(self) -> Iterator[tuple[str, str, float]]:
-        """The sources, each once, their translations and log-probabilities (0 for those of another program)."""
+        """The sources, each once, their translations and log-probabilities (0 for those of another program).
+
+        Empty translations and copies are left out.
+        """
+        return (found for found in self._all_translations() if found[1] and found[1] != found[0])
+
+    def _all_translations(self) -> Iterator[tuple[str, str, float]]:
         lines = (line.strip() for line in chain.from_iterable(map(read_lines, self.request.texts)))
         if self.request.translated is not None:
             yield from self._given(lines, self.request.translated)
             return
         texts = self.work / "source.txt"
         if not texts.is_file():
-            write_lines(texts, (line for line in dict.fromkeys(lines) if line))
+            write_lines(texts, (line for (line,) in _once(zip(lines, strict=True))))
         first, *others = self.request.teachers
         changes = (f"decoding.ensemble={json.dumps([str(path.resolve()) for path in others])}",) if others else ()
         options = PredictOptions(str(first), changes, raw=True, scores=True)
@@ -191,12 +203,9 @@ class Distillation:
 
     def _given(self, lines: Iterator[str], translated: Path) -> Iterator[tuple[str, str, float]]:
         """Lines, each once, and their translations in a file. Raises DataError where the numbers differ."""
-        seen = {""}
         try:
-            for line, text in zip(lines, read_lines(translated), strict=True):
-                if line not in seen:
-                    seen.add(line)
-                    yield line, text.strip(), 0.0
+            for line, text in _once(zip(lines, read_lines(translated), strict=True)):
+                yield line, text.strip(), 0.0
         except ValueError as error:
             raise DataError(translated, "has not as many lines as the texts") from error
 
@@ -207,23 +216,23 @@ class Distillation:
         if self.runs:
             source, target = self.runs[0].experiment.data.language_pair()
             files += [f"data.languages=[{source}, {target}]"] if source and target else []
-        minutes = self.request.minutes
         first = [*_TRAINING, *STUDENT_SHAPES[self.request.shape].settings(), *self.request.changes]
-        start = self._train("student", [*files, *first, f"training.max_minutes={minutes * (1 - _TUNED):.3f}"], None)
+        start = self._train("student", [*files, *first], 1 - _TUNED, None)
         kept = [one for one in (*_TRAINING, *self.request.changes) if not one.startswith(("text", "model"))]
-        second = [*files, *kept, *_TUNING, f"training.max_minutes={minutes * _TUNED:.3f}"]
-        return self._train("eight-bit", second, start)
+        return self._train(_TUNED_RUN, [*files, *kept, *_TUNING], _TUNED, start)
 
-    def _train(self, name: str, settings: Sequence[str], start: Path | None) -> Path:
+    def _train(self, name: str, settings: Sequence[str], fraction: float, start: Path | None) -> Path:
         """Train a run, go on with it, or leave a finished one. Raises Interrupted."""
         folder = RunFolder(self.work / name)
         if folder.finished:
             return folder.path
         resume = (folder.path / SETTINGS_FILE).is_file()
-        changes = [*settings, f"run={json.dumps(str(folder))}"]
-        experiment = (
-            Run.open(folder).experiment if resume else read_experiment(None, changes, start=start, say=self.say)
-        )
+        limit = f"training.max_minutes={self.request.minutes * fraction:.3f}"
+        if resume:
+            experiment = Run.open(folder, [limit]).experiment
+        else:
+            changes = [*settings, limit, f"run={json.dumps(str(folder))}"]
+            experiment = read_experiment(None, changes, start=start, say=self.say)
         self.say(f"{name}: training")
         if not train_run(experiment, resume=resume, quiet=self.quiet, hints=False):
             raise Interrupted(f"stopped while the run '{name}' was trained")
@@ -242,13 +251,14 @@ class Distillation:
         return folder
 
     def report(self, student: Path) -> Report:
-        """Compare the student with its teachers on the dev set: size, scores, speed, start."""
-        systems = [*self.request.teachers, student]
+        """Compare the student with its teachers on the dev set: size, scores, speed, start.
+
+        The run before the last step is the student in float32 without a shortlist: it shows what both cost.
+        """
+        systems = [*self.request.teachers, self.work / _TUNED_RUN, student]
         found = evaluate(systems, self.dev)
         values, rows = [], []
-        for path, system in zip(
-            systems, found.systems[-len(systems) :], strict=True
-        ):  # before: one of 8 bits in float32
+        for path, system in zip(systems, found.systems, strict=True):
             begun = time.perf_counter()
             load(path).predict(["."])
             start = time.perf_counter() - begun
@@ -273,6 +283,19 @@ def distil(request: DistillationRequest, say: Callable[[str], None], *, quiet: b
     """
     steps = Distillation(request, say, quiet=quiet)
     return steps.report(steps.finished(steps.student(steps.pairs())))
+
+
+def _once(rows: Iterable[Row]) -> Iterator[Row]:
+    """Rows whose first text is not empty, each text once; memory holds 16 bytes of each."""
+    seen = {_fingerprint("")}
+    for row in rows:
+        if (mark := _fingerprint(row[0])) not in seen:
+            seen.add(mark)
+            yield row
+
+
+def _fingerprint(line: str) -> bytes:
+    return hashlib.blake2b(line.encode(), digest_size=16).digest()
 
 
 def _answering_files(run: Path) -> Iterator[Path]:

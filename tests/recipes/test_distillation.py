@@ -11,7 +11,8 @@ from regard.errors import ConfigError
 from regard.predictor import load
 from regard.recipes import distillation
 from regard.recipes.distillation import DistillationRequest, distil
-from regard.runs import Run
+from regard.runs import Run, RunFolder
+from regard.training.interrupt import Interrupted
 
 STUDENT = [*SMALL[:4], "training.batch_tokens=500", "training.validate_lines=5"]
 
@@ -52,7 +53,8 @@ def test_a_student_is_a_run_with_8_bits_and_a_shortlist(teacher, text, tmp_path)
     assert (run.experiment.training.quantization, run.experiment.objective.settings["label_smoothing"]) == ("int8", 0)
     assert (run.experiment.decoding.precision, run.experiment.decoding.shortlist) == ("int8", True)
     assert len(load(tmp_path / "student").predict(["a dog runs"])) == 1
-    assert [one["system"] for one in report.values["systems"]] == [str(teacher), str(tmp_path / "student")]
+    systems = [teacher, tmp_path / "student-distillation/eight-bit", tmp_path / "student"]
+    assert [one["system"] for one in report.values["systems"]] == [*map(str, systems)]
 
 
 def test_the_worst_translations_are_dropped(teacher, text, tmp_path):
@@ -74,6 +76,23 @@ def test_the_same_call_goes_on(teacher, text, tmp_path):
     distil(request, said.append, quiet=True)
     assert Run.open(tmp_path / "student").weights_digest == weights
     assert not [line for line in said if "training" in line]
+
+
+def test_a_student_that_has_begun_may_have_another_time_limit(teacher, text, tmp_path, monkeypatch):
+    steps = distillation.Distillation(request_of(teacher, text, tmp_path), lambda line: None, quiet=True)
+    pairs = steps.pairs()
+    tuned = RunFolder(steps.student(pairs))
+    (tuned.path / "final.json").rename(tmp_path / "final.json")  # as if killed
+    assert not tuned.finished
+    seen = []
+    monkeypatch.setattr(distillation, "train_run", lambda experiment, **options: seen.append((experiment, options)))
+    with pytest.raises(Interrupted):
+        distillation.Distillation(
+            request_of(teacher, text, tmp_path, minutes=20), lambda line: None, quiet=True
+        ).student(pairs)
+    ((experiment, options),) = seen
+    assert options["resume"]
+    assert experiment.training.max_minutes == pytest.approx(3)
 
 
 def test_translations_of_another_program(teacher, text, tmp_path):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from regard.config import write_atomically
+from regard.config.atomic_write import staged
 from regard.data.readers.lines import digest, read_lines
 from regard.errors import ConfigError, DataError
 from regard.experiment.data import pair_of
@@ -57,9 +57,15 @@ def default_folder(files: Sequence[Path]) -> Path:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write a text of lines; a process that is killed meanwhile leaves none behind."""
+    """Write a text of lines one after another; a process that is killed meanwhile leaves none behind."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, "".join(f"{line}\n" for line in lines))
+    made = staged(path)
+    try:
+        with made.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(f"{line}\n" for line in lines)
+        made.replace(path)
+    finally:
+        made.unlink(missing_ok=True)
 
 
 def make_texts(
