@@ -141,14 +141,18 @@ def test_only_what_is_left_is_answered(run, lines, answers, tmp_path, monkeypatc
     assert list(read_lines(folder.path / lines.name)) == answers
 
 
-def test_a_slurm_script_leaves_the_shards_to_its_tasks(run, lines, answers, tmp_path):
-    command = ["predict", run, lines, "--shards", 2, "-o", tmp_path / "out", "--on", "slurm"]
+def test_a_slurm_script_leaves_the_shards_to_its_tasks(run, lines, answers, tmp_path, monkeypatch):
+    monkeypatch.setattr("regard.recipes.shards.program._ARRAY_TASKS", 2)
+    monkeypatch.chdir(run.parent)
+    command = ["predict", run.name, lines, "--shards", 5, "-o", tmp_path / "out", "--on", "slurm"]
     done = regard(*command)
     assert "sbatch" in done.said
     assert not (tmp_path / "out" / lines.name).exists()
+    script = tmp_path / "out" / "slurm.sh"
+    assert "--array=0-1%" in script.read_text()
     for task in "01":
         environment = {**os.environ, "SLURM_ARRAY_TASK_ID": task}
-        subprocess.run(["bash", str(tmp_path / "out" / "slurm.sh")], env=environment, check=True)
+        subprocess.run(["bash", str(script)], env=environment, check=True, cwd="/")
     assert regard(*command).code == 0
     assert list(read_lines(tmp_path / "out" / lines.name)) == answers
 

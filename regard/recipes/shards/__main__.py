@@ -1,6 +1,6 @@
-"""A process that answers shards: `python -m regard.recipes.shards FOLDER [SHARD]`.
+"""A process that answers shards: `python -m regard.recipes.shards FOLDER [FIRST STEP]`.
 
-Without a number it answers every shard, and waits for those that another process holds.
+It answers the shards FIRST, FIRST + STEP, …, else all, and waits for those that another process holds.
 """
 
 import signal
@@ -11,12 +11,13 @@ from regard.recipes.shards.worker import FAULT, ShardWorker
 
 
 def main() -> None:
-    """Answer one shard, or all."""
+    """Answer every STEP-th shard, or all."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command ends its processes
     folder, *numbers = sys.argv[1:]
     try:
         worker = ShardWorker(folder)
-        worker.finish([*map(int, numbers)] or range(len(worker.plan.shards)))
+        first, step = map(int, numbers or (0, 1))
+        worker.finish(range(first, len(worker.plan.shards), step))
     except RegardError as error:
         print(f"error: {error}", file=sys.stderr, flush=True)
         sys.exit(FAULT)

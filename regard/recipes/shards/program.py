@@ -37,6 +37,7 @@ from regard.recipes.shards.worker import FAULT, ShardWorker, digests_of
 from regard.runs.run import Run
 
 _MODULE = "regard.recipes.shards"
+_ARRAY_TASKS = 1_000
 _RESTARTS = 3  # of processes that were killed, while no shard was done
 _LOOK_SECONDS, _SAY_SECONDS = 0.2, 10.0
 
@@ -91,7 +92,7 @@ class Ray(Launcher):
         shards = ray.data.from_items([{"shard": number} for number in left], override_num_blocks=len(left))
         answered = shards.map_batches(
             RayActor,
-            fn_constructor_kwargs={"folder": str(folder.path.resolve())},
+            fn_constructor_kwargs={"folder": str(folder.path.resolve()), "directory": str(Path.cwd())},
             batch_size=1,
             compute=ray.data.ActorPoolStrategy(size=min(workers, len(left))),
         )
@@ -102,7 +103,9 @@ class Ray(Launcher):
 class RayActor:
     """A `ShardWorker` as Ray Data calls it."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, directory: str) -> None:
+        """Answer shards of a folder from a working directory: paths of the run and a glossary may be relative."""
+        os.chdir(directory)
         self._worker = ShardWorker(folder)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
@@ -112,17 +115,19 @@ class RayActor:
 
 
 class Slurm(Launcher):
-    """A script for an array job, one task a shard. The command that is repeated after it joins the answers."""
+    """A script for an array job of at most 1,000 tasks, Slurm's usual bound; repeated, the command joins."""
 
     def launch(self, folder: ShardFolder, plan: Plan, workers: int, say: Callable[[str], None]) -> None:
         script, path = folder.path / SCRIPT, quote(str(folder.path.resolve()))
-        left = [str(number) for number in range(len(plan.shards)) if not folder.done(number)]
+        left = [number for number in range(len(plan.shards)) if not folder.done(number)]
+        tasks = min(_ARRAY_TASKS, len(plan.shards))  # a task answers each shard whose number leaves its own
         lines = [
             "#!/bin/bash",
             "#SBATCH --job-name=regard",
-            f"#SBATCH --array={','.join(_spans(left))}%{workers}",
+            f"#SBATCH --array={','.join(_spans(sorted({number % tasks for number in left})))}%{workers}",
             f"#SBATCH --output={path}/slurm-%a.log",
-            f'{quote(sys.executable)} -m {_MODULE} {path} "$SLURM_ARRAY_TASK_ID"',
+            f"cd {quote(str(Path.cwd()))} || exit 2",  # paths of the run, its ensemble and a glossary may be relative
+            f'{quote(sys.executable)} -m {_MODULE} {path} "$SLURM_ARRAY_TASK_ID" {tasks}',
         ]
         write_atomically(script, "\n".join([*lines, ""]))
         say(f"{len(left)} shards to answer: sbatch {script}; then repeat this command: it joins the answers")
@@ -172,10 +177,10 @@ def _killed(folder: ShardFolder, code: int) -> str:
     return f"{folder.path}: processes end without an answer: {reason} (too little memory? fewer --workers)"
 
 
-def _spans(numbers: list[str]) -> list[str]:
+def _spans(numbers: Sequence[int]) -> list[str]:
     """Return numbers that follow each other as spans: 0-3, 7."""
     spans: list[list[int]] = []
-    for number in map(int, numbers):
+    for number in numbers:
         if spans and spans[-1][1] == number - 1:
             spans[-1][1] = number
         else:
