@@ -20,8 +20,8 @@ from regard.errors import ConfigError
 from regard.ops.plain import plain
 from regard.records import EOS
 
-NAMES = ("layers", "looking_back", "oracles", "startup", "timing", "unigram")
-layers, looking_back, oracles, startup, timing, unigram = map(benchmark, NAMES)
+NAMES = ("bulk", "layers", "looking_back", "oracles", "startup", "timing", "unigram")
+bulk, layers, looking_back, oracles, startup, timing, unigram = map(benchmark, NAMES)
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.py") if "\nif __name__" in path.read_text("utf-8"))
 
 
@@ -35,6 +35,16 @@ def test_a_program_tells_its_options(name, monkeypatch, capsys):
         runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
     assert ended.value.code == 0
     assert "options:" in capsys.readouterr().out
+
+
+def test_bulk_texts_and_their_differences(tmp_path):
+    text = tmp_path / "a.txt"
+    text.write_text("one\ntwo\n")
+    assert [*bulk.texts_of(text, 5)] == ["one", "two", "one 2", "two 2", "one 3"]
+    other = tmp_path / "b.txt"
+    for found, count in (("one\ntwo\n", 0), ("one\nTWO\n", 1), ("one\n", 2)):
+        other.write_text(found)
+        assert bulk.differing(text, other) == count
 
 
 @pytest.mark.parametrize("power", [1.0, 2.0])
