@@ -1,10 +1,11 @@
-"""The demo: a small translator in about two minutes, from a grammar that comes with the package."""
+"""The demo: a small translator, trained on sentences of a grammar that comes with the package."""
 
 import json
 import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
@@ -101,12 +102,14 @@ def made_before(run: Path, language: str) -> Path | None:
 
 
 def write_texts(folder: Path, language: str) -> dict[str, Path]:
-    """Write the texts of all parts as files; return them by the settings that name them."""
+    """Write the texts of all parts, without a common sentence; return the files by the settings that name them."""
     folder.mkdir(parents=True, exist_ok=True)
-    files = {}
+    files, written = {}, set[str]()
     for seed, (part, count) in enumerate(SIZES.items()):
-        drawn = list(pairs(language, count, seed, part="test" if part == "test" else "train"))
-        for side, code, texts in zip(("source", "target"), ("en", language), zip(*drawn, strict=True), strict=True):
+        sampled = pairs(language, count + len(written), seed, part="test" if part == "test" else "train")
+        new = list(islice((pair for pair in sampled if pair[0] not in written), count))
+        written.update(source for source, _ in new)
+        for side, code, texts in zip(("source", "target"), ("en", language), zip(*new, strict=True), strict=True):
             path = (folder / f"{part}.{code}").absolute()
             path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
             files[f"{part}.{side}"] = path

@@ -60,6 +60,13 @@ def test_it_makes_a_model_and_a_page(done):
     assert load(done).run.path == done / module.MODEL
 
 
+def test_no_dev_sentence_is_a_training_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "SIZES", {"train": 5000, "dev": 200, "test": 20})
+    files = module.write_texts(tmp_path, "de")
+    train, dev = (files[f"{part}.source"].read_text("utf-8").splitlines() for part in ("train", "dev"))
+    assert len(train) == 5000 and len(set(dev) - set(train)) == 200
+
+
 def test_a_second_demo_puts_another_model_in_place_of_the_first(run, monkeypatch):
     model, seen = marked(run), []
     train = module.train_run
