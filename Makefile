@@ -30,7 +30,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PIP) --no-build-isolation --editable '.[dev,docs,plot,serve]' -c constraints.txt
 	@touch $@
 
-demo: $(READY) ## trains a small translator in about two minutes, translates, and writes a page with its attention
+demo: $(READY) ## trains a small translator (two minutes on two idle cores), translates, and writes a page with its attention
 	@$(BIN)/regard demo
 
 test: check ## the quick tier: check with the house rules, then every other test that is not slow

@@ -16,10 +16,10 @@ Port = Annotated[int, typer.Option(min=0, max=65535, metavar="INTEGER", help="Po
 def demo_command(
     run: DemoFolder = Path("runs/demo"), language: LanguageOption = "de", serve: Serve = False, port: Port = 5000
 ) -> None:
-    """Train a small translator in about two minutes.
+    """Train a small translator in about two minutes on two idle cores.
 
-    It translates sentences of a generated grammar, reports its accuracy on new sentences, and writes a page with its
-    attention.
+    It takes four minutes of processor time. It translates sentences of a generated grammar, reports its accuracy on new
+    sentences, and writes a page with its attention.
 
     regard demo
     regard demo --language zh --run runs/demo-zh --serve
