@@ -83,7 +83,9 @@ def test_code_of_a_notebook_compiles_and_names_of_regard_exist(notebooks, path):
 @pytest.mark.parametrize("path", sorted((ROOT / "docs/notebooks").glob("*.py")), ids=lambda path: path.stem)
 def test_a_notebook_runs_and_shows_its_records(notebooks, path, tmp_path):
     notebook = notebooks.execute(notebooks.read(path.read_text(encoding="utf-8")), tmp_path)
-    shown = [output.get("data", {}).get("text/plain", "") for cell in notebook.cells for output in cell.get("outputs", [])]
+    shown = [
+        output.get("data", {}).get("text/plain", "") for cell in notebook.cells for output in cell.get("outputs", [])
+    ]
     assert RIGHT.get(path.stem, "") in "".join(shown)
     text, frames = notebooks.page(notebook, path.stem)
     assert any("alignment" in frame for frame in frames.values()) or "<table" in text
