@@ -15,11 +15,12 @@ from regard.errors import ConfigError, Fault
 if TYPE_CHECKING:
     from regard.runs.request import TrainingRequest
 
-_TEXT_SETTINGS = "data.train.source", "data.train.target", "data.dev.source", "data.dev.target"
+_TEXT_SETTINGS = [f"data.{part}.{side}" for part in ("train", "dev", "old.train") for side in ("source", "target")]
 _OPTIONS = {  # by the setting that each gives
     "data.train": "--source FILE --target FILE, or --text FILE for a language model, a classifier or a tagger",
     **{f"data.train.{name}": f"--{name} FILE" for name in ("source", "target", "text")},
     **{f"data.dev.{name}": f"--dev-{name} FILE" for name in ("source", "target")},
+    **{f"data.old.train.{name}": "--old SOURCE TARGET" for name in ("source", "target")},
 }
 
 ConfigAndChanges = Annotated[
@@ -45,6 +46,15 @@ DevTarget = Annotated[
     str | None,
     typer.Option(
         metavar="FILE", rich_help_panel="Data", help="Its translation. (default: part of the training data is held out)"
+    ),
+]
+OldTexts = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        "--old",
+        metavar="SOURCE TARGET",
+        rich_help_panel="Data",
+        help="With --from: texts of the first training, mixed in against forgetting. (default: those of its run)",
     ),
 ]
 TrainText = Annotated[
@@ -73,7 +83,12 @@ RunFolderOption = Annotated[
 ]
 StartRun = Annotated[
     Path | None,
-    typer.Option("--from", metavar="RUN", rich_help_panel="Run", help="Run to fine-tune, on other texts or labels."),
+    typer.Option(
+        "--from",
+        metavar="RUN",
+        rich_help_panel="Run",
+        help="Run to fine-tune, on other texts or labels; or a folder that regard import reads.",
+    ),
 ]
 WordPairsFile = Annotated[
     Path | None,
@@ -99,6 +114,7 @@ def train_command(  # noqa: PLR0913  an option each
     target: TrainTarget = None,
     dev_source: DevSource = None,
     dev_target: DevTarget = None,
+    old: OldTexts = None,
     text: TrainText = None,
     text_source: RoundsSource = None,
     text_target: RoundsTarget = None,
@@ -126,22 +142,36 @@ def train_command(  # noqa: PLR0913  an option each
     """
     from regard.runs.request import TrainingRequest
 
-    texts, changes = text or [], words or []
-    if minutes is not None:
-        changes = [*changes, f"training.max_minutes={minutes:g}"]
+    texts, changes = text or [], [*(words or []), *_time_limit(minutes)]
     files = {"--source": source, "--target": target, "--dev-source": dev_source, "--dev-target": dev_target}
     one_language = {"--text-source": text_source, "--text-target": text_target}
+    others = {"--old": old, "--from": start, "--resume": resume, "--plan": plan}
     if len(texts) > 1:
-        _refuse({**files, **one_language, "--rounds": rounds, "--from": start, "--resume": resume, "--plan": plan})
+        _refuse({**files, **one_language, "--rounds": rounds, **others})
         return _train_without_pairs(texts, changes, run, seed_pairs, quiet=quiet)
     _refuse({"--seed-pairs": seed_pairs}, "pairs, nor with one text")
-    named = dict(zip(_TEXT_SETTINGS, files.values(), strict=True))
-    given = "".join(texts) or None
+    named = dict(zip(_TEXT_SETTINGS, [*files.values(), *(old or (None, None))], strict=True))
     if text_source or text_target or rounds:
-        _refuse({"--text": given, "--from": start, "--resume": resume, "--plan": plan}, "text of one language")
+        _refuse({"--text": text, **others}, "text of one language")
         return _train_in_rounds(TrainingRequest.of_words(changes, named, run=run), one_language, rounds, quiet)
-    request = TrainingRequest.of_words(changes, named, text=given, start=start, run=run, resume=resume)
+    start, one = start if resume else _imported(start, run, quiet=quiet), "".join(texts) or None
+    request = TrainingRequest.of_words(changes, named, text=one, start=start, run=run, resume=resume)
     return _train(request, plan, quiet)
+
+
+def _time_limit(minutes: float | None) -> list[str]:
+    return [] if minutes is None else [f"training.max_minutes={minutes:g}"]
+
+
+def _imported(start: Path | None, run: Path | None, *, quiet: bool) -> Path | None:
+    """Return the run to start from, made first where `start` is a translator of another program."""
+    from regard.config.reading import SETTINGS_FILE
+
+    if start is None or (start / SETTINGS_FILE).exists() or not start.is_dir():
+        return start
+    from regard.exchange import start_of
+
+    return start_of(start, run, say_unless(quiet))
 
 
 def _train(request: "TrainingRequest", plan: bool, quiet: bool) -> None:

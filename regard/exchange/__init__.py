@@ -1,14 +1,18 @@
 """Folders of other programs' translators, read and written. One file a row."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-from regard.errors import CheckpointError
+from regard.config import SETTINGS_FILE, read_checked
+from regard.data.sealed import file_digest
+from regard.errors import CheckpointError, ConfigError
 from regard.exchange.card import model_card
 from regard.exchange.certificate import Certificate
 from regard.exchange.export_run import export_folder
-from regard.exchange.format import Format
-from regard.exchange.huggingface import HuggingFaceFormat
-from regard.exchange.import_run import import_folder
+from regard.exchange.format import Format, json_object
+from regard.exchange.huggingface import CONFIG_FILE, HuggingFaceFormat
+from regard.exchange.huggingface_weights import ARCHITECTURES
+from regard.exchange.import_run import IMPORTED, import_folder
 from regard.exchange.marian.firefox import FirefoxFormat
 from regard.exchange.marian.format import MarianFormat
 from regard.registry import Choice, Registry
@@ -34,6 +38,30 @@ def format_of(folder: Path) -> Format:
     return found
 
 
+def start_of(folder: Path, run: Path | None, say: Callable[[str], None]) -> Path:
+    """Return the run to start from: `folder`, or the run that is made of it where it is another program's translator.
+
+    That run stands beside `run`, as NAME-imported; one that is there is used again if it was made of the same files.
+    Folders of encoders of Hugging Face are returned as they are. Raises CheckpointError for a folder that cannot be
+    imported, ConfigError where something else stands at the place of the run.
+    """
+    if (folder / SETTINGS_FILE).exists() or not folder.is_dir():
+        return folder
+    row = format_of(folder)
+    if row.name == HuggingFaceFormat.name and json_object(folder / CONFIG_FILE).get("model_type") not in ARCHITECTURES:
+        return folder
+    place = (Path("runs") if run is None else run.parent) / f"{folder.resolve().name}-imported"
+    if (place / IMPORTED).is_file():
+        noted = read_checked(place / IMPORTED)["files"]
+        if any(not (folder / name).is_file() or file_digest(folder / name) != one for name, (_, one) in noted.items()):
+            hint = f"regard import {folder} -o RUN, then --from RUN"
+            raise ConfigError("--from", f"'{place}' was imported from other files than those of {folder}", hint)
+        say(f"{place} was imported from {folder} before")
+    else:
+        import_folder(row, folder, place, say=say)
+    return place
+
+
 __all__ = [
     "FORMATS",
     "Certificate",
@@ -43,4 +71,5 @@ __all__ = [
     "format_of",
     "import_folder",
     "model_card",
+    "start_of",
 ]

@@ -4,6 +4,7 @@ from regard.config import read_checked
 from regard.exchange.certificate import Certificate
 from regard.exchange.import_run import IMPORTED
 from regard.predictor import Predictor
+from regard.runs.measurements import ADAPTATION
 
 _LIBRARIES = {"huggingface": "transformers", "ctranslate2": "ctranslate2"}
 
@@ -29,8 +30,21 @@ def model_card(
     lines += [f"- Licence: {licensed or 'not stated'}"]
     if origin:
         lines += [f"- Imported from {origin['format']}: {origin['folder']} ({origin['architecture']})"]
+    lines += [f"- Adapted: {line}" for line in _adaptation(predictor)]
     lines += [f"- Certificate: {str(certificate).removeprefix('certificate: ')}"] if certificate else []
     return "\n".join([*head, *lines, "", *_usage(format_name), ""])
+
+
+def _adaptation(predictor: Predictor) -> list[str]:
+    """Return a line for the new and the old text of a run that was trained further."""
+    kept = predictor.run.measurements.kept(ADAPTATION) or {}
+    lines = []
+    for name in ("new", "old"):
+        if (one := kept.get(name)) is not None:
+            low, high = one["interval"]
+            figures = f"{one['start']:.2f} → {one['selected']:.2f} (95 %: {low:+.2f} to {high:+.2f})"
+            lines.append(f"{name} text {one['metric']} {figures} on {one['pairs']:,} pairs")
+    return lines
 
 
 def _origin(predictor: Predictor) -> dict[str, str]:

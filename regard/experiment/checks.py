@@ -32,6 +32,8 @@ def impossible_settings(experiment: Experiment, settings: Mapping[str, Any]) -> 
             yield Fault("init", "names one folder to start from", "init.run=RUN or init.huggingface=FOLDER")
         if init.huggingface is not None and init.vocabularies:
             yield Fault("init.vocabularies", "is for another run", "leave it out: the model has one vocabulary")
+    elif experiment.data.old is not None:
+        yield Fault("data.old", "is for a run that starts from another one", "--from RUN, or data.corpora")
     limits = [training.get(name) for name in ("batch_tokens", "batch_sentences")]
     if None not in limits:
         problem = "cannot be set together with training.batch_tokens"

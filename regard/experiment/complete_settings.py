@@ -32,12 +32,15 @@ from regard.experiment.checks import check_model, impossible_settings, ineffecti
 from regard.experiment.corrections import as_changes, correction_defaults, names_corrections, with_corrections
 from regard.experiment.data import by_ending, is_learnt_from
 from regard.experiment.initial import (
+    adaptation_defaults,
     continued,
+    is_adaptation,
     named_model,
     named_run,
     named_task,
     own_languages,
     task_name_of,
+    with_old_texts,
     with_text,
 )
 from regard.experiment.layouts import forgotten_label, has_readers, read_alike, text_settings, with_layouts
@@ -64,9 +67,12 @@ def read_experiment(
     *,
     text: str | None = None,
     start: Path | None = None,
+    adapts: bool = False,
     say: Callable[[str], None] | None = None,
 ) -> Experiment:
     """Return the complete settings of a new run, which starts from the run `start`, if given.
+
+    With `adapts` a translator is fine-tuned on other texts: those of `start` are mixed in, with defaults for that.
 
     A file of pairs (.tsv, .csv, .jsonl, .tmx) may replace the config: it is the training set, as is `text`, which
     determines the task where nothing else does.
@@ -85,7 +91,9 @@ def read_experiment(
         elif texts is not None:
             changes = [*_of_text(texts, named_task(named, ""), start, table, say), *changes]
         said = with_corrections(_read(file, changes), start or named_run(named), say)
-        experiment = _completed(said, {} if start is None else continued(start, said), say)
+        if adapts and start is not None:
+            said = with_old_texts(said, start, say)
+        experiment = _completed(said, {} if start is None else continued(start, said), say, adapts=adapts)
         if table and (told := forgotten_label(experiment)):
             warnings.warn(told, stacklevel=2)
         return experiment
@@ -181,7 +189,7 @@ def learnt_examples(experiment: Experiment) -> Iterator[Example]:
 def _count(experiment: Experiment, part: str) -> int:
     """Return the number of all examples of a part; 0 where dev and test files make the count unnecessary."""
     choice = experiment.reader(part)
-    if choice is None or None not in (experiment.data.dev, experiment.data.test):
+    if choice is None or (part == "train" and None not in (experiment.data.dev, experiment.data.test)):
         return 0
     return sum(1 for _ in READERS.build(choice, tuple(experiment.columns), place=f"data.{part}"))
 
@@ -211,7 +219,9 @@ def empty_model(experiment: Experiment) -> Model:
         raise ConfigError("model", problem + ", ".join(columns), hint) from error
 
 
-def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], None] | None) -> Experiment:
+def _completed(
+    said: dict[str, Any], base: dict[str, Any], say: Callable[[str], None] | None, *, adapts: bool = False
+) -> Experiment:
     """Complete the given settings by those of a run to start from, and by defaults."""
     settings = _with_model(with_text(merge(base, said)))
     given = read_settings(Experiment, _without_open_schedule(settings))
@@ -225,6 +235,10 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
     defaults = lay(_sizes(given, said, pairs, say), task_defaults(task, settings))
     if given.init is not None and (teaching := correction_defaults(given.data)):
         defaults = lay(defaults, teaching)
+    elif adapts and is_adaptation(given):
+        defaults = lay(defaults, adaptation_defaults(given, said, pairs, _count(given, "old.train")))
+        defaults["data"].pop("recombination", None)
+        defaults.pop("text", None)
     elif pairs == LARGE_DATA or given.data.corpora:  # held-out sets are fractions of the whole training set alone
         share = held_out_share(_count(given, "train"))
         defaults["data"] |= {"dev_fraction": share, "test_fraction": share}

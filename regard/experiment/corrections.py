@@ -45,7 +45,7 @@ def with_corrections(said: dict[str, Any], start: Path | None, say: Callable[[st
     readers = {part: choice for part, choice in data.readers().items() if _holds(choice)}
     if not readers:
         return said
-    found, before = dict(said["data"]), {} if start is None or is_huggingface(start) else _texts_of(start)
+    found, before = dict(said["data"]), {} if start is None or is_huggingface(start) else texts_of(start)
     languages = data.languages or before.get("languages") or None
     for part, choice in readers.items():
         settings = {"name": KIND, "file": choice.settings["file"], **({"languages": [*languages]} if languages else {})}
@@ -100,7 +100,7 @@ def _holds(choice: Choice) -> bool:
     return choice.name == "jsonl" and not choice.settings.get("fields") and path.is_file() and holds_suggestions(path)
 
 
-def _texts_of(run: Path) -> dict[str, Any]:
+def texts_of(run: Path) -> dict[str, Any]:
     """Return the texts of a run, from its settings, where their files exist, and its languages."""
     data = upgraded(read_yaml(settings_file(run))).get("data", {})
     known = read_settings(DataSettings, data)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Gt, Lt
 
 from regard.config import Doc, FieldsOf, Fixed, OneOrMany, PartOf
-from regard.config.bounds import Fraction, Positive, Seed, Size
+from regard.config.bounds import Fraction, NotNegative, Positive, Seed, Size
 from regard.data.readers import READERS
 from regard.data.transforms import TRANSFORMS
 from regard.errors import ConfigError, Fault, nearest
@@ -21,6 +21,7 @@ DATA_PARTS: tuple[_Part, ...] = ("train", "dev", "test")
 CORPORA = "corpora."  # before the name of a further training corpus
 RECOMBINED = "recombined"  # the corpus of data.recombination
 ROUTES = "routes."  # before the name of a further pair of languages
+OLD = "old."  # before a part of the texts that the run to start from was trained on
 _FILES = "parallel"  # the reader of a file per column
 FOLDERS = "folders"  # the reader of a folder per label
 FILE_SETTINGS = ("file", "files", "folder", "index")  # of a reader: a path, or paths by column
@@ -76,6 +77,25 @@ class RecombinationSettings:
 
 
 @dataclass(frozen=True)
+class OldTextSettings:
+    """Texts that the run to start from was trained on: mixed into the batches, and evaluated beside the new ones."""
+
+    train: Annotated[_Read | None, Doc("Old training set, mixed into the batches; null: not mixed.")] = None
+    dev: Annotated[_Read | None, Doc("Old dev set; null: held out of the old training set.")] = None
+    dev_fraction: Annotated[Fraction, Doc("Fraction of the old training set held out as its dev set.")] = 0.0
+    test_fraction: Annotated[
+        Fraction, Doc("Fraction of the old training set that is left out, as the test set of the run to start from.")
+    ] = 0.0
+    fraction: Annotated[
+        Annotated[float, Gt(0), Lt(1)], Doc("Fraction of the training batches made of old text (experience replay).")
+    ] = 0.5
+    tolerance: Annotated[
+        NotNegative,
+        Doc("Maximum loss on the old dev set, in points of training.metric: a worse checkpoint is not kept."),
+    ] = 1.0
+
+
+@dataclass(frozen=True)
 class DataSettings:
     """`train`, `dev` and `test`: a text file for each column of the task ({source: a.en, target: a.de}), or a reader.
 
@@ -94,6 +114,11 @@ class DataSettings:
         Mapping[str, Annotated[RouteSettings, FieldsOf(RouteSettings)]],
         Doc("Further language pairs, by name, such as fr or en-fr."),
     ] = field(default_factory=dict)
+    old: Annotated[
+        Annotated[OldTextSettings, FieldsOf(OldTextSettings)] | None,
+        Doc("Texts of the run to start from, against forgetting; null: none."),
+        Fixed(),
+    ] = None
     weights: Annotated[
         Mapping[str, Positive],
         Doc("Sampling weights of train, of each corpus and of each route; empty: by size."),
@@ -136,6 +161,8 @@ class DataSettings:
         named |= {f"{CORPORA}{name}": choice for name, choice in self.corpora.items()}
         for name, route in self.routes.items():
             named |= {f"{ROUTES}{name}.{part}": getattr(route, part) for part in DATA_PARTS}
+        if self.old is not None:
+            named |= {f"{OLD}train": self.old.train, f"{OLD}dev": self.old.dev}
         return {part: self._located(choice) for part, choice in named.items() if choice is not None}
 
     def located(self) -> "DataSettings":
@@ -144,6 +171,8 @@ class DataSettings:
         found: dict[str, Any] = {part: readers[part] for part in DATA_PARTS if part in readers}
         found["corpora"] = {name: readers[f"{CORPORA}{name}"] for name in self.corpora}
         found["routes"] = {name: self._located_route(name, readers) for name in self.routes}
+        if self.old is not None:
+            found["old"] = replace(self.old, train=readers.get(f"{OLD}train"), dev=readers.get(f"{OLD}dev"))
         match self.language_pair():
             case str(source), str(target):
                 found["languages"] = (source, target)
@@ -172,6 +201,8 @@ class DataSettings:
         yield from self._fold_faults()
         if "train" in self.corpora:
             yield Fault("data.corpora.train", "has the name of the first corpus", "choose another name")
+        if self.old is not None and "old" in {**self.corpora, **self.routes}:
+            yield Fault("data.corpora.old", "has the name of data.old", "choose another name")
         yield from self._recombination_faults(columns)
         yield from self._route_faults()
         routes = [name for name, route in self.routes.items() if route.train is not None]
@@ -200,7 +231,15 @@ class DataSettings:
             case _:
                 pair = source or "", name
         return replace(
-            self, train=route.train, dev=route.dev, test=route.test, languages=pair, corpora={}, routes={}, weights={}
+            self,
+            train=route.train,
+            dev=route.dev,
+            test=route.test,
+            languages=pair,
+            corpora={},
+            routes={},
+            weights={},
+            old=None,
         )
 
     def _faults(self, part: str, choice: Choice, columns: Sequence[str]) -> Iterator[Fault]:

@@ -1,14 +1,20 @@
-"""Settings that a new run takes from the run, or the Hugging Face model, that it starts from."""
+"""Settings that a new run takes from the run, or the Hugging Face model, that it starts from.
 
-from collections.abc import Mapping, Sequence
+A translator that is fine-tuned on other texts gets old texts in its batches, and defaults that suit few updates.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from regard.attention.recipes import as_yaml
-from regard.config import SETTINGS_FILE, Taken, lay, marked, read_yaml, settings_file
+from regard.config import SETTINGS_FILE, Taken, lay, marked, read_settings, read_yaml, settings_file
 from regard.errors import CheckpointError, ConfigError
+from regard.experiment.corrections import correction_corpora, texts_of
+from regard.experiment.data import DataSettings
 from regard.experiment.huggingface import CONFIG, absolute, huggingface_settings, is_huggingface
 from regard.experiment.settings import Experiment
+from regard.experiment.sizes import SENTENCE_PIECES, held_out_share
 from regard.experiment.upgrade import upgraded
 from regard.models import MODELS
 from regard.models.settings import TranslatorSettings
@@ -16,6 +22,17 @@ from regard.tasks import TASKS, task_class
 
 _OWN = "own_vocabularies"  # of `text`: it follows from the languages, and another run may have more of them
 _KINDS = ("run", "huggingface")  # of origins that `init` may name
+
+_FEWEST = 50  # pairs from which a dev set is held out, unless a fraction is given
+_DEV_SHARE, _DEV_PAIRS, _LEAST_DEV = 0.1, 500, 100  # of few pairs: a tenth, 100 to 500, and a fifth at most
+_FEW = 20_000  # pairs; more also have a test set held out, as without a start
+_OLD_DEV = 500  # pairs of old text that are held out, a twentieth at most
+_READINGS, _UPDATES = 20, (200, 4_000)  # epochs of the new text, and bounds of updates on it
+_RATE, _LARGEST_RATE = 0.08, 1e-3  # learning rate times the width of the model: 6e-4 for 128, 1.6e-4 for 512
+_FEW_WEIGHTS = 5  # times that rate, where low-rank factors or biases alone are trained
+_VALIDATIONS, _PATIENCE = 16, 5
+_BATCH = {5_000: 1_024, _FEW: 2_048}  # tokens of a batch below so many pairs
+_LARGE_BATCH = 4_096
 
 
 def continued(run: Path, said: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,6 +138,101 @@ def own_languages(experiment: Experiment, able: Sequence[str]) -> tuple[str, ...
     before = _settings(experiment.init.run)
     known = before["model"].get("languages", ())
     return tuple(one for one in able if one not in known or one in before["text"].get(_OWN, ()))
+
+
+def is_adaptation(experiment: Experiment) -> bool:
+    """Return whether a translator is trained further as a whole, on texts of its own languages."""
+    init = experiment.init
+    if init is None or init.run is None or init.parts or init.frozen or experiment.data.routes:
+        return False
+    before = upgraded(read_yaml(settings_file(init.run)))
+    return (
+        experiment.task.name == named_task(before) == "translation"
+        and not correction_corpora(experiment.data)
+        and _same_pair(experiment.data, before)
+    )
+
+
+def with_old_texts(said: dict[str, Any], start: Path, say: Callable[[str], None] | None) -> dict[str, Any]:
+    """Return settings with `data.old`: the texts of the run `start`, as its settings name them, unless given.
+
+    None are taken where the new texts are the same files, and where the settings name other training sets. Settings
+    with faults stay unchanged; they are reported where they are read.
+    """
+    if not _takes_old_texts(said, start):
+        return said
+    known = texts_of(start)
+    files = read_settings(DataSettings, {"train": known["train"]}).readers() if "train" in known else {}
+    given = said["data"]
+    if files.get("train") == read_settings(DataSettings, given).readers()["train"]:
+        return said
+    if not files:
+        if say is not None:
+            say(f"the texts of {start} are not here, so forgetting is not measured; --old SOURCE TARGET")
+        return said
+    old = {name: known[name] for name in ("train", "dev", "dev_fraction", "test_fraction") if name in known}
+    old |= {"dev_fraction": 0.0} if "dev" in known else {}
+    if say is not None:
+        say(f"every second batch is of the texts of {start}, against forgetting; without: data.old=null")
+    return {**said, "data": {**given, "old": {**old, **given.get("old", {})}}}
+
+
+def _takes_old_texts(said: Mapping[str, Any], start: Path) -> bool:
+    """Return whether settings fine-tune a translator on one training set, and leave the old texts open."""
+    try:
+        data = read_settings(DataSettings, said.get("data", {}))
+    except ConfigError:
+        return False
+    if data.train is None or data.routes or is_huggingface(start) or "corpora" in said["data"]:
+        return False
+    if "old" in said["data"] and (data.old is None or data.old.train is not None or data.old.dev is not None):
+        return False
+    before = upgraded(read_yaml(settings_file(start)))
+    tasks = {named_task(before), named_task(said, named_task(before))}
+    return tasks == {"translation"} and not correction_corpora(data) and _same_pair(data, before)
+
+
+def adaptation_defaults(given: Experiment, said: Mapping[str, Any], pairs: int, old_pairs: int) -> dict[str, Any]:
+    """Return settings, in the form of a file, for fine-tuning on `pairs`, mixed with `old_pairs` that are held out of.
+
+    Raises ConfigError where no dev set is given, and too few pairs are left to hold one out.
+    """
+    data, old, dim = given.data, given.data.old, int(given.model.settings.get("dim", 512))
+    if data.dev is None and "dev_fraction" not in said.get("data", {}) and pairs < _FEWEST:
+        problem = f"must be given: {pairs} pairs are too few to hold a dev set out of them"
+        raise ConfigError("data.dev", problem, "--dev-source FILE --dev-target FILE, or data.dev_fraction=0.2")
+    mixed = old is not None and old.train is not None
+    tokens = next((tokens for most, tokens in _BATCH.items() if pairs < most), _LARGE_BATCH)
+    least, most = _UPDATES
+    updates = min(most, max(least, _READINGS * -(-pairs * SENTENCE_PIECES // tokens)))
+    if old is not None and mixed:
+        updates = round(updates / (1 - old.fraction))
+    updates = said.get("training", {}).get("max_updates") or updates
+    dev = held_out_share(pairs) if pairs >= _FEW else min(0.2, max(_DEV_SHARE, _LEAST_DEV / pairs), _DEV_PAIRS / pairs)
+    held = {"dev_fraction": round(dev, 6), "test_fraction": held_out_share(pairs) if pairs >= _FEW else 0.0}
+    fraction = round(min(0.05, _OLD_DEV / old_pairs), 6) if old_pairs else 0.0
+    return {
+        "data": {**held, **({"old": {"dev_fraction": fraction}} if mixed and old and old.dev is None else {})},
+        "training": {
+            "batch_tokens": tokens,
+            "max_updates": updates,
+            "learning_rate": round(min(_LARGEST_RATE, _RATE / dim) * (_FEW_WEIGHTS if _trains_few(given) else 1), 7),
+            "schedule": {"name": "linear", "updates": updates, "warmup": max(1, updates // 10)},
+            "validate_every": max(1, updates // _VALIDATIONS),
+            "patience": _PATIENCE,
+        },
+    }
+
+
+def _trains_few(experiment: Experiment) -> bool:
+    """Return whether few weights are trained, which takes larger steps."""
+    return experiment.training.trained != "all" or experiment.training.optimizer.name == "low_rank_adam"
+
+
+def _same_pair(data: DataSettings, before: Mapping[str, Any]) -> bool:
+    """Return whether texts may be of the languages of a run; an unknown language may be any."""
+    known = read_settings(DataSettings, before.get("data", {})).language_pair()
+    return all(None in pair or pair[0] == pair[1] for pair in zip(data.language_pair(), known, strict=True))
 
 
 def named_task(settings: Mapping[str, Any], otherwise: str = "translation") -> Any:

@@ -11,7 +11,8 @@ checkpoints/      see regard.training.checkpoint
 metrics.jsonl     one JSON object per line of the log
 tuning/           results of `regard tune`: tables, and the weights of features, with a manifest of their own
 shortlist.safetensors, translations.tsv.gz   results of `regard shortlist` and `regard adequacy`
-grades.json, calibration.json, alignment.json   measurements, see regard.runs.measurements
+start.json        statistics of the weights that it started from, on its dev sets
+grades.json, calibration.json, alignment.json, adaptation.json   measurements, see regard.runs.measurements
 final.json        the selected checkpoint, once training has ended
 .lock             held by the process that trains there
 

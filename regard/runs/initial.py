@@ -179,6 +179,17 @@ def freeze(model: Model, names: Iterable[str], routes: Mapping[str, str]) -> Non
             )
 
 
+def train_biases_alone(model: Model) -> None:
+    """Freeze all tensors but biases: BitFit (https://arxiv.org/abs/2106.10199).
+
+    Raises ConfigError for a model without biases.
+    """
+    biases = [name for name, _ in model.named_parameters() if name.rpartition(".")[2].startswith("bias")]
+    if not biases:
+        raise ConfigError("training.trained", "is 'biases', and this model has none", "training.trained=all")
+    freeze(model, {name for name, _ in model.named_parameters(remove_duplicate=False)} - {*biases}, {})
+
+
 def names_by_part(model: Model) -> dict[str, Named]:
     """Return the tensors of each part of a model; nested tensors belong to the inner part alone.
 

@@ -13,11 +13,13 @@ from regard.statistical.calibration import CALIBRATIONS, Calibrations
 
 GRADES, ALIGNMENT = "grades.json", "alignment.json"
 CALIBRATION, CERTIFICATE = "calibration.json", "certificate.json"
+ADAPTATION = "adaptation.json"  # the weights that a run started from beside the selected ones, on new and old text
 MEASURES = {  # the command behind each file
     GRADES: "regard explain {run} --grade",
     ALIGNMENT: "regard align --model {run}",
     CALIBRATION: "regard calibrate {run}",
     CERTIFICATE: "regard import",
+    ADAPTATION: "regard train --from",
 }
 WEIGHTS, ATTENTION = "weights", "attention"
 

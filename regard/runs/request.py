@@ -64,7 +64,7 @@ class TrainingRequest(NamedTuple):
         Raises as `read_experiment` and `Run.open` do.
         """
         if self.config is not None or not self.resume:
-            found = read_experiment(self.config, self.changes, text=self.text, start=self.start, say=say)
+            found = read_experiment(self.config, self.changes, text=self.text, start=self.start, adapts=True, say=say)
             return found, None
         named = parse_changes(self.changes).get("run")
         if not isinstance(named, str):

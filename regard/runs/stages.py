@@ -16,6 +16,7 @@ from regard.experiment import Experiment
 from regard.models import Model
 from regard.models.counting import count_for_embedders
 from regard.objectives import Objective
+from regard.runs.adaptation import START_FILE, Adaptation
 from regard.runs.assembly import objective_of
 from regard.runs.embeddings import fill_embedders
 from regard.runs.folder import RunFolder
@@ -30,12 +31,19 @@ from regard.runs.initial import (
     origin_of,
     start_from,
     taken_columns,
+    train_biases_alone,
 )
 from regard.runs.rehearsal import Rehearsal
 from regard.runs.resuming import check_resumed, origins_of
 from regard.runs.run import Run, model_of, routed, task_of
 from regard.runs.teaching import Teaching, corrections_of
-from regard.runs.texts import check_sides_differ, dev_examples, learn_run_columns, training_batches
+from regard.runs.texts import (
+    check_sides_differ,
+    dev_examples,
+    learn_run_columns,
+    old_dev_examples,
+    training_batches,
+)
 from regard.runs.training_links import training_links
 from regard.runs.validation import Validation, Validations
 from regard.tasks import Examples, Task
@@ -95,7 +103,7 @@ class Validated(NamedTuple):
     """The training objective, and the validation."""
 
     objective: Objective
-    validation: Validation | Validations | Teaching | None
+    validation: Validation | Validations | Teaching | Adaptation | None
     higher_is_better: bool  # of the metric of early stopping
     continues: bool  # from complete weights, which are ranked as a checkpoint, too
     halvings: int  # times that batches must be halved to fit into memory
@@ -175,6 +183,8 @@ def started(ready: Prepared, made: Built) -> Started:
         freeze(model, names, routes)
         if ready.new and ready.world.first:
             keep_frozen(ready.folder, names)
+    if ready.experiment.training.trained == "biases":
+        train_biases_alone(model)
     examples = dev_examples(ready.experiment, task, ready.say)
     if ready.new:
         task.fit(model, batches, examples, ready.say)
@@ -184,20 +194,38 @@ def started(ready: Prepared, made: Built) -> Started:
 def validated(ready: Prepared, made: Built, begun: Started) -> Validated:
     """Build validation and objective."""
     experiment, folder, model, task = ready.experiment, ready.folder, made.model, made.task
-    validation: Validation | Validations | Teaching | None
+    validation: Validation | Validations | Teaching | Adaptation | None
     validation = _validation(experiment, model, task, begun.examples, ready.say)
     corrected = corrections_of(experiment, task)
+    continues = is_whole(model, made.taken) or experiment.data.old is not None
     if corrected is not None:
         validation = Teaching(validation, model, task, corrected, experiment, folder)
+    elif isinstance(validation, Validation) and _is_adapted(ready, continues=continues):
+        old = old_dev_examples(experiment, task, ready.say)
+        beside = None if old is None else validation.on(old)
+        tolerance = experiment.data.old.tolerance if experiment.data.old else 0.0
+        validation = Adaptation(validation, beside, measure_of(task, experiment.training.metric), folder, tolerance)
     count, world = sum(parameter.numel() for parameter in model.parameters()), ready.world
     several = f" in each of {world.size} processes" if world.size > 1 else ""
     size = f"{count / 1e6:.1f} M parameters on {world.device}{several}, "
     ready.say(f"{size if count >= _COUNTED else ''}run {folder}")
     links = partial(training_links, experiment, folder, ready.columns, ready.say)
     objective = objective_of(experiment, model, task, links).to(world.device)
-    higher = corrected is not None or measure_of(task, experiment.training.metric).higher_is_better is True
+    higher = selects_by_choice(validation) or measure_of(task, experiment.training.metric).higher_is_better is True
     halvings = ready.rehearsal.halvings(world.device) if ready.new else 0
-    return Validated(objective, validation, higher, is_whole(model, made.taken), halvings)
+    return Validated(objective, validation, higher, continues, halvings)
+
+
+def selects_by_choice(validation: object) -> bool:
+    """Return whether checkpoints are selected by a score of its own, in which more than the dev set counts."""
+    return isinstance(validation, Teaching) or (isinstance(validation, Adaptation) and validation.has_old)
+
+
+def _is_adapted(ready: Prepared, *, continues: bool) -> bool:
+    """Return whether the run is compared with the weights that it started from."""
+    return (
+        continues if ready.new else (ready.folder.path / START_FILE).is_file() or ready.experiment.data.old is not None
+    )
 
 
 def _learnt_columns(experiment: Experiment, folder: RunFolder, origin: Run | None, progress: Progress) -> Columns:

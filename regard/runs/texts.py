@@ -17,7 +17,7 @@ from regard.data.streams import MixedStream, PlannedStream
 from regard.data.transforms import transformed
 from regard.errors import ConfigError, DataError
 from regard.experiment import Experiment
-from regard.experiment.data import CORPORA, RECOMBINED, named_files, pair_of
+from regard.experiment.data import CORPORA, OLD, RECOMBINED, named_files, pair_of
 from regard.registry import Choice
 from regard.runs.folder import RunFolder
 from regard.statistical.recombination import RecombinedPairs
@@ -26,6 +26,7 @@ from regard.tasks.examples import as_rows
 
 Say = Callable[[str], None]
 
+_OLD = OLD.rstrip(".")  # the stream of data.old
 _OF_TWO_SIDES = ("translation", "phrases")  # tasks that learn the target of a source
 _COMPARED = 20_000  # first pairs whose sides are compared
 LAST_KEPT = "early stopping is off, and the last checkpoint is kept"
@@ -53,6 +54,30 @@ def check_sides_differ(experiment: Experiment) -> None:
     if same and all(same):
         hint = "name its translation; for a denoising autoencoder: data.transforms=noise"
         raise ConfigError("data.train.target", f"'{reader.names[-1]}' is the same text as the source", hint)
+
+
+def old_readers(experiment: Experiment) -> tuple[Reader | None, Reader | None]:
+    """Return the readers of data.old: training texts without held-out ones, and the dev set; None where not given."""
+    if (old := experiment.data.old) is None:
+        return None, None
+    train, dev = (part_reader(experiment, f"{OLD}{part}") for part in ("train", "dev"))
+    held = old.dev_fraction if dev is None else 0.0
+    if train is None or not held + old.test_fraction:
+        return train, dev
+    rest, own, _ = experiment.task_class.files.apart(train, held, old.test_fraction)
+    return rest, own if held else dev
+
+
+def old_dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | None:
+    """Return the dev set of old text; None, with a message where it has no example."""
+    _, reader = old_readers(experiment)
+    if reader is None:
+        return None
+    checked = CheckedReader(reader, task.filter.usable, partial(_check_given, task))
+    found = read_examples(checked, task.filter.usable, experiment.training.validate_lines, say)
+    if found is None:
+        say(f"{reader.names[0]}: no examples for the old dev set: forgetting is not measured")
+    return found
 
 
 def training_texts(experiment: Experiment) -> Iterator[ColumnTexts]:
@@ -254,6 +279,8 @@ def training_batches(
     streams, sizes = dict[str, PlannedStream](), dict[str, float]()
     task.filter.check_transforms(experiment.data.transforms)
     readers = _with_recombined(experiment, training_readers(experiment), say)
+    mixed, _ = old_readers(experiment)
+    readers |= {} if mixed is None else {_OLD: mixed}
     for name, reader in readers.items():
         kind = task.along(routes.get(name, task.route))
         rules = kind.filter
@@ -272,9 +299,11 @@ def training_batches(
         streams[name] = kind.stream(corpus, *limits, seed=seed)
         sizes[name] = sum(int(corpus.lengths(column).sum()) for column in kind.vocabularies)
     weights = dict(experiment.data.weights or sizes)
-    if RECOMBINED in streams and (recombination := experiment.data.recombination):
-        others = sum(weight for name, weight in weights.items() if name != RECOMBINED)
-        weights[RECOMBINED] = others * recombination.fraction / (1 - recombination.fraction)
+    recombined, old = experiment.data.recombination, experiment.data.old
+    for name, fraction in ((RECOMBINED, recombined and recombined.fraction), (_OLD, old and old.fraction)):
+        if name in streams and fraction:
+            others = sum(weight for other, weight in weights.items() if other != name)
+            weights[name] = others * fraction / (1 - fraction)
     stream = streams["train"] if len(streams) == 1 else MixedStream(streams, weights, routes=routes, seed=seed)
     return transformed(stream, experiment.data.transforms, seed)
 

@@ -22,10 +22,22 @@ from regard.ops.memory import keep_memory
 from regard.ops.plain import is_plain
 from regard.ops.timings import timings
 from regard.registry import Choice
+from regard.runs.adaptation import Adaptation
 from regard.runs.folder import RunFolder, choose_device
+from regard.runs.measurements import ADAPTATION
 from regard.runs.request import TrainingRequest
 from regard.runs.run import Run
-from regard.runs.stages import Built, Prepared, Started, Validated, built, prepared, started, validated
+from regard.runs.stages import (
+    Built,
+    Prepared,
+    Started,
+    Validated,
+    built,
+    prepared,
+    selects_by_choice,
+    started,
+    validated,
+)
 from regard.runs.teaching import CHOICE, Teaching
 from regard.runs.texts import part_reader
 from regard.statistical.language_checks import in_one_language
@@ -213,8 +225,10 @@ def _stages(ready: Prepared) -> tuple[Prepared, Built, Started, Validated]:
 
 def _trainer(ready: Prepared, made: Built, begun: Started, judged: Validated) -> Trainer:
     settings = ready.experiment.training
+    if selects_by_choice(judged.validation):
+        settings = replace(settings, metric=CHOICE)
     if isinstance(judged.validation, Teaching):
-        settings = replace(settings, metric=CHOICE, average=1)
+        settings = replace(settings, average=1)
     return Trainer(
         made.model,
         judged.objective,
@@ -232,8 +246,11 @@ def _trainer(ready: Prepared, made: Built, begun: Started, judged: Validated) ->
 
 def _report(report: TrainingReport, ready: Prepared, judged: Validated, *, hints: bool) -> None:
     experiment, folder, progress = ready.experiment, ready.folder, ready.progress
-    teaching = isinstance(judged.validation, Teaching)
-    score = "" if report.score is None or teaching else f", best dev {experiment.training.metric} {report.score:.2f}"
+    score = (
+        ""
+        if report.score is None or selects_by_choice(judged.validation)
+        else f", best dev {experiment.training.metric} {report.score:.2f}"
+    )
     updates = f": {report.updates:,} updates in {report.seconds / 60:.1f} min" if report.updates else ""
     progress.say(f"{report.reason}{updates}{score}")
     command = f"regard train {quote(str(folder))} --resume"
@@ -241,6 +258,11 @@ def _report(report: TrainingReport, ready: Prepared, judged: Validated, *, hints
     limits = "".join(f" training.{name}=null" for name in others)  # which would end a longer training
     if isinstance(judged.validation, Teaching):
         progress.say(judged.validation.summary(folder, report.checkpoint))
+    elif isinstance(judged.validation, Adaptation) and ready.world.size == 1:
+        outcome = judged.validation.outcome(report.checkpoint)
+        Run.open(folder).measurements.keep(ADAPTATION, outcome.values())
+        for line in outcome.lines():
+            progress.say(line)
     elif judged.continues and report.checkpoint == step_folder(folder.path, 0):
         progress.say(f"no checkpoint beats the start ({experiment.training.metric}): its weights are kept")
     elif report.rising and hints:

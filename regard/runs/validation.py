@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
 from regard.decoding import Answering
+from regard.evaluation.metric import Statistics
 from regard.models import Model
 from regard.tasks import Examples, Measure, Outcome, Task
 from regard.tasks.outcome import outcome_of
@@ -33,8 +34,16 @@ class Validation:
         self.model, self.task, self.engine, self.examples = model, task, engine, examples
         self.measures, self.batch_tokens, self.say = tuple(measures), batch_tokens, say
 
+    def on(self, examples: Examples) -> "Validation":
+        """Return the same validation on other examples, without answers printed."""
+        return Validation(self.model, self.task, self.engine, examples, self.measures, batch_tokens=self.batch_tokens)
+
     def __call__(self, should_stop: Callable[[], bool]) -> Mapping[str, float]:
         """Return all metrics; empty when stopped early."""
+        return self.values(self.statistics(should_stop))
+
+    def statistics(self, should_stop: Callable[[], bool] = lambda: False) -> dict[str, Statistics]:
+        """Return the statistics (example, statistic) of each measure, by its key; empty when stopped early."""
 
         def stop() -> None:
             if should_stop():
@@ -42,11 +51,15 @@ class Validation:
 
         try:
             outcome = outcome_of(self.task, self.model, self.engine, self.examples, self.batch_tokens, stop)
-            statistics = {measure: measure.statistics(outcome) for measure in self.measures}
+            statistics = {measure.key: measure.statistics(outcome) for measure in self.measures}
         except _Stopped:
             return {}
         self._show(outcome)
-        return {measure.key: measure.value(rows.sum(axis=0)) for measure, rows in statistics.items()}
+        return statistics
+
+    def values(self, statistics: Mapping[str, Statistics]) -> dict[str, float]:
+        """Return all metrics of these statistics; empty where there are none."""
+        return {one.key: one.value(statistics[one.key].sum(axis=0)) for one in self.measures if statistics}
 
     def _show(self, outcome: Outcome) -> None:
         """Print the answer to the first example."""

@@ -64,6 +64,11 @@ class TrainingSettings:
         Doc("Weights that decay: all, or only matrices (no biases, no normalisation)."),
         Fixed(),
     ] = "all"
+    trained: Annotated[
+        Literal["all", "biases"],
+        Doc("Weights that are trained: all, or biases alone (BitFit)."),
+        Fixed(),
+    ] = "all"
     layer_decay: Annotated[
         Share,
         Doc("Layer-wise learning rate decay: factor per layer, from the top down; 1: off."),

@@ -10,6 +10,7 @@ from regard.config.bounds import Fraction, NotNegative
 from regard.config.common_settings import AdamBetas, AdamEps, Momentum, WeightDecay
 from regard.registry import Registry
 from regard.training.optimizers.lazy_adam import LazyAdam
+from regard.training.optimizers.low_rank_adam import LowRankAdam
 
 Parameters = Iterable[nn.Parameter]
 
@@ -104,6 +105,7 @@ _TABLE: dict[str, Callable[..., optim.Optimizer]] = {
     "adam": adam,
     "adamw": adamw,
     "lazy_adam": LazyAdam,
+    "low_rank_adam": LowRankAdam,
     "nesterov": nesterov,
     "rmsprop": rmsprop,
     "sgd": sgd,

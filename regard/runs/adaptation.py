@@ -1,0 +1,129 @@
+"""Validation of a run that starts from another one: new and old text, each compared with the start."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from regard.config import read_checked, write_checked
+from regard.errors import CheckpointError
+from regard.evaluation.metric import Statistics
+from regard.evaluation.significance import SignificanceTest, compare_statistics
+from regard.runs.folder import RunFolder
+from regard.runs.teaching import CHOICE
+from regard.runs.validation import Validation
+from regard.tasks import Measure
+from regard.tasks.examples import count_of
+from regard.training import checkpoint as files
+
+START_FILE = "start.json"  # statistics of the initial weights on the dev sets
+_NEW, _OLD = "new", "old"
+
+
+class AdaptationOutcome(NamedTuple):
+    """The result of an adaptation: the start and the selected weights on the dev sets."""
+
+    adapted: bool  # False: the weights of the start are kept
+    tests: Mapping[str, SignificanceTest]  # by text, new and old, from the start to the selected weights
+    counts: Mapping[str, int]  # examples
+    tolerance: float | None  # allowed loss on old text; None: there is no old text
+
+    def lines(self) -> list[str]:
+        """Return the result as text: the figures, and which weights are kept."""
+        found = [f"{name} text ({self.counts[name]:,} pairs): {test}" for name, test in self.tests.items()]
+        if not self.adapted:
+            found = [f"{line.partition(' → ')[0]}" for line in found]
+            bound = (
+                ""
+                if self.tolerance is None
+                else f" within a loss of {self.tolerance:g} on old text (data.old.tolerance)"
+            )
+            return [*found, f"no checkpoint beats the start on new text{bound}: its weights are kept"]
+        low, high = self.tests[_NEW].interval
+        sure = "" if low > 0 or high < 0 else ": the gain on new text may be chance"
+        return [*found, f"the adapted weights are kept{sure}"]
+
+    def values(self) -> dict[str, Any]:
+        """Return JSON values."""
+        texts = {
+            name: {"metric": test.a.name, "pairs": self.counts[name], "start": test.a.value, "selected": test.b.value,
+                   "difference": test.difference, "interval": list(test.interval), "p_value": test.p_value}
+            for name, test in self.tests.items()
+        }  # fmt: skip
+        return {"kept": "adapted" if self.adapted else "start", "tolerance": self.tolerance, **texts}
+
+
+class Adaptation:
+    """Called by the trainer: metrics of the new and of the old dev set.
+
+    Checkpoints are selected by the metric on new text. One that loses more than `tolerance` points on old text ranks
+    behind the start.
+    """
+
+    def __init__(
+        self, new: Validation, old: Validation | None, measure: Measure, folder: RunFolder, tolerance: float
+    ) -> None:
+        """Raises CheckpointError where the start's statistics are missing in a run that is resumed."""
+        self.parts = {_NEW: new, **({} if old is None else {_OLD: old})}
+        self.measure, self.folder, self.tolerance = measure, folder, tolerance
+        self.sign = 1 if measure.higher_is_better else -1
+        self.start = _kept_start(folder) if folder.started else {}
+
+    @property
+    def has_old(self) -> bool:
+        """Return whether old text is evaluated, too."""
+        return _OLD in self.parts
+
+    def __call__(self, should_stop: Callable[[], bool]) -> Mapping[str, float]:
+        """Return all metrics; empty when stopped early."""
+        found = {name: part.statistics(should_stop) for name, part in self.parts.items()}
+        if not all(found.values()):
+            return {}
+        rows = {name: statistics[self.measure.key] for name, statistics in found.items()}
+        if not self.start:
+            write_checked(self.folder.path / START_FILE, {name: values.tolist() for name, values in rows.items()})
+            self.start = rows
+        values = {name: part.values(found[name]) for name, part in self.parts.items()}
+        if _OLD not in rows:
+            return values[_NEW]
+        lost = self._figure(self.start[_OLD]) - self._figure(rows[_OLD])
+        selection = selection_score(self._figure(rows[_NEW]), self._figure(self.start[_NEW]), lost, self.tolerance)
+        return {**values[_NEW], **{f"{key}-{_OLD}": value for key, value in values[_OLD].items()}, CHOICE: selection}
+
+    def outcome(self, checkpoint: Path) -> AdaptationOutcome:
+        """Compare the start with the weights of a checkpoint, which are put into the model."""
+        model = self.parts[_NEW].model
+        files.load_model(model, files.load_checkpoint(checkpoint, training=False))
+        model.eval()
+        key = self.measure.key
+        tests, counts = dict[str, SignificanceTest](), dict[str, int]()
+        for name, part in self.parts.items():
+            signature = self.measure.signature(part.examples)
+            tests[name] = compare_statistics(self.measure, self.start[name], part.statistics()[key], signature)
+            counts[name] = count_of(part.examples)
+        adapted = checkpoint != files.step_folder(self.folder.path, 0)
+        return AdaptationOutcome(adapted, tests, counts, self.tolerance if _OLD in self.parts else None)
+
+    def _figure(self, rows: Statistics) -> float:
+        """Return the metric, signed so that higher is better."""
+        return self.sign * self.measure.value(rows.sum(axis=0))
+
+
+def _kept_start(folder: RunFolder) -> dict[str, Statistics]:
+    """Return the statistics of the start. Raises CheckpointError where they cannot be read."""
+    path = folder.path / START_FILE
+    try:
+        found = read_checked(path)
+        return {name: np.asarray(found[name], dtype=np.float64) for name in (_NEW, _OLD) if name in found}
+    except (OSError, ValueError) as error:
+        hint = "take it from a copy of the run, or start the training again"
+        raise CheckpointError(path, f"cannot be read: {error}", hint) from error
+
+
+def selection_score(figure: float, start: float, lost: float, tolerance: float) -> float:
+    """Return the score of a checkpoint: its figure on new text, or less than the start's if it lost too much on old.
+
+    Higher is better for all figures.
+    """
+    return figure if lost <= tolerance else min(figure, start) - (lost - tolerance)
