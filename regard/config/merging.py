@@ -7,7 +7,6 @@ from regard.config.reading import parse
 from regard.errors import ConfigError, Fault
 
 _Settings = Mapping[str, Any]
-Kinds = tuple[str, ...]
 
 
 def merge(base: _Settings, over: _Settings) -> dict[str, Any]:
@@ -16,16 +15,25 @@ def merge(base: _Settings, over: _Settings) -> dict[str, Any]:
     A part's name counts as its group (`transformer` is `{name: transformer}`), and a part of another name takes none
     of the settings of the one it replaces. Items of a list are reached by their number.
     """
-    return _merged(base, over, "", ("name",))
+    return _merged(base, over, "")
 
 
 def lay(default: Any, given: Any) -> Any:
-    """Return given values, laid on a default: as `merge`, but an attention of another score is another attention, too.
+    """Return given values, laid on a default, as `merge` does; the name of a default part stands for all of it.
 
-    So `{score: additive}` does not inherit the four heads of a default made for products, while
-    `model.attention.score=additive` leaves all else that a file says of it.
+    So settings of two runs differ in what is given, and in nothing else: `{score: additive}` on `{score: scaled_dot,
+    num_heads: 4}` has four heads, `transformer` on `{name: transformer, num_layers: 2}` two layers.
     """
-    return _join(default, given, "", ("name", "score"))
+    return _join(default, _grouped(default, given), "")
+
+
+def _grouped(default: Any, given: Any) -> Any:
+    """Return given values, with the names of default parts that have settings as groups."""
+    if not isinstance(default, Mapping):
+        return given
+    if isinstance(given, Mapping):
+        return {name: _grouped(default.get(name), value) for name, value in given.items()}
+    return {"name": given} if isinstance(given, str) and _kind(default) == given else given
 
 
 def name_parts(default: Any, given: Any) -> Any:
@@ -33,31 +41,31 @@ def name_parts(default: Any, given: Any) -> Any:
     group = {"name": default} if isinstance(default, str) else default
     if not isinstance(given, Mapping) or not isinstance(group, Mapping):
         return given
-    if _kind(given, ("name", "score")) not in (None, _kind(group, ("name", "score"))):
+    if _kind(given) not in (None, _kind(group)):
         return given
     own = {} if "name" in given or "name" not in group else {"name": group["name"]}
     return {**own, **{name: name_parts(group.get(name), value) for name, value in given.items()}}
 
 
-def _merged(base: _Settings, over: _Settings, place: str, kinds: Kinds) -> dict[str, Any]:
-    joined = {name: _join(base.get(name), value, f"{place}.{name}", kinds) for name, value in over.items()}
+def _merged(base: _Settings, over: _Settings, place: str) -> dict[str, Any]:
+    joined = {name: _join(base.get(name), value, f"{place}.{name}") for name, value in over.items()}
     return {**base, **joined}
 
 
-def _join(base: Any, over: Any, place: str, kinds: Kinds) -> Any:
+def _join(base: Any, over: Any, place: str) -> Any:
     if not isinstance(over, Mapping):
         return over
     if isinstance(base, list) and over and all(name.isdecimal() and len(name) < 7 for name in over):
-        return _items(base, over, place, kinds)
+        return _items(base, over, place)
     group = {"name": base} if isinstance(base, str) else base
-    if not isinstance(group, Mapping) or _kind(over, kinds) not in (None, _kind(group, kinds)):
+    if not isinstance(group, Mapping) or _kind(over) not in (None, _kind(group)):
         group = {}
-    return _merged(group, over, place, kinds)
+    return _merged(group, over, place)
 
 
-def _kind(group: _Settings, kinds: Kinds) -> Any:
-    """Return the kind of a group, if it says so: the name of a part, or of the part it is named after."""
-    kind = next((group[name] for name in kinds if name in group), None)
+def _kind(group: _Settings) -> Any:
+    """Return the name of a part, or of the part it is named after, if the group gives it."""
+    kind = group.get("name")
     return kind.get("name") if isinstance(kind, Mapping) else kind
 
 
@@ -123,18 +131,18 @@ def _holds(group: Any, names: list[str]) -> bool:
 
 def _put(group: Any, names: list[str], value: Any, key: str) -> Any:
     if not names:
-        return _join(group, value, key, ("name",))
+        return _join(group, value, key)
     group = {"name": group} if isinstance(group, str) else {} if group is None else group
     if not isinstance(group, Mapping):
         raise ConfigError(key, f"an earlier change made this {group!r:.40}, which holds no '{names[0]}'")
     return {**group, names[0]: _put(group.get(names[0]), names[1:], value, key)}
 
 
-def _items(base: list[Any], over: _Settings, place: str, kinds: Kinds) -> list[Any]:
+def _items(base: list[Any], over: _Settings, place: str) -> list[Any]:
     items = list(base)
     for number, value in sorted(over.items(), key=lambda item: int(item[0])):
         if int(number) > len(items):
             raise ConfigError(f"{place}.{number}".removeprefix("."), f"the list has {len(items)} items, counted from 0")
         old = (items[int(number) :] or [None])[0]
-        items[int(number) : int(number) + 1] = [_join(old, value, f"{place}.{number}", kinds)]
+        items[int(number) : int(number) + 1] = [_join(old, value, f"{place}.{number}")]
     return items

@@ -4,7 +4,11 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
+
+import torch
 
 from regard.config import settings_file
 from regard.data.columns import Columns
@@ -13,7 +17,7 @@ from regard.data.streams import Stream
 from regard.decoding import GreedySearch
 from regard.errors import CheckpointError
 from regard.experiment import Experiment
-from regard.models import Model
+from regard.models import MODELS, Model
 from regard.models.counting import count_for_embedders
 from regard.objectives import Objective
 from regard.runs.adaptation import START_FILE, Adaptation
@@ -155,6 +159,26 @@ def prepared(
     return ready(before=before, columns=columns, origin=origin)
 
 
+def check_start(experiment: Experiment, columns: Columns | None = None) -> Columns:
+    """Raise what would end a new run before its first update; return its columns, which are learnt unless given.
+
+    Nothing is kept: the run learns its columns itself.
+    """
+    rehearsal = Rehearsal(experiment)
+    rehearsal.check_memory()
+    rehearsal.check_parts(starts=True)
+    check_sides_differ(experiment)
+    if columns is None:
+        with TemporaryDirectory() as place:
+            folder = RunFolder(Path(place))
+            known = taken_columns(experiment, folder, origin_of(experiment), _quiet)
+            columns = learn_run_columns(experiment, folder, _quiet, known)
+    with torch.device("meta"):
+        MODELS.build(experiment.model, columns)
+    dev_examples(experiment, task_of(experiment, columns), _quiet)
+    return columns
+
+
 def built(ready: Prepared) -> Built:
     """Build the model with its task on all routes, and find the tensors to take from another run."""
     experiment, columns = ready.experiment, ready.columns
@@ -236,6 +260,10 @@ def _learnt_columns(experiment: Experiment, folder: RunFolder, origin: Run | Non
     columns = learn_run_columns(experiment, folder, progress.say, known)
     folder.seal()
     return columns
+
+
+def _quiet(line: str) -> None:
+    """Print nothing."""
 
 
 def _open_log(progress: Progress) -> None:

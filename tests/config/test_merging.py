@@ -99,14 +99,21 @@ def test_all_wrong_changes_are_told_at_once():
     assert lines[5].startswith("d: comes after d.e and discards it")
 
 
-def test_an_attention_of_another_score_takes_none_of_the_default_ones_settings():
+def test_an_attention_of_another_score_keeps_the_number_of_heads():
     default = {"attention": {"score": "scaled_dot", "num_heads": 4}}
     additive = {"attention": {"score": {"name": "additive", "hidden_dim": 8}}}
-    assert lay(default, additive) == additive
+    for laid in (lay, merge):
+        assert laid(default, additive) == {"attention": {**additive["attention"], "num_heads": 4}}
     assert lay(default, {"attention": {"score": {"scale": 2.0}}}) == {
         "attention": {"score": {"name": "scaled_dot", "scale": 2.0}, "num_heads": 4}
     }
-    assert merge(default, {"attention": {"score": "additive"}}) == {"attention": {"score": "additive", "num_heads": 4}}
+
+
+def test_the_name_of_a_default_part_keeps_its_settings():
+    default = {"encoder": {"name": "transformer", "num_layers": 2}, "metric": "bleu", "embedder": "words"}
+    given = {"encoder": "transformer", "metric": "chrf", "embedder": "words"}
+    assert lay(default, given) == {**given, "encoder": {"name": "transformer", "num_layers": 2}}
+    assert lay(default, {"encoder": "recurrent"})["encoder"] == "recurrent"
 
 
 def test_parts_without_a_name_are_those_of_the_default():
@@ -118,5 +125,3 @@ def test_parts_without_a_name_are_those_of_the_default():
     }
     other = {"text": {"tokenizer": {"name": "characters"}}, "training": {"optimizer": "adam", "rate": 2}, "more": {}}
     assert name_parts(default, other) == other
-    scored = {"attention": {"score": "additive"}}
-    assert name_parts({"attention": {"name": "dot", "num_heads": 4}}, scored) == scored

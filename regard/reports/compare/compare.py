@@ -14,10 +14,19 @@ from regard.config import write_atomically
 from regard.errors import ConfigError, nearest
 from regard.reports.compare.measure import Gold, Judge, Result, check_judged_alike, measure_run
 from regard.reports.compare.page import comparison_page
-from regard.reports.compare.plan import Budget, Contender, PlannedRun, contenders_of, runs_of, seeds_of
+from regard.reports.compare.plan import (
+    Budget,
+    Contender,
+    PlannedRun,
+    contenders_of,
+    implied_differences,
+    runs_of,
+    seeds_of,
+)
 from regard.reports.compare.progress import Watch, duration, position_of, seconds_left_of_all, seconds_to_limit
 from regard.reports.compare.stages import (
     TextOrigins,
+    check_new,
     common_test,
     fold_tests,
     prepare_folders,
@@ -200,7 +209,10 @@ def _train(plan: ComparisonPlan, request: Request, *, quiet: bool) -> FailedRuns
         + (f", {request.jobs} at once" if request.jobs > 1 else "")
         + f", in {request.folder}"
     )
+    for line in implied_differences(plan.contenders):
+        watch.say(f"also different: {line}")
     if waiting:
+        check_new(plan.runs, stages)
         watch.say(_expected(waiting, request.jobs))
     return train_all(plan.runs, stages, request.jobs, watch)
 

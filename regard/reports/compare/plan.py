@@ -9,7 +9,7 @@ from itertools import product, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from regard.config import as_values, deferred_warnings, parse_changes
+from regard.config import as_values, deferred_warnings, merge, parse_changes, read_yaml, spelled
 from regard.errors import ConfigError, Fault
 from regard.experiment import Experiment, read_changes, read_experiment
 from regard.experiment.complete_settings import LIMITS
@@ -143,9 +143,34 @@ def seeds_of(contenders: Sequence[Contender], seeds: int | None) -> int:
 
 def differing_settings(contenders: Sequence[Contender]) -> dict[str, list[Any]]:
     """setting → its value for each contender, of the settings that are not the same for all; None where it has none."""
-    flat = [dict(flat_settings(as_values(one.experiment))) for one in contenders]
-    names = dict.fromkeys(name for settings in flat for name in settings if name.partition(".")[0] != "run")
-    found = {name: [settings.get(name) for settings in flat] for name in names}
+    return _differing([_flat(as_values(one.experiment)) for one in contenders])
+
+
+def implied_differences(contenders: Sequence[Contender]) -> list[str]:
+    """Return a line for each setting that differs, although neither configs nor grids give it different values.
+
+    A default may follow from another setting, as `num_layers` does from the name of an encoder. Settings that only
+    one of the contenders has belong to that name, and data are compared by their content.
+    """
+    settings = [_flat(as_values(one.experiment)) for one in contenders]
+    given = [_flat(merge(spelled(Experiment, read_yaml(one.config)), read_changes(one.changes))) for one in contenders]
+    named, lines = _differing(given), []
+    for name in _differing(settings):
+        values: dict[str, list[str]] = {}
+        for one, own in zip(contenders, settings, strict=True):
+            if name in own:
+                values.setdefault(json.dumps(own[name], ensure_ascii=False), []).append(one.name)
+        if len(values) > 1 and name not in named and not name.startswith("data."):
+            lines.append(f"{name} {', '.join(f'{value} ({_some(those)})' for value, those in values.items())}")
+    return lines
+
+
+def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in flat_settings(settings) if name.partition(".")[0] != "run"}
+
+
+def _differing(settings: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    found = {name: [one.get(name) for one in settings] for one in settings for name in one}
     return {name: values for name, values in found.items() if any(value != values[0] for value in values)}
 
 
@@ -210,8 +235,11 @@ def _with_names(fault: Fault, names: list[str], count: int) -> Fault:
     """Return an error with the contenders that have it, unless all have."""
     if len(names) == count:
         return fault
-    some = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-    return fault._replace(place=f"{some}: {fault.place}")
+    return fault._replace(place=f"{_some(names)}: {fault.place}")
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 # Grids: `--grid KEY=A,B`, and what their values are called in the names of folders

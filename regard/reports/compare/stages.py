@@ -1,12 +1,13 @@
 """The texts that all runs of a comparison share, and how far each run is; one of other settings or texts is refused."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from regard.config import as_values
-from regard.data.columns import small_columns
+from regard.data.columns import Columns, small_columns
 from regard.data.streams import epoch_of, saved_place
 from regard.errors import ConfigError, DataError, Fault
 from regard.experiment import OPEN, SETTINGS_FILE, DataSettings, Experiment
@@ -14,6 +15,7 @@ from regard.experiment.complete_settings import LIMITS
 from regard.reports.compare.plan import Contender, PlannedRun, flat_settings
 from regard.runs import Run, RunFolder
 from regard.runs.resuming import origins_of
+from regard.runs.stages import check_start
 from regard.runs.texts import HeldOut, held_out, part_reader, test_examples
 from regard.tasks import TASKS, Examples
 from regard.training import checkpoint as files
@@ -187,6 +189,35 @@ def prepare_folders(runs: Sequence[PlannedRun], found: Mapping[str, FoundRun]) -
             with folder.held():
                 folder.keep(run.experiment(), before)
     return {name: one.stage for name, one in found.items()}
+
+
+def check_new(runs: Sequence[PlannedRun], stages: Mapping[str, Stage]) -> None:
+    """Learn the vocabularies and build the networks of contenders without a run; data and text alike are learnt once.
+
+    Raises ConfigError with all errors of any of them, before the first is trained.
+    """
+    begun = {run.contender.name for run in runs if stages[run.name] != "new"}
+    known: list[tuple[Experiment, Columns]] = []
+    faults = []
+    for one in {run.contender.name: run.contender for run in runs}.values():
+        mine = one.experiment
+        if one.name in begun:
+            continue
+        same = next((found for seen, found in known if _learns_alike(seen, mine)), None)
+        try:
+            with warnings.catch_warnings(action="ignore"):  # they were shown when the settings were read
+                known.append((mine, check_start(mine, same)))
+        except ConfigError as error:
+            faults += [fault._replace(place=f"{one.name}: {fault.place}") for fault in error.faults]
+        except DataError as error:
+            faults.append(Fault(one.name, str(error)))
+    if faults:
+        raise ConfigError.of(faults)
+
+
+def _learns_alike(one: Experiment, other: Experiment) -> bool:
+    """Return whether two runs learn the same vocabularies."""
+    return all(getattr(one, name) == getattr(other, name) for name in ("data", "text", "task", "init"))
 
 
 def same_models(contenders: Iterable[Contender]) -> list[list[str]]:

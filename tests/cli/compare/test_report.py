@@ -26,7 +26,7 @@ def test_it_tells_what_it_will_do_and_how_far_it_is(done):
         "run 1 of 4, dot-seed1", "run 2 of 4, wide-seed1", "run 3 of 4, dot-seed2", "run 4 of 4, wide-seed2",
     ]  # fmt: skip
     assert re.fullmatch(
-        r"run 1 of 4, dot-seed1: 2 updates in \d+ s, dev bleu \d+\.\d\d · all trained in about \d+ s", lines[2]
+        r"run 1 of 4, dot-seed1: 2 updates in \d+ s, dev bleu \d+\.\d\d · all trained in about \d+ (s|min)", lines[2]
     )
     assert lines[-1] == "report: runs/compare-dot/report.html"
 

@@ -31,6 +31,19 @@ def test_more_seeds_and_longer_training_go_on_with_what_there_is(trained):
     assert [run["updates"] for run in said.values["systems"][0]["runs"]] == [3, 3]
 
 
+def test_every_vocabulary_is_learnt_before_the_first_training(trained):
+    said = compare("dot.yaml", "--grid", "text.tokenizer=words,{name: subwords, size: 270}", "--seeds", 1)
+    assert (said.code, trained) == (2, [])
+    assert "subwords-size-270: text.tokenizer.size: is 270, but this text needs" in said.err
+
+
+def test_a_text_that_cannot_be_read_is_reported_before_the_first_training(folder, trained):
+    (folder / "latin.en").write_bytes("schön\n".encode("latin1"))
+    said = compare("dot.yaml", "wide.yaml", "data.dev.source=latin.en", "--seeds", 1)
+    assert (said.code, trained) == (2, [])
+    assert "latin.en:1: not UTF-8" in said.err
+
+
 def test_finished_run_is_opened_once_before_training(monkeypatch, trained):
     compare("dot.yaml", "--seeds", 1)
     opened, seen, real, train_all = list[str](), list[list[str]](), Run.open, comparison.train_all

@@ -18,6 +18,7 @@ from regard.reports.compare.plan import (
     differing_settings,
     flat_settings,
     grid_combinations,
+    implied_differences,
     publication_of,
     runs_of,
     value_name,
@@ -219,6 +220,18 @@ def test_what_differs_between_contenders():
     assert found["model.attention.score"] == ["dot", "additive"]
     assert found["model.attention.score.hidden_dim"] == [None, 8]
     assert {name.rpartition(".")[0] for name in found} <= {"model.attention", "model.attention.score"}
+
+
+def test_another_score_changes_nothing_else():
+    found = plan("first.yaml", grids=["model.attention.score=scaled_dot,additive,location"])
+    assert [one.experiment.model.settings["attention"].num_heads for one in found] == [4, 4, 4]
+    assert implied_differences(found) == []
+
+
+def test_differences_that_nobody_named_are_listed():
+    (line,) = implied_differences(plan("first.yaml", grids=["model.encoder=transformer,recurrent", "model.dim=16,32"]))
+    transformers, recurrent = ([f"{name}-dim-{dim}" for dim in (16, 32)] for name in ("transformer", "recurrent"))
+    assert line == f"model.encoder.num_layers 2 ({', '.join(transformers)}), 1 ({', '.join(recurrent)})"
 
 
 @pytest.mark.parametrize(
