@@ -15,6 +15,7 @@ from regard.lazy import at_first_use
 
 if TYPE_CHECKING:
     from regard.errors import CheckpointError, ConfigError, DataError, RegardError, TooLongError, TrainingError
+    from regard.experiment import add_parts
     from regard.predictor import Predictor, load
     from regard.reports import Evaluation, evaluate
     from regard.reports.compare.compare import ComparisonReport, compare
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 else:
     homes = {  # module → its names
         "errors": "CheckpointError, ConfigError, DataError, RegardError, TooLongError, TrainingError",
+        "experiment": "add_parts",
         "predictor": "Predictor, load",
         "reports": "Evaluation, evaluate",
         "reports.compare.compare": "ComparisonReport, compare",
@@ -33,7 +35,8 @@ else:
 
 __all__ = [
     "CheckpointError", "ComparisonReport", "ConfigError", "DataError", "Evaluation", "Explanation", "Prediction",
-    "Predictor", "RegardError", "TooLongError", "TrainedRun", "TrainingError", "compare", "evaluate", "load", "train",
+    "Predictor", "RegardError", "TooLongError", "TrainedRun", "TrainingError", "add_parts", "compare",
+    "evaluate", "load", "train",
 ]  # fmt: skip
 __version__ = "0.1.0"
 

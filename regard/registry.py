@@ -44,6 +44,7 @@ class Registry(Generic[T]):
         self.place, self.inherits, self.within = place, inherits, within
         self.advice: Callable[[str], str] | None = None  # on names of other tables; set where all tables are known
         self._parts = dict(parts)
+        self._added = set[str]()  # names of rows from outside the package
         self._settings: dict[str, dict[str, Setting]] = {}
         self._models: dict[str, type[Settings]] = {}
         self._groups: dict[str, dict[str, tuple[type[SharedSettings], frozenset[str]]]] = {}  # of settings of a row
@@ -51,6 +52,21 @@ class Registry(Generic[T]):
     def fill(self, parts: Mapping[str, Callable[..., T]]) -> None:
         """The rows of a table that was declared without any, since some of its parts are made of its parts."""
         self._parts |= parts
+
+    def add(self, parts: Mapping[str, Callable[..., T]]) -> None:
+        """Add rows from outside the package, or replace such rows. Raises PartError for names and settings."""
+        for name, part in parts.items():
+            if name in self._parts and name not in self._added:
+                raise PartError(f"there is a '{name}' already", "choose another name", setting=name)
+            self._parts[name] = part
+            self._added.add(name)
+            for known in (self._settings, self._models, self._groups):
+                known.pop(name, None)
+            try:
+                self.settings(name)
+            except (PartError, NameError, TypeError) as error:
+                del self._parts[name]
+                raise PartError(str(error), setting=name) from error
 
     def __getitem__(self, name: str) -> Callable[..., T]:
         if name not in self._parts:

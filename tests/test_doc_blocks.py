@@ -51,6 +51,7 @@ NOT_RUN = {  # commands that are read and not run, by what they say: the reason
     r"\bdiff\b": "compares two versions",
     r"tune runs/phrases .*runs/en-de": "as in docs/how-to/few-pairs.md",
     r"^regard dictionary|--column document": "vectors of two languages or of documents: tests/runs",
+    r"parts=|REGARD_PARTS|^regard (list score|help manhattan)": "tables of this process: tests/experiment",
     r"--on (slurm|ray)": "needs a cluster: tests/runs",
     r"regard \S+ (RUN|CONFIG)\b": "names no file",
     r"bert-base|better\.jsonl|runs/bert\b": "a foreign model, or corrections of a reader",

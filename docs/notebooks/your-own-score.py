@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Write your own score
 #
-# A score says how well a query fits a key. This one is minus the Manhattan distance: a class, a row in a table,
-# and every encoder, decoder and command can use it.
+# A score says how well a query fits a key. This one is minus the Manhattan distance: a class with a name, and every
+# encoder, decoder and command can use it.
 
 # %%
 from typing import Annotated
@@ -52,18 +52,17 @@ print(weights.squeeze().round(decimals=2))
 # %% [markdown]
 # ## Train with it
 #
-# A name in the table makes it a setting. In the project itself the row stands in
-# `regard/attention/scores/__init__.py`; CONTRIBUTING.md shows the rest: a test and a config.
+# A name makes it a setting. For the command line the class stands in a file with a table `PARTS`, which
+# `parts=my_parts.py` names (docs/how-to/own-parts.md).
 
 # %%
 from pathlib import Path
 from tempfile import mkdtemp
 
 import regard
-from regard.attention.scores import SCORES
 from regard.data.toy import pairs
 
-SCORES.fill({"manhattan": ManhattanScore})
+regard.add_parts({"score": {"manhattan": ManhattanScore}})
 
 folder = Path(mkdtemp())
 sides = zip(*pairs("de", 1500, seed=1), strict=True)

@@ -41,6 +41,10 @@ class Recipes:
         self.combinations = combinations
         self.place: Callable[[str], tuple[str, str] | None] | None = None  # a name → what it is, what to write
         self.others: Sequence[str] = ()
+        self.index()
+
+    def index(self) -> None:
+        """Find all names, again after parts were added to the tables."""
         self.named = dict(self._named())
         self._index = {bare(name): recipe for name, recipe in self.named.items()}
 

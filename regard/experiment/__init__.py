@@ -14,6 +14,7 @@ from regard.experiment.complete_settings import (
 )
 from regard.experiment.data import DataSettings
 from regard.experiment.layouts import text_settings
+from regard.experiment.own_parts import add_parts, environment_parts, load_parts, named_parts
 from regard.experiment.settings import (
     OPEN,
     DecodingSettings,
@@ -41,11 +42,14 @@ __all__ = [
     "InitialSettings",
     "RerankSettings",
     "TextSettings",
+    "add_parts",
     "catalogue",
     "count_examples",
     "defaults_for",
     "empty_model",
     "load_experiment",
+    "load_parts",
+    "named_parts",
     "read_changes",
     "read_experiment",
     "saved_experiment",
@@ -53,3 +57,5 @@ __all__ = [
     "text_settings",
     "too_long_sources",
 ]
+
+load_parts(environment_parts())

@@ -44,6 +44,7 @@ from regard.experiment.initial import (
     with_text,
 )
 from regard.experiment.layouts import forgotten_label, has_readers, read_alike, text_settings, with_layouts
+from regard.experiment.own_parts import load_parts, missing_parts, named_parts
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import FEW_PAIRS, LARGE_DATA, defaults_for, held_out_share, task_defaults, updates_of
 from regard.experiment.time_plan import may_be_paced, may_be_planned, paced_defaults, planned_defaults
@@ -83,6 +84,9 @@ def read_experiment(
         table = path is not None and by_ending(str(path)) is not None
         file = {} if path is None or table else read_yaml(path)
         changes = [*changes]
+        added = load_parts(named_parts(file, changes))
+        if added and say is not None:
+            say(f"parts of your own: {', '.join(added)}")
         named = merge(file, read_changes(changes))
         start = start or named_model(named)
         texts = str(path) if table else text
@@ -108,8 +112,9 @@ def saved_experiment(
     saved: Mapping[str, Any], changes: Iterable[str] = (), tuned: Callable[[], list[str]] = list
 ) -> Experiment:
     """Return the experiment of saved settings with changes; `tuned` are the changes of `decoding.tuned`."""
-    with deferred_warnings(), _synonyms_named():
+    with deferred_warnings(), _synonyms_named(), _own_parts_named(saved):
         saved, changed = upgraded(saved), [*changes]
+        load_parts(named_parts({}, changed))  # never those of the saved settings: the run may be another's
         settings = _read(saved, changed)
         decoding = settings.get("decoding")
         if isinstance(decoding, Mapping) and decoding.get("tuned") is True:
@@ -121,6 +126,16 @@ def saved_experiment(
         for line in unused_metrics(experiment, said):
             warnings.warn(line, stacklevel=2)
         return experiment
+
+
+@contextmanager
+def _own_parts_named(saved: Mapping[str, Any]) -> Iterator[None]:
+    """Name the file of a run's own parts where one of them is unknown."""
+    try:
+        yield
+    except ConfigError as error:
+        found = missing_parts(saved, error)
+        raise found from (None if found is error else error)
 
 
 @contextmanager
@@ -254,7 +269,8 @@ def _completed(
         check_model(experiment, model, said)
     for line in ineffective_settings(experiment, said, notes):
         warnings.warn(line, stacklevel=2)
-    return replace(experiment, data=experiment.data.located())
+    parts = tuple(one.absolute() for one in experiment.parts)
+    return replace(experiment, data=experiment.data.located(), parts=parts)
 
 
 def _without_open_schedule(settings: dict[str, Any]) -> dict[str, Any]:

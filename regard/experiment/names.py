@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Container, Iterator, Mapping
 from functools import partial
 from inspect import Parameter
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from regard.aliases import aliases_of, bare, close
@@ -134,11 +133,20 @@ def _every_name() -> Iterator[tuple[str, Meaning]]:
                 yield from ((name, Meaning(kind, row, one.settings, one.note)) for name in one.names if name != row)
 
 
-def _indexed() -> dict[str, list[Meaning]]:
-    found: dict[str, list[Meaning]] = {}
+NAMES: list[tuple[str, Meaning]] = []  # every name as papers write it, with its meaning
+AMBIGUOUS: dict[str, str] = {}  # names with several meanings → the chosen one
+_INDEX: dict[str, list[Meaning]] = {}
+
+
+def index_names() -> None:
+    """Find all names, again after parts were added to the tables."""
+    NAMES[:] = _every_name()
+    _INDEX.clear()
     for name, meaning in NAMES:
-        found.setdefault(bare(name), []).append(meaning)
-    return found
+        _INDEX.setdefault(bare(name), []).append(meaning)
+    AMBIGUOUS.clear()
+    AMBIGUOUS.update({name: meaning.note for name, meaning in NAMES if meaning.note})
+    RECIPES.others = [*(name for place in PLACES for name in place.names), *(name for name, _ in NAMES)]
 
 
 def clashes(index: Mapping[str, list[Meaning]]) -> list[str]:
@@ -152,12 +160,10 @@ def clashes(index: Mapping[str, list[Meaning]]) -> list[str]:
     return found
 
 
-NAMES = tuple(_every_name())
-_INDEX = _indexed()
+index_names()
 for _clash in clashes(_INDEX):
     warnings.warn(_clash, stacklevel=1)
 _PLACES = {bare(name): place for place in PLACES for name in place.names}
-AMBIGUOUS: Mapping[str, str] = MappingProxyType({name: meaning.note for name, meaning in NAMES if meaning.note})
 
 
 def look_up(name: str) -> list[Meaning]:
@@ -220,4 +226,3 @@ def others(listed: Container[str]) -> list[RelatedName]:
 for _kind, _table in PARTS.items():
     _table.advice = partial(advise, _kind)
 RECIPES.place = place_of
-RECIPES.others = [*(name for place in PLACES for name in place.names), *(name for name, _ in NAMES)]

@@ -211,6 +211,12 @@ class Experiment:
         Doc("Initialisation from another model; null: random weights."),
         Fixed(),
     ] = None
+    parts: Annotated[
+        tuple[Path, ...],
+        OneOrMany(),
+        Doc("Python files with parts of your own: each ends with a table PARTS (docs/how-to/own-parts.md)."),
+        Open(),
+    ] = ()
     device: Annotated[str, Doc("Device: auto (a GPU if available), cpu, cuda, cuda:1 …"), Open()] = "auto"
     run: Annotated[Path | None, Doc("Output folder; null: runs/ and a name made of time and languages.")] = None
     format: Annotated[Literal[2], Doc("Version of the settings format.")] = 2

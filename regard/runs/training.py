@@ -271,7 +271,8 @@ def _report(report: TrainingReport, ready: Prepared, judged: Validated, *, hints
             limits += f" training.schedule.updates={report.updates * 3}"
         progress.say(f"still improving; continue with: {command}{limits} training.max_minutes={minutes}")
     if hints:
-        progress.say(usage_of(experiment.task_class, quote(str(folder))))
+        parts = [f" parts={quote(str(one))}" for one in experiment.parts[:1]]
+        progress.say(usage_of(experiment.task_class, "".join([quote(str(folder)), *parts])))
 
 
 def data_findings(experiment: Experiment) -> list[str]:

@@ -100,10 +100,10 @@ def check_command(words: list[str]) -> None:
         name, command, words = command.resolve_command(context, [*context._protected_args, *context.args])
         context = command.make_context(name, list(words), parent=context)
     changes = [word for word in words if re.match(r"[a-z_]+(\.[\w-]+)*=", word)]
-    changes = [word for word in words if re.match(r"[a-z_]+(\.[\w-]+)*=", word)]
     for place in (grid.partition("=")[0] for grid in context.params.get("grid") or ()):
         describe(place)
-    if context.info_name not in OTHER_SETTINGS:
+    own = any(change.startswith("parts=") for change in changes)  # whose parts this process does not have
+    if context.info_name not in OTHER_SETTINGS and not own:
         config = next((ROOT / word for word in words if (ROOT / word).is_file() and word.endswith(".yaml")), None)
         load_experiment(config, changes)
     for word in words:

@@ -15,7 +15,7 @@ from regard.reports import evaluate
 from regard.tasks.captioning import CaptioningTask, cell_names
 
 READER = Choice("grids", {"size": 2, "marked": 2, "examples": 12})
-SETTINGS = {"dim": 8, "attention": {"score": "additive"}}
+SETTINGS = {"dim": 8, "attention": {"score": "additive", "num_heads": 1}}
 
 
 @pytest.fixture(scope="module")

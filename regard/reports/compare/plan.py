@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from regard.config import as_values, deferred_warnings, merge, parse_changes, read_yaml, spelled
 from regard.errors import ConfigError, Fault
-from regard.experiment import Experiment, read_changes, read_experiment
+from regard.experiment import Experiment, load_parts, named_parts, read_changes, read_experiment
 from regard.experiment.complete_settings import LIMITS
 from regard.runs.rehearsal import Rehearsal
 
@@ -97,6 +97,7 @@ def contenders_of(
         if faults := budget.faults():
             raise ConfigError.of(faults)
         _check_reserved(changes, grids, budget)
+        load_parts([file for config in configs for file in named_parts(read_yaml(config), changes)])
         read_changes(changes)
         planned = [
             (_contender_name(config, configs, one), config, _ordered(changes, one) + budget.changes())

@@ -17,7 +17,7 @@ import torch
 
 from regard.config import read_settings
 from regard.errors import RegardError
-from regard.experiment import Experiment
+from regard.experiment import Experiment, load_parts, named_parts
 from regard.reports.compare.train import DONE, ERROR_MARK, FAULT_CODE, INTERRUPTED_CODE, KILL_AFTER, reason
 from regard.runs import train_run
 
@@ -37,6 +37,7 @@ def train_job(job: dict[str, Any]) -> int:
     """Train one job; returns the exit code."""
     try:
         torch.set_num_threads(job["threads"])
+        load_parts(named_parts(job["experiment"]))  # of the configs, which a user named
         done = train_run(read_settings(Experiment, job["experiment"]), resume=job["resume"], quiet=True)
     except (RegardError, OSError) as error:
         for line in reason(error).splitlines():
