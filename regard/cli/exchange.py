@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import say_unless
+from regard.cli.group import warn
 from regard.cli.options import Quiet, TranslatorRun
 
 ForeignFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of another program's translator.")]
@@ -56,10 +57,18 @@ def import_command(
     import_folder(row, folder, run, options=options, texts=texts, count=lines, say=say_unless(quiet))
 
 
-TargetFormat = Annotated[str, typer.Option("--to", metavar="NAME", help="Format: huggingface, marian or firefox.")]
+TargetFormat = Annotated[
+    str, typer.Option("--to", metavar="NAME", help="Format: huggingface, ctranslate2, marian or firefox.")
+]
 NewFolder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder to make.")]
 License = Annotated[
     str | None, typer.Option("--license", metavar="NAME", help="License of the model card; default: of the import.")
+]
+
+
+Quantization = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Numbers of the weights, where the format has a choice: float32 or int8."),
 ]
 
 
@@ -71,6 +80,7 @@ def export_run_command(
     text: CheckedTexts = None,
     lines: CheckedCount = 100,
     license_name: License = None,
+    quantization: Quantization = None,
     quiet: Quiet = False,
 ) -> None:
     """Write a translator as a folder of another program.
@@ -79,14 +89,25 @@ def export_run_command(
     nothing is written, and the first difference is printed. The folder has a certificate and a model card.
 
     regard export runs/en-de --to huggingface -o en-de
+    regard export runs/en-de --to ctranslate2 --quantization int8 -o en-de
     """
     from regard.exchange import export_folder, format_named
     from regard.exchange.format import read_texts
     from regard.predictor import load
 
-    row, texts = format_named(to), () if text is None else read_texts(text)
+    row = format_named(to, {} if quantization is None else {"quantization": quantization})
+    texts = () if text is None else read_texts(text)
     progress = say_unless(quiet)
     export_folder(row, load(run), output, texts=texts, count=lines, license_name=license_name, say=progress)
+
+
+def engine_folder(run: Path, engine: str) -> Path:
+    """Return the export that an engine opens: the folder itself, or one of the run, which is made where it is not."""
+    from regard.exchange import export_for_engine
+    from regard.predictor.engines import engine_named
+
+    engine_named(engine)
+    return export_for_engine(run, engine, warn)
 
 
 def card_command(run: TranslatorRun, *, license_name: License = None) -> None:

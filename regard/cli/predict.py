@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from regard.cli.exchange import engine_folder
 from regard.cli.files import check_writable, paths_and_changes
 from regard.cli.group import warn
 from regard.cli.options import RunArgument
@@ -112,6 +113,16 @@ Prefixes = Annotated[
         "--prefix", metavar="FILE", rich_help_panel="Decoding", help="Target prefix of each line; it may be empty."
     ),
 ]
+EngineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        rich_help_panel="Decoding",
+        help="Engine that answers in place of Regard's: ctranslate2. RUN may be an export to it; a run is exported "
+        "once, into its folder engines.",
+    ),
+]
 ShardsOption = Annotated[
     int | None,
     typer.Option(
@@ -152,6 +163,7 @@ def predict_command(  # noqa: PLR0913  an option each
     glossary: Terms = None,
     prefix: Prefixes = None,
     abstain: Abstain = None,
+    engine: EngineOption = None,
     shards: ShardsOption = None,
     workers: WorkersOption = None,
     launcher: LauncherOption = "processes",
@@ -174,7 +186,8 @@ def predict_command(  # noqa: PLR0913  an option each
     regard predict runs/en-de -i report.docx -o bericht.docx
     regard predict runs/en-de news.en.gz web.jsonl --shards 100 -o answers
     """
-    given = _Given(search, n_best, scores, alignment, raw, as_json, glossary, prefix, abstain)
+    given = _Given(search, n_best, scores, alignment, raw, as_json, glossary, prefix, abstain, engine)
+    run = run if engine is None else engine_folder(run, engine)
     if shards is None:
         return _predict_lines(run, words or [], input_file, output_file, given)
     if input_file is not None:
@@ -194,6 +207,7 @@ class _Given(NamedTuple):
     glossary: Path | None
     prefix: Path | None
     abstain: float | None
+    engine: str | None
 
 
 def _predict_lines(run: Path, words: list[str], source: Path | None, output: Path | None, given: _Given) -> None:
@@ -207,7 +221,7 @@ def _predict_lines(run: Path, words: list[str], source: Path | None, output: Pat
     shown = LineFormat(given.n_best, given.scores, given.alignment, given.as_json, given.abstain)
     details, terminal = shown != LineFormat(), sys.stdout.isatty()
     document = None if given.raw else document_path(source, output, details=details, terminal=terminal)
-    predictor = _loaded(run, changed, given.n_best)
+    predictor = _loaded(run, changed, given)
     _check_options(predictor, given.search, given.n_best, alignment=given.alignment)
     kept.check(predictor)
     lines = BytesIO("\n".join(texts).encode()) if texts else sys.stdin.buffer
@@ -230,7 +244,7 @@ def _predict_shards(run: Path, words: list[str], folder: Path | None, given: _Gi
     if folder is None or folder.is_file():
         raise ConfigError("--output", "a folder is needed with --shards", "-o FOLDER")
     glossary = None if given.glossary is None else str(given.glossary)
-    shown = (given.raw, given.scores, given.alignment, given.as_json, given.abstain)
+    shown = (given.raw, given.scores, given.alignment, given.as_json, given.abstain, given.engine)
     options = PredictOptions(str(run), tuple(_changes(changes, given.search, 1)), glossary, *shown)
     predict_shards(ShardedRequest(options, files, folder, *bulk), say)
 
@@ -259,11 +273,12 @@ def _changes(changes: list[str], search: str | None, n_best: int) -> list[str]:
     return [*named, *changes, *([f"{N_BEST}={n_best}"] if n_best > 1 else [])]
 
 
-def _loaded(run: Path, changes: list[str], n_best: int) -> "Predictor":
+def _loaded(run: Path, changes: list[str], given: _Given) -> "Predictor":
     from regard.predictor import load
 
+    n_best = given.n_best
     try:
-        return load(run, changes)
+        return load(run, changes, engine=given.engine)
     except ConfigError as error:
         option = Fault("--n-best", "needs a search that finds several", "--search beam or --search sampling")
         told = [option if n_best > 1 and fault.place == N_BEST else fault for fault in error.faults]
@@ -272,6 +287,8 @@ def _loaded(run: Path, changes: list[str], n_best: int) -> "Predictor":
 
 def _check_options(predictor: "Predictor", search: str | None, n_best: int, *, alignment: bool) -> None:
     """Raise ConfigError for links where nothing is translated, and for options of a search where nothing is written."""
+    if alignment:
+        predictor.setup.abilities.check("explanations", "--alignment")
     if alignment and not {"source", "target"} <= predictor.task.columns.keys():
         problem = "links words of a text and its translation, and this model does not translate"
         raise ConfigError("--alignment", problem, "leave it out")

@@ -8,6 +8,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from regard.cli.exchange import engine_folder
 from regard.cli.files import paths_and_changes
 from regard.cli.group import warn
 from regard.errors import ConfigError, RegardError
@@ -42,10 +43,13 @@ def serve_command(words: RunsAndChanges, **typed: Any) -> None:
         raise ConfigError("serve", "no run is named", "regard serve RUN")
     from regard.config import settings_file, settings_folder
 
-    runs = list(map(settings_folder, runs))
-    for run in runs:
-        settings_file(run)
     settings = replace(Settings.read(typed), changes=tuple(changes))
+    if settings.engine is None:
+        runs = list(map(settings_folder, runs))
+        for run in runs:
+            settings_file(run)
+    else:
+        runs = [engine_folder(run, settings.engine) for run in runs]
     _check_open(settings)
     if settings.suggestions is not None:
         check_place(settings.suggestions)

@@ -73,9 +73,10 @@ for _tag in _NUMBERS:
 
 
 def settings_folder(folder: Path) -> Path:
-    """Return a run folder, or the run folder `model` inside of a folder that is none, as a demo leaves it."""
-    inside = folder / "model"
-    return inside if not (folder / SETTINGS_FILE).exists() and (inside / SETTINGS_FILE).is_file() else folder
+    """Return a run folder, or the one inside of a folder that is none: `model` of a demo, `regard` of an export."""
+    if (folder / SETTINGS_FILE).exists():
+        return folder
+    return next((folder / one for one in ("model", "regard") if (folder / one / SETTINGS_FILE).is_file()), folder)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -1,13 +1,17 @@
 """Folders of other programs' translators, read and written. One file a row."""
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from regard.config import SETTINGS_FILE, read_checked
 from regard.data.sealed import file_digest
 from regard.errors import CheckpointError, ConfigError
 from regard.exchange.card import model_card
 from regard.exchange.certificate import Certificate
+from regard.exchange.ctranslate2 import CTranslate2Format
 from regard.exchange.export_run import export_folder
 from regard.exchange.format import Format, json_object
 from regard.exchange.huggingface import CONFIG_FILE, HuggingFaceFormat
@@ -15,16 +19,28 @@ from regard.exchange.huggingface_weights import ARCHITECTURES
 from regard.exchange.import_run import IMPORTED, import_folder
 from regard.exchange.marian.firefox import FirefoxFormat
 from regard.exchange.marian.format import MarianFormat
+from regard.predictor import load
+from regard.predictor.engines import EXPORT_FOLDER
 from regard.registry import Choice, Registry
+from regard.runs import Run
 
 FORMATS: Registry[Format] = Registry(
-    "format", {"firefox": FirefoxFormat, "huggingface": HuggingFaceFormat, "marian": MarianFormat}
+    "format",
+    {
+        "ctranslate2": CTranslate2Format,
+        "firefox": FirefoxFormat,
+        "huggingface": HuggingFaceFormat,
+        "marian": MarianFormat,
+    },
 )
 
+ENGINE_EXPORTS = "engines"  # in a run: its exports by the name of their engine
 
-def format_named(name: str) -> Format:
-    """Return a format by its name or another one of it. Raises ConfigError for an unknown one."""
-    return FORMATS.build(FORMATS.find(name) or Choice(name))
+
+def format_named(name: str, settings: Mapping[str, Any] = MappingProxyType({})) -> Format:
+    """Return a format by its name or another one of it, with settings. Raises ConfigError for an unknown one."""
+    found = FORMATS.find(name) or Choice(name)
+    return FORMATS.build(Choice(found.name, {**found.settings, **settings}))
 
 
 def format_of(folder: Path) -> Format:
@@ -34,7 +50,8 @@ def format_of(folder: Path) -> Format:
     rows = [FORMATS.build(Choice(one)) for one in FORMATS]
     found = next((row for row in rows if row.recognises(folder)), None)
     if found is None:
-        raise CheckpointError(folder, f"is not a folder of {' or '.join(FORMATS)}", "--format NAME, if it is one")
+        names = [row.name for row in rows if row.reads]
+        raise CheckpointError(folder, f"is not a folder of {' or '.join(names)}", "--format NAME, if it is one")
     return found
 
 
@@ -62,11 +79,31 @@ def start_of(folder: Path, run: Path | None, say: Callable[[str], None]) -> Path
     return place
 
 
+def export_for_engine(folder: Path, engine: str, say: Callable[[str], None]) -> Path:
+    """Return an export that an engine opens: the folder itself, or that of a run, in its folder `engines`.
+
+    It is made there where there is none, or where it has other weights than the run. Raises RegardError for a run that
+    cannot be exported.
+    """
+    if (folder / EXPORT_FOLDER).is_dir():
+        return folder
+    run = Run.open(folder)
+    place = run.path / ENGINE_EXPORTS / engine
+    if (place / EXPORT_FOLDER).is_dir():
+        made = Run.open(place / EXPORT_FOLDER)
+        if made.exported is not None and made.weights_digest == run.weights_digest:
+            return place
+        shutil.rmtree(place)
+    export_folder(format_named(engine), load(folder), place, say=say)
+    return place
+
+
 __all__ = [
     "FORMATS",
     "Certificate",
     "Format",
     "export_folder",
+    "export_for_engine",
     "format_named",
     "format_of",
     "import_folder",

@@ -1,17 +1,25 @@
 """`regard export`: a run → a folder of another program, checked beside that program while it is written."""
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 
+from regard.config import SETTINGS_FILE, write_checked
+from regard.data.manifest import write_manifest
 from regard.data.sealed import making
 from regard.errors import RegardError
 from regard.exchange.card import model_card
 from regard.exchange.certificate import Certificate, certify, sampled_texts
 from regard.exchange.format import Format
+from regard.experiment import DataSettings
 from regard.predictor import Predictor
+from regard.predictor.engines import ENGINES, EXPORT_FOLDER
+from regard.runs import RunFolder
 from regard.runs.measurements import CERTIFICATE
+from regard.runs.run import EXPORTED
 from regard.runs.texts import dev_examples
 
 
@@ -36,6 +44,8 @@ def export_folder(
     asked = [text for text in texts if text.strip()][:count] or checked_texts(predictor, count)
     with making(folder) as made:
         row.write(predictor, made)
+        if row.name in ENGINES:
+            write_run_without_weights(predictor, row, made)
         certificate = certify(predictor, row.program(made, predictor) if count else None, asked)
         if certificate.program and certificate.equal < row.min_equal * certificate.texts:
             raise RegardError(f"{folder}: the export was not written, since texts differ; {certificate}")
@@ -46,6 +56,22 @@ def export_folder(
     say(f"wrote {quote(str(folder))}")
     say(str(certificate) if certificate.program or not row.program_hint else f"{certificate} ({row.program_hint})")
     return certificate
+
+
+def write_run_without_weights(predictor: Predictor, row: Format, folder: Path) -> None:
+    """Write what an engine needs beside the model: settings and vocabularies, and notes of the format.
+
+    Files of training data are not named in it.
+    """
+    run = predictor.run
+    place, experiment = RunFolder(folder / EXPORT_FOLDER), run.experiment
+    source, target = run.experiment.data.language_pair()
+    data = DataSettings(languages=(source, target) if source and target else None)
+    shutil.copytree(run.folder.text, place.text)
+    replace(experiment, data=data, run=None, init=None).save(place.path / SETTINGS_FILE)
+    noted = {"format": row.name, "sha256_of_weights": run.weights_digest, **row.notes(predictor)}
+    write_checked(place.path / EXPORTED, noted)
+    write_manifest(place.path, [path for path in sorted(place.path.rglob("*")) if path.is_file()])
 
 
 def checked_texts(predictor: Predictor, count: int) -> list[str]:

@@ -55,8 +55,9 @@ class Format(ABC):
     """A row of FORMATS: how one kind of folder is recognised, read, written and checked."""
 
     name: ClassVar[str]
+    reads: ClassVar[bool] = True  # False: folders are written alone
     program_hint: ClassVar[str] = ""  # how its program is installed
-    min_equal: ClassVar[float] = 1.0  # fraction of texts that an export must translate equally: less where it rounds
+    min_equal: float = 1.0  # fraction of texts that an export must translate equally: less where it rounds
 
     def recognises(self, folder: Path) -> bool:
         """Return whether a folder looks like one of this format; nothing but names and small files is read."""
@@ -69,6 +70,10 @@ class Format(ABC):
     def write(self, predictor: Predictor, folder: Path) -> None:
         """Write the model of a run into an empty folder. Raises RegardError for a model that the format cannot hold."""
         raise RegardError(f"{folder}: folders of {self.name} are read here and not written")
+
+    def notes(self, predictor: Predictor) -> dict[str, Any]:
+        """Return what its engine has to know of an export, as plain values."""
+        return {}
 
     def program(self, folder: Path, predictor: Predictor) -> Program | None:
         """Open a folder with the format's own program; None where it is not installed."""

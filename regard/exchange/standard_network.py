@@ -16,21 +16,52 @@ from regard.text.subwords import SubwordTokenizer
 from regard.training.shards import Tensors
 
 _SOCKET = {"gate": False, "bias": True, "out_proj": True}
-_BLOCKS = {"norm_eps": 1e-5, "history": None, "alignment_layer": -1}
+_ALONE = {"features": "[]", "shortlist": "false", "ensemble": "[]", "rerank": "null"}  # of decoding
 _ACTIVATIONS = {"position_wise": "relu", "gelu": "gelu", "swish": "swish"}
 _READS = ("from_query.weight", "from_key.weight", "from_value.weight", "to_hidden.weight")  # columns are features
 _WRITES = ("to_out.weight", "to_out.bias")  # rows are features
 
 
+class Carried(NamedTuple):
+    """What the networks of another program can be, beside what all of them are."""
+
+    program: str
+    positions: tuple[str, ...]  # rows of POSITIONS
+    blocks: Mapping[str, Any]  # settings of encoder and decoder that have one value there
+    embedder: Mapping[str, Any]  # the same of the embedder
+    halves: bool  # of a sinusoidal position: it has all sines first
+
+
+TRANSFORMERS = Carried(
+    "transformers",
+    ("sinusoidal",),
+    {"norm_eps": 1e-5, "history": None, "alignment_layer": -1},
+    {"merge": "add", "zero_start": False},
+    halves=True,
+)
+CTRANSLATE2 = Carried(
+    "CTranslate2", ("sinusoidal", "learned"), {"history": None}, {"merge": "add"}, halves=False
+)  # it stores positions as a table
+
+
 class StandardNetwork(NamedTuple):
     """A Transformer with its settings in plain words."""
 
-    architecture: str  # a row of ARCHITECTURES
     settings: Mapping[str, Any]  # of the model, as a config has them
-    weights: Tensors  # by our names, features in halves: all sines first
+    weights: Tensors  # by our names, features in halves where the program has them so
     source: Side
     target: Side
     joint: bool  # ids of both sides are the same pieces
+
+    @property
+    def architecture(self) -> str:
+        """A row of ARCHITECTURES. Raises RegardError for a network of none of them."""
+        position, norm = self.settings["position"].settings, self.settings["encoder"].settings["norm"]
+        mine = norm, position.get("frequencies", "paper"), position.get("offset", 0)
+        for name, one in ARCHITECTURES.items():
+            if mine == (one.norm, one.position.get("frequencies", "paper"), one.position.get("offset", 0)):
+                return name
+        raise _refused(f"model.position is {dict(position)} beside norm {norm}", "frequencies: paper, offset: 0")
 
     @property
     def activation(self) -> str:
@@ -44,26 +75,27 @@ class StandardNetwork(NamedTuple):
         return heads
 
 
-def standard_network(predictor: Predictor) -> StandardNetwork:
-    """Return the network of a run. Raises RegardError, with what is in the way, for one that is not standard."""
+def standard_network(predictor: Predictor, carried: Carried = TRANSFORMERS) -> StandardNetwork:
+    """Return the network of a run. Raises RegardError, with what is in the way, for one that a program cannot carry."""
     experiment = predictor.run.experiment
     if experiment.task.name != "translation" or experiment.model.name != "translator":
         raise _refused(f"is a '{experiment.model.name}'", "a translator of one pair of languages")
     settings = experiment.model.settings
-    for place, found, wanted in _differences(settings):
-        raise _refused(f"model.{place} is {found!r}", f"{wanted!r}")
-    if experiment.decoding.features:
-        raise _refused("decoding.features change its search", "decoding.features=[]")
+    for place, found, wanted in _differences(settings, carried):
+        raise _refused(f"model.{place} is {found!r}", f"{wanted!r}", carried.program)
+    for name, empty in _ALONE.items():
+        if getattr(experiment.decoding, name):
+            raise _refused(f"decoding.{name} changes its translations", f"decoding.{name}={empty}", carried.program)
     columns = predictor.task.vocabularies
     source, target = (_side(columns[name].tokenizer, name) for name in ("source", "target"))
     weights = dict(predictor.model.state_dict())
-    if settings["position"].settings.get("layout") == "interleaved":
+    if carried.halves and settings["position"].settings.get("layout") == "interleaved":
         weights = _in_halves(weights, settings["dim"])
     joint = columns["source"] is columns["target"] or columns["source"].has_ids_of(columns["target"])
-    return StandardNetwork(_architecture(settings), settings, weights, source, target, joint)
+    return StandardNetwork(settings, weights, source, target, joint)
 
 
-def _differences(settings: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+def _differences(settings: Mapping[str, Any], carried: Carried) -> list[tuple[str, Any, Any]]:
     """Settings that no other program has: the place, what stands there, and what may."""
     named = {"encoder": "transformer", "decoder": "transformer", "embedder": "words", "head": "linear"}
     found: list[tuple[str, Any, Any]]
@@ -71,34 +103,26 @@ def _differences(settings: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
     if found:
         return found
     position = settings["position"]
-    if position is None or position.name != "sinusoidal":
-        return [("position", position and position.name, "sinusoidal")]
+    if position is None or position.name not in carried.positions:
+        return [("position", position and position.name, " or ".join(carried.positions))]
     for side in ("encoder", "decoder"):
         own = settings[side].settings
-        found += [(f"{side}.{key}", own[key], one) for key, one in _BLOCKS.items() if own.get(key, one) != one]
+        found += [(f"{side}.{key}", own[key], one) for key, one in carried.blocks.items() if own.get(key, one) != one]
         if own["feedforward"].name not in _ACTIVATIONS or own["feedforward"].settings.get("beta", 1.0) != 1.0:
             found.append((f"{side}.feedforward", own["feedforward"].name, "relu, gelu or swish"))
     if settings["encoder"].settings["norm"] != settings["decoder"].settings["norm"]:
         found.append(("decoder.norm", settings["decoder"].settings["norm"], settings["encoder"].settings["norm"]))
     for name in ("attention", "self_attention"):
         socket = settings[name]
-        parts = socket.score.name, socket.weighting.name, [one.name for one in socket.span], socket.num_heads
-        wanted = "scaled_dot", "softmax", ["everywhere"], settings["attention"].num_heads
+        heads, projects = settings["attention"].num_heads, socket.project or socket.num_heads > 1
+        parts = socket.score.name, socket.weighting.name, [one.name for one in socket.span], socket.num_heads, projects
+        wanted = "scaled_dot", "softmax", ["everywhere"], heads, True
         found += [(name, one, other) for one, other in zip(parts, wanted, strict=True) if one != other]
         found += [(f"{name}.{key}", getattr(socket, key), one) for key, one in _SOCKET.items()
                   if getattr(socket, key) != one]  # fmt: skip
     words = settings["embedder"].settings
-    return found + [(f"embedder.{key}", words[key], one) for key, one in (("merge", "add"), ("zero_start", False))
+    return found + [(f"embedder.{key}", words[key], one) for key, one in carried.embedder.items()
                     if words.get(key, one) != one]  # fmt: skip
-
-
-def _architecture(settings: Mapping[str, Any]) -> str:
-    position = settings["position"].settings
-    mine = settings["encoder"].settings["norm"], position.get("frequencies", "paper"), position.get("offset", 0)
-    for name, one in ARCHITECTURES.items():
-        if mine == (one.norm, one.position.get("frequencies", "paper"), one.position.get("offset", 0)):
-            return name
-    raise _refused(f"model.position is {dict(position)} beside norm {mine[0]}", "frequencies: paper, offset: 0")
 
 
 def _side(tokenizer: Any, name: str) -> Side:
@@ -131,5 +155,5 @@ def _in_halves(weights: Mapping[str, Tensor], dim: int) -> Tensors:
     return found
 
 
-def _refused(problem: str, needed: str) -> RegardError:
-    return RegardError(f"this run cannot be exported: {problem} (other programs have: {needed})")
+def _refused(problem: str, needed: str, program: str = "other programs") -> RegardError:
+    return RegardError(f"this run cannot be exported: {problem} ({program}: {needed})")

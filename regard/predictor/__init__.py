@@ -13,6 +13,7 @@ from regard.explain.translation_faults import fault_finder_of
 from regard.models import Generator, Model
 from regard.models.ensemble import Ensemble
 from regard.ops.memory import keep_memory
+from regard.predictor.engines import load_export
 from regard.predictor.predictor import Predictor, answers_and_losses
 from regard.predictor.reranking import Reranker
 from regard.runs import Assembled, Run
@@ -25,7 +26,7 @@ __all__ = ["Predictor", "answers_and_losses", "check_open", "load", "load_routes
 ENSEMBLE = "decoding.ensemble"
 
 
-def load(run: PathLike[str] | str, changes: Iterable[str] | None = None) -> Predictor:
+def load(run: PathLike[str] | str, changes: Iterable[str] | None = None, *, engine: str | None = None) -> Predictor:
     """Open a run for prediction.
 
     >>> predictor = regard.load("runs/en-de", ["decoding.search=greedy"])
@@ -33,6 +34,7 @@ def load(run: PathLike[str] | str, changes: Iterable[str] | None = None) -> Pred
     Args:
         run: The folder of a run, or the `TrainedRun` of `regard.train`.
         changes: Settings of decoding, evaluation and device, as on the command line.
+        engine: Another program that answers, a row of ENGINES: `run` is then an export, as `regard export` writes it.
 
     Returns:
         A predictor; its `run` has the settings, vocabularies and measurements.
@@ -46,6 +48,8 @@ def load(run: PathLike[str] | str, changes: Iterable[str] | None = None) -> Pred
         raise TypeError(f"changes are a list of texts; one change: load(run, [{changes!r:.80}])")
     wanted = list(changes or [])
     check_open(wanted)
+    if engine is not None:
+        return load_export(Path(run), engine, wanted)
     return predictor_of(Run.open(Path(run), wanted))
 
 

@@ -13,6 +13,7 @@ from regard.errors import RegardError
 from regard.explain.maps import without_end
 from regard.explain.relevance import RELEVANCES, method_of
 from regard.explain.relevance.question import OnProgress, no_progress
+from regard.models import Model
 from regard.predictor.batches import TextEncoder
 from regard.predictor.predictions import Predictions
 from regard.predictor.setup import Setup
@@ -54,7 +55,13 @@ class Explainer:
 
     def __init__(self, predictor: Answers) -> None:
         self._predictor, self._encoder, self._setup = predictor, predictor.encoder, predictor.setup
-        self._task, self._model = predictor.encoder.task, predictor.encoder.model
+        self._task = predictor.encoder.task
+
+    @property
+    def _model(self) -> Model:
+        """The network. Raises ConfigError for an engine without explanations."""
+        self._setup.abilities.check("explanations", "explain")
+        return self._encoder.model
 
     def relevance(self, predictions: Sequence[Prediction], by: str | Choice) -> list[WordRelevance]:
         """Return the relevance of each input word for each word of these answers, (item, token) by column.

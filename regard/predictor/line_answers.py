@@ -100,6 +100,8 @@ class Abstention:
 
     def __init__(self, least: float | None, predictor: Predictor, run: Path, warn: Warn) -> None:
         """Raise ConfigError where the run has no calibrated confidence."""
+        if least is not None:
+            predictor.setup.abilities.check("confidence", "--abstain")
         if least is not None and not predictor.task.answer.items:
             problem = (
                 "needs a calibrated confidence, and the answers of this model have no items that are right or wrong"

@@ -70,6 +70,7 @@ class Predictor:
         self._run, self._model, self._task = run, model.eval(), task
         self._setup = Setup(
             engine,
+            partial(task.engine, model, features=tuple(features)),
             settings,
             search or BeamSearch(),
             tuple(features),
@@ -208,7 +209,7 @@ class Predictor:
         """Return predictions with terms and prefixes, as `predict` does."""
         for option, given in (("glossary", glossary), ("prefixes", prefixes)):
             if given is not None:
-                self.task.texts.check_terms(option)
+                self.check_terms(option)
 
         def predicted(rows: Sequence[int], other: Search | None) -> list[Prediction]:
             known = None if encoded is None else [encoded[row] for row in rows]
@@ -240,7 +241,7 @@ class Predictor:
         wanted = (search or setup.search).n_best
         if reranker is not None:
             search = reranker.widened(search or setup.search, setup.engine.width)
-        engine = setup.engine if search is None else self.task.engine(self.model, search, setup.features)
+        engine = setup.engine if search is None else setup.for_search(search)
         predict = partial(self.task.predict, engine)
         found = iter(self.encoder.in_batches(rows, predict, width=engine.width, lines=[lines[row] for row in asked]))
         whole = [next(found) if answer is None else answer for answer in answers]
@@ -292,7 +293,7 @@ class Predictor:
         with naming_documents(asked):
             found = iter(self.predict(flat, search=search, glossary=glossary, prefixes=begins))
         answers = [[next(found) for _ in some] for some in asked]
-        return Predictions(composed(read, documents, answers, self.explainer.with_alignments, known_pair(languages)))
+        return Predictions(composed(read, documents, answers, self._aligned, known_pair(languages)))
 
     def translate_file(
         self,
@@ -325,9 +326,23 @@ class Predictor:
             with_windows(document.texts, self.task.texts.window), search=search, glossary=glossary
         )
         if document.explain:
-            found = list(self.explainer.with_alignments(found))
+            found = list(self._aligned(found))
         found = document.checked(found)
         return document.rebuild(found, known_pair(languages)), found
+
+    def check_terms(self, option: str = "glossary") -> None:
+        """Raise ConfigError where neither task nor engine keeps terms and prefixes; `option` names what was asked for.
+
+        >>> predictor.check_terms("--prefix")
+        """
+        self.task.texts.check_terms(option)
+        self._setup.abilities.check("terms", option)
+
+    def _aligned(self, predictions: Sequence[Prediction]) -> Iterable[Prediction]:
+        """Predictions with word alignments, which help to place markup; as they are where the engine has none."""
+        if "explanations" in self._setup.abilities.supported:
+            return self.explainer.with_alignments(predictions)
+        return predictions
 
     def score(
         self, sources: Iterable[str], targets: Iterable[str], *, encoded: Sequence[Ids] | None = None
@@ -347,6 +362,7 @@ class Predictor:
             TooLongError: A source has more than `encoder.max_source` pieces.
             TypeError: An item is not a text.
         """
+        self._setup.abilities.check("scores", "score")
         example = "score([source], [target])"
         read, wanted = _listed(sources, example), _listed(targets, example)
         if encoded is None:

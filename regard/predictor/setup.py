@@ -1,14 +1,44 @@
 """All that answers depend on beside model and task."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from regard.decoding import Answering, Feature, Search
+from regard.errors import ConfigError
 from regard.experiment import DecodingSettings
 from regard.explain.adequacy import Adequacy
 from regard.explain.translation_faults import FaultFinder
 from regard.predictor.reranking import Reranker
 from regard.statistical.calibration import Calibrations
+
+ABILITIES: Mapping[str, str] = {  # that the native engine has, and another one may have
+    "features": "features of the search",
+    "shortlist": "shortlists",
+    "ensemble": "ensembles",
+    "adequacy": "a check for omitted words",
+    "rerank": "reranking",
+    "terms": "glossaries and prefixes",
+    "scores": "scores of given translations",
+    "explanations": "attention weights, word alignments and relevance",
+    "confidence": "probabilities of single pieces",
+}
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """What an engine can do beside translate."""
+
+    engine: str = ""  # name of a row of ENGINES; "": the native one, which has all
+    supported: frozenset[str] = frozenset(ABILITIES)
+
+    def check(self, ability: str, place: str) -> None:
+        """Raise ConfigError for one of ABILITIES that the engine does not have; `place` is where it was asked for."""
+        if ability not in self.supported:
+            problem = f"the {self.engine} engine does not have {ABILITIES[ability]}"
+            raise ConfigError(place, problem, "leave it out, or leave out --engine and name the run")
+
+
+NATIVE = Abilities()
 
 
 @dataclass
@@ -16,6 +46,7 @@ class Setup:
     """Decoding of a predictor."""
 
     engine: Answering
+    for_search: Callable[[Search], Answering]  # the engine with another search
     settings: DecodingSettings  # limits of batches and texts, cost of terms
     search: Search  # the run's own
     features: Sequence[Feature] = ()  # added to every search that a call names
@@ -24,3 +55,4 @@ class Setup:
     reranker: Reranker | None = None  # of the n best, without terms and prefixes
     fault_finder: FaultFinder | None = None  # of translation errors, in explained answers
     languages: tuple[str | None, str | None] = (None, None)  # codes of source and target
+    abilities: Abilities = NATIVE  # of the engine

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from regard.config import parse_json, read_yaml, settings_file, settings_folder
+from regard.config import parse_json, read_checked, read_yaml, settings_file, settings_folder
 from regard.data.columns import Columns, load_columns, of_language
 from regard.data.manifest import has_manifest, verify, verify_file
 from regard.data.sealed import SEAL
@@ -28,6 +28,7 @@ from regard.training import checkpoint as files
 from regard.training.shards import Tensors
 
 LAST_SETTING = "format"  # the end of every settings file
+EXPORTED = "export.json"  # in place of weights, in the run inside an export
 
 
 class Assembled(NamedTuple):
@@ -107,13 +108,28 @@ class Run:
         return of_language(self.vocabularies, self.experiment.data.language_pair()[1])
 
     @cached_property
+    def exported(self) -> Mapping[str, Any] | None:
+        """Format, SHA-256 of the weights and more of the export that the folder is in; None for any other run."""
+        file = self.path / EXPORTED
+        try:
+            return read_checked(file) if file.is_file() else None
+        except (OSError, ValueError) as error:
+            raise CheckpointError(file, f"is damaged: {error}", "export the run again") from error
+
+    @cached_property
     def checkpoint(self) -> files.Checkpoint:
         """The selected checkpoint, verified; `weights` has its tensors. Raises CheckpointError where there is none."""
+        if self.exported is not None:
+            kind = self.exported["format"]
+            problem = f"is an export to {kind}, whose weights only {kind} reads"
+            raise CheckpointError(self.path.parent, problem, f"--engine {kind}, with predict or serve")
         return self.folder.checkpoint()._replace(model={})
 
     @cached_property
     def weights_digest(self) -> str:
-        """SHA-256 of the selected weights, from the seal of their checkpoint."""
+        """SHA-256 of the selected weights, from the seal of their checkpoint; of an export those of its run."""
+        if self.exported is not None:
+            return str(self.exported["sha256_of_weights"])
         seal = parse_json((self.checkpoint.folder / SEAL).read_text(encoding="utf-8"))
         return str(seal["files"][files.MODEL_FILE][1])
 

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from regard.answers import ANSWERS
-from regard.config import SETTINGS_FILE, read_yaml
+from regard.config import SETTINGS_FILE, read_yaml, settings_folder
 from regard.documents.numeral_faults import compared
 from regard.errors import ConfigError, nearest
 from regard.results import Prediction
@@ -122,7 +122,7 @@ def none_between(only: Collection[str], pairs: Collection[Sequence[str]]) -> Con
 def _named(run: Path) -> list[tuple[str, str]]:
     """Return the codes of sources and targets in a run's settings; errors in them are reported on loading."""
     try:
-        settings = read_yaml(run / SETTINGS_FILE)
+        settings = read_yaml(settings_folder(run) / SETTINGS_FILE)
     except ConfigError:
         return []
     data = settings.get("data")

@@ -155,6 +155,7 @@ def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
         limits = Limits(
             max_batch_tokens=settings.max_batch_tokens,
             changes=settings.changes,
+            engine=settings.engine,
             batch_wait=settings.batch_wait,
             max_queue=settings.max_queue,
             max_cost=settings.max_cost,

@@ -175,6 +175,10 @@ class Settings:
     max_queue: Annotated[int, Option("INTEGER", "Maximum queue length of a model, in sentences.", 1, group=_LOAD)] = 256
     max_batch_tokens: Annotated[int, Option("INTEGER", "Maximum tokens of a batch.", 1, group=_LOAD)] = 8192
     changes: tuple[str, ...] = ()  # settings of the models: decoding.precision=int8
+    engine: Annotated[
+        str | None,
+        Option("NAME", "Engine of exports: ctranslate2. (default: Regard's own, of runs)", group=_LOAD),
+    ] = None
     batch_wait: Annotated[
         float,
         Option("MS", "Wait of a batch for more texts.", 0, name="batch_wait_ms", form=MILLISECONDS, group=_LOAD),

@@ -43,6 +43,7 @@ class PredictOptions:
     alignment: bool = False
     as_json: bool = False
     abstain: float | None = None
+    engine: str | None = None  # of an export
 
 
 class InputFile(NamedTuple):

@@ -34,7 +34,7 @@ class ShardWorker:
                 "--output", f"'{folder}' has no {PLAN}", "regard predict RUN FILE... --shards N -o FOLDER"
             )
         self.plan, given = plan, plan.options
-        predictor = load(Path(given.run), list(given.changes))
+        predictor = load(Path(given.run), list(given.changes), engine=given.engine)
         for name, checksum in digests_of(predictor.run, given).items():
             if plan.digests.get(name) != checksum:
                 raise ConfigError(given.run, f"the {name} changed since the shards were cut", f"rm -r {folder}")

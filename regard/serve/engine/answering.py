@@ -15,7 +15,8 @@ from regard.decoding import SEARCHES, Search, Unwanted
 from regard.documents.glossary import Glossary
 from regard.errors import ConfigError, DataError, RegardError
 from regard.ops.memory import lacks_memory
-from regard.predictor import Predictor, load_routes
+from regard.predictor import Predictor, check_open, load_routes
+from regard.predictor.engines import load_export
 from regard.registry import Choice
 from regard.results import Prediction
 from regard.serve.engine.explaining import FIRST_PIECES, Looking, rewritten
@@ -51,19 +52,31 @@ class Answering:
     def __init__(self, predictor: Predictor, search: Choice) -> None:
         self.predictor, self.search = predictor, search
         self._searches = functools.cache(self._search)
+        self._explains = "explanations" in predictor.setup.abilities.supported
         self.looking = Looking(predictor)
         self.routes: dict[str, Answering] = {}  # further language pairs of the same model, by name
 
     @classmethod
     def load(
-        cls, run: Path, *, batch_tokens: int, changes: Sequence[str] = ()
+        cls,
+        run: Path,
+        *,
+        batch_tokens: int,
+        changes: Sequence[str] = (),
+        engine: str | None = None,
+        threads: int | None = None,
     ) -> "tuple[Answering, dict[str, dict[str, Any]]]":
         """Load a run; return it with the model card of each language pair, by name, the first one "".
 
-        Raises RegardError for a run that cannot be served.
+        `engine` is that of an export, which computes `threads` batches at once. Raises RegardError for a run that
+        cannot be served.
         """
         settings = [f"decoding.batch_tokens={batch_tokens}", *changes]
-        predictors = load_routes(run, settings)
+        if engine is None:
+            predictors = load_routes(run, settings)
+        else:
+            check_open(settings)
+            predictors = {"": load_export(run, engine, settings, threads=threads)}
         along = {name: cls(one, one.run.experiment.decoding.search) for name, one in predictors.items()}
         first = along[""]
         first.routes = {name: one for name, one in along.items() if name}
@@ -159,7 +172,7 @@ class Answering:
                 prefixes=[question.prefix] * len(rows) if question.prefix else None,
                 encoded=None if encoded is None else [encoded[row] for row in rows],
             )
-            if not (question.explain or question.maps):
+            if not (question.explain or question.maps) or not self._explains:
                 return found
             return self.looking.explained(found, maps=question.maps, unwanted=left)
 

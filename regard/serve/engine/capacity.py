@@ -37,6 +37,7 @@ class Limits:
 
     max_batch_tokens: int = 8192  # of one batch of the model
     changes: tuple[str, ...] = ()  # settings of every model: decoding.precision=int8
+    engine: str | None = None  # of exports; None: the native one, of runs
     max_batch_seconds: float = 0.5  # target time of a batch
     batch_wait: float = 0.005  # seconds that the first of a batch waits for others
     max_queue: int = 256  # waiting texts; half of it for long texts, in a queue of their own

@@ -179,7 +179,13 @@ class Engine:
 
     async def _load(self) -> Pipe:
         limits = self.limits
-        job = Job(run=str(self.run), threads=self.threads, batch_tokens=limits.max_batch_tokens, changes=limits.changes)
+        job = Job(
+            run=str(self.run),
+            threads=self.threads,
+            batch_tokens=limits.max_batch_tokens,
+            changes=limits.changes,
+            engine=limits.engine,
+        )
         loaded = await asyncio.to_thread(fingerprint, self.run)
         self._pipe, self.cards = await Pipe.open(job, self.limits)
         self._loaded = loaded

@@ -32,6 +32,7 @@ class Job(Message):
     threads: int
     batch_tokens: int
     changes: tuple[str, ...] = ()
+    engine: str | None = None  # of an export
 
 
 class Warm(Message):

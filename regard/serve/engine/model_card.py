@@ -50,7 +50,7 @@ def card_of(predictor: Predictor) -> dict[str, Any]:
         "layers": {name: int(part.settings.get("num_layers", 1)) for name, part in parts.items() if name != "pooling"},
         "heads": None if attention is None else attention.num_heads,
         "vocabulary": {name: len(column) for name, column in task.vocabularies.items()},
-        "methods": quick_methods(),  # attribution methods
+        "methods": quick_methods() if "explanations" in predictor.setup.abilities.supported else [],
         "grades": run.measurements.grades(),
         "calibration": None if predictor.setup.calibration is None else run.measurements.kept(CALIBRATION),
         "pieces": predictor.encoder.max_source - 1,  # maximum of a text
@@ -118,6 +118,8 @@ def _pairs(folder: RunFolder) -> int | None:
 
 def _scores(run: Run, task: Task, route: str) -> dict[str, float]:
     """Return the metrics of the current checkpoint, for one pair of languages if there are several."""
+    if run.exported is not None:  # its measures are those of the run, of which it has no log
+        return {}
     update = run.checkpoint.state["update"]
     try:
         verify_file(run.path / _METRICS, f"regard evaluate {quote(str(run.path))} measures them again")

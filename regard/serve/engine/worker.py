@@ -91,7 +91,9 @@ def serve(given: BinaryIO, say: _Say) -> int:
     if not isinstance(job, Job):
         return 0
     try:
-        answering, cards = Answering.load(Path(job.run), batch_tokens=job.batch_tokens, changes=job.changes)
+        answering, cards = Answering.load(
+            Path(job.run), batch_tokens=job.batch_tokens, changes=job.changes, engine=job.engine, threads=job.threads
+        )
     except RegardError as error:
         say(Failure(number=job.number, reason=str(error)))
         return _FAULT

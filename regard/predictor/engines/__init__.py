@@ -1,0 +1,75 @@
+"""Engines of other programs, which answer from an export in place of the network. One file a row."""
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import torch
+
+from regard.decoding import SEARCHES
+from regard.errors import CheckpointError, ConfigError
+from regard.experiment import DecodingSettings
+from regard.predictor.engines.ctranslate2 import CTranslate2Engine
+from regard.predictor.engines.exported import EXPORT_FOLDER, Export, ExportEngine
+from regard.predictor.predictor import Predictor
+from regard.predictor.setup import Abilities
+from regard.registry import Choice, Registry
+from regard.runs import Run
+from regard.runs.run import task_of
+
+ENGINES: Registry[ExportEngine] = Registry("engine", {"ctranslate2": CTranslate2Engine})
+
+_SETTINGS = ("features", "shortlist", "ensemble", "adequacy", "rerank")  # of decoding, beside the search
+
+
+def engine_named(name: str) -> ExportEngine:
+    """Return an engine by its name. Raises ConfigError for an unknown one, and where its program is not installed."""
+    row = ENGINES.build(ENGINES.find(name) or Choice(name))
+    missing = [package for package in row.packages if find_spec(package) is None]
+    if missing:
+        raise ConfigError("--engine", f"{row.name} is not installed", f"pip install 'regard[{row.extra}]'")
+    return row
+
+
+def export_of(folder: Path, row: ExportEngine) -> Run:
+    """Return the run without weights in an export. Raises CheckpointError for a folder that is not of the engine."""
+    inside = folder / EXPORT_FOLDER
+    if not inside.is_dir():
+        hint = f"regard export RUN --to {row.name} -o FOLDER makes one"
+        raise CheckpointError(folder, "is not an export of Regard", hint)
+    run = Run.open(inside)
+    if run.exported is None or run.exported["format"] != row.name:
+        other = "unknown" if run.exported is None else run.exported["format"]
+        raise CheckpointError(folder, f"is an export to {other}, and {row.name} cannot run it", f"--engine {other}")
+    return run
+
+
+def load_export(folder: Path, engine: str, changes: Sequence[str] = (), *, threads: int | None = None) -> Predictor:
+    """Open an export with its engine; `threads` batches are computed at once, by default as many as torch has threads.
+
+    Raises CheckpointError for a folder that is not an export of this engine, ConfigError for an engine that is not
+    installed, and for settings that it does not have.
+    """
+    row = engine_named(engine)
+    run = export_of(folder, row).changed(changes)
+    settings, task = run.experiment.decoding, task_of(run.experiment, run.columns)
+    abilities = Abilities(row.name, row.supported)
+    _check(settings, abilities)
+    export = Export(folder, run, task, threads or torch.get_num_threads())
+    opened, search = row.open(export), SEARCHES.build(settings.search)
+    languages = run.experiment.data.language_pair()
+    found = Predictor(
+        opened.model, task, opened.engine(search), run=run, settings=settings, search=search, languages=languages
+    )
+    found.setup.for_search, found.setup.abilities = opened.engine, abilities
+    return found
+
+
+def _check(settings: DecodingSettings, abilities: Abilities) -> None:
+    """Raise ConfigError for settings that an engine does not have."""
+    for name in _SETTINGS:
+        if getattr(settings, name):
+            abilities.check(name, f"decoding.{name}")
+
+
+__all__ = ["ENGINES", "EXPORT_FOLDER", "engine_named", "export_of", "load_export"]
