@@ -40,8 +40,8 @@ _LAYER = {  # ours within a block → theirs within a layer; several are one pro
     "feedforward.to_out": "ffn/linear_1",
 }
 
-Array = NDArray[np.float32]
-Quantization = Annotated[
+_Array = NDArray[np.float32]
+WeightNumbers = Annotated[
     Literal["float32", "int8"], Doc("Numbers of the weights: int8 is a quarter as large, and rounds.")
 ]
 
@@ -54,7 +54,7 @@ class CTranslate2Format(Format):
     reads = False
     program_hint = "pip install 'regard[ctranslate2]' installs it"
 
-    def __init__(self, *, quantization: Quantization = "float32") -> None:
+    def __init__(self, *, quantization: WeightNumbers = "float32") -> None:
         self.quantization = quantization
         self.min_equal = 1.0 if quantization == "float32" else 0.8
 
@@ -65,8 +65,8 @@ class CTranslate2Format(Format):
         if find_spec("ctranslate2") is None:
             raise RegardError(f"this run cannot be exported: ctranslate2 is not installed ({self.program_hint})")
         network = standard_network(predictor, CTRANSLATE2)
-        spec, positions = _spec_of(network), places_of(predictor)
-        fill(spec, variables(network, *_tables(predictor, positions)))
+        spec, positions = _spec_of(network), most_places(predictor)
+        fill_spec(spec, variables(network, *_tables(predictor, positions)))
         source, target = (_names(predictor, side) for side in ("source", "target"))
         spec.register_source_vocabulary(source)
         spec.register_target_vocabulary(target)
@@ -81,7 +81,7 @@ class CTranslate2Format(Format):
 
     def notes(self, predictor: Predictor) -> dict[str, Any]:
         pieces = {f"{side}_pieces": _names(predictor, side) for side in ("source", "target")}
-        return {"quantization": self.quantization, "places": places_of(predictor), **pieces}
+        return {"quantization": self.quantization, "places": most_places(predictor), **pieces}
 
     def program(self, folder: Path, predictor: Predictor) -> Program | None:
         return CTranslate2Program(folder)
@@ -116,7 +116,7 @@ class CTranslate2Program:
         return None
 
 
-def places_of(predictor: Predictor) -> int:
+def most_places(predictor: Predictor) -> int:
     """Return the most pieces of a text: as many as a source may have, and a translation of one of that size."""
     experiment = predictor.run.experiment
     search = predictor.setup.search
@@ -126,7 +126,7 @@ def places_of(predictor: Predictor) -> int:
     return most if learned is None else min(most, learned)
 
 
-def variables(network: StandardNetwork, source_positions: Tensor, target_positions: Tensor) -> dict[str, Array]:
+def variables(network: StandardNetwork, source_positions: Tensor, target_positions: Tensor) -> dict[str, _Array]:
     """Return the arrays of a network by their names in CTranslate2; positions are (place, dim)."""
     weights = network.weights
     words = len(weights[OUTPUT_TABLE])
@@ -151,7 +151,7 @@ def variables(network: StandardNetwork, source_positions: Tensor, target_positio
     return {name: tensor.detach().float().cpu().numpy() for name, tensor in found.items()}
 
 
-def fill(spec: Any, arrays: Mapping[str, Array]) -> None:
+def fill_spec(spec: Any, arrays: Mapping[str, _Array]) -> None:
     """Set each array at its place: a/b_2/c is spec.a.b[2].c."""
     for name, array in arrays.items():
         part = spec

@@ -22,8 +22,8 @@ _READS = ("from_query.weight", "from_key.weight", "from_value.weight", "to_hidde
 _WRITES = ("to_out.weight", "to_out.bias")  # rows are features
 
 
-class Carried(NamedTuple):
-    """What the networks of another program can be, beside what all of them are."""
+class NetworkLimits(NamedTuple):
+    """Parts and settings that the networks of another program may have, beside those of all."""
 
     program: str
     positions: tuple[str, ...]  # rows of POSITIONS
@@ -32,14 +32,14 @@ class Carried(NamedTuple):
     halves: bool  # of a sinusoidal position: it has all sines first
 
 
-TRANSFORMERS = Carried(
+TRANSFORMERS = NetworkLimits(
     "transformers",
     ("sinusoidal",),
     {"norm_eps": 1e-5, "history": None, "alignment_layer": -1},
     {"merge": "add", "zero_start": False},
     halves=True,
 )
-CTRANSLATE2 = Carried(
+CTRANSLATE2 = NetworkLimits(
     "CTranslate2", ("sinusoidal", "learned"), {"history": None}, {"merge": "add"}, halves=False
 )  # it stores positions as a table
 
@@ -75,27 +75,27 @@ class StandardNetwork(NamedTuple):
         return heads
 
 
-def standard_network(predictor: Predictor, carried: Carried = TRANSFORMERS) -> StandardNetwork:
+def standard_network(predictor: Predictor, limits: NetworkLimits = TRANSFORMERS) -> StandardNetwork:
     """Return the network of a run. Raises RegardError, with what is in the way, for one that a program cannot carry."""
     experiment = predictor.run.experiment
     if experiment.task.name != "translation" or experiment.model.name != "translator":
         raise _refused(f"is a '{experiment.model.name}'", "a translator of one pair of languages")
     settings = experiment.model.settings
-    for place, found, wanted in _differences(settings, carried):
-        raise _refused(f"model.{place} is {found!r}", f"{wanted!r}", carried.program)
+    for place, found, wanted in _differences(settings, limits):
+        raise _refused(f"model.{place} is {found!r}", f"{wanted!r}", limits.program)
     for name, empty in _ALONE.items():
         if getattr(experiment.decoding, name):
-            raise _refused(f"decoding.{name} changes its translations", f"decoding.{name}={empty}", carried.program)
+            raise _refused(f"decoding.{name} changes its translations", f"decoding.{name}={empty}", limits.program)
     columns = predictor.task.vocabularies
     source, target = (_side(columns[name].tokenizer, name) for name in ("source", "target"))
     weights = dict(predictor.model.state_dict())
-    if carried.halves and settings["position"].settings.get("layout") == "interleaved":
+    if limits.halves and settings["position"].settings.get("layout") == "interleaved":
         weights = _in_halves(weights, settings["dim"])
     joint = columns["source"] is columns["target"] or columns["source"].has_ids_of(columns["target"])
     return StandardNetwork(settings, weights, source, target, joint)
 
 
-def _differences(settings: Mapping[str, Any], carried: Carried) -> list[tuple[str, Any, Any]]:
+def _differences(settings: Mapping[str, Any], limits: NetworkLimits) -> list[tuple[str, Any, Any]]:
     """Settings that no other program has: the place, what stands there, and what may."""
     named = {"encoder": "transformer", "decoder": "transformer", "embedder": "words", "head": "linear"}
     found: list[tuple[str, Any, Any]]
@@ -103,11 +103,11 @@ def _differences(settings: Mapping[str, Any], carried: Carried) -> list[tuple[st
     if found:
         return found
     position = settings["position"]
-    if position is None or position.name not in carried.positions:
-        return [("position", position and position.name, " or ".join(carried.positions))]
+    if position is None or position.name not in limits.positions:
+        return [("position", position and position.name, " or ".join(limits.positions))]
     for side in ("encoder", "decoder"):
         own = settings[side].settings
-        found += [(f"{side}.{key}", own[key], one) for key, one in carried.blocks.items() if own.get(key, one) != one]
+        found += [(f"{side}.{key}", own[key], one) for key, one in limits.blocks.items() if own.get(key, one) != one]
         if own["feedforward"].name not in _ACTIVATIONS or own["feedforward"].settings.get("beta", 1.0) != 1.0:
             found.append((f"{side}.feedforward", own["feedforward"].name, "relu, gelu or swish"))
     if settings["encoder"].settings["norm"] != settings["decoder"].settings["norm"]:
@@ -121,7 +121,7 @@ def _differences(settings: Mapping[str, Any], carried: Carried) -> list[tuple[st
         found += [(f"{name}.{key}", getattr(socket, key), one) for key, one in _SOCKET.items()
                   if getattr(socket, key) != one]  # fmt: skip
     words = settings["embedder"].settings
-    return found + [(f"embedder.{key}", words[key], one) for key, one in carried.embedder.items()
+    return found + [(f"embedder.{key}", words[key], one) for key, one in limits.embedder.items()
                     if words.get(key, one) != one]  # fmt: skip
 
 

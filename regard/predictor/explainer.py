@@ -130,9 +130,14 @@ class Explainer:
     def with_alignments(self, predictions: Sequence[Prediction]) -> Iterator[Prediction]:
         """Yield the predictions with word alignments, and without the maps that would fill the memory.
 
+        Those of an engine without explanations stay as they are.
+
         >>> one = next(explainer.with_alignments(predictor.predict(["Good morning!"])))
         >>> one.explanation.link.pairs  # (source, target) positions from 0
         """
+        if "explanations" not in self._setup.abilities.supported:
+            yield from predictions
+            return
         for start in range(0, len(predictions), EXPLAINED):
             some = predictions[start : start + EXPLAINED]
             for one, found in zip(some, self._attention(some), strict=True):

@@ -32,7 +32,9 @@ class KeptTerms:
         """
         if self.glossary is None and self.prefix is None:
             return
-        predictor.check_terms("--prefix" if self.glossary is None else "--glossary")
+        option = "--prefix" if self.glossary is None else "--glossary"
+        predictor.task.texts.check_terms(option)
+        predictor.setup.abilities.check("terms", option)
         if self.glossary is not None and self.file is not None:
             self.glossary = type(self.glossary).read(self.file, predictor.setup.languages)
             predictor.encoder.term_phrases.check([self.glossary])

@@ -209,7 +209,8 @@ class Predictor:
         """Return predictions with terms and prefixes, as `predict` does."""
         for option, given in (("glossary", glossary), ("prefixes", prefixes)):
             if given is not None:
-                self.check_terms(option)
+                self.task.texts.check_terms(option)
+                self.setup.abilities.check("terms", option)
 
         def predicted(rows: Sequence[int], other: Search | None) -> list[Prediction]:
             known = None if encoded is None else [encoded[row] for row in rows]
@@ -283,17 +284,16 @@ class Predictor:
         if any(not isinstance(text, str) for text in read):
             raise TypeError("translate takes texts; predict takes examples by column")
         documents = [self.task.texts.document(text, languages[0]) for text in read]
-        pairs = zip(read, documents, strict=True)
         asked = [
             [text] if document is None else with_windows(document.texts, self.task.texts.window)
-            for text, document in pairs
+            for text, document in zip(read, documents, strict=True)
         ]
         begins = None if prefixes is None else prefixes_of_sentences(prefixes, asked)
         flat = [one for some in asked for one in some]
         with naming_documents(asked):
             found = iter(self.predict(flat, search=search, glossary=glossary, prefixes=begins))
         answers = [[next(found) for _ in some] for some in asked]
-        return Predictions(composed(read, documents, answers, self._aligned, known_pair(languages)))
+        return Predictions(composed(read, documents, answers, self.explainer.with_alignments, known_pair(languages)))
 
     def translate_file(
         self,
@@ -326,23 +326,9 @@ class Predictor:
             with_windows(document.texts, self.task.texts.window), search=search, glossary=glossary
         )
         if document.explain:
-            found = list(self._aligned(found))
+            found = list(self.explainer.with_alignments(found))
         found = document.checked(found)
         return document.rebuild(found, known_pair(languages)), found
-
-    def check_terms(self, option: str = "glossary") -> None:
-        """Raise ConfigError where neither task nor engine keeps terms and prefixes; `option` names what was asked for.
-
-        >>> predictor.check_terms("--prefix")
-        """
-        self.task.texts.check_terms(option)
-        self._setup.abilities.check("terms", option)
-
-    def _aligned(self, predictions: Sequence[Prediction]) -> Iterable[Prediction]:
-        """Predictions with word alignments, which help to place markup; as they are where the engine has none."""
-        if "explanations" in self._setup.abilities.supported:
-            return self.explainer.with_alignments(predictions)
-        return predictions
 
     def score(
         self, sources: Iterable[str], targets: Iterable[str], *, encoded: Sequence[Ids] | None = None
@@ -363,8 +349,7 @@ class Predictor:
             TypeError: An item is not a text.
         """
         self._setup.abilities.check("scores", "score")
-        example = "score([source], [target])"
-        read, wanted = _listed(sources, example), _listed(targets, example)
+        read, wanted = (_listed(some, "score([source], [target])") for some in (sources, targets))
         if encoded is None:
             self.encoder.encode(self.encoder.examples(read))
         if len(read) != len(wanted):

@@ -26,7 +26,7 @@ ABILITIES: Mapping[str, str] = {  # that the native engine has, and another one 
 
 @dataclass(frozen=True)
 class Abilities:
-    """What an engine can do beside translate."""
+    """Abilities of an engine, beside translation."""
 
     engine: str = ""  # name of a row of ENGINES; "": the native one, which has all
     supported: frozenset[str] = frozenset(ABILITIES)

@@ -32,11 +32,11 @@ class CTranslate2Engine(ExportEngine):
         except (RuntimeError, ValueError) as error:
             raise CheckpointError(export.folder, f"cannot be opened by CTranslate2: {error}") from error
         noted = export.run.exported or {}
-        network = Network(translator, noted["source_pieces"], noted["target_pieces"], noted["places"])
+        network = LoadedModel(translator, noted["source_pieces"], noted["target_pieces"], noted["places"])
         return OpenedEngine(MissingNetwork(self.name, network.places), partial(CTranslate2Search, network))
 
 
-class Network(NamedTuple):
+class LoadedModel(NamedTuple):
     """A loaded translator, and its pieces by our ids."""
 
     translator: Any
@@ -44,7 +44,7 @@ class Network(NamedTuple):
     target: Sequence[str]
     places: int  # most ids of a text, with its end
 
-    def __deepcopy__(self, memo: object) -> "Network":
+    def __deepcopy__(self, memo: object) -> "LoadedModel":
         """The same one: its threads are its own, and any thread may call it."""
         return self
 
@@ -64,20 +64,11 @@ class CTranslate2Search:
     the patience is larger, so that it finds what an exact search finds in nearly all texts.
     """
 
-    def __init__(self, network: Network, search: Search) -> None:
+    def __init__(self, network: LoadedModel, search: Search) -> None:
         """Raise ConfigError for a search that CTranslate2 does not have."""
         self.network, self.search, self._rules = network, search, _rules_of(search)
+        self.width, self.max_source = self._rules.size, network.places
         self._ids = {piece: number for number, piece in enumerate(network.target)}
-
-    @property
-    def width(self) -> int:
-        """Beam size."""
-        return self._rules.size
-
-    @property
-    def max_source(self) -> int | None:
-        """As many as there are positions in the export."""
-        return self.network.places
 
     def answer(self, batch: Batch) -> list[list[Hypothesis]]:
         """Translate a batch; a length limit of one text does not depend on the others."""
