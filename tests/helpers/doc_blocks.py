@@ -2,15 +2,20 @@
 
 import ast
 import importlib
+import json
+import os
 import re
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import mkdtemp
 from textwrap import dedent
 from typing import Any, NamedTuple
 
 import typer
+from small_configs import small as small_config
 from typer.testing import CliRunner
 
 from regard.cli.app import app
@@ -26,6 +31,9 @@ RUN = re.compile(
     r"(?:(?P<before>(?:echo|printf)\b.*?)\s*\|\s*)?regard\s+(?P<command>[^|<>&]*(?:\"[^\"]*\"[^|<>&]*|'[^']*'[^|<>&]*)*)"
     r"(?:\s*<\s*(?P<file>\S+))?(?:\s*>\s*(?P<out>\S+))?$"
 )
+PLACES = {"RUN": "runs/en-de", "CONFIG": "small.yaml", "FILE": "texts.en"}  # what a placeholder stands for
+ADDRESS = re.compile(r"(?:127\.0\.0\.1|localhost):5000")
+INLINE = re.compile(r"`(regard [^`\n]+)`")
 LONG = ("training.max_minutes", "training.max_updates", "training.validate_every", "training.average")
 UPDATES = ("training.max_updates=2", "training.validate_every=1", "training.average=1")
 MODEL_LINES = (  # written by the model of the page: their form alone is compared
@@ -90,6 +98,12 @@ def regard_commands(line: str) -> Iterator[list[str]]:
         yield words
 
 
+def inline_commands(page: str) -> list[str]:
+    """The commands within a page's sentences that have arguments, without those of placeholders and ellipses."""
+    found = INLINE.findall(FENCE.sub("", (ROOT / page).read_text(encoding="utf-8")))
+    return [text for text in found if " " in text[7:] and not re.search(r"…|\b[A-Z]{3,}\b", text)]
+
+
 def check_command(words: list[str]) -> None:
     """Let the real command line read a command, and look up its settings. Raises click's error or ConfigError."""
     if "--version" in words:
@@ -100,6 +114,8 @@ def check_command(words: list[str]) -> None:
         name, command, words = command.resolve_command(context, [*context._protected_args, *context.args])
         context = command.make_context(name, list(words), parent=context)
     changes = [word for word in words if re.match(r"[a-z_]+(\.[\w-]+)*=", word)]
+    if "--text" in words and "reviews.tsv" in words:
+        changes = ["task=classification", *changes]  # which the command finds out by the file
     for place in (grid.partition("=")[0] for grid in context.params.get("grid") or ()):
         describe(place)
     own = any(change.startswith("parts=") for change in changes)  # whose parts this process does not have
@@ -128,17 +144,20 @@ def check_python(text: str) -> None:
 
 def run_line(line: str, small: Sequence[str]) -> str:
     """What a line prints: `regard` runs in this process, with `small` where it trains; all else in a shell."""
+    line = re.sub(rf"\b({'|'.join(PLACES)})\b(?!=)", lambda found: PLACES[found[1]], line)
     found = RUN.match(line)
     if found is None:
-        return subprocess.run(["bash", "-c", line], check=True, capture_output=True, text=True).stdout
+        return _in_shell(line)
     given = None
     if found["before"]:
-        given = subprocess.run(["bash", "-c", found["before"]], check=True, capture_output=True, text=True).stdout
+        given = _in_shell(found["before"])
     elif found["file"]:
         given = Path(found["file"]).read_text(encoding="utf-8")
     words = shlex.split(_substituted(found["command"]))
     if words[0] == "train":
-        words = [*(word for word in words if not word.startswith(LONG)), *_fitting(words, small)]
+        words = ["train", *_quick(words[1:], small)]
+    if words[0] == "compare":
+        words = [*_without(words, "--seeds", "--minutes", "--updates"), "--seeds", "1", "--updates", "2"]
     done = CliRunner().invoke(app, words, input=given)
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
@@ -148,8 +167,34 @@ def run_line(line: str, small: Sequence[str]) -> str:
     return done.output
 
 
+def _in_shell(line: str) -> str:
+    """What a line prints in a shell that finds the `regard` of this Python."""
+    place = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PID": str(os.getpid())}
+    return subprocess.run(["bash", "-c", line], check=True, capture_output=True, text=True, env=place).stdout
+
+
+def _without(words: Sequence[str], *options: str) -> list[str]:
+    """Words without options that have a value."""
+    return [word for before, word in zip(["", *words], words, strict=False) if not {before, word} & {*options}]
+
+
+def ask(line: str, host: str) -> str:
+    """What a request of a page prints, sent to a server at that host; an answer with an error ends it."""
+    line = ADDRESS.sub(host, line)
+    return _in_shell(re.sub(r"^curl\b", "curl --silent --show-error --fail-with-body", line))
+
+
 def _substituted(command: str) -> str:
     return re.sub(r"\$\(printf [^)]*\)", "\t", command)
+
+
+def _quick(words: list[str], small: Sequence[str]) -> list[str]:
+    """The words of a training that takes a second; what the page sets itself stays, but for its length."""
+    kept = [word for word in words if not word.startswith(LONG)]
+    if not kept[0].startswith("configs/"):
+        return [*kept, *_fitting(kept, small)]
+    place = Path(mkdtemp(prefix="of-config-", dir=Path.cwd()))
+    return [str(ROOT / kept[0]), *small_config(ROOT / kept[0], place), *kept[1:], "--quiet"]
 
 
 def _fitting(words: list[str], small: Sequence[str]) -> list[str]:
@@ -165,6 +210,15 @@ def _fitting(words: list[str], small: Sequence[str]) -> list[str]:
         return [*UPDATES, "model.dim=16"]
     wanted = small if "--source" in words else ["model.dim=16"]
     return [*UPDATES, *(one for one in wanted if one.partition("=")[0] not in given)]
+
+
+def same_keys(printed: str, expected: str) -> bool:
+    """Whether what was printed, if it is JSON, has the keys that the page shows."""
+    try:
+        found, shown = json.loads(printed), json.loads(expected)
+    except ValueError:
+        return True
+    return not isinstance(found, dict) or found.keys() == shown.keys()
 
 
 def unmatched(printed: str, expected: str) -> list[str]:
