@@ -5,6 +5,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from regard.ops.kernels.transformer import StandardRecurrence
+
 
 class Layer(nn.Module, ABC):
     """A map of sequences that can be run in pieces: any split into chunks equals the whole pass.
@@ -20,3 +22,7 @@ class Layer(nn.Module, ABC):
 
         Past None starts; else it continues. A past is tensors (batch first), counters and None in nested tuples.
         """
+
+    def recurrence(self) -> StandardRecurrence | None:
+        """Return the layers of an SSRU, which compiled code steps through; None for other layers."""
+        return None

@@ -10,7 +10,7 @@ from regard.layers.layer import Layer
 from regard.layers.shared_source import Reading, begin, look
 from regard.ops.dropout import Dropout
 from regard.ops.fused_dropout import add_dropped
-from regard.ops.kernels.transformer import StandardBlock
+from regard.ops.kernels.transformer import StandardAttention, StandardBlock, StandardRecurrence
 from regard.ops.linear import Linear
 from regard.ops.recompute import recomputed
 from regard.records import Encoded
@@ -63,13 +63,15 @@ class TransformerBlock(Layer):
         return outputs, past
 
     def standard(self) -> StandardBlock | None:
-        """Return the layers of a standard block, as in the paper; None for others."""
-        own = None if self.own is None else self.own.standard()
+        """Return the layers of a standard block, as in the paper or with an SSRU; None for others."""
+        own: StandardAttention | StandardRecurrence | None = None if self.own is None else self.own.standard()
+        own = own if self.history is None else self.history.recurrence()
         cross = None if self.cross is None else self.cross.standard()
-        layers, joined = self.feedforward.relu_layers(), isinstance(self.from_context, nn.Identity)
-        if own is None or layers is None or not joined or (cross is None and self.cross is not None):
+        feedforward, joined = self.feedforward.standard(), isinstance(self.from_context, nn.Identity)
+        if own is None or feedforward is None or not joined or (cross is None and self.cross is not None):
             return None
-        return StandardBlock(own, cross, *layers, (self.own_norm, self.cross_norm, self.feedforward_norm), self.pre)
+        norms = self.own_norm, self.cross_norm, self.feedforward_norm
+        return StandardBlock(own, cross, feedforward, norms, self.pre)
 
     def begin(self, encoded: Encoded) -> Reading:
         """Return the source for this block: keys and values projected once per sentence."""

@@ -18,6 +18,7 @@ from regard.attention.recording import recording
 from regard.decoding.beam import BeamSearch
 from regard.decoding.features.coverage import CoverageFeature
 from regard.layers.compiled_blocks import Steps
+from regard.layers.histories.average import AverageAttention
 from regard.models import AttentionSettings
 from regard.ops import kernels as folder
 from regard.ops.kernels.packing import ParameterCache, caches_of, may_compile, set_precision
@@ -34,7 +35,12 @@ VARIANTS = [
     pytest.param({"norm": "post"}, {"norm": "post"}, id="post"),
     pytest.param({"feedforward_dim": 33}, {"feedforward_dim": 70}, id="odd widths"),
     pytest.param({"num_layers": 1}, {"num_layers": 3}, id="other depths"),
+    pytest.param({"feedforward": Choice("gelu")}, {"feedforward": Choice("swish", {"beta": 1.7})}, id="gelu, swish"),
+    pytest.param({}, {"history": Choice("recurrent")}, id="ssru"),
+    pytest.param({}, {"history": Choice("recurrent", {"out_proj": True}), "norm": "post"}, id="ssru projected"),
 ]
+KINDS = [VARIANTS[0], VARIANTS[4], VARIANTS[6]]  # all activations, and both kinds of decoders
+of_kinds = pytest.mark.parametrize("model", [one.values for one in KINDS], indirect=True, ids=[v.id for v in KINDS])
 
 
 @pytest.fixture
@@ -79,6 +85,7 @@ def test_steps_are_those_of_the_blocks(model, batch):
     assert_close(model.encode(batch), wanted, rtol=1e-4, atol=1e-5)
 
 
+@of_kinds
 @pytest.mark.parametrize("build", BUILDS)
 @torch.no_grad()
 def test_other_processors_find_the_same(model, batch, build, monkeypatch):
@@ -96,6 +103,7 @@ def test_other_processors_find_the_same(model, batch, build, monkeypatch):
     assert kernels[0].panel() == kernels[1].panel() <= compiled_transformer().panel()
 
 
+@of_kinds
 @torch.no_grad()
 def test_batch_mates_change_nothing_to_the_bit(model, batch):
     together = walk(model, batch, steps=1)[0]
@@ -111,6 +119,7 @@ def test_batch_mates_change_nothing_to_the_bit(model, batch):
         assert torch.equal(log_probs[0], all_probs[row])
 
 
+@of_kinds
 @torch.no_grad()
 def test_state_can_be_continued_twice(model, batch):
     first = torch.full((5, 1), BOS)
@@ -120,6 +129,7 @@ def test_state_can_be_continued_twice(model, batch):
     assert not torch.equal(found[0], found[1])
 
 
+@of_kinds
 @torch.no_grad()
 def test_weights_may_be_asked_for_at_any_step(model, batch):
     for late in (0, 3):
@@ -231,14 +241,16 @@ def test_copies_have_their_own_weights_and_precision(model, batch, duplicate):
     assert_close(walk(model, batch), before, rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("change", ["another width", "computed weight"])
+@pytest.mark.parametrize("change", ["another width", "computed weight", "another layer"])
 @torch.no_grad()
 def test_blocks_that_are_not_standard_run_as_modules(model, batch, change):
     block = next(iter(model.decoders.values())).blocks[1]
     if change == "another width":
         block.feedforward.to_hidden, block.feedforward.to_out = nn.Linear(24, 500), nn.Linear(500, 24)
-    else:
+    elif change == "computed weight":
         parametrizations.weight_norm(block.feedforward.to_hidden)
+    else:
+        block.own, block.history = None, AverageAttention(24, 32).eval()
     assert packed_of(model) is None
     found = walk(model, batch)
     with plain():
@@ -283,6 +295,7 @@ def test_an_update_by_any_optimizer_is_seen(model, batch, fused):
         optimizer.step()
 
 
+@of_kinds
 @pytest.mark.filterwarnings("ignore:decoding.precision")  # a processor may know no such products
 @torch.no_grad()
 def test_eight_bits_round_every_weight_by_its_row(model, batch):

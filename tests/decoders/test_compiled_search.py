@@ -48,11 +48,12 @@ ZERO_START = {"embedder": Choice("words", {"zero_start": True}), "head": Choice(
 INCLUSIVE = Choice("sinusoidal", {"layout": "halves", "frequencies": "inclusive"})
 
 
-@pytest.fixture(params=["sinusoidal", None, "learned", "zero start"])
+@pytest.fixture(params=["sinusoidal", None, "learned", "zero start", "ssru"])
 def model(request):
-    zero_start = request.param == "zero start"
+    zero_start = request.param in ("zero start", "ssru")
     sizes = {"num_layers": 2, "feedforward_dim": 32, **(POSTNORM if zero_start else {})}
-    choices = {"encoder": Choice("transformer", sizes), "decoder": Choice("transformer", sizes)}
+    history = {"history": Choice("recurrent")} if request.param == "ssru" else {}
+    choices = {"encoder": Choice("transformer", sizes), "decoder": Choice("transformer", sizes | history)}
     heads = {"attention": AttentionSettings(num_heads=2), "self_attention": AttentionSettings(num_heads=4)}
     heads |= ZERO_START if zero_start else {}
     position = INCLUSIVE if zero_start else None if request.param is None else Choice(request.param)

@@ -10,6 +10,8 @@ from foreign_translators import m2m100_folder, marian_folder, toy_lines
 from regard.errors import CheckpointError, RegardError
 from regard.exchange import format_of, import_folder
 from regard.exchange.format import ReadOptions
+from regard.ops.kernels.transformer import compiled_transformer
+from regard.pieces import BOS
 from regard.predictor import load
 
 SHAPES = {
@@ -38,6 +40,18 @@ def test_texts_and_probabilities_are_those_of_transformers(shape, tmp_path):
     assert made.program is not None and made.gap is not None
     assert (made.equal, made.first) == (24, None)
     assert made.gap <= 1e-4
+
+
+@pytest.mark.skipif(compiled_transformer() is None, reason="no compiler here")
+@pytest.mark.parametrize("shape", ["marian beam", "marian cut", "m2m100"])
+@torch.no_grad()
+def test_imported_networks_are_searched_in_compiled_code(shape, tmp_path):
+    make, changes = SHAPES[shape]
+    folder = make(tmp_path / "folder", **changes)
+    predictor = import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet).predictor
+    batch = predictor.task.batch([{"source": [5, 6, 7], "target": [5]}])
+    state = predictor.model.start(batch)
+    assert predictor.model.compiled_writer(torch.full((1, 1), BOS), state, 9) is not None
 
 
 def test_pieces_are_those_of_transformers(tmp_path):

@@ -1,8 +1,7 @@
 """The contract of feed-forward sublayers."""
 
-from torch import nn
-
 from regard.layers.layer import Layer
+from regard.ops.kernels.transformer import StandardFeedForward
 
 
 class FeedForward(Layer):
@@ -10,6 +9,6 @@ class FeedForward(Layer):
 
     whole = False  # True: needs the whole sequence, so it cannot be in a decoder; it has no past
 
-    def relu_layers(self) -> tuple[nn.Linear, nn.Linear] | None:
-        """Return the two layers of max(0, x W1 + b1) W2 + b2; None for other networks."""
+    def standard(self) -> StandardFeedForward | None:
+        """Return the layers of f(x W1 + b1) W2 + b2, f known to compiled code; None for other networks."""
         return None

@@ -4,6 +4,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from regard.layers.feedforwards.two_layers import TwoLayers
+from regard.ops.kernels.transformer import StandardFeedForward
 
 
 class GeluFeedForward(TwoLayers):
@@ -14,3 +15,6 @@ class GeluFeedForward(TwoLayers):
     def activation(self, hidden: Tensor) -> Tensor:
         dropped: Tensor = self.dropout(functional.gelu(hidden))
         return dropped
+
+    def standard(self) -> StandardFeedForward:
+        return StandardFeedForward(self.to_hidden, self.to_out, "gelu")

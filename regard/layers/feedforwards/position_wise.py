@@ -1,9 +1,10 @@
 """The position-wise network of https://arxiv.org/abs/1706.03762, section 3.3: two convolutions of width one."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.layers.feedforwards.two_layers import TwoLayers
 from regard.ops.fused_dropout import relu_dropped
+from regard.ops.kernels.transformer import StandardFeedForward
 
 
 class PositionWise(TwoLayers):
@@ -14,5 +15,5 @@ class PositionWise(TwoLayers):
     def activation(self, hidden: Tensor) -> Tensor:
         return relu_dropped(hidden, self.dropout)
 
-    def relu_layers(self) -> tuple[nn.Linear, nn.Linear]:
-        return self.to_hidden, self.to_out
+    def standard(self) -> StandardFeedForward:
+        return StandardFeedForward(self.to_hidden, self.to_out, "relu")

@@ -9,6 +9,7 @@ from regard.config import Doc
 from regard.config.bounds import Positive
 from regard.config.common_settings import DropoutShare
 from regard.layers.feedforwards.two_layers import TwoLayers
+from regard.ops.kernels.transformer import StandardFeedForward
 
 
 class SwishFeedForward(TwoLayers):
@@ -33,3 +34,6 @@ class SwishFeedForward(TwoLayers):
     def activation(self, hidden: Tensor) -> Tensor:
         dropped: Tensor = self.dropout(hidden * torch.sigmoid(self.beta * hidden))
         return dropped
+
+    def standard(self) -> StandardFeedForward:
+        return StandardFeedForward(self.to_hidden, self.to_out, "swish", self.beta)

@@ -8,6 +8,7 @@ from regard.config import Doc
 from regard.layers.layer import Layer
 from regard.layers.recurrent import RECURRENT, Cell
 from regard.layers.recurrent.recurrent import Past
+from regard.ops.kernels.transformer import StandardRecurrence
 from regard.ops.linear import Linear
 from regard.registry import Choice
 
@@ -35,3 +36,7 @@ class RecurrentHistory(Layer):
         """y (batch, n, dim) → h (batch, n, dim), the layer's past."""
         states, after = self.layer(inputs, mask, past)
         return states if self.out_proj is None else self.out_proj(states), after
+
+    def recurrence(self) -> StandardRecurrence | None:
+        unit = self.layer.recurrence()
+        return None if unit is None else unit._replace(out=self.out_proj)

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from regard.layers.recurrent.kernels import linear_recurrence
 from regard.layers.recurrent.recurrent import Past, Recurrent, last
+from regard.ops.kernels.transformer import StandardRecurrence
 from regard.ops.linear import linear
 
 
@@ -40,3 +41,6 @@ class SsruLayer(Recurrent):
     def begun(self, state: Tensor) -> Past:
         """Return a past with c = state; h is not read again."""
         return state, state
+
+    def recurrence(self) -> StandardRecurrence:
+        return StandardRecurrence(self, None)

@@ -100,6 +100,22 @@ inline Vector exponential(Vector x) {
   return sum * power;
 }
 
+inline Vector sigmoid(Vector x) {
+  const Vector small = exponential(x < 0.0f ? x : -x);  // of -|x|, which cannot overflow
+  return (x < 0.0f ? small : Vector{} + 1.0f) / (small + 1.0f);
+}
+
+// x · Φ(x), Φ of the normal distribution: equation 7.1.26 of Abramowitz and Stegun, exact to 1.5e-7.
+inline Vector gelu(Vector x) {
+  const Vector size = (x < 0.0f ? -x : x) * 0.7071067811865476f, t = 1.0f / (1.0f + size * 0.3275911f);
+  Vector sum = t * 1.061405429f - 1.453152027f;
+  sum = sum * t + 1.421413741f;
+  sum = sum * t - 0.284496736f;
+  sum = sum * t + 0.254829592f;
+  const Vector rest = sum * t * exponential(-size * size) * 0.5f;  // Φ(-|x|)
+  return x * (x < 0.0f ? rest : 1.0f - rest);
+}
+
 // A weight and its bias, as Python packs them; zeros stand behind the last output.
 struct Product {
   const void* panels;   // float32 (panels, inputs, kPanel), or 8 bits, see below
@@ -261,16 +277,20 @@ inline void multiply_panels(const Product& product, int64_t begin, int64_t end, 
 
 inline int64_t panels_of(const Product& product) { return (product.outputs + kPanel - 1) / kPanel; }
 
-enum class After { nothing, relu, add };  // what becomes of a product: written, cut at zero, or added to what is there
+enum class After { nothing, add, relu, gelu, swish };  // product: written as it is, added to what is there, or activated
 
-// out (rows, outputs) = x W^T + b.
+// out (rows, outputs) = x W^T + b; `slope` is that of swish, x · sigmoid(slope · x).
 template <After after>
-inline void multiply(const Product& product, const float* x, int64_t rows, float* out) {
+inline void multiply(const Product& product, const float* x, int64_t rows, float* out, float slope = 1.0f) {
   const int64_t outputs = product.outputs;
   multiply_panels(product, 0, panels_of(product), Given(product, x, rows), [=](int64_t row, int64_t place, Vector first, Vector second) {
     float* to = out + row * outputs + place;
     Vector both[2] = {first, second};
-    if (after == After::relu) both[0] = larger(first, Vector{}), both[1] = larger(second, Vector{});
+    for (Vector& one : both) {
+      if (after == After::relu) one = larger(one, Vector{});
+      if (after == After::gelu) one = gelu(one);
+      if (after == After::swish) one = one * sigmoid(one * slope);
+    }
     if (place + kPanel <= outputs) {
       for (int64_t half = 0; half < 2; ++half, to += kLanes) {
         store(to, after == After::add ? load(to) + both[half] : both[half]);

@@ -92,11 +92,11 @@ class DecodedRows {
 
   // The decoder's states of all rows.
   void step() {
-    const int64_t count = written.size(), dim = writer.stack->dim, own_width = writer.stack->blocks[0].own_out.inputs;
+    const int64_t count = written.size(), dim = writer.stack->dim;
     ++length;
     states.resize(count * dim);
     for (int64_t row = 0; row < count; ++row) embed(written[row].id, states.data() + row * dim);
-    memory.emplace_back(new float[writer.stack->layers * count * 2 * own_width]);
+    memory.emplace_back(new float[writer.stack->layers * count * kept_of(*writer.stack)]);
     own.push_back(memory.back().get());
     rows_then.push_back(count);
     past.slots = slots.data(), past.stride = longest, past.time = begun + length - 1;

@@ -23,22 +23,26 @@ LAYOUT(Norm, weight, bias);
 
 struct Block {
   Norm own_norm, cross_norm, forward_norm;
-  Product own, own_out;      // queries, keys and values in one product; the scale of the scores is in the queries
+  Product own, own_out;      // queries, keys and values in one product; the scale of the scores is in the queries; an
+                             // output product without outputs changes nothing
   Product cross, cross_out;  // queries alone: the source's keys and values come from `project`
   Product hidden, forward_out;
 };
 
 LAYOUT(Block, own_norm, cross_norm, forward_norm, own, own_out, cross, cross_out, hidden, forward_out);
 
+enum Activation { kRelu, kGelu, kSwish };  // ACTIVATIONS of transformer.py
+
 struct Stack {
   const Block* blocks;
   int64_t layers, dim, pre;  // pre: normalised before each layer of a block, not behind it
-  int64_t own_heads, cross_heads;
-  double epsilon;
-  Norm norm;  // of the last states, where pre
+  int64_t own_heads, cross_heads;  // own_heads 0: SSRU in place of self-attention, `own` is then W and the gate's W'
+  int64_t activation;              // of the feed-forward networks
+  double slope, epsilon;           // of swish; of the norms
+  Norm norm;                       // of the last states, where pre
 };
 
-LAYOUT(Stack, blocks, layers, dim, pre, own_heads, cross_heads, epsilon, norm);
+LAYOUT(Stack, blocks, layers, dim, pre, own_heads, cross_heads, activation, slope, epsilon, norm);
 
 struct Scratch {
   std::unique_ptr<float[]> memory;
@@ -212,17 +216,30 @@ struct Rows {
     return normed;
   }
   void leave(const Norm& norm, const Product& out, const float* change) const {
-    multiply<After::add>(out, change, count, states);
+    if (out.outputs) {
+      multiply<After::add>(out, change, count, states);
+    } else {
+      for (int64_t one = 0; one < count * stack.dim; ++one) states[one] += change[one];
+    }
     if (!stack.pre) normalise(norm, stack.epsilon, stack.dim, count, states, states);
   }
   void feed_forward(const Block& block) const {
-    multiply<After::relu>(block.hidden, enter(block.forward_norm), count, hidden);
+    const float* given = enter(block.forward_norm);
+    if (stack.activation == kRelu) multiply<After::relu>(block.hidden, given, count, hidden);
+    if (stack.activation == kGelu) multiply<After::gelu>(block.hidden, given, count, hidden);
+    if (stack.activation == kSwish) multiply<After::swish>(block.hidden, given, count, hidden, float(stack.slope));
     leave(block.forward_norm, block.forward_out, hidden);
   }
   void finish() const {
     if (stack.pre) normalise(stack.norm, stack.epsilon, stack.dim, count, states, states);
   }
 };
+
+// Numbers that a row keeps of a step in each layer: a key and a value, or the state of an SSRU.
+int64_t kept_of(const Stack& stack) {
+  const int64_t outputs = stack.blocks[0].own.outputs;
+  return stack.own_heads ? outputs / 3 * 2 : outputs / 2;
+}
 
 int64_t widest_of(const Stack& stack) {  // of the queries, keys and values of a row
   const Block& block = stack.blocks[0];
@@ -265,9 +282,9 @@ void encode_group(const Stack& stack, int64_t texts, const int64_t* starts, floa
 
 // What rows that are being written read. Keys and values of a place stand side by side.
 struct Past {
-  const int32_t* slots;  // (rows, stride): in which row of own[place] a row's keys and values of that place are
+  const int32_t* slots;  // (rows, stride): in which row of own[place] is what a row has kept of that place
   int64_t stride, time;  // places before this one
-  float* const* own;     // of each place up to this one: (layers, rows then, 2 · width), written here for this place
+  float* const* own;     // of each place up to this one: (layers, rows then, kept), written here for this place
   const int64_t* rows_then;
   const int32_t* texts;   // (rows,) which text each reads
   const int64_t* starts;  // of the texts in `source`, and the end of the last
@@ -277,39 +294,82 @@ struct Past {
 
 LAYOUT(Past, slots, stride, time, own, rows_then, texts, starts, source, places, longest);
 
+// Rows that are being written.
+struct Step {
+  const Stack& stack;
+  const Past& past;
+  const Rows& rows;
+  const float** keys;  // room for as many as one row reads
+  float* scores;       // and for their scores
+
+  // What a row kept of an earlier place in a layer.
+  const float* kept(int64_t layer, int64_t place, int64_t row) const {
+    const int64_t slot = past.slots[row * past.stride + place];
+    return past.own[place] + (layer * past.rows_then[place] + slot) * kept_of(stack);
+  }
+
+  void attend_to_own(int64_t layer) const {
+    const int64_t width = stack.blocks[layer].own_out.inputs;
+    float* written = past.own[past.time] + layer * rows.count * 2 * width;
+    for (int64_t row = 0; row < rows.count; ++row) {
+      const float* query = rows.queries + 3 * row * width;
+      float* own = written + row * 2 * width;
+      std::memcpy(own, query + width, 2 * width * sizeof(float));
+      for (int64_t place = 0; place < past.time; ++place) keys[place] = kept(layer, place, row);
+      keys[past.time] = own;
+      attend(query, keys, past.time + 1, stack.own_heads, width, scores, rows.context + row * width);
+    }
+  }
+
+  // c = f · c' + (1 - f) · W x, f = sigmoid(W' x + b); the context is max(0, c).
+  void recur(int64_t layer) const {
+    const int64_t width = stack.blocks[layer].own.outputs / 2;
+    float* written = past.own[past.time] + layer * rows.count * width;
+    for (int64_t row = 0; row < rows.count; ++row) {
+      const float *added = rows.queries + 2 * row * width, *forget = added + width;
+      const float* before = past.time ? kept(layer, past.time - 1, row) : nullptr;
+      float *state = written + row * width, *context = rows.context + row * width;
+      for (int64_t place = 0; place < width; place += kLanes) {
+        const int64_t some = std::min(kLanes, width - place);
+        Vector gates{};
+        std::memcpy(&gates, forget + place, some * sizeof(float));
+        gates = sigmoid(gates);
+        for (int64_t lane = 0; lane < some; ++lane) {
+          const int64_t one = place + lane;
+          state[one] = gates[lane] * (before ? before[one] : 0.0f) + (1.0f - gates[lane]) * added[one];
+          context[one] = std::max(state[one], 0.0f);
+        }
+      }
+    }
+  }
+
+  void attend_to_source(int64_t layer) const {
+    const int64_t width = stack.blocks[layer].cross.outputs;
+    const float* source = past.source + layer * past.places * 2 * width;
+    for (int64_t row = 0; row < rows.count; ++row) {
+      const int64_t begin = past.starts[past.texts[row]], end = past.starts[past.texts[row] + 1];
+      for (int64_t place = begin; place < end; ++place) keys[place - begin] = source + place * 2 * width;
+      const float* query = rows.queries + row * width;
+      attend(query, keys, end - begin, stack.cross_heads, width, scores, rows.context + row * width);
+    }
+  }
+};
+
 // One step: states (rows, dim) of the words read → those of the decoder, in place.
 void take_step(const Stack* stack, const Past* past, int64_t count, float* states) {
-  const int64_t own_width = stack->blocks[0].own_out.inputs, cross_width = stack->blocks[0].cross.outputs;
   const int64_t longest = std::max(past->time + 1, past->longest);
   Scratch scratch(memory_of(*stack, count, longest));
   std::unique_ptr<const float*[]> keys(new const float*[longest]);
   const Rows rows = rows_of(*stack, count, states, scratch);
+  const Step step{*stack, *past, rows, keys.get(), scratch.next};
   for (int64_t layer = 0; layer < stack->layers; ++layer) {
     const Block& block = stack->blocks[layer];
     multiply<After::nothing>(block.own, rows.enter(block.own_norm), count, rows.queries);
-    float* written = past->own[past->time] + layer * count * 2 * own_width;
-    for (int64_t row = 0; row < count; ++row) {
-      const float* query = rows.queries + 3 * row * own_width;
-      float* own = written + row * 2 * own_width;
-      std::memcpy(own, query + own_width, 2 * own_width * sizeof(float));
-      for (int64_t place = 0; place < past->time; ++place) {
-        const int64_t slot = past->slots[row * past->stride + place];
-        keys[place] = past->own[place] + (layer * past->rows_then[place] + slot) * 2 * own_width;
-      }
-      keys[past->time] = own;
-      attend(query, keys.get(), past->time + 1, stack->own_heads, own_width, scratch.next, rows.context + row * own_width);
-    }
+    stack->own_heads ? step.attend_to_own(layer) : step.recur(layer);
     rows.leave(block.own_norm, block.own_out, rows.context);
-    if (cross_width) {
+    if (block.cross.outputs) {
       multiply<After::nothing>(block.cross, rows.enter(block.cross_norm), count, rows.queries);
-      const float* source = past->source + layer * past->places * 2 * cross_width;
-      for (int64_t row = 0; row < count; ++row) {
-        const int64_t begin = past->starts[past->texts[row]], end = past->starts[past->texts[row] + 1];
-        for (int64_t place = begin; place < end; ++place) keys[place - begin] = source + place * 2 * cross_width;
-        const float* query = rows.queries + row * cross_width;
-        attend(query, keys.get(), end - begin, stack->cross_heads, cross_width, scratch.next,
-               rows.context + row * cross_width);
-      }
+      step.attend_to_source(layer);
       rows.leave(block.cross_norm, block.cross_out, rows.context);
     }
     rows.feed_forward(block);

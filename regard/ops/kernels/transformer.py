@@ -3,7 +3,7 @@
 import ctypes
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from regard.ops.kernels.packing import PackedProduct, Precision, ProductStruct
 
 _SOURCE = Path(__file__).with_name("transformer.cpp")
 MOST_HEADS = 128  # kWidest of transformer.cpp
+ACTIVATIONS = ("relu", "gelu", "swish")  # Activation of transformer.h
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 
@@ -32,7 +33,8 @@ class _Block(ctypes.Structure):
 class StackStruct(ctypes.Structure):
     _fields_ = (
         ("blocks", ctypes.POINTER(_Block)),
-        *((name, _LONG) for name in ("layers", "dim", "pre", "own_heads", "cross_heads")),
+        *((name, _LONG) for name in ("layers", "dim", "pre", "own_heads", "cross_heads", "activation")),
+        ("slope", ctypes.c_double),
         ("epsilon", ctypes.c_double),
         ("norm", _Norm),
     )
@@ -68,28 +70,53 @@ class StandardAttention(NamedTuple):
         return self.query, self.key, self.value, self.out
 
 
+class StandardRecurrence(NamedTuple):
+    """The layers of an SSRU: c = f · c' + (1 - f) · W x, f = sigmoid(W' x + b); max(0, c), or its projection."""
+
+    unit: nn.Module  # weight (2 · dim, dim) of W and W', bias (dim) of W'
+    out: nn.Linear | None
+
+    @property
+    def num_heads(self) -> int:
+        """0: what compiled code knows it by."""
+        return 0
+
+    @property
+    def layers(self) -> tuple[nn.Module, ...]:
+        """All of them."""
+        return (self.unit,) if self.out is None else (self.unit, self.out)
+
+
+class StandardFeedForward(NamedTuple):
+    """The layers of f(x W1 + b1) W2 + b2, and f: a row of ACTIVATIONS."""
+
+    hidden: nn.Linear
+    out: nn.Linear
+    activation: Literal["relu", "gelu", "swish"]
+    slope: float = 1.0  # of swish
+
+
 class StandardBlock(NamedTuple):
     """The layers of a Transformer block as in https://arxiv.org/abs/1706.03762."""
 
-    own: StandardAttention
+    own: StandardAttention | StandardRecurrence
     cross: StandardAttention | None
-    hidden: nn.Linear
-    forward_out: nn.Linear
+    feedforward: StandardFeedForward
     norms: tuple[nn.LayerNorm, nn.LayerNorm | None, nn.LayerNorm]  # of own, cross, feed-forward
     pre: bool
 
     @property
-    def layers(self) -> list[nn.Linear | nn.LayerNorm]:
+    def layers(self) -> list[nn.Module]:
         """All of them."""
-        found = [*self.own.layers, *(self.cross.layers if self.cross else ()), self.hidden, self.forward_out]
+        found = [*self.own.layers, *(self.cross.layers if self.cross else ()), *self.feedforward[:2]]
         return [*found, *(norm for norm in self.norms if norm is not None)]
 
     @property
     def shape(self) -> tuple[object, ...]:
         """Sizes of its layers and of their inputs; compiled code wants the same in all blocks of a stack."""
         heads = self.own.num_heads, self.cross.num_heads if self.cross else 0
-        linears = (layer.weight.shape for layer in self.layers)
-        return (self.pre, *heads, *linears, *(norm.eps for norm in self.norms if norm is not None))
+        sizes: Any = (layer.weight.shape for layer in self.layers)
+        return (self.pre, *heads, *self.feedforward[2:], *sizes, *(one.eps for one in self.norms if one is not None))
 
 
 class SourceMemory(NamedTuple):
@@ -101,7 +128,7 @@ class SourceMemory(NamedTuple):
 
 
 class StepMemory:
-    """State before the next step: the source, and keys and values of the steps so far. It never changes."""
+    """State before the next step: the source, and what each layer keeps of the steps so far. It never changes."""
 
     def __init__(
         self, source: SourceMemory | None = None, own: tuple[Tensor, ...] = (), vectors: tuple[Tensor, ...] = ()
@@ -111,7 +138,7 @@ class StepMemory:
         self.rows = np.array([one.shape[1] for one in own], np.int64)
 
     def with_step(self, own: Tensor, vectors: Tensor) -> "StepMemory":
-        """Return it with one step more: keys and values (layers, rows, 2 · width) and the vectors (rows, dim) read."""
+        """Return it with one step more: what layers keep of it (layers, rows, n), and the vectors (rows, dim) read."""
         return StepMemory(self.source, (*self.own, own), (*self.vectors, vectors))
 
 
@@ -127,20 +154,15 @@ class PackedStack:
     ) -> None:
         self._kernel, self._precision = kernel, precision
         self._owned = list[object]()  # what the pointers in the structures below lead to
-        self.dim = blocks[0].own.query.in_features
-        self.width = blocks[0].own.query.out_features
         self._blocks = (_Block * len(blocks))(*map(self._block, blocks))
         crosses = [block.cross for block in blocks if block.cross is not None]
         self._sources = [self._packed(None, one.key, one.value) for one in crosses]
+        first, product = blocks[0], self._blocks[0].own
+        heads = first.own.num_heads, crosses[0].num_heads if crosses else 0
+        activation = ACTIVATIONS.index(first.feedforward.activation), first.feedforward.slope
+        eps, self._kept = first.norms[0].eps, product.outputs // 3 * 2 if heads[0] else product.outputs // 2
         self.struct = StackStruct(
-            self._blocks,
-            len(blocks),
-            self.dim,
-            blocks[0].pre,
-            blocks[0].own.num_heads,
-            crosses[0].num_heads if crosses else 0,
-            blocks[0].norms[0].eps,
-            self._norm(norm),
+            self._blocks, len(blocks), product.inputs, first.pre, *heads, *activation, eps, self._norm(norm)
         )
 
     def encode(self, states: Tensor, starts: Tensor) -> Tensor:
@@ -165,10 +187,11 @@ class PackedStack:
     def step(self, vectors: Tensor, memory: StepMemory, slots: Tensor, texts: Tensor) -> tuple[Tensor, StepMemory]:
         """vectors (rows, dim) of the words read → states (rows, dim), and the memory with this step.
 
-        slots (rows, time) int32: the row of each earlier step that holds a row's keys; texts (rows) int32: its source.
+        slots (rows, time) int32: the row of each earlier step that holds what a row kept.
+        texts (rows) int32: the source of each row.
         """
         states = vectors.float().contiguous().clone()
-        own = states.new_empty(len(self._blocks), len(states), 2 * self.width)
+        own = states.new_empty(len(self._blocks), len(states), self._kept)
         after = memory.with_step(own, vectors)
         past = self.past(after, slots, texts)
         step = self._function("step", ctypes.POINTER(StackStruct), ctypes.POINTER(PastStruct), _LONG, _POINTER)
@@ -192,17 +215,24 @@ class PackedStack:
         return function
 
     def _block(self, block: StandardBlock) -> _Block:
-        own, cross = block.own, block.cross
-        nothing = ProductStruct()
+        cross, nothing = block.cross, ProductStruct()
         return _Block(
             *map(self._norm, block.norms),
-            self._packed(own.scale, own.query, own.key, own.value).struct,
-            self._packed(None, own.out).struct,
+            *self._own(block.own),
             nothing if cross is None else self._packed(cross.scale, cross.query).struct,
             nothing if cross is None else self._packed(None, cross.out).struct,
-            self._packed(None, block.hidden).struct,
-            self._packed(None, block.forward_out).struct,
+            self._packed(None, block.feedforward.hidden).struct,
+            self._packed(None, block.feedforward.out).struct,
         )
+
+    def _own(self, own: StandardAttention | StandardRecurrence) -> tuple[ProductStruct, ProductStruct]:
+        """The products before self-attention, or its replacement, and behind it."""
+        if isinstance(own, StandardAttention):
+            return self._packed(own.scale, own.query, own.key, own.value).struct, self._packed(None, own.out).struct
+        unit: Any = own.unit
+        weight, bias = unit.weight.detach(), unit.bias.detach()
+        product = self._product(weight, torch.cat([torch.zeros_like(bias), bias]))
+        return product.struct, ProductStruct() if own.out is None else self._packed(None, own.out).struct
 
     def _packed(self, scale: float | None, *layers: nn.Linear) -> PackedProduct:
         """Pack layers with the same inputs side by side; the first one times `scale`."""
@@ -210,7 +240,10 @@ class PackedStack:
         biases = [torch.zeros(len(one.weight)) if one.bias is None else one.bias.detach() for one in layers]
         if scale is not None:
             weights[0], biases[0] = weights[0] * scale, biases[0] * scale
-        packed = PackedProduct(torch.cat(weights), torch.cat(biases), self._kernel.panel(), self._precision)
+        return self._product(torch.cat(weights), torch.cat(biases))
+
+    def _product(self, weight: Tensor, bias: Tensor) -> PackedProduct:
+        packed = PackedProduct(weight, bias, self._kernel.panel(), self._precision)
         self._owned.append(packed)
         return packed
 
