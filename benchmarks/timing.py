@@ -136,14 +136,24 @@ class Record(NamedTuple):
 Make = tuple[Callable[..., Contender], tuple[Any, ...]]
 
 
-def race(contenders: Mapping[str, Make], rounds: int, threads: int) -> dict[str, Record]:
-    """Every contender warms up with one turn, then they take turns; the order rotates from round to round."""
+def seconds() -> float:
+    """Return the time of the clock on the wall."""
+    return time.perf_counter()
+
+
+def race(
+    contenders: Mapping[str, Make], rounds: int, threads: int, clock: Callable[[], float] = seconds
+) -> dict[str, Record]:
+    """Every contender warms up with one turn, then they take turns; the order rotates from round to round.
+
+    With one thread the clock may be that of its processor, which other work on the machine hardly changes.
+    """
     context = multiprocessing.get_context("spawn")
     pipes, processes, names = dict[str, Connection](), [], list(contenders)
     for name, (make, arguments) in contenders.items():
         pipes[name], other = context.Pipe()
         made = _importable(make), arguments
-        processes.append(context.Process(target=_live, args=(made, threads, other), daemon=True))
+        processes.append(context.Process(target=_live, args=(made, threads, other, clock), daemon=True))
         with _without_main():
             processes[-1].start()
         other.close()
@@ -181,11 +191,18 @@ def race_table(records: Mapping[str, Record], unit: str, reference: str) -> str:
 class Races:
     """The races of a program: each is printed as it ends, and all are saved. `more` is saved, too."""
 
-    def __init__(self, chosen: argparse.Namespace, unit: str, reference: str, **more: Any) -> None:
+    def __init__(
+        self,
+        chosen: argparse.Namespace,
+        unit: str,
+        reference: str,
+        clock: Callable[[], float] = seconds,
+        **more: Any,
+    ) -> None:
         """`chosen`: rounds, threads, json, and in `only` the contenders that are wanted beside the reference."""
         about = machine(chosen.threads)
         print(as_line(about))
-        self.chosen, self.unit, self.reference = chosen, unit, reference
+        self.chosen, self.unit, self.reference, self.clock = chosen, unit, reference, clock
         self.settings = {**about, "unit": unit, "reference": reference, **more}
         self.found, self.notes = dict[str, dict[str, Record]](), dict[str, list[str]]()
 
@@ -195,7 +212,7 @@ class Races:
         """Race and print; `tell` gives lines that stand below the table."""
         wanted = {*(getattr(self.chosen, "only", None) or makes), self.reference}
         some = {name: made for name, made in makes.items() if name in wanted}
-        self.found[title] = records = race(some, self.chosen.rounds, self.chosen.threads)
+        self.found[title] = records = race(some, self.chosen.rounds, self.chosen.threads, self.clock)
         self.notes[title] = [] if tell is None else tell(records)
         print("\n".join(["", title, "", race_table(records, self.unit, self.reference), ""]), flush=True)
         print("\n".join(self.notes[title]), flush=True)
@@ -297,7 +314,7 @@ def ratios(record: Record, reference: Record) -> list[float]:
     return [speed / other for speed, other in zip(record.speeds, reference.speeds, strict=True)]
 
 
-def _live(made: Make, threads: int, pipe: Connection) -> None:
+def _live(made: Make, threads: int, pipe: Connection, clock: Callable[[], float]) -> None:
     if torch := sys.modules.get("torch"):  # a contender without it has its threads among its arguments
         torch.set_num_threads(threads)
         torch.manual_seed(1)
@@ -306,9 +323,9 @@ def _live(made: Make, threads: int, pipe: Connection) -> None:
     contender.turn()  # warm up
     pipe.send(0.0)
     while pipe.recv():
-        start = time.perf_counter()
+        start = clock()
         units = contender.turn()
-        pipe.send(units / (time.perf_counter() - start))
+        pipe.send(units / (clock() - start))
     counted = () if contender.model is None else contender.model.parameters()
     pipe.send((sum(one.numel() for one in counted), round(peak()), contender.outputs))
 

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,13 +44,29 @@ def joint_vocabulary(models: Sequence[bytes], codes: Sequence[str] = ()) -> dict
     return {piece: number for number, piece in enumerate(listed)}
 
 
-def marian_folder(folder: Path, *, seed: int = 0, codes: Sequence[str] = (), **changes: Any) -> Path:
-    """Write a MarianMTModel with its tokenizer."""
+def filled(vocabulary: Mapping[str, int], rows: int) -> dict[str, int]:
+    """With pieces that no text has in front of the padding, up to so many rows."""
+    *pieces, padding = vocabulary
+    more = (f"\u2581filler{number}" for number in range(rows - len(vocabulary)))
+    return {piece: number for number, piece in enumerate((*pieces, *more, padding))}
+
+
+def marian_folder(
+    folder: Path,
+    *,
+    seed: int = 0,
+    codes: Sequence[str] = (),
+    lines: Sequence[tuple[str, ...]] | None = None,
+    pieces: int = 160,
+    rows: int = 0,
+    **changes: Any,
+) -> Path:
+    """Write a MarianMTModel with its tokenizer, learnt from `lines` of both sides; with `rows` pieces at least."""
     from transformers import MarianConfig, MarianMTModel
 
     folder.mkdir(parents=True, exist_ok=True)
-    models = [learnt_model(toy_lines(side)) for side in (0, 1)]
-    vocabulary = joint_vocabulary(models, codes)
+    models = [learnt_model(some, pieces) for some in lines or (toy_lines(0), toy_lines(1))]
+    vocabulary = filled(joint_vocabulary(models, codes), rows)
     for name, model in zip(("source.spm", "target.spm"), models, strict=True):
         (folder / name).write_bytes(model)
     (folder / "vocab.json").write_text(json.dumps(vocabulary, ensure_ascii=False), encoding="utf-8")
