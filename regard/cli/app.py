@@ -24,7 +24,7 @@ from regard.cli.distil import distil_command
 from regard.cli.doctor import doctor_command
 from regard.cli.embeddings import embeddings_app
 from regard.cli.evaluate import evaluate_command
-from regard.cli.exchange import card_command, export_run_command, import_command
+from regard.cli.exchange import average_command, card_command, export_run_command, import_command
 from regard.cli.explain import explain_command
 from regard.cli.forecast import forecast_command
 from regard.cli.group import EPILOG, Group
@@ -60,6 +60,7 @@ COMMANDS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {  # by the 
         "distil": distil_command,
         "tune": tune_command,
         "calibrate": calibrate_command,
+        "average": average_command,
         "shortlist": shortlist_command,
         "adequacy": adequacy_command,
     },

@@ -1,4 +1,4 @@
-"""regard import, export and card"""
+"""regard import, export, card and average"""
 
 from pathlib import Path
 from typing import Annotated
@@ -55,6 +55,32 @@ def import_command(
     texts = () if text is None else read_texts(text)
     options = ReadOptions(allow_pickle, languages)
     import_folder(row, folder, run, options=options, texts=texts, count=lines, say=say_unless(quiet))
+
+
+AveragedRuns = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs with one network.")]
+RunWeights = Annotated[
+    str | None, typer.Option("--weights", metavar="NUMBERS", help="A weight for each run: 0.7,0.3. (default: equal)")
+]
+
+
+def average_command(runs: AveragedRuns, run: NewRun, *, weights: RunWeights = None) -> None:
+    """Average the weights of several runs.
+
+    They need the same network and the same vocabularies, as runs with one start or with other seeds of one start have.
+    The mean of a start and its adaptation forgets less. The new run is used as any other, and as a start of training.
+
+    regard average runs/seed1 runs/seed2 runs/seed3 -o runs/mean
+    regard average runs/en-de runs/medicine -o runs/both --weights 0.3,0.7
+    """
+    from regard.errors import ConfigError
+    from regard.exchange import average_runs
+
+    try:
+        parts = [float(one) for one in weights.split(",")] if weights else []
+    except ValueError as error:
+        raise ConfigError("--weights", f"'{weights}' are not numbers", "--weights 0.7,0.3") from error
+    average_runs(runs, run, parts)
+    print(f"wrote {run}, the mean of {len(runs)} runs")
 
 
 TargetFormat = Annotated[

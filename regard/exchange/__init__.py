@@ -16,7 +16,7 @@ from regard.exchange.export_run import export_folder
 from regard.exchange.format import Format, json_object
 from regard.exchange.huggingface import CONFIG_FILE, HuggingFaceFormat
 from regard.exchange.huggingface_weights import ARCHITECTURES
-from regard.exchange.import_run import IMPORTED, import_folder
+from regard.exchange.import_run import IMPORTED, average_runs, import_folder
 from regard.exchange.marian.firefox import FirefoxFormat
 from regard.exchange.marian.format import MarianFormat
 from regard.predictor import load
@@ -102,6 +102,7 @@ __all__ = [
     "FORMATS",
     "Certificate",
     "Format",
+    "average_runs",
     "export_folder",
     "export_for_engine",
     "format_named",

@@ -1,23 +1,24 @@
-"""`regard import`: a folder of another program → a run like any other, with a certificate in it."""
+"""Runs made without training: of a folder of another program, with a certificate in it, or as the mean of runs."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import nn
 
-from regard.config import read_settings, write_checked
-from regard.data.columns import load_columns
-from regard.errors import RegardError
+from regard.config import as_values, read_settings, write_checked
+from regard.data.columns import load_columns, vocabulary_folders
+from regard.errors import ConfigError, RegardError
 from regard.exchange.certificate import Certificate, certify, sampled_texts
 from regard.exchange.format import DEFAULT_OPTIONS, Foreign, Format, ReadOptions
 from regard.experiment import Experiment
 from regard.ops.modules import skip_init
 from regard.predictor import Predictor, load
-from regard.runs import RunFolder
+from regard.runs import Run, RunFolder
 from regard.runs.measurements import CERTIFICATE
 from regard.runs.run import model_of
 from regard.training import checkpoint as files
+from regard.training.best_checkpoints import average
 from regard.training.shards import Tensors
 
 CHECKED_TEXTS = 20  # texts that are compared unless a person says how many
@@ -57,6 +58,42 @@ def import_folder(
     predictor.run.measurements.keep(CERTIFICATE, {"format": row.name, **certificate.values()})
     say(str(certificate) if certificate.program or not row.program_hint else f"{certificate} ({row.program_hint})")
     return Imported(row, predictor, certificate)
+
+
+def average_runs(runs: Sequence[Path], run: Path, weights: Sequence[float] = ()) -> None:
+    """Make a run whose weights are the mean of those of translators, weighed if `weights` are given.
+
+    Runs that start from one run lie in one basin of the loss: their mean often beats each (model soups,
+    https://arxiv.org/abs/2203.05482); the mean of a start and its adaptation forgets less
+    (https://arxiv.org/abs/2109.01903). Settings are those of the first. Raises ConfigError for runs that differ in
+    network or vocabularies, and for weights that do not fit.
+    """
+    if weights and (len(weights) != len(runs) or min(weights) < 0 or not sum(weights)):
+        raise ConfigError("--weights", f"names {len(weights)} weights for {len(runs)} runs", "one each, 0 or more")
+    opened = [Run.open(one) for one in runs]
+    first = opened[0]
+    if first.experiment.task.name != "translation":
+        raise ConfigError(str(first.path), f"is a run of {first.experiment.task.name}", "name translators")
+    keys = {name: column.key() for name, column in first.vocabularies.items()}
+    for other in opened[1:]:
+        place, hint = str(other.path), "runs with one start, or with the same model and the same vocabularies"
+        if other.experiment.model != first.experiment.model:
+            raise ConfigError(place, f"has another network than {first.path}", hint)
+        if {name: column.key() for name, column in other.vocabularies.items()} != keys:
+            raise ConfigError(place, f"has other vocabularies than {first.path}", hint)
+    places = vocabulary_folders(first.experiment.vocabularies, shared=first.experiment.text.shared)
+    cut = {places[name]: column.tokenizer for name, column in first.vocabularies.items()}
+    tokenizers = {place: one for place, one in cut.items() if one is not None}
+    parts = ", ".join(f"{one.path.name} {one.weights_digest[:12]}" for one in opened)
+    origin: dict[str, Any] = {
+        "format": "runs",
+        "folder": parts,
+        "architecture": "mean of their weights",
+        "license": None,
+        "files": {},
+    }
+    mean = average([one.weights() for one in opened], weights or None)
+    write_run(Foreign(as_values(first.experiment), mean, tokenizers, origin), run)
 
 
 def write_run(foreign: Foreign, run: Path) -> None:

@@ -27,19 +27,28 @@ def impossible_settings(experiment: Experiment, settings: Mapping[str, Any]) -> 
             task.measures(experiment.evaluation.metrics)
         except ConfigError as error:
             yield from error.faults
-    if (init := experiment.init) is not None:
-        if (init.run is None) == (init.huggingface is None):
-            yield Fault("init", "names one folder to start from", "init.run=RUN or init.huggingface=FOLDER")
-        if init.huggingface is not None and init.vocabularies:
-            yield Fault("init.vocabularies", "is for another run", "leave it out: the model has one vocabulary")
-    elif experiment.data.old is not None:
-        yield Fault("data.old", "is for a run that starts from another one", "--from RUN, or data.corpora")
+    yield from _impossible_starts(experiment)
     limits = [training.get(name) for name in ("batch_tokens", "batch_sentences")]
     if None not in limits:
         problem = "cannot be set together with training.batch_tokens"
         yield Fault("training.batch_sentences", problem, "training.batch_tokens=null, or leave one of them out")
     if "batch_tokens" in training and limits == [None, None]:
         yield Fault("training.batch_tokens", "is null, so a batch has no limit", "training.batch_sentences=80")
+
+
+def _impossible_starts(experiment: Experiment) -> Iterator[Fault]:
+    """Yield the faults of settings of the run to start from."""
+    if (init := experiment.init) is None:
+        if experiment.data.old is not None:
+            yield Fault("data.old", "is for a run that starts from another one", "--from RUN, or data.corpora")
+        return
+    if (init.run is None) == (init.huggingface is None):
+        yield Fault("init", "names one folder to start from", "init.run=RUN or init.huggingface=FOLDER")
+    for name in ("vocabularies", "new_pieces", "own_vocabulary") if init.huggingface is not None else ():
+        if getattr(init, name):
+            yield Fault(f"init.{name}", "is for another run", "leave it out: the model has one vocabulary")
+    if init.new_pieces and init.own_vocabulary:
+        yield Fault("init.new_pieces", "cannot be set together with init.own_vocabulary", "leave one of them out")
 
 
 def check_model(experiment: Experiment, model: Model, settings: Mapping[str, Any]) -> None:

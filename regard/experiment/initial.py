@@ -46,6 +46,8 @@ def continued(run: Path, said: Mapping[str, Any]) -> dict[str, Any]:
     if "task" in said and named_task(said) != named_task(before):
         return {**_of_another_task(before, said), **base}
     taken = {group: before[group] for group in marked(Experiment, Taken) if group in before}
+    if _learns_vocabulary(said):
+        taken["text"] = {"shared": before["text"].get("shared", True)}
     return {**taken, **({"text": _without_own(taken["text"])} if "text" in taken else {}), **base}
 
 
@@ -112,6 +114,8 @@ def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(init, Mapping) or kind is None:
         return dict(settings)
     run = absolute(Path(init[kind]))
+    if _learns_vocabulary(settings):
+        return {**settings, "init": {**init, kind: str(run)}}
     before = huggingface_settings(run) if kind == "huggingface" else read_yaml(settings_file(run))
     given = _named(settings.get("text", {}))
     text = _without_own(before.get("text", {}))
@@ -125,6 +129,12 @@ def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
         raise ConfigError("text", problem, "leave it out")
     _check_kept(before, own.get(_OWN), run)
     return {**settings, "text": {**text, **own}, "init": {**init, kind: str(run)}}
+
+
+def _learns_vocabulary(settings: Mapping[str, Any]) -> bool:
+    """Return whether the vocabularies of the run to start from are not taken."""
+    init = settings.get("init")
+    return isinstance(init, Mapping) and bool(init.get("own_vocabulary"))
 
 
 def own_languages(experiment: Experiment, able: Sequence[str]) -> tuple[str, ...]:
@@ -143,7 +153,7 @@ def own_languages(experiment: Experiment, able: Sequence[str]) -> tuple[str, ...
 def is_adaptation(experiment: Experiment) -> bool:
     """Return whether a translator is trained further as a whole, on texts of its own languages."""
     init = experiment.init
-    if init is None or init.run is None or init.parts or init.frozen or experiment.data.routes:
+    if init is None or init.run is None or init.parts or init.frozen or init.own_vocabulary or experiment.data.routes:
         return False
     before = upgraded(read_yaml(settings_file(init.run)))
     return (
@@ -183,7 +193,8 @@ def _takes_old_texts(said: Mapping[str, Any], start: Path) -> bool:
         data = read_settings(DataSettings, said.get("data", {}))
     except ConfigError:
         return False
-    if data.train is None or data.routes or is_huggingface(start) or "corpora" in said["data"]:
+    other = _learns_vocabulary(said) or is_huggingface(start)
+    if data.train is None or data.routes or other or "corpora" in said["data"]:
         return False
     if "old" in said["data"] and (data.old is None or data.old.train is not None or data.old.dev is not None):
         return False

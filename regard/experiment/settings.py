@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from regard.config import Doc, FieldsOf, Fixed, OneOrMany, Open, PartOf, Taken, as_values, marked, write_yaml
-from regard.config.bounds import Positive, Size
+from regard.config.bounds import Count, Positive, Size
 from regard.data.columns import own_name
 from regard.decoding import SEARCHES
 from regard.decoding.features import FEATURES
@@ -156,6 +156,12 @@ class InitialSettings:
         tuple[str, ...], OneOrMany(), Doc("Parts to initialise: encoder, decoder, embedder, head …; empty: all.")
     ] = ()
     frozen: Annotated[bool, Doc("Freeze the initialised parts; only new layers are trained.")] = False
+    new_pieces: Annotated[
+        Count, Doc("Pieces to add to the subword vocabularies of the run, learnt from the new text; 0: none.")
+    ] = 0
+    own_vocabulary: Annotated[
+        bool, Doc("Learn vocabularies from the new text; embeddings of equal pieces are taken (transfer learning).")
+    ] = False
     vocabularies: Annotated[
         Mapping[str, str],
         Doc("Vocabulary sources: column of this run → column of the other; {}: same names."),

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.config import read_checked, write_checked
-from regard.data.columns import Columns, closed_columns, load_columns, vocabulary_folders
+from regard.data.columns import Column, Columns, closed_columns, load_columns, vocabulary_folders
 from regard.errors import CheckpointError, ConfigError, DataError, nearest
 from regard.experiment import Experiment, InitialSettings
 from regard.experiment.huggingface import huggingface_parts
@@ -17,10 +17,13 @@ from regard.models import Model
 from regard.runs.folder import RunFolder
 from regard.runs.run import Run, model_of
 from regard.runs.texts import Say, training_texts
+from regard.text.subwords import SubwordTokenizer, with_new_pieces
+from regard.text.vocabulary import matched_ids
 from regard.training import checkpoint as files
 
 Named = dict[str, str]  # name within a part → name in the state of the model
 FROZEN = "frozen.json"
+_SHOWN = 8  # new pieces that are printed
 REST = "model"  # tensors outside of all parts
 CHOOSING = (REST, "head")  # the parts that predict a label, a tag or a piece
 
@@ -60,6 +63,9 @@ def taken_columns(experiment: Experiment, folder: RunFolder, origin: Run | None,
     if origin is None:
         say(f"the vocabulary is that of {init.folder}")
         return {}
+    if init.own_vocabulary:
+        say(f"vocabularies are learnt from the new text; embeddings of equal pieces are those of {init.run}")
+        return {}
     before, kinds, shared = origin.experiment, experiment.vocabularies, experiment.text.shared
     theirs = vocabulary_folders(before.vocabularies, shared=before.text.shared)
     mine = vocabulary_folders(kinds, shared=shared)
@@ -80,6 +86,12 @@ def taken_columns(experiment: Experiment, folder: RunFolder, origin: Run | None,
     others = [name for name in taken if mine[name] != mine[first]]
     hint = f"; init.vocabularies={{{first}: {first}}} learns {', '.join(others)} again" if others and not said else ""
     say(f"vocabularies of {', '.join(taken)} are those of {init.run}{hint}")
+    columns = load_columns(taken, folder.text, shared=shared)
+    if not init.new_pieces:
+        return columns
+    for place in dict.fromkeys(mine[name] for name in taken):
+        names = [name for name in taken if mine[name] == place]
+        _add_pieces(experiment, columns, names, folder.text / place, say)
     return load_columns(taken, folder.text, shared=shared)
 
 
@@ -108,6 +120,8 @@ def initial_values(
         for key, name in mine[part].items()
         if key in theirs[part]
     ]
+    if origin is not None and (init.new_pieces or init.own_vocabulary):
+        found = _by_pieces(model, columns, origin, found, grown=init.new_pieces > 0, say=say)
     if not found:
         raise ConfigError("init", f"no part of '{init.folder}' is one of this model", f"it has {', '.join(theirs)}")
     _check_shapes(model, found, init)
@@ -253,7 +267,8 @@ def _other_labels(experiment: Experiment, origin: Run, say: Say) -> list[str]:
 
 def _new_outputs(experiment: Experiment, model: Model, columns: Columns, origin: Run | None) -> set[str]:
     """Return the output layers of columns whose values differ from the other run's."""
-    if origin is None:
+    init = experiment.init
+    if origin is None or (init is not None and (init.new_pieces or init.own_vocabulary)):
         return set()
     before = origin.experiment
     others = closed_columns(before.columns) if before.task.name != experiment.task.name else []
@@ -262,6 +277,54 @@ def _new_outputs(experiment: Experiment, model: Model, columns: Columns, origin:
     sizes = {column.num_values for name, column in columns.items() if name in asked and column.key() not in known}
     state, parts = model.state_dict(), names_by_part(model)
     return {part for part in CHOOSING if any(sizes & {*state[name].shape} for name in parts.get(part, {}).values())}
+
+
+def _add_pieces(experiment: Experiment, columns: Columns, names: list[str], place: Path, say: Say) -> None:
+    """Add pieces of the new text to the vocabulary of some columns. Raises ConfigError where it cannot grow."""
+    if (tokenizer := columns[names[0]].tokenizer) is None or (init := experiment.init) is None:
+        return
+    texts = (texts[name] for texts in training_texts(experiment) for name in names if name in texts)
+    grown = with_new_pieces(tokenizer, texts, init.new_pieces)
+    if grown is None:
+        problem = f"needs BPE subwords, and the vocabulary of {names[0]} in '{init.run}' is of another kind"
+        raise ConfigError("init.new_pieces", problem, "leave it out, or init.own_vocabulary=true")
+    grown.save(place)
+    added = grown.listed[len(tokenizer) :]
+    say(f"{', '.join(names)}: {len(added):,} new pieces: {' '.join(added[:_SHOWN])}{' …' * (len(added) > _SHOWN)}")
+
+
+def _by_pieces(
+    model: Model, columns: Columns, origin: Run, found: list[TakenTensor], *, grown: bool, say: Say
+) -> list[TakenTensor]:
+    """Return tensors with a row for each piece: that of the equal piece (https://arxiv.org/abs/1604.02201).
+
+    Others stay as initialised; where the vocabulary has `grown`, they are the mean of the rows of their parts.
+    """
+    state, names = model.state_dict(), [*columns]
+    sources = {*names_by_part(model).get("source_embedder", {}).values()}
+    rows = {name: _matched(column, origin.vocabularies.get(name), grown=grown) for name, column in columns.items()}
+    for name, some in rows.items():
+        say(f"{name}: {sum(len(one) == 1 for one in some):,} of {len(some):,} pieces are those of {origin.path}")
+    fitted = {one.name: one.value for one in found}
+    for name, value in found:
+        column = names[0] if name in sources else names[-1]
+        theirs, mine = origin.vocabularies.get(column), state[name]
+        shape = () if theirs is None else (len(theirs), *mine.shape[1:])
+        if rows[column] and (len(rows[column]), value.shape) == (*mine.shape[:1], shape):
+            fitted[name] = mine.detach().clone()
+            for row, ids in enumerate(rows[column]):
+                if ids:
+                    fitted[name][row] = value[ids].mean(dim=0)
+    return [TakenTensor(*one) for one in fitted.items()]
+
+
+def _matched(column: Column, other: Column | None, *, grown: bool) -> list[list[int]]:
+    """Return for each piece the id of the equal one of another column, or with `grown` those of its parts, or []."""
+    mine, theirs = column.tokenizer, None if other is None else other.tokenizer
+    if mine is None or theirs is None:
+        return []  # labels
+    pieces, others = (one.pieces(range(len(one))) for one in (mine, theirs))
+    return matched_ids(pieces, others, *([theirs.parts] if grown and isinstance(theirs, SubwordTokenizer) else []))
 
 
 def _check_part(part: str, mine: Mapping[str, Named], theirs: Mapping[str, Named], init: InitialSettings) -> None:

@@ -221,7 +221,8 @@ def validated(ready: Prepared, made: Built, begun: Started) -> Validated:
     validation: Validation | Validations | Teaching | Adaptation | None
     validation = _validation(experiment, model, task, begun.examples, ready.say)
     corrected = corrections_of(experiment, task)
-    continues = is_whole(model, made.taken) or experiment.data.old is not None
+    mapped = experiment.init is not None and experiment.init.own_vocabulary  # its start speaks no language
+    continues = not mapped and (is_whole(model, made.taken) or experiment.data.old is not None)
     if corrected is not None:
         validation = Teaching(validation, model, task, corrected, experiment, folder)
     elif isinstance(validation, Validation) and _is_adapted(ready, continues=continues):

@@ -11,8 +11,11 @@ import math
 import os
 import random
 import re
+import struct
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Literal
@@ -25,7 +28,7 @@ from regard.errors import CheckpointError, DataError, PartError
 from regard.pieces import BOS, EOS, PAD, UNK
 from regard.text.clean import clean
 from regard.text.tokenizer import Recipe, Tokenizer
-from regard.text.vocabulary import FIRST_PIECE
+from regard.text.vocabulary import FIRST_PIECE, more_merges
 
 _FILE = "subwords.model"
 _SPACE = "\u2581"  # how sentencepiece writes a space, so it must not stand in the text itself
@@ -103,20 +106,64 @@ class SubwordTokenizer(Tokenizer):
         self._listed = [self._processor.id_to_piece(number) for number in range(len(self))]
         bytes_ = filter(self._processor.is_byte, range(len(self)))
         self._bytes = {number: int(self._listed[number][3:5], 16) for number in bytes_}
-        self._sampler = self._make_sampler() if self.samples else None
+        self._sampler = self._make_sampler(sampling) if self.samples else None
 
-    def _make_sampler(self) -> "Sampler":
+    @property
+    def listed(self) -> Sequence[str]:
+        """All pieces by id."""
+        return self._listed
+
+    @cached_property
+    def mergeable(self) -> Mapping[str, float]:
+        """Score of each piece but specials, reserved ones and bytes."""
         first = min(self._bytes)  # sentencepiece puts reserved pieces before the bytes
+        numbers = (number for number in range(first + 1, len(self)) if number not in self._bytes)
+        return {self._listed[number]: float(self._processor.get_score(number)) for number in numbers}
+
+    @property
+    def ranked(self) -> bool:
+        """Return whether pieces are merges: sentencepiece scores those of BPE by rank, 0, -1, -2 …"""
+        return all(score == int(score) for score in itertools.islice(self.mergeable.values(), 1000))
+
+    def _make_sampler(self, sampling: float) -> "Sampler":
+        first = min(self._bytes)
         reserved = {self._listed[number]: number for number in range(UNK + 1, first)}
-        ids = {
-            piece: number for number, piece in enumerate(self._listed) if number > first and number not in self._bytes
-        }
-        scores = {piece: float(self._processor.get_score(number)) for piece, number in ids.items()}
+        scores = self.mergeable
+        numbers = {piece: number for number, piece in enumerate(self._listed) if number > first}
+        ids = {piece: numbers[piece] for piece in scores}
         bytes_ = {byte: number for number, byte in self._bytes.items()}
-        # sentencepiece scores BPE pieces by their rank: whole numbers 0, -1, -2 …
-        ranked = all(score == int(score) for score in itertools.islice(scores.values(), 1000))
-        kind = BpeSampler if ranked else UnigramSampler
-        return kind(ids, scores, bytes_, self.sampling, reserved)
+        kind = BpeSampler if self.ranked else UnigramSampler
+        return kind(ids, scores, bytes_, sampling, reserved)
+
+    def parts(self, piece: str) -> list[int]:
+        """Return the ids that this vocabulary cuts a piece of another one into, by merges alone."""
+        return self._make_sampler(0.0).cut(piece, 0)
+
+    def words(self, text: str) -> list[tuple[str, ...]]:
+        """Return the pieces of a text word by word; a character without a piece stands for its bytes."""
+        found, raw = list[list[str]](), bytearray()
+
+        def add(symbols: str | Sequence[str]) -> None:
+            for symbol in symbols:
+                if symbol.startswith(_SPACE) or not found:
+                    found.append([])
+                found[-1].append(symbol)
+
+        for number in self.encode(text):
+            if number in self._bytes:
+                raw.append(self._bytes[number])
+                continue
+            add(raw.decode(errors="replace"))
+            raw.clear()
+            add([self._listed[number]])
+        add(raw.decode(errors="replace"))
+        return [tuple(word) for word in found]
+
+    def followed_by(self, pieces: Sequence[str]) -> "SubwordTokenizer":
+        """Return this BPE tokenizer with more pieces, each of the next lower rank."""
+        least = min(self.mergeable.values(), default=0.0)
+        more = (_proto_piece(piece, least - rank) for rank, piece in enumerate(pieces, start=1))
+        return SubwordTokenizer(self.model + b"".join(more), self.sampling)
 
     def __len__(self) -> int:
         return int(self._processor.get_piece_size())
@@ -161,6 +208,21 @@ class SubwordTokenizer(Tokenizer):
 
     def files(self) -> dict[str, bytes]:
         return {_FILE: self.model, "sampling": repr(self.sampling).encode()}
+
+
+def with_new_pieces(tokenizer: Tokenizer, texts: Iterable[str], count: int) -> SubwordTokenizer | None:
+    """Return a BPE tokenizer with at most `count` more pieces, behind the known ones; None for one of another kind."""
+    if not isinstance(tokenizer, SubwordTokenizer) or not tokenizer.ranked:
+        return None
+    words = Counter(word for text in texts for word in tokenizer.words(text))
+    return tokenizer.followed_by(more_merges(words, tokenizer.mergeable, count, _LONGEST_PIECE))
+
+
+def _proto_piece(piece: str, score: float) -> bytes:
+    """Return a piece as sentencepiece's file stores it: a message in field 1 of a model, with text and score."""
+    text = piece.encode()
+    message = b"\x0a" + bytes([len(text)]) + text + b"\x15" + struct.pack("<f", score)
+    return b"\x0a" + bytes([len(message)]) + message
 
 
 def _escape(text: str) -> str:

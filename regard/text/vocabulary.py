@@ -1,9 +1,12 @@
 """Pieces ↔ ids for tokenizers that count: specials, the 256 bytes, then pieces by falling frequency."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from regard.pieces import SPECIALS, UNK, byte_piece
 
+_MOST_WORDS = 50_000  # different words, the most frequent ones, that merges are learnt from
 FIRST_BYTE = len(SPECIALS)
 FIRST_PIECE = FIRST_BYTE + 256
 
@@ -46,3 +49,52 @@ class Vocabulary:
         if number < FIRST_PIECE:
             return byte_piece(number - FIRST_BYTE)
         return self.listed[number - FIRST_PIECE] if number < len(self) else SPECIALS[UNK]
+
+
+def more_merges(
+    words: Mapping[tuple[str, ...], int], mergeable: Collection[str], count: int, longest: int
+) -> list[str]:
+    """Return at most `count` new pieces for words that are cut already, with their frequencies.
+
+    New are characters without a piece, then merges of the most frequent neighbours, as BPE would go on learning
+    (https://arxiv.org/abs/1508.07909); `mergeable` are the pieces that may be merged, to `longest` characters at most.
+    Each new piece occurs twice at least.
+    """
+    counts = Counter[str]()
+    for word, times in words.items():
+        for symbol in word:
+            counts[symbol] += times
+    added = [one for one, times in counts.most_common() if len(one) == 1 and one not in mergeable and times > 1][:count]
+    kept = sorted(words, key=lambda word: -words[word])[:_MOST_WORDS]
+    parts, merged = {word: list(word) for word in kept}, {*mergeable, *added}
+    while len(added) < count:
+        pairs = Counter[str]()
+        for word, symbols in parts.items():
+            for first, second in pairwise(symbols):
+                if first in merged and second in merged and len(first) + len(second) <= longest:
+                    pairs[first + second] += words[word]
+        best, times = max(pairs.items(), key=lambda one: (one[1], one[0]), default=("", 0))
+        if times < 2:
+            break
+        added.append(best)
+        merged.add(best)
+        for symbols in parts.values():
+            _merge(symbols, best)
+    return added
+
+
+def _merge(symbols: list[str], piece: str) -> None:
+    """Join neighbours that spell a piece, from the left."""
+    place = 0
+    while place < len(symbols) - 1:
+        if symbols[place] + symbols[place + 1] == piece:
+            symbols[place : place + 2] = [piece]
+        place += 1
+
+
+def matched_ids(
+    pieces: Iterable[str], others: Sequence[str], cut: Callable[[str], list[int]] = lambda _: []
+) -> list[list[int]]:
+    """Return for each piece the id of the equal one among `others`; for a piece without one the ids of `cut`."""
+    known = {piece: number for number, piece in reversed([*enumerate(others)])}
+    return [[known[piece]] if piece in known else cut(piece) for piece in pieces]

@@ -113,18 +113,21 @@ def _write_final(path: Path, named: Mapping[str, Any]) -> None:
         raise CheckpointError(path, f"could not be written: {error.strerror or error}", "is the disk full?") from error
 
 
-def average(models: Sequence[Tensors]) -> Tensors:
-    """Each tensor's mean in float64 (https://arxiv.org/abs/1706.03762, section 6.1).
+def average(models: Sequence[Tensors], weights: Sequence[float] | None = None) -> Tensors:
+    """Each tensor's mean in float64 (https://arxiv.org/abs/1706.03762, section 6.1), weighed if `weights` are given.
 
     Other values (a counter) are taken from the first.
     """
-    first = models[0]
-    return {name: _mean([model[name] for model in models]) for name in first}
+    first, parts = models[0], weights or [1.0] * len(models)
+    return {name: _mean([model[name] for model in models], parts) for name in first}
 
 
-def _mean(tensors: Sequence[Tensor]) -> Tensor:
+def _mean(tensors: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
     first = tensors[0]
     if not (first.is_floating_point() or first.is_complex()):
         return first
     wide = torch.complex128 if first.is_complex() else torch.float64
-    return torch.stack([tensor.to(wide) for tensor in tensors]).mean(dim=0).to(first.dtype)
+    total = torch.zeros_like(first, dtype=wide)
+    for tensor, weight in zip(tensors, weights, strict=True):
+        total += weight * tensor.to(wide)
+    return (total / sum(weights)).to(first.dtype)
