@@ -131,6 +131,7 @@ BOUNDS = {  # as counted; they may only fall, and end at 0
     "regard/explain": 0,
     "regard/heads": 0,
     "regard/layers": 0,
+    "regard/memory": 0,
     "regard/models": 0,
     "regard/objectives": 0,
     "regard/ops": 0,

@@ -31,6 +31,7 @@ from regard.cli.group import EPILOG, Group
 from regard.cli.heads import heads_command
 from regard.cli.help import help_command
 from regard.cli.help_page import Command
+from regard.cli.memory import memory_app
 from regard.cli.predict import predict_command
 from regard.cli.pretrain_finetune import pretrain_finetune_command
 from regard.cli.schema import schema_command
@@ -61,6 +62,7 @@ COMMANDS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {  # by the 
         "tune": tune_command,
         "calibrate": calibrate_command,
         "average": average_command,
+        "memory": memory_app,
         "shortlist": shortlist_command,
         "adequacy": adequacy_command,
     },

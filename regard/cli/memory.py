@@ -1,0 +1,123 @@
+"""regard memory"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from regard.cli.emit import emit, say_unless
+from regard.cli.files import check_writable
+from regard.cli.help_page import Command, PageGroup
+from regard.cli.options import Json, Quiet
+
+if TYPE_CHECKING:
+    from regard.memory import MemoryMatch
+    from regard.reports.report import Report
+
+memory_app = typer.Typer(
+    cls=PageGroup,
+    rich_markup_mode=None,
+    help="Keep translations that were confirmed, and find them again.",
+    no_args_is_help=True,
+)
+
+MemoryArgument = Annotated[Path, typer.Argument(metavar="MEMORY", help="File of the memory.")]
+SegmentFiles = Annotated[
+    list[Path],
+    typer.Argument(metavar="FILES", help="Translation memories (.tmx) or tables of pairs (.tsv, .csv, .jsonl)."),
+]
+MemoryLanguages = Annotated[
+    tuple[str, str] | None,
+    typer.Option(metavar="SOURCE TARGET", help="Language codes: needed for a new memory."),
+]
+
+
+@memory_app.command("add", cls=Command)
+def add_command(
+    memory: MemoryArgument,
+    files: SegmentFiles,
+    *,
+    languages: MemoryLanguages = None,
+    author: Annotated[str, typer.Option(metavar="NAME", help="Translator to note beside the segments.")] = "",
+    quiet: Quiet = False,
+) -> None:
+    """Add segments to a translation memory.
+
+    Pairs that it has are left out, so the same file may be added again.
+
+    regard memory add en-de.memory old.tmx pairs.tsv --languages en de
+    """
+    from regard.memory import TranslationMemory, read_units
+
+    store = TranslationMemory(memory, languages)
+    for file in files:
+        segments = (one._replace(author=author) for one in read_units(file, store.languages))
+        say_unless(quiet)(f"{file}: {store.add(segments):,} new segments")
+    say_unless(quiet)(f"{memory}: {len(store):,} segments, {' → '.join(store.languages)}")
+
+
+@memory_app.command("search", cls=Command)
+def search_command(
+    memory: MemoryArgument,
+    texts: Annotated[
+        list[str] | None, typer.Argument(metavar="[TEXT...]", help="Texts. (default: lines of stdin)")
+    ] = None,
+    *,
+    threshold: Annotated[
+        int, typer.Option(min=30, max=100, metavar="INTEGER", help="Minimum similarity in per cent.")
+    ] = 70,
+    count: Annotated[
+        int, typer.Option("--count", "-k", min=1, max=100, metavar="INTEGER", help="Matches of a text.")
+    ] = 5,
+    as_json: Json = False,
+) -> None:
+    """Find the segments that are most like a text.
+
+    Prints the similarity in per cent, the source, and its translation, a match a line; an empty line ends the matches
+    of a text. 101: the text before it is equal, too. 99: only case or signs differ.
+
+    regard memory search en-de.memory "A dog runs over the field."
+    """
+    from regard.memory import TranslationMemory
+
+    store = TranslationMemory(memory)
+    for text in texts or _lines():
+        emit(_matches(text, store.search(text, least=threshold, limit=count)), as_json=as_json)
+
+
+def _matches(text: str, matches: "Sequence[MemoryMatch]") -> "Report":
+    """Return the matches of a text, a line each, and as values with the stretches of both texts that differ."""
+    from regard.memory import differences
+    from regard.reports.report import Report
+
+    values = [{**one._asdict(), "differences": [[*part] for part in differences(text, one.source)]} for one in matches]
+    lines = [f"{one.percent}\t{one.source}\t{one.target}\n" for one in matches]
+    return Report([], {"text": text, "matches": values}, "".join(lines))
+
+
+def _lines() -> Iterator[str]:
+    for line in sys.stdin.buffer:
+        yield line.decode(errors="replace").rstrip("\r\n")
+
+
+@memory_app.command("export", cls=Command)
+def export_units_command(
+    memory: MemoryArgument,
+    *,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="File to write: .tmx or .tsv, also .gz.")
+    ],
+    quiet: Quiet = False,
+) -> None:
+    """Write all segments as TMX or as a table.
+
+    regard memory export en-de.memory -o en-de.tmx
+    """
+    check_writable(output, "--output")
+    from regard.memory import TranslationMemory, write_units
+
+    store = TranslationMemory(memory)
+    count = write_units(output, store.segments(), store.languages)
+    say_unless(quiet)(f"{output}: {count:,} segments")

@@ -1,0 +1,71 @@
+"""Similarity of two source texts in per cent, as translation memories count it: by the edit distance of words."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rapidfuzz.distance import Levenshtein
+
+from regard.scripts import UNSPACED
+
+EXACT, IN_CONTEXT = 100, 101
+_ALMOST = 99  # the same words in other case or with other signs
+_WORDS = re.compile(rf"[{UNSPACED}]|[^\W_]+(?:['’][^\W_]+)*")
+_SPACES = re.compile(r"\s+")
+
+
+class MemoryMatch(NamedTuple):
+    """A segment that is like a text."""
+
+    percent: int  # 101: equal, and the text before it, too; 100: equal; less: by the edit distance of words
+    segment: int  # its number in the memory
+    source: str
+    target: str
+    origin: str  # file or client that added the segment
+    author: str
+    created: str  # ISO 8601, UTC
+
+
+def plain_text(text: str) -> str:
+    """Return a text in NFC with single spaces: texts that are equal then are exact matches."""
+    return _SPACES.sub(" ", unicodedata.normalize("NFC", text)).strip()
+
+
+def segment_words(text: str) -> list[str]:
+    """Return the words of a text in lower case, without signs; characters of scripts without spaces are words."""
+    return _WORDS.findall(unicodedata.normalize("NFC", text).casefold())
+
+
+def percent_of(words: Sequence[str], others: Sequence[str], least: int = 0) -> int:
+    """Return 100 · (1 - edit distance / length of the longer one), at most 99, or 0 below `least`."""
+    longest = max(len(words), len(others), 1)
+    most = longest * (100 - least) // 100
+    distance = Levenshtein.distance(words, others, score_cutoff=most)
+    return min(_ALMOST, 100 * (longest - distance) // longest) if distance <= most else 0
+
+
+class SourceDifference(NamedTuple):
+    """A stretch of two texts, by characters: equal, replaced, or on one side alone."""
+
+    text: str  # of the text that is translated
+    other: str  # of the segment
+
+
+def differences(text: str, other: str) -> list[SourceDifference]:
+    """Return the stretches of two texts in order; where both sides are equal the words are the same."""
+    sides = [[(found.start(), found.end()) for found in _WORDS.finditer(one)] for one in (text, other)]
+    words = [[one[start:end].casefold() for start, end in side] for one, side in zip((text, other), sides, strict=True)]
+    found, places = list[SourceDifference](), [0, 0]
+    for step in Levenshtein.opcodes(*words):
+        ends = [_end(sides[0], step.src_end, text), _end(sides[1], step.dest_end, other)]
+        found.append(SourceDifference(text[places[0] : ends[0]], other[places[1] : ends[1]]))
+        places = ends
+    if places != [len(text), len(other)]:
+        found.append(SourceDifference(text[places[0] :], other[places[1] :]))
+    return found
+
+
+def _end(spans: Sequence[tuple[int, int]], count: int, text: str) -> int:
+    """Return where the first `count` words end, with the signs and spaces before the next one."""
+    return spans[count][0] if count < len(spans) else len(text) if count else 0

@@ -1,0 +1,303 @@
+"""A translation memory in one SQLite file, which several processes read and write at once.
+
+segments   source, target and where they come from; a pair of texts stands once
+words      words of sources, with the number of segments that have them
+postings   segments that have a word, by the number of their words, in blocks of increasing numbers
+
+A similar text shares words: of n words, a text of at least t per cent shares ⌈n·t/100⌉. So each has one of the rarest
+n - ⌈n·t/100⌉ + 1 words (prefix filtering, https://doi.org/10.1145/1242572.1242591), and only their postings are read in
+full. Write-ahead logging and a commit for every call keep what was added, whatever is killed when.
+"""
+
+import hashlib
+import sqlite3
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.errors import DataError
+from regard.memory.matching import EXACT, IN_CONTEXT, MemoryMatch, percent_of, plain_text, segment_words
+
+Numbers = NDArray[np.uint32]
+
+_VERSION = 1
+_SECONDS = 30.0  # to wait for another process that writes
+_AT_ONCE = 200_000  # segments of one transaction
+_LOOSE = 2_000  # segments in small blocks, before these are joined
+_SCORED = 400  # candidates whose edit distance is computed, those that share most words
+_LONGEST = 10_000  # characters of a side
+_TABLES = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value);
+CREATE TABLE segments (
+    id INTEGER PRIMARY KEY, source TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL,
+    origin TEXT NOT NULL, author TEXT NOT NULL, created TEXT NOT NULL, mark INTEGER NOT NULL, pair INTEGER NOT NULL
+);
+CREATE INDEX by_source ON segments (mark);
+CREATE UNIQUE INDEX by_pair ON segments (pair);
+CREATE TABLE words (id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, count INTEGER NOT NULL);
+CREATE TABLE postings (word INTEGER, length INTEGER, block INTEGER, segments BLOB NOT NULL);
+CREATE INDEX by_word ON postings (word, length, block);
+"""
+
+
+class TranslationUnit(NamedTuple):
+    """A text and its translation."""
+
+    source: str
+    target: str
+    before: str = ""  # the source text before it in its document
+    origin: str = ""
+    author: str = ""
+    created: str = ""  # ISO 8601; "": now
+
+
+class TranslationMemory:
+    """Segments of one language pair in a file.
+
+    Args:
+        path: The file; a new one is made where there is none and `languages` are given.
+        languages: Codes of source and target. None: those of the file.
+
+    Raises DataError for a file that is missing, not a memory, or one of other languages.
+    """
+
+    def __init__(self, path: Path | str, languages: tuple[str, str] | None = None) -> None:
+        self.path = Path(path)
+        if languages is None and not self.path.is_file():
+            raise DataError(self.path, "there is no such memory", hint="regard memory add MEMORY FILE... makes one")
+        self._connection = sqlite3.connect(
+            self.path, timeout=_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=64
+        )
+        with self._faults():
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=FULL")  # what is confirmed outlives a power cut
+            self._prepare(languages)
+
+    def _prepare(self, languages: tuple[str, str] | None) -> None:
+        with self._writing():
+            if not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'facts'"):
+                for statement in _TABLES.split(";"):
+                    self._connection.execute(statement)
+                source, target = languages or ("", "")
+                made = {"version": _VERSION, "loose": 0, "source": source, "target": target}
+                self._connection.executemany("INSERT INTO facts VALUES (?, ?)", made.items())
+        facts: dict[str, Any] = dict(self._rows("SELECT name, value FROM facts"))
+        if facts.get("version") != _VERSION:
+            raise DataError(self.path, f"is a memory of version {facts.get('version')}; expected {_VERSION}")
+        self.languages = (facts["source"], facts["target"])
+        if languages is not None and languages != self.languages:
+            raise DataError(self.path, f"has {' → '.join(self.languages)}, not {' → '.join(languages)}")
+
+    def __len__(self) -> int:
+        """Return the number of segments."""
+        return int(self._rows("SELECT count(*) FROM segments")[0][0])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def add(self, segments: Iterable[TranslationUnit]) -> int:
+        """Add segments, and return how many are new. Each 200,000 are written at once, completely or not at all.
+
+        Pairs that the memory has, empty sides and sides longer than 10,000 characters are left out.
+        """
+        rest, added = iter(segments), 0
+        while some := [*islice(rest, _AT_ONCE)]:
+            with self._faults(), self._writing():
+                added += self._added(some)
+                if len(some) < _LOOSE:
+                    self._count_loose(len(some))
+        return added
+
+    def remove(self, source: str, target: str) -> bool:
+        """Remove a segment and return whether there was one."""
+        pair = _mark(plain_text(source), plain_text(target))
+        with self._faults(), self._writing():
+            return self._connection.execute("DELETE FROM segments WHERE pair = ?", (pair,)).rowcount > 0
+
+    def segments(self) -> Iterator[TranslationUnit]:
+        """Yield all segments in the order in which they were added."""
+        with self._faults():
+            cursor = self._connection.execute(
+                "SELECT source, target, before, origin, author, created FROM segments ORDER BY id"
+            )
+            yield from (TranslationUnit(*row) for row in cursor)
+
+    def search(self, text: str, *, before: str = "", least: int = 70, limit: int = 5) -> list[MemoryMatch]:
+        """Return the segments most like a text, best first; of equal ones the newest first.
+
+        Args:
+            text: The source text.
+            before: The text before it in its document: an equal one makes an exact match one in context (101).
+            least: Minimum per cent, 1 to 100.
+            limit: Maximum number of matches.
+        """
+        text, before = plain_text(text), plain_text(before)
+        with self._faults():
+            found = self._exact(text, before)
+            if len(found) < limit and least < EXACT:
+                known = {match.segment for match in found}
+                found += [match for match in self._similar(text, least) if match.segment not in known]
+        return sorted(found, key=lambda match: (-match.percent, -match.segment))[:limit]
+
+    def _exact(self, text: str, before: str) -> list[MemoryMatch]:
+        rows = self._rows(
+            "SELECT id, source, target, origin, author, created, before FROM segments WHERE mark = ?", (_mark(text),)
+        )
+        return [
+            MemoryMatch(IN_CONTEXT if before and row[6] == before else EXACT, *row[:6])
+            for row in rows
+            if row[1] == text
+        ]
+
+    def _similar(self, text: str, least: int) -> list[MemoryMatch]:
+        words = segment_words(text)
+        numbers = self._candidates(words, least)
+        holes = ",".join("?" * len(numbers))
+        rows = self._rows(
+            f"SELECT id, source, target, origin, author, created FROM segments WHERE id IN ({holes})", numbers
+        )
+        scored = ((percent_of(words, segment_words(row[1]), least), row) for row in rows)
+        return [MemoryMatch(percent, *row) for percent, row in scored if percent >= least]
+
+    def _candidates(self, words: Sequence[str], least: int) -> list[int]:
+        """Return the segments that share enough words, at most 400: those that share most, then the newest."""
+        often, shared = Counter(words), max(1, -(-len(words) * least // 100))
+        holes = ",".join("?" * len(often))
+        known = self._rows(f"SELECT id, word, count FROM words WHERE word IN ({holes}) ORDER BY count", [*often])
+        weights = [often[word] for _, word, _ in known]
+        lengths = (shared, len(words) * 100 // least)
+        found, counts = np.empty(0, np.uint32), np.empty(0, np.int64)
+        for place, (word, _, _) in enumerate(known):
+            later = sum(weights[place:])  # a segment seen here first shares no more than these
+            postings = self._postings(word, lengths)
+            if later >= shared:
+                merged = _sorted(np.concatenate([found, postings]))
+                merged = merged[np.r_[True, merged[1:] != merged[:-1]]] if len(merged) else merged
+                kept = np.zeros(len(merged), np.int64)
+                kept[np.searchsorted(merged, found)] = counts
+                found, counts = merged, kept
+            if len(found):
+                places = np.searchsorted(postings, found)
+                places[places == len(postings)] = 0
+                counts += weights[place] * (postings[places] == found if len(postings) else 0)
+            enough = counts + later - weights[place] >= shared
+            found, counts = found[enough], counts[enough]
+        best = np.lexsort((-found.astype(np.int64), -counts))[:_SCORED]
+        return [int(number) for number in found[best]]
+
+    def _postings(self, word: int, lengths: tuple[int, int]) -> Numbers:
+        """Return the numbers of segments with a word, in order; `lengths`: least and most words."""
+        rows = self._rows("SELECT segments FROM postings WHERE word = ? AND length BETWEEN ? AND ?", (word, *lengths))
+        return _sorted(np.frombuffer(b"".join(row[0] for row in rows), np.uint32))
+
+    def _added(self, segments: Sequence[TranslationUnit]) -> int:
+        """Write segments and their postings; return how many are new."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        first = self._rows("SELECT coalesce(max(id), 0) + 1 FROM segments")[0][0]
+        rows = []
+        for one in segments:
+            source, target = plain_text(one.source), plain_text(one.target)
+            if source and target and max(len(source), len(target)) <= _LONGEST:
+                origin = (plain_text(one.before), one.origin, one.author, one.created or now)
+                rows.append((source, target, *origin, _mark(source), _mark(source, target)))
+        insert = (
+            "INSERT OR IGNORE INTO segments (source, target, before, origin, author, created, mark, pair)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        )
+        self._connection.executemany(insert, rows)
+        new = self._rows("SELECT id, source FROM segments WHERE id >= ? ORDER BY id", (first,))
+        postings, block = defaultdict[tuple[str, int], Any](lambda: array("I")), first
+        for number, source in new:
+            words = segment_words(source)
+            for word in set(words):
+                postings[word, len(words)].append(number)
+        ids = self._counted(_counts(postings))
+        self._connection.executemany(
+            "INSERT INTO postings VALUES (?, ?, ?, ?)",
+            sorted((ids[word], length, block, found.tobytes()) for (word, length), found in postings.items()),
+        )
+        return len(new)
+
+    def _counted(self, counts: Counter[str]) -> dict[str, int]:
+        """Add to the numbers of segments that have words, and return the words' own numbers."""
+        self._connection.executemany(
+            "INSERT INTO words (word, count) VALUES (?, ?)"
+            " ON CONFLICT (word) DO UPDATE SET count = count + excluded.count",
+            counts.items(),
+        )
+        known: dict[str, int] = {}
+        names = iter(counts)
+        while some := [*islice(names, 500)]:
+            known |= self._rows(f"SELECT word, id FROM words WHERE word IN ({','.join('?' * len(some))})", some)
+        return known
+
+    def _count_loose(self, added: int) -> None:
+        """Count the segments in small blocks; once they are many, make one block of all small ones of a word."""
+        self._connection.execute("UPDATE facts SET value = value + ? WHERE name = 'loose'", (added,))
+        if self._rows("SELECT value FROM facts WHERE name = 'loose'")[0][0] < _LOOSE:
+            return
+        self._connection.execute("UPDATE facts SET value = 0 WHERE name = 'loose'")
+        several = "SELECT word, length FROM postings GROUP BY word, length HAVING count(*) > 1"
+        rows = self._rows(
+            "SELECT rowid, word, length, block, segments FROM postings"
+            f" WHERE length(segments) < {4 * _LOOSE} AND (word, length) IN ({several})"
+        )
+        joined = defaultdict[tuple[int, int], list[tuple[int, bytes]]](list)
+        for _, word, length, block, segments in rows:
+            joined[word, length].append((block, segments))
+        self._connection.executemany("DELETE FROM postings WHERE rowid = ?", ((row[0],) for row in rows))
+        self._connection.executemany(
+            "INSERT INTO postings VALUES (?, ?, ?, ?)",
+            ((*key, found[0][0], b"".join(part for _, part in sorted(found))) for key, found in sorted(joined.items())),
+        )
+
+    def _rows(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
+        return self._connection.execute(statement, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Commit all, or nothing."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.rollback()
+            raise
+        self._connection.commit()
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """Turn errors of SQLite into one line."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            busy = "locked" in str(error)
+            problem = "another process has been writing for 30 seconds" if busy else f"cannot be used: {error}"
+            raise DataError(self.path, problem) from error
+
+
+def _counts(postings: Mapping[tuple[str, int], Sequence[int]]) -> Counter[str]:
+    counts = Counter[str]()
+    for (word, _), found in postings.items():
+        counts[word] += len(found)
+    return counts
+
+
+def _sorted(numbers: Numbers) -> Numbers:
+    """Sort numbers made of few increasing runs, which a merging sort takes as they are."""
+    return np.sort(numbers, kind="stable")
+
+
+def _mark(*texts: str) -> int:
+    """Return 64 bits that stand for texts."""
+    digest = hashlib.blake2b("\x00".join(texts).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)

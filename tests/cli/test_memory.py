@@ -1,0 +1,73 @@
+"""regard memory: files in, matches out, files out."""
+
+import gzip
+import json
+from xml.etree import ElementTree
+
+from small_runs import regard as run
+from small_runs import unsaid
+from typer.testing import CliRunner
+
+from regard.cli.app import app
+
+TMX = """<?xml version="1.0"?><tmx version="1.4"><header srclang="en"/><body>
+<tu><tuv xml:lang="en"><seg>A dog &amp; a cat</seg></tuv>
+<tuv xml:lang="de-DE"><seg>Ein Hund und eine Katze</seg></tuv></tu>
+<tu><tuv xml:lang="en"><seg>Only English</seg></tuv></tu>
+</body></tmx>"""
+
+
+def regard(*words):
+    """Return what a command prints on stdout, and on stderr where that is all that matters."""
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == 0, done.stderr
+    return done
+
+
+def filled(tmp_path):
+    memory, units, table = tmp_path / "m.memory", tmp_path / "old.tmx", tmp_path / "more.tsv"
+    units.write_text(TMX, encoding="utf-8")
+    table.write_text("The house is red.\tDas Haus ist rot.\n", encoding="utf-8")
+    done = regard("memory", "add", memory, units, table, "--languages", "en", "de", "--author", "Ann")
+    for part in ("old.tmx: 1 new segments", "more.tsv: 1 new segments", "2 segments, en → de"):
+        assert part in done.stderr
+    return memory, units
+
+
+def test_segments_of_files_are_found(tmp_path):
+    memory, units = filled(tmp_path)
+    done = regard("memory", "search", memory, "The house is green.", "a dog & a cat")
+    assert done.stdout.split("\n")[0].split("\t") == ["75", "The house is red.", "Das Haus ist rot."]
+    assert "99\tA dog & a cat\tEin Hund und eine Katze" in done.stdout
+    assert "0 new segments" in regard("memory", "add", memory, units).stderr
+    found = json.loads(regard("memory", "search", memory, "The house is green.", "--json").stdout)
+    ((match),) = found["matches"]
+    assert (match["origin"], match["author"]) == ("more.tsv", "Ann")
+    assert ["green.", "red."] in match["differences"]
+
+
+def test_a_memory_is_written_and_read_again(tmp_path):
+    memory, _ = filled(tmp_path)
+    for name in ("out.tmx", "out.tmx.gz", "out.tsv"):
+        regard("memory", "export", memory, "-o", tmp_path / name)
+        done = regard("memory", "add", tmp_path / f"{name}.memory", tmp_path / name, "--languages", "en", "de")
+        assert "2 new segments" in done.stderr
+    units = ElementTree.fromstring(gzip.decompress((tmp_path / "out.tmx.gz").read_bytes())).findall(".//tu")
+    assert [unit.get("creationid") for unit in units] == ["Ann", "Ann"]
+
+
+def test_refusals(tmp_path):
+    memory, _ = filled(tmp_path)
+    (tmp_path / "a.pdf").write_text("x")
+    (tmp_path / "none.tmx").write_text(TMX.replace('"en"', '"fr"'))
+    for words, said in (
+        (("search", tmp_path / "none.memory", "x"), "there is no such memory"),
+        (("add", tmp_path / "none.memory", tmp_path / "old.tmx"), "there is no such memory"),
+        (("add", memory, tmp_path / "a.pdf"), "unknown ending"),
+        (("add", memory, tmp_path / "none.tmx"), "has no pair of en and de"),
+        (("add", memory, tmp_path / "absent.tsv"), "there is no such file"),
+        (("export", memory, "-o", tmp_path / "out.csv"), "unknown ending"),
+        (("search", tmp_path / "old.tmx", "x"), "cannot be used"),
+        (("add", memory, tmp_path / "old.tmx", "--languages", "en", "fr"), "has en → de, not en → fr"),
+    ):
+        assert unsaid(run("memory", *words), said) == []

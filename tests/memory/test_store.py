@@ -1,0 +1,155 @@
+"""A translation memory: what is added is found, by equal and by similar text, whatever is killed."""
+
+import multiprocessing
+import os
+import random
+import signal
+import time
+from itertools import pairwise
+
+import pytest
+
+from regard.errors import DataError
+from regard.memory import TranslationMemory
+from regard.memory import TranslationUnit as Unit
+from regard.memory.matching import differences, percent_of, segment_words
+
+LANGUAGES = ("en", "de")
+WORDS = ["a", "the", "dog", "cat", "house", "man", "runs", "sits", "red", "green", "small", "over", "under", "field"]
+
+
+@pytest.fixture
+def memory(tmp_path):
+    return TranslationMemory(tmp_path / "en-de.memory", LANGUAGES)
+
+
+def sentences(count, seed):
+    chance = random.Random(seed)
+    return [" ".join(chance.choices(WORDS, k=chance.randint(1, 9))) for _ in range(count)]
+
+
+def likeness(one, other):
+    """The edit distance by its recurrence, as per cent."""
+    rows = [*range(len(other) + 1)]
+    for i, word in enumerate(one, start=1):
+        before, rows[0] = rows[0], i
+        for j, another in enumerate(other, start=1):
+            before, rows[j] = rows[j], min(rows[j] + 1, rows[j - 1] + 1, before + (word != another))
+    return int(100 * (1 - rows[-1] / max(len(one), len(other))) + 1e-9)
+
+
+@pytest.mark.parametrize("least", [40, 60, 70, 85])
+def test_the_index_finds_what_a_search_of_all_finds(memory, least):
+    texts = [*dict.fromkeys(sentences(400, 1))]
+    memory.add(Unit(text, text.upper()) for text in texts[:300])
+    for text in texts[300:]:
+        memory.add([Unit(text, text.upper())])
+    for text in sentences(60, 2):
+        words = text.split()
+        wanted = sorted((min(99, likeness(words, one.split())) for one in texts if one != text), reverse=True)
+        found = memory.search(text, least=least, limit=400)
+        assert [one for one in wanted if one >= least] == [one.percent for one in found if one.percent < 100]
+        assert (text in texts) == any(one.percent == 100 for one in found)
+
+
+def test_joined_blocks_hold_the_same(memory, monkeypatch):
+    monkeypatch.setattr("regard.memory.store._LOOSE", 50)
+    texts = [*dict.fromkeys(sentences(200, 3))]
+    for text in texts:
+        memory.add([Unit(text, "x")])
+    for text in texts:
+        assert {one.source for one in memory.search(text, least=50, limit=300)} == {
+            one for one in texts if likeness(text.split(), one.split()) >= 50
+        }
+
+
+def test_equal_texts_come_first_in_context_then_the_newest(memory):
+    memory.add(
+        [
+            Unit("Open", "Öffnen", "File"),
+            Unit("Open", "Offen", "State"),
+            Unit("open!", "auf!"),
+        ]
+    )
+    found = memory.search("Open", before="State")
+    assert [(one.percent, one.target) for one in found] == [(101, "Offen"), (100, "Öffnen"), (99, "auf!")]
+    assert [one.percent for one in memory.search("Open")] == [100, 100, 99]
+
+
+def test_a_pair_stands_once_and_can_be_removed(memory):
+    assert memory.add([Unit("A  dog", "Ein Hund"), Unit("A dog", "Ein Hund"), Unit("", "x")]) == 1
+    assert len(memory) == 1
+    assert memory.remove("A dog", "Ein Hund")
+    assert not memory.remove("A dog", "Ein Hund")
+    assert memory.search("A dog runs", least=50) == []
+
+
+def test_texts_without_spaces_are_compared_by_characters(memory):
+    memory.add([Unit("我喜欢吃苹果", "I like apples")])
+    (found,) = memory.search("我喜欢吃香蕉", least=60)
+    assert found.percent == 66
+    assert segment_words("Don't 我喜 go_2") == ["don't", "我", "喜", "go", "2"]
+
+
+def test_a_text_without_words_matches_itself_alone(memory):
+    memory.add([Unit("...", "…")])
+    assert [one.percent for one in memory.search("...")] == [100]
+    assert memory.search("!!!") == []
+
+
+def test_differences_join_to_both_texts():
+    for one, other in pairwise(sentences(60, 4)):
+        found = differences(f"{one}.", f'"{other}"')
+        assert "".join(part.text for part in found) == f"{one}."
+        assert "".join(part.other for part in found) == f'"{other}"'
+    assert percent_of(["a", "b"], ["a", "c"]) == 50
+
+
+def adds_until_killed(path, acknowledged):
+    memory = TranslationMemory(path, LANGUAGES)
+    for number in range(100_000):
+        memory.add([Unit(f"sentence {os.getpid()} {number}", "x")])
+        with open(acknowledged, "a", buffering=1) as file:
+            file.write(f"sentence {os.getpid()} {number}\n")
+
+
+def kill_writers(tmp_path, kills):
+    path, acknowledged = tmp_path / "m.memory", tmp_path / "acknowledged"
+    TranslationMemory(path, LANGUAGES)
+    context = multiprocessing.get_context("spawn")
+    for _ in range(kills):
+        writers = [context.Process(target=adds_until_killed, args=(path, acknowledged)) for _ in range(2)]
+        for one in writers:
+            one.start()
+        size, until = acknowledged.stat().st_size if acknowledged.exists() else 0, time.monotonic() + 60
+        while time.monotonic() < until and not (acknowledged.exists() and acknowledged.stat().st_size > size):
+            time.sleep(0.01)
+        for one in writers:
+            os.kill(one.pid, signal.SIGKILL)
+            one.join()
+    memory = TranslationMemory(path)
+    confirmed = acknowledged.read_text().split("\n")[:-1]
+    assert confirmed
+    for text in confirmed:
+        assert memory.search(text, limit=1)[0].percent == 100
+    for text in confirmed[:50]:
+        assert memory.search(f"{text} more", limit=1, least=60)
+
+
+def test_what_is_confirmed_outlives_two_kills(tmp_path):
+    kill_writers(tmp_path, 2)
+
+
+@pytest.mark.slow
+def test_what_is_confirmed_outlives_a_hundred_kills(tmp_path):
+    kill_writers(tmp_path, 100)
+
+
+def test_faults_are_one_line(tmp_path, memory):
+    with pytest.raises(DataError, match="there is no such memory"):
+        TranslationMemory(tmp_path / "none")
+    (tmp_path / "text").write_text("not a memory, but a text that is long enough to be read " * 20)
+    with pytest.raises(DataError, match="cannot be used"):
+        TranslationMemory(tmp_path / "text")
+    with pytest.raises(DataError, match="has en → de, not en → fr"):
+        TranslationMemory(memory.path, ("en", "fr"))
