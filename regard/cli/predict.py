@@ -224,7 +224,9 @@ def _predict_lines(run: Path, words: list[str], source: Path | None, output: Pat
     predictor = _loaded(run, changed, given)
     _check_options(predictor, given.search, given.n_best, alignment=given.alignment)
     kept.check(predictor)
-    lines = BytesIO("\n".join(texts).encode()) if texts else sys.stdin.buffer
+    lines = BytesIO("".join(f"{text}\n" for text in texts).encode()) if texts else sys.stdin.buffer
+    if "" in texts:
+        warn('the text is empty (to read lines of stdin, leave "" out)')
     sure = Abstention(given.abstain, predictor, run, warn)
     _write(answer_blocks(predictor, document, source or lines, kept, sure, shown, raw=given.raw), output)
 
@@ -259,7 +261,7 @@ def _check_output(source: Path | None, output: Path | None) -> None:
 def _texts_and_changes(words: list[str], source: Path | None) -> tuple[list[str], list[str]]:
     """Return texts and setting overrides. Raises ConfigError for a file that --input does not name, and for both."""
     texts = [word for word in words if not _CHANGE.match(word)]
-    for text in texts:
+    for text in filter(None, texts):
         if len(text) < _LONGEST_NAME and Path(text).exists():
             raise ConfigError(text, "is a file", f"to translate it: --input {text}")
         if source is not None:

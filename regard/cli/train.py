@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regard.cli.emit import resumable, say_unless
-from regard.cli.group import INTERRUPTED
+from regard.cli.group import INTERRUPTED, warn
 from regard.cli.options import Quiet
 from regard.errors import ConfigError, Fault
 
@@ -176,6 +176,7 @@ def _imported(start: Path | None, run: Path | None, *, quiet: bool) -> Path | No
 
 def _train(request: "TrainingRequest", plan: bool, quiet: bool) -> None:
     """Train as a request says, or print what it would take."""
+    from regard.reports.forecast.hopeless_plan import hopeless_plan
     from regard.runs import train_run
     from regard.runs.rehearsal import Rehearsal
 
@@ -187,7 +188,10 @@ def _train(request: "TrainingRequest", plan: bool, quiet: bool) -> None:
         experiment, opened = request.read(say_unless(quiet))
         if plan:
             print("\n".join(Rehearsal(experiment).plan().lines(experiment)))
-        elif not train_run(experiment, resume=request.resume, opened=opened, quiet=quiet):
+            return
+        if not request.resume and (few := hopeless_plan(experiment)):
+            warn(f"{few}: give more minutes, or use regard best, which also counts phrases")
+        if not train_run(experiment, resume=request.resume, opened=opened, quiet=quiet):
             raise typer.Exit(INTERRUPTED)
 
 

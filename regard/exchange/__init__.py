@@ -47,6 +47,9 @@ def format_of(folder: Path) -> Format:
     """Return the format of a folder. Raises CheckpointError where none has it."""
     if not folder.is_dir():
         raise CheckpointError(folder, "there is no such folder")
+    if (folder / SETTINGS_FILE).is_file():
+        problem = "is a run of Regard already, so there is nothing to import"
+        raise CheckpointError(folder, problem, f"regard predict {folder}, regard serve {folder} …")
     rows = [FORMATS.build(Choice(one)) for one in FORMATS]
     found = next((row for row in rows if row.recognises(folder)), None)
     if found is None:

@@ -124,7 +124,7 @@ def planned_defaults(experiment: Experiment, pairs: int, say: _Say) -> dict[str,
     say(f"measuring how fast this machine trains, to plan {minutes:g} min of training")
     plan = plan_for(pairs, minutes * 60, lambda size: measured_speed(experiment, size))
     if plan.updates < _FEWEST_UPDATES:
-        problem = f"{minutes:g} minutes are about {plan.updates:,} updates on this machine: too few to learn anything"
+        problem = f"{minutes:.3g} minutes are about {plan.updates:,} updates on this machine: too few to learn anything"
         needed = _ENOUGH_UPDATES * plan.size.batch_tokens / (plan.tokens_per_second * TRAINING * 60)
         hint = f"{_ENOUGH_UPDATES} updates take {max(0.1, needed):.1f} minutes"
         limit = "max_minutes" if experiment.training.max_minutes else "max_core_minutes"

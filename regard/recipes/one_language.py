@@ -27,6 +27,7 @@ from regard.data.readers.lines import read_lines
 from regard.decoding import SEARCHES
 from regard.errors import ConfigError, DataError
 from regard.experiment import read_experiment
+from regard.experiment.data import by_ending
 from regard.registry import Choice
 from regard.runs.folder import RunFolder
 from regard.runs.texts import Say, judged_reader, training_texts
@@ -101,7 +102,8 @@ def prepare_rounds(wanted: BackTranslationRequest, say: Say) -> None:
         raise ConfigError("--text-target", "needs a translator of one language pair, trained from scratch")
     parts = {"train": [*training_texts(experiment)]}
     parts |= {part: [one.texts for one in judged_reader(experiment, part) or ()] for part in ("dev", "test")}
-    kept = merge({} if wanted.config is None else read_yaml(wanted.config), parse_changes(changes))
+    config = wanted.config if wanted.config and by_ending(str(wanted.config)) is None else None  # else a table of pairs
+    kept = merge({} if config is None else read_yaml(config), parse_changes(changes))
     try:
         for part, rows in parts.items():
             for side in TEXT_SIDES if rows else ():

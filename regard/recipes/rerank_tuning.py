@@ -1,7 +1,7 @@
 """`regard tune` of the weights of reranking by another run; without one, of the features of a beam."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,12 +57,8 @@ def tune_weights(
     def translated(sources: Sequence[str]) -> list[list[TextPrediction]]:
         return [candidates(one) for one in predictor.predict(sources, search=wide, safeguards=False)]
 
-    start = time.monotonic()
-    reranker.values(translated(part.sources[:PIECE]))
-    most = max(PIECE, int(minutes * 60 / (time.monotonic() - start) * PIECE))
-    part = part.first(min(most, len(part.sources)))
     say(f"translating {len(part.sources):,} dev sentences, {n_best} ways each, and scoring them by {settings.run}")
-    pool = pooled(part, translated(part.sources), reranker)
+    pool = pooled(part, translated, reranker, minutes * 60, say)
     before = pool.chosen(np.array([1.0, 0.0, 0.0]))
     best = best_weights(pool, method, rounds, settings.weight, say)
     after = pool.chosen(best)
@@ -73,9 +69,22 @@ def tune_weights(
     return kept_tuning(opened, before, after, chosen, {NETWORK: weight, WORDS: words}, better=better)
 
 
-def pooled(part: DevPart, rows: Sequence[Sequence[TextPrediction]], reranker: Reranker) -> CandidateStatistics:
-    """Return the candidates of each sentence with their features and BLEU's statistics."""
-    values = reranker.values(rows)
+def pooled(
+    part: DevPart,
+    translated: Callable[[Sequence[str]], list[list[TextPrediction]]],
+    reranker: Reranker,
+    seconds: float,
+    say: Say,
+) -> CandidateStatistics:
+    """Return candidates with features and BLEU's statistics, of as many sentences as the seconds allow."""
+    rows, values = list[list[TextPrediction]](), list[list[tuple[float, float, float]]]()
+    most, end = len(part.sources), time.monotonic() + seconds
+    while len(rows) < most and (not rows or time.monotonic() < end):
+        some = translated(part.sources[len(rows) : len(rows) + PIECE])
+        rows += some
+        values += reranker.values(some)
+    if len(rows) < most:
+        say(f"the time allows {len(rows):,} of them")
     places = [place for place, some in enumerate(rows) for _ in some]
     statistics = iter(part.statistics(places, [one.text for some in rows for one in some]))
     return CandidateStatistics.of(

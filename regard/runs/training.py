@@ -162,7 +162,7 @@ def train_run(
             world.by_first(lambda: folder.keep(ready.experiment, ready.before))
             for line in data_findings(ready.experiment) if hints and not resume else ():
                 progress.say(line)
-            if advice := phrases_advice(ready.experiment) if hints else "":
+            if hints and (advice := phrases_advice(ready.experiment)):
                 progress.say(advice)
             try:
                 report = trainer.train()
@@ -175,8 +175,6 @@ def train_run(
                     progress.say(f"{interrupted}; resume with: {command}")
                 return None
             _report(report, ready, judged, hints=hints)
-            if advice:
-                progress.say(advice)
             return report
 
 

@@ -6,6 +6,7 @@ along the line are found exactly. Random restarts: https://aclanthology.org/W08-
 """
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -206,10 +207,14 @@ class _Pool:
         self.features: list[dict[Phrase, Floats]] = [{} for _ in range(size)]
         self.statistics: list[dict[Phrase, Floats]] = [{} for _ in range(size)]
 
-    def add(self, decoder: PhraseDecoder, sentences: Sequence[Sequence[str]], n_best: int, judge: _Judge) -> Floats:
-        """Decode all sentences; return the summed statistics of the best translations."""
+    def add(
+        self, decoder: PhraseDecoder, sentences: Sequence[Sequence[str]], n_best: int, judge: _Judge, end: float
+    ) -> Floats | None:
+        """Decode all sentences; return the summed statistics of the best translations, or None when the time ends."""
         fresh, best = list[tuple[int, Phrase]](), list[Phrase]()
         for place, sentence in enumerate(sentences):
+            if time.monotonic() > end:
+                return None
             found = decoder.different(sentence, n_best)
             best.append(found[0].words)
             for one in found:
@@ -237,16 +242,21 @@ def tuned(
     *,
     rounds: int = 5,
     n_best: int = 100,
+    seconds: float = math.inf,
     told: Callable[[Round], None] = lambda one: None,
 ) -> PhraseDecoder:
     """Return the decoder whose best translations of the sentences have the highest figure, of those of all rounds.
 
     Each round searches weights for all candidates so far, around the best ones that were tried: candidates of bad
-    weights then keep it from going there again. It ends early where a round finds no new ones.
+    weights then keep it from going there again. It ends early where a round finds no new ones, and after `seconds`,
+    with the best of the rounds that were complete.
     """
     pool, best, count = _Pool(len(sentences)), Round(decoder, -np.inf, 0), 0
+    end = time.monotonic() + seconds
     for number in range(rounds + 1):
-        sums = pool.add(decoder, sentences, n_best if number < rounds else 1, judge)
+        sums = pool.add(decoder, sentences, n_best if number < rounds else 1, judge, end)
+        if sums is None:
+            break
         before, count = count, sum(map(len, pool.features))
         here = Round(decoder, float(values(sums[None])[0]), count)
         told(here)

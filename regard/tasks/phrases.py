@@ -1,5 +1,6 @@
 """Phrase-based translation: counted, tuned on the dev set by BLEU, searched with stacks."""
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Annotated, Literal, cast
@@ -7,7 +8,7 @@ from typing import Annotated, Literal, cast
 import torch
 
 from regard.config import Doc
-from regard.config.bounds import Count, Size
+from regard.config.bounds import Count, Positive, Size
 from regard.data.columns import Columns
 from regard.data.streams import Stream, epoch_of
 from regard.decoding import Engine, Hypothesis, Search
@@ -98,9 +99,10 @@ class PhrasesTask(TranslationTask):
         ] = "mert",
         rounds: Annotated[Count, Doc("Maximum tuning rounds: decode the dev set, then search the weights.")] = 5,
         candidates: Annotated[Size, Doc("N-best size per dev sentence and round.")] = 100,
+        minutes: Annotated[Positive | None, Doc("Time limit of tuning, in minutes; null: none.")] = None,
     ) -> None:
         super().__init__(columns)
-        self.tuning, self.rounds, self.candidates = tuning, rounds, candidates
+        self.tuning, self.rounds, self.candidates, self.minutes = tuning, rounds, candidates, minutes
         pieces = self.target.pieces(range(len(self.target)))
         self._ids = {piece: place for place, piece in reversed([*enumerate(pieces)])}
 
@@ -171,6 +173,7 @@ class PhrasesTask(TranslationTask):
         found = tuned(
             translator.decoder, sources, evaluate, bleu_values, WEIGHT_SEARCHES[self.tuning],
             rounds=self.rounds, n_best=self.candidates, told=report,
+            seconds=math.inf if self.minutes is None else 60 * self.minutes,
         )  # fmt: skip
         translator.tune(found)
 

@@ -74,6 +74,12 @@ def test_lines_end_at_line_feeds_alone(loads):
     assert loads == [("run", [])]
 
 
+def test_an_empty_text_is_an_empty_line_with_a_warning(loads):
+    done = predict("", "one")
+    assert (done.exit_code, done.stdout) == (0, "\nONE\n")
+    assert done.stderr == 'warning: the text is empty (to read lines of stdin, leave "" out)\n'
+
+
 def test_a_page_is_translated_as_a_whole(loads, tmp_path):
     (tmp_path / "page.html").write_text("<p>one</p>\n<p>two</p>")
     done = predict("-i", str(tmp_path / "page.html"), "-o", str(tmp_path / "out.html"))

@@ -157,6 +157,12 @@ def test_language_of_several_is_asked_for(tmp_path):
         import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet, options=options)
 
 
+def test_a_run_of_regard_needs_no_import(tmp_path):
+    (tmp_path / "experiment.yaml").touch()
+    with pytest.raises(RegardError, match=r"is a run of Regard already, .* \(regard predict"):
+        format_of(tmp_path)
+
+
 def test_folder_of_no_format_is_refused(tmp_path):
     with pytest.raises(RegardError, match="is not a folder of firefox or huggingface or marian"):
         format_of(tmp_path)

@@ -6,14 +6,14 @@ from types import SimpleNamespace
 import pytest
 import torch
 from safetensors.torch import load_file
-from small_runs import SMALL, regard, unsaid, write_texts
+from small_runs import PAIRS, SMALL, regard, unsaid, write_texts
 
 from regard.config import as_values, write_checked
 from regard.errors import RegardError
 from regard.predictor import load
 from regard.recipes import back_translation as module
 from regard.recipes.back_translation import kept_lines, share_copied
-from regard.recipes.one_language import BackTranslationSettings
+from regard.recipes.one_language import BASE_SETTINGS, BackTranslationSettings
 from regard.runs import Run, RunFolder
 
 LINES = ["ein Haus", "zwei Hunde", "er schläft", "sie liest", "drei Katzen"]
@@ -129,6 +129,19 @@ def test_bad_input_is_one_line_and_leaves_nothing(words, parts, tmp_path, monkey
     (tmp_path / "more.de").write_text("".join(f"{line}\n" for line in LINES))
     assert not unsaid(regard("train", *texts, *words, *SMALL), *parts)
     assert not (tmp_path / "r").exists()
+
+
+def test_a_table_of_pairs_is_not_read_as_settings(tmp_path, monkeypatch):
+    table, more = tmp_path / "pairs.tsv", tmp_path / "more.de"
+    table.write_text("".join(f"{one}:\t{other}\n" for one, other in PAIRS), encoding="utf-8")  # ": " is YAML
+    more.write_text("".join(f"{line}\n" for line in LINES))
+    monkeypatch.setattr(module._Rounds, "run", lambda rounds: rounds.folder)
+    done = regard("train", table, "--text-target", more, "--run", tmp_path / "r", *SMALL)
+    assert done.code == 0, done.said
+    rounds = tmp_path / "r" / module.ROUNDS_FOLDER
+    assert "dim: 16" in (rounds / BASE_SETTINGS).read_text()
+    sources = (rounds / "texts" / "train.source").read_text(encoding="utf-8").splitlines()
+    assert {*sources} <= {f"{one}:" for one, _ in PAIRS} and sources
 
 
 def test_what_a_killed_preparation_left_is_no_obstacle(tmp_path, monkeypatch):

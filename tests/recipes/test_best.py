@@ -18,7 +18,7 @@ from regard.experiment import RerankSettings
 from regard.predictor import load
 from regard.recipes.best import BEST_STEPS, page, phrases, program
 from regard.recipes.best.pairs import BestTexts, make_texts, write_lines
-from regard.recipes.best.phrases import PhraseTimes
+from regard.recipes.best.phrases import PhraseTimes, PhraseTuning
 from regard.recipes.best.step import NoGainError
 from regard.recipes.best.workshop import Workshop, copied_run
 from regard.reports.forecast import Band, Forecast, Road
@@ -137,10 +137,15 @@ def test_the_page_quotes_the_forecast_of_the_best_road(texts, monkeypatch):
 def test_rounds_of_tuning_are_those_that_fit(monkeypatch):
     times = PhraseTimes(fit=10.0, dev=20.0)
     monkeypatch.setattr(phrases, "measured_times", lambda texts: times)
-    work = SimpleNamespace(texts=None)
-    assert [phrases.affordable_rounds(work, seconds) for seconds in (8.0, 20.0, 30.0, 130.0)] == [0, 1, 2, 3]
-    with pytest.raises(NoGainError, match=r"phrases would take 0\.5 minutes"):
-        phrases.affordable_rounds(work, 7.0)
+    work = SimpleNamespace(texts=None, seconds_left=600.0)
+    found = [phrases.affordable_tuning(work, seconds) for seconds in (8.0, 20.0, 30.0, 130.0)]
+    assert [one.rounds for one in found] == [0, 1, 2, 3]
+    assert [one.seconds for one in found] == [4 * seconds - 30.0 for seconds in (8.0, 20.0, 30.0, 130.0)]
+    with pytest.raises(NoGainError, match=r"too little time was left: phrases would take 0\.5 minutes"):
+        phrases.affordable_tuning(work, 7.0)
+    work.seconds_left = 95.0  # the search ends before four times the seconds
+    assert phrases.affordable_tuning(work, 130.0) == (2, 65.0)
+    assert "task.minutes=1.083" in PhraseTuning(2, 65.0).settings([])
     assert [times.rounds(seconds) for seconds in (20, 59, 60, 95, 10_000)] == [0, 0, 1, 2, 5]
 
 

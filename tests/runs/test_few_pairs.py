@@ -1,12 +1,16 @@
 """Advice for few pairs is given between the sizes that were measured, for translators from scratch alone."""
 
 import pytest
-from small_runs import SMALL
+from small_runs import SMALL, regard, write_texts
 
 from regard.experiment import read_experiment
+from regard.experiment.time_plan import TrainingPace
 from regard.recipes.best import program
 from regard.recipes.best.phrases import PhraseTimes
+from regard.reports.forecast import hopeless_plan
 from regard.runs.training import PHRASES_LEAD, phrases_advice
+
+FREE = [change for change in SMALL if "max_updates" not in change]
 
 
 def experiment(folder, pairs, *changes):
@@ -46,3 +50,36 @@ def test_advice_names_a_file_for_each_column(tmp_path):
 
 def test_phrases_need_no_advice(tmp_path):
     assert not phrases_advice(experiment(tmp_path, 1000, "task=phrases"))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "changes", "warned"),
+    [(5.0, [], True), (0.05, [], False), (5.0, ["task=phrases"], False)],
+)
+def test_too_few_updates_for_the_pairs_are_one_warning(tmp_path, monkeypatch, seconds, changes, warned):
+    """Ten minutes of updates that take five seconds are 102, and 85 % of them are trained."""
+    few = experiment(tmp_path, 3_000, "training.max_minutes=10", *([] if changes else FREE), *changes)
+    monkeypatch.setattr(hopeless_plan, "measured_pace", lambda experiment: TrainingPace(seconds, 64, seconds))
+    said = hopeless_plan.hopeless_plan(few)
+    assert bool(said) is warned
+    if warned:
+        assert said.startswith("about 102 updates in 10 minutes stay below")
+        assert hopeless_plan.hopeless_plan(experiment(tmp_path, 3_000, *SMALL)) == ""  # no limit of time
+
+
+def test_train_warns_of_a_hopeless_plan_and_trains(tmp_path, monkeypatch):
+    monkeypatch.setattr(hopeless_plan, "measured_pace", lambda experiment: TrainingPace(5.0, 64, 5.0))
+    done = regard("train", *write_texts(tmp_path), *SMALL, "--minutes", "5", "--run", tmp_path / "run")
+    assert done.code == 0, done.said
+    (line,) = (line for line in done.said.splitlines() if "of what phrases reach" in line)
+    assert line.startswith("warning: about 2 updates in 5 minutes stay below")
+    assert line.endswith("give more minutes, or use regard best, which also counts phrases")
+
+
+def test_advice_is_printed_once(tmp_path):
+    write_texts(tmp_path)
+    for name in ("a.en", "a.de"):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        (tmp_path / name).write_text(text * (PHRASES_LEAD[0] // 12 + 1), encoding="utf-8")
+    words = ["--source", tmp_path / "a.en", "--target", tmp_path / "a.de", *SMALL, "--run", tmp_path / "run"]
+    assert regard("train", *words).said.count("phrases and a network together") == 1

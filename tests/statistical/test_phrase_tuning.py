@@ -1,12 +1,15 @@
 """Weights of a decoder by what its translations are worth."""
 
+import itertools
 import math
 from functools import partial
 
 import numpy as np
+import pytest
 
+from regard.statistical import mert
 from regard.statistical.kneser_ney import kneser_ney
-from regard.statistical.mert import minimise_errors, tuned
+from regard.statistical.mert import Round, minimise_errors, tuned
 from regard.statistical.phrase_decoder import MOSES_WEIGHTS, PHRASE_FEATURES, PhraseDecoder
 from regard.statistical.phrase_table import PhraseEntry, PhraseTable
 
@@ -56,3 +59,12 @@ def test_it_ends_where_nothing_new_is_found():
     tuned(decoder_of(), SENTENCES, judge, gains, SEARCH, rounds=20, told=rounds.append)
     assert len(rounds) < 5
     assert rounds[-1].candidates == rounds[-2].candidates == 2 + 2 + 4 + 4  # of two words in either order
+
+
+@pytest.mark.parametrize(("seconds", "complete"), [(0, 0), (2, 0), (3, 1), (5, 1), (6, 2)])
+def test_it_ends_with_the_time(monkeypatch, seconds, complete):
+    clock, decoder, rounds = itertools.count(), decoder_of(), []
+    monkeypatch.setattr(mert.time, "monotonic", lambda: next(clock))  # a second for each sentence
+    found = tuned(decoder, SENTENCES, judge, gains, SEARCH, seconds=seconds, told=rounds.append)
+    assert len(rounds) == complete
+    assert found is max(rounds, key=lambda one: one.value, default=Round(decoder, 0.0, 0)).decoder

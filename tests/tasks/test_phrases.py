@@ -12,6 +12,7 @@ from regard.errors import ConfigError
 from regard.experiment import read_experiment
 from regard.models.phrase_based import CountedArrays
 from regard.predictor import load
+from regard.recipes import rerank_tuning
 from regard.recipes.rerank_tuning import GAIN, tune_weights
 from regard.registry import Choice
 from regard.reports import evaluate
@@ -92,6 +93,14 @@ def test_tuned_weights_of_a_network_are_no_worse(run, network, tmp_path):
     found = tune_weights(mine, [f"decoding.rerank.run={network}"], n_best=5)
     assert found.after >= found.before
     assert (found.path is not None) == (found.after > found.before + GAIN)
+
+
+def test_reranking_is_tuned_on_what_the_time_allows(run, network, tmp_path, monkeypatch):
+    shutil.copytree(run, tmp_path / "run")
+    monkeypatch.setattr(rerank_tuning, "PIECE", 5)
+    said = []
+    tune_weights(tmp_path / "run", [f"decoding.rerank.run={network}"], n_best=5, minutes=1e-9, say=said.append)
+    assert said[1] == "the time allows 5 of them"
 
 
 def test_unknown_words_are_copied(predictor):

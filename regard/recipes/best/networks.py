@@ -8,8 +8,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
 from regard.config import parse_changes
 from regard.data.readers import READERS
 from regard.data.readers.lines import read_lines
@@ -19,13 +17,12 @@ from regard.experiment.complete_settings import LIMITS
 from regard.experiment.data import CORPORA
 from regard.experiment.huggingface import is_huggingface
 from regard.experiment.sizes import COPIES, FEW_PAIRS
-from regard.experiment.time_plan import TRAINING, measured_pace
 from regard.recipes.back_translation import BACK_TAG
 from regard.recipes.best.pairs import write_lines
 from regard.recipes.best.phrases import back_translated, kept_back_translations
 from regard.recipes.best.step import NO_TIME, BestStep, Family, NoGainError
 from regard.recipes.best.workshop import Workshop, of_time
-from regard.reports.forecast.coefficients import NetworkFacts, read_coefficients
+from regard.reports.forecast.hopeless_plan import hopeless_plan
 from regard.runs import Run
 from regard.statistical.recombination import recombined_pairs
 
@@ -34,7 +31,6 @@ _RECOMBINED = 0.35  # share of the batches that are recombined pairs, beside tho
 _WRITING = 0.35  # share of a step's time in which a teacher writes
 _TAUGHT, _MOST_SOURCES = 0.2, 30_000  # the same for recombined sources, and how many at most
 _QUICK = ("decoding.rerank.n_best=10",)  # candidates of a teacher that reranks
-_FAR, _SURE = 0.5, 0.9  # of the BLEU of phrases: what is far below; probability that a network stays there
 Corpora = Mapping[str, Mapping[str, Path]]  # name → column → file
 
 
@@ -87,8 +83,7 @@ def _recombination_of(start: Path) -> Mapping[str, Any] | None:
 def hopeless_network(work: Workshop, seconds: float) -> str:
     """Return why a network from scratch would stay far below phrases in `seconds`; "" where it may come near.
 
-    By the relation that `regard forecast` uses, between updates and the BLEU of both; sure to nine in ten. Nothing is
-    forecast of a network that has begun, of a run to start from, and of limits of the user.
+    Nothing is forecast of a network that has begun, of a run to start from, and of limits of the user.
     """
     given = parse_changes(work.changes).get("training", {})
     begun = work.start is not None or (work.run("network") / SETTINGS_FILE).is_file()
@@ -99,14 +94,8 @@ def hopeless_network(work: Workshop, seconds: float) -> str:
         experiment = read_experiment(None, [*work.texts.data(), minutes, *work.changes], say=lambda line: None)
     except ConfigError as error:
         return f"{NO_TIME}: {error.faults[0].problem}" if of_time(error) else ""
-    if (pace := measured_pace(experiment)) is None:
-        return ""
-    updates = seconds * TRAINING / pace.seconds
-    features = NetworkFacts(count_lines(work.texts.train["source"]), updates, pace.rows).features()
-    ratios = np.exp(read_coefficients().network["bleu"].draws(features, np.random.default_rng(1)))
-    high = float(np.quantile(ratios, _SURE))
-    few = f"about {updates:,.0f} updates in {seconds / 60:.1f} minutes"
-    return f"{NO_TIME}: {few} stay below {high:.0%} of what phrases reach (forecast)" if high < _FAR else ""
+    found = hopeless_plan(experiment)
+    return f"{NO_TIME}: {found}" if found else ""
 
 
 def taught(name: str, work: Workshop, seconds: float, teacher: Path, lines: Path) -> str:

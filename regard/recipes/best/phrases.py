@@ -52,9 +52,16 @@ def measured_times(texts: BestTexts) -> PhraseTimes:
     )
 
 
-def phrase_settings(data: Sequence[str], rounds: int) -> list[str]:
-    """Return the settings of a run of phrases, whose weights are tuned in `rounds` rounds."""
-    return [*data, "task=phrases", f"task.candidates={_CANDIDATES}", f"task.rounds={rounds}"]
+class PhraseTuning(NamedTuple):
+    """Limits of the tuning of phrases: what fits into the time, by an estimate, and the time itself."""
+
+    rounds: int
+    seconds: float
+
+    def settings(self, data: Sequence[str]) -> list[str]:
+        """Return the settings of a run of phrases that is tuned in these limits."""
+        limits = f"task.rounds={self.rounds}", f"task.minutes={max(self.seconds, 1.0) / 60:.3f}"
+        return [*data, "task=phrases", f"task.candidates={_CANDIDATES}", *limits]
 
 
 class PhrasesOfPairs(BestStep):
@@ -65,9 +72,9 @@ class PhrasesOfPairs(BestStep):
     share = 0.1
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:
-        rounds = affordable_rounds(work, seconds)
-        work.train(name, phrase_settings(work.texts.data(), rounds))
-        return f"at most {rounds} rounds of tuning"
+        tuning = affordable_tuning(work, seconds)
+        work.train(name, tuning.settings(work.texts.data()))
+        return f"at most {tuning.rounds} rounds of tuning"
 
 
 class PhrasesOfBackTranslations(BestStep):
@@ -87,26 +94,31 @@ class PhrasesOfBackTranslations(BestStep):
         for side, file in joined.items():
             if not file.is_file():
                 write_lines(file, chain(read_lines(work.texts.train[side]), read_lines(back[side])))
-        rounds = affordable_rounds(work, (1 - _BACK) / 2 * seconds)
-        work.train(name, phrase_settings(work.texts.data(joined), rounds))
+        tuning = affordable_tuning(work, (1 - _BACK) / 2 * seconds)
+        work.train(name, tuning.settings(work.texts.data(joined)))
         return f"{sum(1 for _ in read_lines(back['target'])):,} lines translated back"
 
 
-def affordable_rounds(work: Workshop, seconds: float) -> int:
+def affordable_tuning(work: Workshop, seconds: float) -> PhraseTuning:
     """Return the rounds of tuning that phrases have time for; two, if these are within four times the seconds.
 
-    Phrases without tuning say little of what they are worth. Raises NoGainError where counting alone takes far longer.
+    Phrases without tuning say little of what they are worth. Tuning ends when the four times, or the time of the
+    search, are over, as a machine that gets busy takes longer than was measured. Raises NoGainError where counting
+    alone takes far longer.
     """
     times = measured_times(work.texts)
-    if times.fit + times.dev > _PATIENCE * seconds:
+    most = min(_PATIENCE * seconds, work.seconds_left)
+    if times.fit + times.dev > most:
         raise NoGainError(f"{NO_TIME}: phrases would take {(times.fit + times.dev) / 60:.1f} minutes here")
-    return max(times.rounds(seconds), min(_LEAST_ROUNDS, times.rounds(_PATIENCE * seconds)))
+    rounds = max(times.rounds(min(seconds, most)), min(_LEAST_ROUNDS, times.rounds(most)))
+    return PhraseTuning(rounds, most - times.fit - times.dev)
 
 
 def back_translated(work: Workshop, seconds: float) -> dict[str, Path]:
     """Return the files, by column, of target text and of its sources as phrases of the other direction write them."""
-    rounds = min(_LEAST_ROUNDS, affordable_rounds(work, seconds))
-    work.train(REVERSE, phrase_settings(work.texts.data(turned=True), rounds))
+    tuning = affordable_tuning(work, seconds)
+    tuning = tuning._replace(rounds=min(_LEAST_ROUNDS, tuning.rounds))
+    work.train(REVERSE, tuning.settings(work.texts.data(turned=True)))
     return work.synthetic("back_translated", work.run(REVERSE), work.texts.more["target"], "source", seconds)
 
 

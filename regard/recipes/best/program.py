@@ -72,7 +72,8 @@ def _searched(wanted: BestRequest, state: "_State", texts: BestTexts, say: Say, 
     with state.counting():
         work = Workshop(
             wanted.folder.absolute(), texts,
-            changes=wanted.changes, start=wanted.start, results=state.results, say=say, quiet=quiet,
+            changes=wanted.changes, start=wanted.start, results=state.results,
+            seconds=wanted.minutes * 60 - state.seconds, say=say, quiet=quiet,
         )  # fmt: skip
         if not work.results:
             _check_minutes(wanted.minutes * 60 - state.seconds, texts)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from regard.recipes.best.workshop import Workshop
 
 Family = Literal["phrases", "network", "combination"]
-NO_TIME = "no time was left"  # begins the reasons that more minutes change
+NO_TIME = "too little time was left"  # begins the reasons that more minutes change
 SURE_GAIN = 0.05  # p-value below which a gain is taken as one
 
 

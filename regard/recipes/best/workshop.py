@@ -1,6 +1,7 @@
 """Shared work of the steps of `regard best`: texts, candidates, time, translation, training, evaluation."""
 
 import json
+import math
 import os
 import shutil
 import time
@@ -43,14 +44,21 @@ class Workshop:
         changes: Sequence[str] = (),
         start: Path | None = None,
         results: Sequence[StepResult] = (),
+        seconds: float = math.inf,
         say: Say = lambda line: None,
         quiet: bool = True,
     ) -> None:
-        """`changes` are settings of every network, `start` the run that networks begin with."""
+        """`changes` are settings of every network, `start` the run that they begin with, `seconds` the time left."""
         self.folder, self.texts, self.changes, self.start = folder, texts, [*changes], start
         self.results, self.say, self.quiet = [*results], say, quiet
+        self._end = time.monotonic() + seconds
         self.metric = METRICS.build(Choice("bleu"))
         self.sources, self.references = ([*read_lines(texts.dev[side])] for side in ("source", "target"))
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the end of the search."""
+        return self._end - time.monotonic()
 
     # Candidates
 
