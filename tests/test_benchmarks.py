@@ -20,8 +20,8 @@ from regard.errors import ConfigError
 from regard.ops.plain import plain
 from regard.records import EOS
 
-NAMES = ("bulk", "layers", "looking_back", "oracles", "startup", "timing", "unigram")
-bulk, layers, looking_back, oracles, startup, timing, unigram = map(benchmark, NAMES)
+NAMES = ("adaptation", "bulk", "layers", "looking_back", "oracles", "startup", "timing", "unigram")
+adaptation, bulk, layers, looking_back, oracles, startup, timing, unigram = map(benchmark, NAMES)
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.py") if "\nif __name__" in path.read_text("utf-8"))
 
 
@@ -45,6 +45,25 @@ def test_bulk_texts_and_their_differences(tmp_path):
     for found, count in (("one\ntwo\n", 0), ("one\nTWO\n", 1), ("one\n", 2)):
         other.write_text(found)
         assert bulk.differing(text, other) == count
+
+
+def test_adaptation_figures_are_means_with_the_widest_interval():
+    def row(seed, kept, *figures):
+        start, score, low, high = figures
+        one = {"start": start, "score": score, "difference": score - start, "interval": [low, high]}
+        return {"domain": "ui", "count": 500, "method": "mixed", "seed": seed, "kept": kept, "new": one, "old": one}
+
+    lines = adaptation.table([row(1, "adapted", 10.0, 14.0, 2.5, 5.5), row(2, "start", 10.0, 10.0, 0.0, 0.0)])
+    wanted = "| ui | 500 | mixed | 2 | 10.00 → 12.00 | +2.00 (+0.00 to +5.50) | +2.00 (+0.00 to +5.50) | 1 |"
+    assert lines.splitlines()[2:] == [wanted]
+
+
+def test_adaptation_test_texts_are_not_training_texts(monkeypatch):
+    rows = [f"file\tOpen {number % 900}\tÖffnen {number}\tx\ty\tz" for number in range(1_400)]
+    monkeypatch.setattr(adaptation, "lines_of", lambda name: rows if "nautilus" in name else [])
+    parts = adaptation.gnome_ui()
+    assert len(parts["test"]) == 500 and len(parts["train"]) > 100
+    assert not {source for source, _ in parts["train"]} & {source for source, _ in parts["test"]}
 
 
 @pytest.mark.parametrize("power", [1.0, 2.0])

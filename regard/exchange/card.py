@@ -43,7 +43,7 @@ def _adaptation(predictor: Predictor) -> list[str]:
         if (one := kept.get(name)) is not None:
             low, high = one["interval"]
             figures = f"{one['start']:.2f} → {one['selected']:.2f} (95 %: {low:+.2f} to {high:+.2f})"
-            lines.append(f"{name} text {one['metric']} {figures} on {one['pairs']:,} pairs")
+            lines.append(f"{name} text {one['metric']} {figures} on {one['examples']:,} pairs")
     return lines
 
 

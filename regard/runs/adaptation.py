@@ -31,7 +31,7 @@ class AdaptationOutcome(NamedTuple):
 
     def lines(self) -> list[str]:
         """Return the result as text: the figures, and which weights are kept."""
-        found = [f"{name} text ({self.counts[name]:,} pairs): {test}" for name, test in self.tests.items()]
+        found = [f"{name} text ({self.counts[name]:,} examples): {test}" for name, test in self.tests.items()]
         if not self.adapted:
             found = [f"{line.partition(' → ')[0]}" for line in found]
             bound = (
@@ -47,8 +47,9 @@ class AdaptationOutcome(NamedTuple):
     def values(self) -> dict[str, Any]:
         """Return JSON values."""
         texts = {
-            name: {"metric": test.a.name, "pairs": self.counts[name], "start": test.a.value, "selected": test.b.value,
-                   "difference": test.difference, "interval": list(test.interval), "p_value": test.p_value}
+            name: {"metric": test.a.name, "examples": self.counts[name], "start": test.a.value,
+                   "selected": test.b.value, "difference": test.difference, "interval": list(test.interval),
+                   "p_value": test.p_value}
             for name, test in self.tests.items()
         }  # fmt: skip
         return {"kept": "adapted" if self.adapted else "start", "tolerance": self.tolerance, **texts}

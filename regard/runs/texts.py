@@ -22,12 +22,13 @@ from regard.registry import Choice
 from regard.runs.folder import RunFolder
 from regard.statistical.recombination import RecombinedPairs
 from regard.tasks import Examples, Task
-from regard.tasks.examples import as_rows
+from regard.tasks.examples import as_rows, count_of
 
 Say = Callable[[str], None]
 
 _OLD = OLD.rstrip(".")  # the stream of data.old
 _OF_TWO_SIDES = ("translation", "phrases")  # tasks that learn the target of a source
+_OLD_DEV = 500  # examples of old text that each validation answers
 _COMPARED = 20_000  # first pairs whose sides are compared
 LAST_KEPT = "early stopping is off, and the last checkpoint is kept"
 
@@ -69,7 +70,7 @@ def old_readers(experiment: Experiment) -> tuple[Reader | None, Reader | None]:
 
 
 def old_dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | None:
-    """Return the dev set of old text; None, with a message where it has no example."""
+    """Return the dev set of old text, evenly thinned to 500 examples; None, with a message where it has none."""
     _, reader = old_readers(experiment)
     if reader is None:
         return None
@@ -77,7 +78,9 @@ def old_dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples |
     found = read_examples(checked, task.filter.usable, experiment.training.validate_lines, say)
     if found is None:
         say(f"{reader.names[0]}: no examples for the old dev set: forgetting is not measured")
-    return found
+        return None
+    step = -(-count_of(found) // _OLD_DEV)
+    return {column: texts[::step] for column, texts in found.items()}
 
 
 def training_texts(experiment: Experiment) -> Iterator[ColumnTexts]:

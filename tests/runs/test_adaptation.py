@@ -139,8 +139,8 @@ def test_outcome_is_recorded_with_intervals(base, new, tmp_path):
         test = compare_statistics(measure, np.array(start[name]), rows, "")
         assert kept[name]["difference"] == pytest.approx(test.difference, abs=1e-6)
         assert kept[name]["interval"] == pytest.approx(list(test.interval), abs=1e-5)
-        assert kept[name]["pairs"] == len(rows)
-        assert f"{name} text ({len(rows)} pairs): loss" in done.said
+        assert kept[name]["examples"] == len(rows)
+        assert f"{name} text ({len(rows)} examples): loss" in done.said
     assert "Adapted: new text loss" in model_card(opened)
 
 
@@ -212,6 +212,26 @@ def test_bad_input_is_one_line(words, told, base, new, tmp_path):
     options = ["--from", base, "--source", new[0], "--target", new[1], "--run", tmp_path / "run"]
     assert unsaid(regard("train", *options, *words), told) == []
     assert not (tmp_path / "run").exists()
+
+
+def test_start_of_another_task_is_one_line(new, tmp_path):
+    table = tmp_path / "reviews.tsv"
+    table.write_text("".join(f"{('good', 'bad')[number % 2]}\tfilm {number}\n" for number in range(60)))
+    start = tmp_path / "reviews"
+    settings = ["model.dim=16", "model.pooling=attention", "training.max_updates=1"]
+    done = regard("train", "--text", table, *settings, "--run", start, "--quiet")
+    assert done.code == 0, done.said
+    done = regard("train", "--from", start, "--source", new[0], "--target", new[1], "--run", tmp_path / "run")
+    assert unsaid(done, "data.train.source and data.train.target: are not columns of this task") == []
+
+
+def test_old_dev_set_is_thinned_evenly(base, new, tmp_path):
+    files = write_pairs(tmp_path, "many", 1_100, 11)
+    dev = f"data.old.dev={{source: '{files[0]}', target: '{files[1]}'}}"
+    experiment = read_experiment(None, [*data(new), dev], start=base, adapts=True)
+    assert experiment.data.old.train is None
+    found = old_dev_examples(experiment, Run.open(base).task(), print)
+    assert found["source"] == files[0].read_text().splitlines()[::3]
 
 
 def test_too_few_pairs_for_a_dev_set(base, tmp_path):
