@@ -71,7 +71,7 @@ NOT_RUN = {  # commands that are read and not run, by what they say: the reason
     r"--column document": "vectors of documents: tests/runs",
     r"bert-base": "a foreign model: tests/runs",
     r"firefox": "a foreign model: tests/exchange",
-    r"regard memory": "files of translators: tests/cli",
+    r"regard memory|--memory": "files of translators: tests/cli",
 }
 OF_A_TRAINED_MODEL = (  # lines that two updates without a time limit cannot print
     r"^planned: |^max_minutes=|^still improving|^no better|^   Did you|^¿Dónde|^Ein Mann spielt"

@@ -13,8 +13,8 @@ from regard.cli.help_page import Command, PageGroup
 from regard.cli.options import Json, Quiet
 
 if TYPE_CHECKING:
-    from regard.memory import MemoryMatch
     from regard.reports.report import Report
+    from regard.results import MemoryMatch
 
 memory_app = typer.Typer(
     cls=PageGroup,

@@ -123,6 +123,15 @@ EngineOption = Annotated[
         "once, into its folder engines.",
     ),
 ]
+TranslationMemoryFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--memory",
+        metavar="FILE",
+        rich_help_panel="Decoding",
+        help="Translation memory: it answers the lines that it has; --json lists similar segments.",
+    ),
+]
 ShardsOption = Annotated[
     int | None,
     typer.Option(
@@ -163,6 +172,7 @@ def predict_command(  # noqa: PLR0913  an option each
     glossary: Terms = None,
     prefix: Prefixes = None,
     abstain: Abstain = None,
+    memory: TranslationMemoryFile = None,
     engine: EngineOption = None,
     shards: ShardsOption = None,
     workers: WorkersOption = None,
@@ -186,7 +196,7 @@ def predict_command(  # noqa: PLR0913  an option each
     regard predict runs/en-de -i report.docx -o bericht.docx
     regard predict runs/en-de news.en.gz web.jsonl --shards 100 -o answers
     """
-    given = _Given(search, n_best, scores, alignment, raw, as_json, glossary, prefix, abstain, engine)
+    given = _Given(search, n_best, scores, alignment, raw, as_json, glossary, prefix, abstain, engine, memory)
     run = run if engine is None else engine_folder(run, engine)
     if shards is None:
         return _predict_lines(run, words or [], input_file, output_file, given)
@@ -208,12 +218,14 @@ class _Given(NamedTuple):
     prefix: Path | None
     abstain: float | None
     engine: str | None
+    memory: Path | None
 
 
 def _predict_lines(run: Path, words: list[str], source: Path | None, output: Path | None, given: _Given) -> None:
     """Answer texts, lines or a document."""
     from regard.predictor.kept_terms import KeptTerms
     from regard.predictor.line_answers import Abstention, LineFormat, answer_blocks, document_path
+    from regard.predictor.remembered import RememberedAnswers
 
     texts, changes = _texts_and_changes(words, source)
     changed, kept = _changes(changes, given.search, given.n_best), KeptTerms(given.glossary, given.prefix, warn)
@@ -224,11 +236,13 @@ def _predict_lines(run: Path, words: list[str], source: Path | None, output: Pat
     predictor = _loaded(run, changed, given)
     _check_options(predictor, given.search, given.n_best, alignment=given.alignment)
     kept.check(predictor)
+    memory = RememberedAnswers(given.memory, warn)
+    memory.check(predictor)
     lines = BytesIO("".join(f"{text}\n" for text in texts).encode()) if texts else sys.stdin.buffer
     if "" in texts:
         warn('the text is empty (to read lines of stdin, leave "" out)')
     sure = Abstention(given.abstain, predictor, run, warn)
-    _write(answer_blocks(predictor, document, source or lines, kept, sure, shown, raw=given.raw), output)
+    _write(answer_blocks(predictor, document, source or lines, kept, sure, shown, memory, raw=given.raw), output)
 
 
 def _predict_shards(run: Path, words: list[str], folder: Path | None, given: _Given, bulk: tuple[Any, ...]) -> None:
@@ -238,8 +252,9 @@ def _predict_shards(run: Path, words: list[str], folder: Path | None, given: _Gi
     from regard.recipes.shards.program import ShardedRequest, predict_shards
 
     files, changes = paths_and_changes(words)
-    for option, present in {"--prefix": given.prefix is not None, "--n-best": given.n_best > 1}.items():
-        if present:
+    lines_only = {"--prefix": given.prefix, "--memory": given.memory, "--n-best": given.n_best > 1 or None}
+    for option, present in lines_only.items():
+        if present is not None:
             raise ConfigError(option, "does not go with --shards", "leave it out")
     if not files:
         raise ConfigError("--shards", "needs files", "regard predict RUN FILE... --shards N -o FOLDER")

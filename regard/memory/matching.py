@@ -15,18 +15,6 @@ _WORDS = re.compile(rf"[{UNSPACED}]|[^\W_]+(?:['’][^\W_]+)*")
 _SPACES = re.compile(r"\s+")
 
 
-class MemoryMatch(NamedTuple):
-    """A segment that is like a text."""
-
-    percent: int  # 101: equal, and the text before it, too; 100: equal; less: by the edit distance of words
-    segment: int  # its number in the memory
-    source: str
-    target: str
-    origin: str  # file or client that added the segment
-    author: str
-    created: str  # ISO 8601, UTC
-
-
 def plain_text(text: str) -> str:
     """Return a text in NFC with single spaces: texts that are equal then are exact matches."""
     return _SPACES.sub(" ", unicodedata.normalize("NFC", text)).strip()

@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import DataError
-from regard.memory.matching import EXACT, IN_CONTEXT, MemoryMatch, percent_of, plain_text, segment_words
+from regard.memory.matching import EXACT, IN_CONTEXT, percent_of, plain_text, segment_words
+from regard.results import MemoryMatch
 
 Numbers = NDArray[np.uint32]
 

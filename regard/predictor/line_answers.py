@@ -18,6 +18,7 @@ from regard.packed import open_packed
 from regard.predictor.confidence import abstained
 from regard.predictor.kept_terms import KeptTerms, LineAnswer, Warn
 from regard.predictor.predictor import Predictor
+from regard.predictor.remembered import RememberedAnswers
 from regard.results import Prediction
 from regard.tasks.example_texts import given_columns
 
@@ -49,25 +50,35 @@ def answer_blocks(
     kept: KeptTerms,
     sure: "Abstention",
     shown: LineFormat,
+    memory: RememberedAnswers,
     *,
     raw: bool,
 ) -> Iterator[bytes]:
     """Return the translated document, else the answers to lines; at the end warn of what was withheld or not used."""
     if document:
+        memory.check_document(document)
         yield from translated_document(predictor, document, kept)
     else:
-        yield from answered_lines(predictor, source, kept, sure, shown, raw=raw)
+        yield from answered_lines(predictor, source, kept, sure, shown, memory, raw=raw)
         sure.close()
+        memory.close()
     kept.close()
 
 
 def answered_lines(
-    predictor: Predictor, source: Path | BinaryIO, kept: KeptTerms, sure: "Abstention", shown: LineFormat, *, raw: bool
+    predictor: Predictor,
+    source: Path | BinaryIO,
+    kept: KeptTerms,
+    sure: "Abstention",
+    shown: LineFormat,
+    memory: RememberedAnswers,
+    *,
+    raw: bool,
 ) -> Iterator[bytes]:
     """Return the answers to the lines of a file or of standard input, chunk by chunk as they arrive."""
     name, numbers = str(source) if isinstance(source, Path) else "stdin", count()
     plain = partial(raw_lines, predictor, explain=shown.alignment) if raw or shown.alignment else predictor.translate
-    answer = sure.answer(beside_empty(kept.answer(plain), predictor))
+    answer = memory.answer(sure.answer(beside_empty(kept.answer(plain), predictor)))
     with ExitStack() as stack:
         stream = stack.enter_context(open_packed(source)) if isinstance(source, Path) else source
         chunks = chunks_of_lines(stream, name, kept.warn)

@@ -18,6 +18,7 @@ from regard.results.prediction import (
 )
 from regard.results.translation_reports import (
     LexiconReport,
+    MemoryMatch,
     Place,
     SearchNode,
     SearchTree,
@@ -34,6 +35,7 @@ __all__ = [
     "Explanation",
     "LabelledArray",
     "LexiconReport",
+    "MemoryMatch",
     "Place",
     "Prediction",
     "SearchNode",

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any, ClassVar, Self
 
 from regard.results.explanation import Explanation
-from regard.results.translation_reports import LexiconReport, Place, SearchTree, TermReport
+from regard.results.translation_reports import LexiconReport, MemoryMatch, Place, SearchTree, TermReport
 
 BETWEEN_ANSWERS = "\n"  # of which any is right
 
@@ -101,6 +101,7 @@ class TextPrediction(Prediction):
     shares: Mapping[str, float] = field(default_factory=dict, kw_only=True)  # of the score: model, features; {}: none
     lexicon: LexiconReport | None = field(default=None, kw_only=True)  # None: nobody asked, or nothing was counted
     search: SearchTree | None = field(default=None, kw_only=True)  # None: nobody asked what the search held
+    memory: Sequence[MemoryMatch] = field(default=(), kw_only=True)  # segments like the source, the best first
 
     def lexicon_report(self) -> LexiconReport | None:
         """Report of the lexicon of translation counts."""
@@ -115,11 +116,12 @@ class TextPrediction(Prediction):
         return [] if self.terms is None else [use.place for use in self.terms.uses if use.target_place is not None]
 
     def details(self) -> dict[str, Any]:
-        """Terms of a glossary, shares of the score, words that may be untranslated, faults, document, search."""
+        """Terms of a glossary, shares of the score, untranslated words, document, search, translation memory."""
         told = {**super().details(), **({"shares": dict(self.shares)} if self.shares else {})}
         told |= {} if self.document in ("", self.source) else {"document": self.document}
         told |= {} if self.lexicon is None else self.lexicon.details()
         told |= {} if self.search is None else {"search": self.search.details()}
+        told |= {"memory": [one._asdict() for one in self.memory]} if self.memory else {}
         if (places := self.uncovered) is not None:
             told["uncovered"] = [{"word": self.source[start:end], "place": [start, end]} for start, end in places]
         return told if self.terms is None else {**told, **self.terms.details()}

@@ -75,3 +75,15 @@ class LexiconReport(NamedTuple):
     def details(self) -> dict[str, Any]:
         """Return the fields of JSON."""
         return {"faults": [fault._asdict() for fault in self.faults], "usual": dict(self.usual)}
+
+
+class MemoryMatch(NamedTuple):
+    """A segment that is like a text."""
+
+    percent: int  # 101: equal, and the text before it, too; 100: equal; less: by the edit distance of words
+    segment: int  # its number in the memory
+    source: str
+    target: str
+    origin: str  # file or client that added the segment
+    author: str
+    created: str  # ISO 8601, UTC
