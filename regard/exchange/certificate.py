@@ -37,13 +37,15 @@ class Certificate(NamedTuple):
     first: TextDifference | None
     gap: float | None  # the largest difference of a log-probability; None: the program has none
     digest: str  # SHA-256 of the texts
+    spaces: int = 0  # texts equal but for spaces at their ends
 
     def __str__(self) -> str:
         if self.program is None:
             return "certificate: not compared, since the format's own program is not installed"
         gap = "" if self.gap is None else f"; largest gap of a log-probability: {self.gap:.1e}"
         first = "" if self.first is None else f"; first difference: {self.first}"
-        return f"certificate: {self.equal:,} of {self.texts:,} texts equal to {self.program}{gap}{first}"
+        spaces = f" ({self.spaces:,} but for spaces at their ends)" if self.spaces else ""
+        return f"certificate: {self.equal:,} of {self.texts:,} texts equal to {self.program}{spaces}{gap}{first}"
 
     def values(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -57,11 +59,13 @@ def certify(predictor: Predictor, program: Program | None, texts: Sequence[str])
         return Certificate(None, len(texts), 0, None, None, digest)
     found = [cast(TextPrediction, one) for one in predictor.predict(texts, safeguards=False)]
     theirs, ours = program.translate(texts), [one.text for one in found]
-    theirs, ours = ([one.strip() for one in some] for some in (theirs, ours))  # their tokenizers strip spaces
-    places = [place for place, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one != other]
+    pairs = [(one.strip(), other.strip()) for one, other in zip(ours, theirs, strict=True)]  # as their tokenizers do
+    places = [place for place, (one, other) in enumerate(pairs) if one != other]
+    spaces = sum(one != other for one, other in zip(ours, theirs, strict=True)) - len(places)
     first = [TextDifference(place + 1, texts[place], ours[place], theirs[place]) for place in places[:1]]
     gap = _gap(predictor, program, texts, [one.ids or [] for one in found])
-    return Certificate(program.name, len(texts), len(texts) - len(places), first[0] if first else None, gap, digest)
+    equal, difference = len(texts) - len(places), first[0] if first else None
+    return Certificate(program.name, len(texts), equal, difference, gap, digest, spaces)
 
 
 def sampled_texts(predictor: Predictor, count: int) -> list[str]:

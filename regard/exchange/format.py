@@ -16,6 +16,7 @@ from regard.predictor import Predictor
 from regard.text import Tokenizer
 from regard.training.shards import Tensors
 
+LARGEST_SIZE = 1_000_000  # of a layer, a vocabulary, a number of layers
 START_BIAS = -30.0  # of the beginning where its row is a copy: it takes 1e-13 of the probability of what it copies
 
 
@@ -27,6 +28,7 @@ class Foreign(NamedTuple):
     tokenizers: Mapping[str, Tokenizer]  # by folder of a run's text: shared, or source and target
     origin: Mapping[str, Any]  # as `origin_of_folder` returns it
     files: Mapping[str, bytes] = {}  # more files of the run, by name
+    not_carried: Sequence[str] = ()  # settings of the other program that no part here has, as NAME=VALUE
 
 
 class ReadOptions(NamedTuple):
@@ -140,6 +142,13 @@ def read_texts(file: Path) -> list[str]:
     except (OSError, ValueError) as error:
         raise DataError(file, f"cannot be read: {error}") from error
     return [line for line in lines if line.strip()]
+
+
+def size_problem(name: str, value: Any, most: int = LARGEST_SIZE) -> str:
+    """Return why a value of a stranger's file is not a size; "" where it is one."""
+    if type(value) is int and 1 <= value <= most:
+        return ""
+    return f"{name} is {short_repr(value)}, and a whole number from 1 to {most:,} is needed"
 
 
 def short_repr(value: Any) -> str:

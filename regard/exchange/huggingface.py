@@ -17,7 +17,16 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from regard.errors import CheckpointError, ConfigError, RegardError
-from regard.exchange.format import Foreign, Format, Program, ReadOptions, json_object, origin_of_folder
+from regard.exchange.format import (
+    Foreign,
+    Format,
+    Program,
+    ReadOptions,
+    json_object,
+    origin_of_folder,
+    short_repr,
+    size_problem,
+)
 from regard.exchange.huggingface_weights import ARCHITECTURES, OUTPUT_BIAS, state_of_weights, weights_of_state
 from regard.exchange.standard_network import StandardNetwork, standard_network
 from regard.exchange.vocabularies import optional_json, order_of, read_both_sides, write_vocabularies
@@ -29,7 +38,6 @@ from regard.text import Tokenizer
 
 CONFIG_FILE, GENERATION = "config.json", "generation_config.json"
 LONGEST = 512  # pieces of a translation, where its limit here depends on its source
-_LARGEST = 1_000_000  # of all sizes
 _LONGEST, _MOST_BEAMS, _MOST_PENALTY = 100_000, 1000, 100.0  # of a search
 _SIZES = ("vocab_size", "d_model", *(f"{side}_{one}" for side in ("encoder", "decoder")
           for one in ("layers", "ffn_dim", "attention_heads")), "max_position_embeddings")  # fmt: skip
@@ -37,6 +45,14 @@ _SHARES = ("dropout", "attention_dropout", "activation_dropout")
 _ACTIVATIONS = {"relu": "position_wise", "gelu": "gelu", "swish": "swish", "silu": "swish"}
 _SAFELY: Mapping[str, bool] = {"local_files_only": True, "trust_remote_code": False}
 _ONLY = {"normalize_embedding": False, "static_position_embeddings": True}  # of old config files
+_NEUTRAL: Mapping[str, tuple[Any, ...]] = {  # settings of `generate` that no search here has, and values without effect
+    "do_sample": (False,), "num_beam_groups": (1,), "num_return_sequences": (1,), "diversity_penalty": (0, 0.0),
+    "repetition_penalty": (1, 1.0), "encoder_repetition_penalty": (1, 1.0), "encoder_no_repeat_ngram_size": (0,),
+    "guidance_scale": (1, 1.0), "renormalize_logits": (False,),
+    **dict.fromkeys(("penalty_alpha", "force_words_ids", "constraints", "suppress_tokens", "begin_suppress_tokens",
+                     "sequence_bias", "exponential_decay_length_penalty", "stop_strings", "forced_decoder_ids",
+                     "watermarking_config", "max_time"), ()),
+}  # fmt: skip
 
 
 class HuggingFaceFormat(Format):
@@ -60,7 +76,8 @@ class HuggingFaceFormat(Format):
         tokenizers = {"shared": source} if one else {"source": source, "target": target}
         noted = [name for name in (CONFIG_FILE, GENERATION, *vocabularies.files, file) if (folder / name).is_file()]
         origin = origin_of_folder(self.name, folder, ARCHITECTURES[config["model_type"]].title, noted)
-        return Foreign(_settings(config, generation, vocabularies.languages, shared=one), weights, tokenizers, origin)
+        settings = _settings(config, generation, vocabularies.languages, shared=one)
+        return Foreign(settings, weights, tokenizers, origin, not_carried=[*not_carried(config, generation)])
 
     def write(self, predictor: Predictor, folder: Path) -> None:
         write_folder(predictor, folder)
@@ -164,6 +181,7 @@ def generation_of(search: Choice) -> dict[str, Any]:
         raise RegardError(f"decoding.search: transformers has no '{search.name}' like it (beam or greedy)")
     ratio, extra = said.get("max_ratio", 2.0), said.get("max_extra", 10)
     found = {"max_length": LONGEST if ratio else extra + 1, "cut": said.get("at_limit", "end") == "cut"}
+    found |= {"min_new_tokens": said["min_length"]} if said.get("min_length") else {}
     if search.name == "greedy":
         return {**found, "num_beams": 1}
     stops = {"exact": "never", "full": True, "best_full": False}
@@ -244,7 +262,11 @@ def _settings(
             "dropout": config["dropout"],
             "tied": ("target" if apart else "all") if config["tie_word_embeddings"] else "none",
         },
-        "decoding": {"search": search_of(generation), "max_source": config["max_position_embeddings"]},
+        "decoding": {
+            "search": search_of(generation),
+            "features": features_of(generation),
+            "max_source": config["max_position_embeddings"],
+        },
         **({"data": {"languages": [*languages]}} if languages else {}),
     }
 
@@ -259,7 +281,10 @@ def search_of(generation: Mapping[str, Any]) -> dict[str, Any]:
     given = _whole(generation, "max_new_tokens", _LONGEST)
     longest = (_whole(generation, "max_length", _LONGEST) or 20) - 1 if given is None else given
     ends = "cut" if generation.get("forced_eos_token_id") is None else "free"
-    limits = {"max_ratio": 0.0, "max_extra": longest, "at_limit": ends}
+    least = max(
+        _whole(generation, "min_new_tokens", _LONGEST) or 0, (_whole(generation, "min_length", _LONGEST) or 1) - 1
+    )
+    limits = {"max_ratio": 0.0, "max_extra": longest, "min_length": least, "at_limit": ends}
     beams = _whole(generation, "num_beams", _MOST_BEAMS) or 1
     if beams == 1:
         return {"name": "greedy", **limits}
@@ -276,22 +301,39 @@ def search_of(generation: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def features_of(generation: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the features of a search that a generation config asks for. Raises ConfigError, as `search_of`."""
+    size = _whole(generation, "no_repeat_ngram_size", _LONGEST)
+    return [] if size is None else [{"name": "no_repeat", "size": size}]
+
+
+def not_carried(config: Mapping[str, Any], generation: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the settings of `generate` that a search here does not have, as NAME=VALUE."""
+    for name, values in _NEUTRAL.items():
+        if generation.get(name) is not None and generation[name] not in values:
+            yield f"{name}={short_repr(generation[name])}"
+    never = [[config["pad_token_id"]], [config["decoder_start_token_id"]]]  # which no search here writes
+    bad, end = generation.get("bad_words_ids"), generation.get("forced_eos_token_id")
+    if bad is not None and (not isinstance(bad, list) or any(one not in never for one in bad)):
+        yield f"bad_words_ids={short_repr(bad)}"
+    if end is not None and end not in (config["eos_token_id"], [config["eos_token_id"]]):
+        yield f"forced_eos_token_id={short_repr(end)}"
+    if generation.get("forced_bos_token_id") is not None and config["model_type"] != "m2m_100":  # there a language
+        yield f"forced_bos_token_id={short_repr(generation['forced_bos_token_id'])}"
+
+
 def _whole(generation: Mapping[str, Any], name: str, most: int) -> int | None:
     """A number of a generation config; None where it has none."""
     value = generation.get(name) or None
-    if value is not None and (type(value) is not int or not 1 <= value <= most):
-        raise ConfigError(name, f"is {value!r:.40}, and a whole number from 1 to {most:,} is needed")
+    if value is not None and (problem := size_problem(name, value, most)):
+        raise ConfigError(name, problem.removeprefix(f"{name} "))
     return value
 
 
 def _problems(config: Mapping[str, Any]) -> Iterator[str]:
     """Values that parts here do not have."""
-    for name in _SIZES:
-        if not _is_size(config.get(name)):
-            yield f"{name} is {config.get(name)!r:.40}, and a whole number from 1 to {_LARGEST:,} is needed"
-    if config.get("decoder_vocab_size") is not None and not _is_size(config["decoder_vocab_size"]):
-        problem = f"decoder_vocab_size is {config['decoder_vocab_size']!r:.40}"
-        yield f"{problem}, and a whole number from 1 to {_LARGEST:,} is needed"
+    own = ("decoder_vocab_size",) if config.get("decoder_vocab_size") is not None else ()
+    yield from filter(None, (size_problem(name, config.get(name)) for name in (*_SIZES, *own)))
     for name in _SHARES:
         if type(config[name]) not in (int, float) or not 0 <= config[name] < 1:
             yield f"{name} is {config[name]!r:.40}, and a number from 0 to below 1 is needed"
@@ -299,10 +341,6 @@ def _problems(config: Mapping[str, Any]) -> Iterator[str]:
         if type(config.get(name)) is not int or not 0 <= config[name] < config["vocab_size"]:
             yield f"{name} is {config.get(name)!r:.40}, and an id below vocab_size is needed"
     yield from _other_parts(config)
-
-
-def _is_size(value: Any) -> bool:
-    return type(value) is int and 1 <= value <= _LARGEST
 
 
 def _other_parts(config: Mapping[str, Any]) -> Iterator[str]:

@@ -53,6 +53,8 @@ def import_folder(
     write_run(foreign, run)
     predictor = load(run)
     say(f"imported {folder} ({foreign.origin['architecture']}) as {run}")
+    if foreign.not_carried:
+        say(f"not carried over, since no search here has it: {', '.join(foreign.not_carried)}")
     asked = [text for text in texts if text.strip()][:count] or sampled_texts(predictor, count)
     certificate = certify(predictor, row.program(folder, predictor) if count else None, asked)
     predictor.run.measurements.keep(CERTIFICATE, {"format": row.name, **certificate.values()})
@@ -105,7 +107,7 @@ def write_run(foreign: Foreign, run: Path) -> None:
             tokenizer.save(place.text / name)
         for name, content in foreign.files.items():
             (run / name).write_bytes(content)
-        write_checked(run / IMPORTED, foreign.origin)
+        write_checked(run / IMPORTED, {**foreign.origin, "not_carried": [*foreign.not_carried]})
         place.seal()
         columns = load_columns(experiment.vocabularies, place.text, shared=experiment.text.shared)
         with skip_init():  # every weight is given

@@ -100,6 +100,9 @@ def write_vocabularies(
 
 def _of_one_pair(folder: Path, config: Mapping[str, Any], languages: tuple[str, str] | None) -> Vocabularies:
     """OPUS-MT: a model for each side; one list of pieces, or two."""
+    if not (folder / SOURCE_MODEL).is_file() and (folder / FAST_TOKENIZER).is_file():
+        problem = f"has its tokenizer in {FAST_TOKENIZER} alone, and a SentencePiece model is needed"
+        raise CheckpointError(folder, problem, f"fetch {MULTILINGUAL_MODEL} of this model into it")
     reader, writer = (read_bytes(folder / name) for name in (SOURCE_MODEL, TARGET_MODEL))
     files = [VOCABULARY, SOURCE_MODEL, TARGET_MODEL, TOKENIZER_CONFIG]
     read = _piece_list(folder / VOCABULARY, config, config["vocab_size"], codes=True)

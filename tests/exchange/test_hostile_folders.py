@@ -10,6 +10,7 @@ import torch
 from regard.errors import CheckpointError, RegardError
 from regard.exchange.huggingface import read_config, search_of
 from regard.exchange.marian.files import read_model
+from regard.exchange.marian.lexicon import checksum, read_lexicon
 from regard.exchange.marian.shape import read_shape
 from regard.exchange.vocabularies import _piece_list
 from regard.exchange.weights import check_safetensors, read_weights
@@ -17,6 +18,7 @@ from regard.exchange.weights import check_safetensors, read_weights
 SIZES = ("vocab_size", "d_model", "max_position_embeddings", *(f"{side}_{one}" for side in ("encoder", "decoder")
          for one in ("layers", "ffn_dim", "attention_heads")))  # fmt: skip
 CONFIG = {"model_type": "marian", "pad_token_id": 1, "decoder_start_token_id": 1, **dict.fromkeys(SIZES, 2)}
+MAGIC = 0xF11A48D5013417F5  # of lex.bin
 SHAPE = "dim-emb: 4\nenc-depth: 1\ndec-depth: 1\ntransformer-heads: 1\ntransformer-dim-ffn: 4\ndim-vocabs: [8, 8]\n"
 
 
@@ -83,3 +85,13 @@ def test_an_array_file_is_not_unpacked_a_thousandfold(tmp_path):
 def test_shapes_of_another_type_are_refused(line, tmp_path):
     with pytest.raises(CheckpointError):
         read_shape(f"{SHAPE}{line}\n", tmp_path / "model.bin")
+
+
+@pytest.mark.parametrize("places", [[0, 2**63 - 1, 2**63, 2**64 - 1, 2], [2**64 - 1, 0, 2], [0, 3], [2, 1]])
+def test_places_of_a_shortlist_are_within_it(places, tmp_path):
+    body = np.array(places, "<u8").tobytes() + np.array([1, 2], "<u4").tobytes()
+    sizes = struct.pack("<4Q", 1, 1, len(places), 2)
+    noted = checksum(struct.pack("<2Q", MAGIC, 0) + sizes + body)
+    (tmp_path / "lex.bin").write_bytes(struct.pack("<2Q", MAGIC, noted) + sizes + body)
+    with pytest.raises(CheckpointError, match="does not fit vocabularies"):
+        read_lexicon(tmp_path / "lex.bin", 8, 8)

@@ -1,6 +1,7 @@
 """Folders of other programs as runs, beside transformers."""
 
 import json
+import shutil
 import warnings
 
 import pytest
@@ -9,6 +10,7 @@ from foreign_translators import m2m100_folder, marian_folder, toy_lines
 
 from regard.errors import CheckpointError, RegardError
 from regard.exchange import format_of, import_folder
+from regard.exchange.certificate import certify
 from regard.exchange.format import ReadOptions
 from regard.ops.kernels.transformer import compiled_transformer
 from regard.pieces import BOS
@@ -19,6 +21,8 @@ SHAPES = {
     "marian greedy": (marian_folder, {"seed": 1, "num_beams": 1, "activation_function": "relu"}),
     "marian early": (marian_folder, {"seed": 2, "early_stopping": True, "length_penalty": 0.6, "decoder_layers": 1}),
     "marian cut": (marian_folder, {"seed": 3, "forced_eos_token_id": None, "activation_function": "gelu"}),
+    "marian no repeats": (marian_folder, {"seed": 4, "no_repeat_ngram_size": 2, "min_length": 9}),
+    "marian greedy, least": (marian_folder, {"seed": 5, "num_beams": 1, "min_new_tokens": 7}),
     "m2m100": (m2m100_folder, {}),
 }
 
@@ -117,6 +121,7 @@ FAULTS = {
     "has no tensor model.encoder.layers.2": lambda folder: changed(
         folder, "config.json", lambda one: one.update(encoder_layers=3)
     ),
+    "its tokenizer in tokenizer.json alone": lambda folder: (folder / "source.spm").rename(folder / "tokenizer.json"),
     "has no source.spm": lambda folder: (folder / "source.spm").unlink(),
     "damaged SentencePiece model": lambda folder: (folder / "target.spm").write_bytes(b"no model"),
 }
@@ -145,6 +150,36 @@ def test_pickle_that_is_more_than_weights_is_refused(tmp_path):
     torch.save({"code": print}, folder / "pytorch_model.bin")
     with pytest.raises(CheckpointError, match="cannot be read as weights alone"):
         import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet, options=ReadOptions(True))
+
+
+def test_settings_that_no_search_has_are_named(folder, tmp_path):
+    def asked(one):
+        one.update(do_sample=True, repetition_penalty=1.0, bad_words_ids=[*one["bad_words_ids"], [5]], num_beams=2)
+
+    shutil.copytree(folder, other := tmp_path / "opus")
+    changed(other, "generation_config.json", asked)
+    said = list[str]()
+    import_folder(format_of(other), other, tmp_path / "run", count=0, say=said.append)
+    (line,) = [one for one in said if one.startswith("not carried over")]
+    assert "do_sample=True, bad_words_ids=[[" in line and "repetition" not in line
+    origin = json.loads((tmp_path / "run" / "imported.json").read_text())
+    assert [one.split("=")[0] for one in origin["not_carried"]] == ["do_sample", "bad_words_ids"]
+
+
+def test_spaces_at_ends_are_counted(folder, tmp_path):
+    class Spaced:
+        name = "spaced"
+
+        def translate(self, texts):
+            return [f"{one.text}{' ' * place}" for place, one in enumerate(predictor.predict(texts, safeguards=False))]
+
+        def log_probs(self, texts, targets):
+            return None
+
+    predictor = import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet).predictor
+    found = certify(predictor, Spaced(), toy_lines(0, 3, "test"))
+    assert (found.equal, found.spaces) == (3, 2)
+    assert "3 of 3 texts equal to spaced (2 but for spaces at their ends)" in str(found)
 
 
 def test_language_of_several_is_asked_for(tmp_path):

@@ -74,7 +74,7 @@ def marian_folder(
     (folder / "tokenizer_config.json").write_text(json.dumps(told))
     pad, search = vocabulary["<pad>"], {"num_beams": 4, "max_length": 24}
     search |= {name: changes.pop(name) for name in [*changes] if name in ("num_beams", "max_length", "early_stopping",
-               "length_penalty")}  # fmt: skip
+               "length_penalty", "min_length", "min_new_tokens", "no_repeat_ngram_size")}  # fmt: skip
     settings = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "activation_function": "swish",
                 "scale_embedding": True, "init_std": 0.3, "max_position_embeddings": 512}  # fmt: skip
     settings |= {**SIZES, **changes}

@@ -40,14 +40,15 @@ def read_lexicon(file: Path, source_size: int, target_size: int) -> BinaryShortl
         raise CheckpointError(file, problem, _AGAIN)
     if checksum(content) != noted:
         raise CheckpointError(file, "is damaged: its checksum is wrong", _AGAIN)
-    places = np.frombuffer(content, "<u8", offsets, _HEADER.size).astype(np.int64)
+    places = np.frombuffer(content, "<u8", offsets, _HEADER.size)
     ids = np.frombuffer(content, "<u4", total, _HEADER.size + 8 * offsets)
-    ordered = bool((np.diff(places) >= 0).all()) and (not len(places) or 0 <= places[0] <= places[-1] <= total)
+    ordered = bool((places[:-1] <= places[1:]).all()) and (not len(places) or int(places[-1]) <= total)
     if offsets > source_size + 1 or not ordered or (total and int(ids.max()) >= target_size):
         problem = f"does not fit vocabularies of {source_size:,} and {target_size:,} pieces"
         raise CheckpointError(file, problem, "take the shortlist of this model")
-    ends = [*places[1:], total][: len(places)]
-    lists = [ids[start:end] for start, end in zip(places, ends, strict=True)][:source_size]
+    starts = places.tolist()
+    ends = [*starts[1:], total][: len(starts)]
+    lists = [ids[start:end] for start, end in zip(starts, ends, strict=True)][:source_size]
     lists += [ids[:0]] * (source_size - len(lists))
     return BinaryShortlist(min(first, target_size), lists)
 

@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 import yaml
 
 from regard.errors import CheckpointError, RegardError
-from regard.exchange.format import short_repr
+from regard.exchange.format import short_repr, size_problem
 
 _EPS, _GELU_SLOPE = 1e-6, 1.702  # of layer normalisation; what Marian calls gelu is x · sigmoid(1.702 · x)
 SELF_ATTENTION, SSRU, AVERAGE_ATTENTION = "self-attention", "rnn", "average-attention"
 _POST, _DROPPED = "dan", ("", "d")  # operations: dropout, addition, normalisation
-_LARGEST = 1_000_000  # of all sizes
 _AAN = "transformer-dim-aan"
 _NOTHING: tuple[Any, ...] = (None, False, 0, 0.0, "", [], "0", "none")
 _FEEDFORWARDS: Mapping[str, Any] = {
@@ -277,12 +276,10 @@ def _average_problems(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _size(config: Mapping[str, Any], name: str, file: Path) -> int:
-    value = config.get(name)
-    if type(value) is not int or not 1 <= value <= _LARGEST:
-        raise CheckpointError(
-            file, f"{name} is {short_repr(value)}, and a whole number from 1 to {_LARGEST:,} is needed"
-        )
-    return value
+    value: Any = config.get(name)
+    if problem := size_problem(name, value):
+        raise CheckpointError(file, problem)
+    return int(value)
 
 
 def _vocabularies(config: Mapping[str, Any], file: Path) -> tuple[int, int]:
