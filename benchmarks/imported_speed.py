@@ -8,11 +8,6 @@ Multi30k; every translation has as many pieces as `--length` says, since random 
 Seconds are those of a process's own processor time, which other work on the machine hardly changes.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import statistics
 import sys
 import tempfile
 import time
@@ -21,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from program import DATA, ROOT, lines_of, need, options
+from program import DATA, ROOT, lines_of, need, options, spread
 from timing import Contender, Make, Races, Record, ratios
 
 from regard.exchange import format_of, import_folder
@@ -34,12 +29,8 @@ from regard.runs.assembly import engine_of
 
 UNIT, REFERENCE = "sentences/s", "CTranslate2 float32"
 PAIRS = [("regard", "transformers"), ("regard", REFERENCE), ("regard int8", "CTranslate2 int8")]
-SIZES = {
-    "d_model": 512,
-    **{f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in
-       (("layers", 6), ("ffn_dim", 2048), ("attention_heads", 8))},
-    "init_std": 512**-0.5,
-}  # fmt: skip
+SIZES = {f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in
+         (("layers", 6), ("ffn_dim", 2048), ("attention_heads", 8))}  # fmt: skip
 PIECES, ROWS = 8000, 58101
 BATCH = {"regard": 4096, "CTranslate2": 4096, "transformers": 32}  # tokens; sentences of transformers
 
@@ -51,17 +42,16 @@ def make_models(folder: Path, run: Path, converted: Path) -> None:
     from foreign_translators import marian_folder
 
     lines = [tuple(lines_of(DATA / "multi30k" / f"train.{code}.gz")) for code in ("en", "de")]
-    marian_folder(folder, lines=lines, pieces=PIECES, rows=ROWS, **SIZES)
+    marian_folder(folder, lines=lines, pieces=PIECES, rows=ROWS, d_model=512, init_std=512**-0.5, **SIZES)
     import_folder(format_of(folder), folder, run, count=0)
     TransformersConverter(str(folder)).convert(str(converted))
 
 
 def regard(run: Path, texts: list[str], beam: int, length: int, precision: Precision) -> Contender:
     """Our predictor, as `regard predict` uses it."""
-    opened = Run.open(run)
     limits = {"min_length": length, "max_ratio": 0.0, "max_extra": length, "at_limit": "cut"}
     choice = Choice("beam", {"size": beam, "stop": "best_full", **limits}) if beam > 1 else Choice("greedy", limits)
-    assembled: Any = opened.assembled()
+    assembled: Any = Run.open(run).assembled()
     set_precision(assembled.model, precision)
     engine = engine_of(DecodingSettings(choice), assembled.model, assembled.task)
     settings = DecodingSettings(batch_tokens=BATCH["regard"])
@@ -118,10 +108,8 @@ def ctranslate2(folder: Path, converted: Path, texts: list[str], beam: int, leng
 
 def goals(records: Mapping[str, Record]) -> list[str]:
     """Lines: medians of the ratios that are goals, and equal texts."""
-    found = list[str]()
-    for mine, other in PAIRS:
-        if {mine, other} <= {*records}:
-            found.append(f"{mine}: {statistics.median(ratios(records[mine], records[other])):.2f} times {other}.")
+    pairs = [(mine, other) for mine, other in PAIRS if {mine, other} <= {*records}]
+    found = [f"{mine}: {spread(ratios(records[mine], records[other]))} times {other}." for mine, other in pairs]
     wanted = records[REFERENCE].outputs
     counts = (f"{name} {sum(map(str.__eq__, one.outputs, wanted))}" for name, one in records.items())
     return [*found, f"Texts equal to the {len(wanted)} of {REFERENCE}: {', '.join(counts)}."]

@@ -66,12 +66,15 @@ def weights_of_state(
     """Return tensors by our names, rows of pieces in our order. Raises CheckpointError for one that does not fit."""
     dim = config["d_model"]
     found = dict(_stacks(state, config, file))
-    names = _table_names(state)
+    names, tables = _table_names(state), dict[tuple[str, tuple[int, ...]], Tensor]()
     for mine, theirs, listed in zip(
         (SOURCE_TABLE, TARGET_TABLE, OUTPUT_TABLE), names, (lists[0], lists[1], lists[1]), strict=True
     ):
         size = vocabulary_size(config, target=listed is lists[1])
-        found[mine] = take(state, ExpectedTensor(theirs, (size, dim)), file)[torch.tensor(listed.order)]
+        key = theirs, listed.order
+        if key not in tables:  # it is as large as all layers together
+            tables[key] = take(state, ExpectedTensor(theirs, (size, dim)), file)[torch.tensor(listed.order)]
+        found[mine] = tables[key]
     listed = lists[1]
     size = vocabulary_size(config, target=True)
     bias = torch.zeros(size)

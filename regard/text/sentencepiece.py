@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -56,7 +56,8 @@ class PieceList:
 
     def dump(self) -> bytes:
         """Return it as JSON."""
-        return json.dumps({**asdict(self), "unwritten": sorted(self.unwritten)}, ensure_ascii=False).encode()
+        told = {"pieces": self.pieces, "order": self.order, "before": self.before, "codes": self.codes}
+        return json.dumps({**told, "unwritten": sorted(self.unwritten)}, ensure_ascii=False).encode()
 
     @classmethod
     def load(cls, content: bytes) -> "PieceList":

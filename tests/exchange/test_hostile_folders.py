@@ -6,14 +6,20 @@ import struct
 import numpy as np
 import pytest
 import torch
+from damages import damaged, drawn_damages
+from foreign_translators import m2m100_folder, marian_folder
 
+from regard.config import read_settings
 from regard.errors import CheckpointError, RegardError
+from regard.exchange import format_of
+from regard.exchange.format import ReadOptions
 from regard.exchange.huggingface import read_config, search_of
 from regard.exchange.marian.files import read_model
 from regard.exchange.marian.lexicon import checksum, read_lexicon
 from regard.exchange.marian.shape import read_shape
 from regard.exchange.vocabularies import _piece_list
 from regard.exchange.weights import check_safetensors, read_weights
+from regard.experiment import Experiment
 
 SIZES = ("vocab_size", "d_model", "max_position_embeddings", *(f"{side}_{one}" for side in ("encoder", "decoder")
          for one in ("layers", "ffn_dim", "attention_heads")))  # fmt: skip
@@ -95,3 +101,21 @@ def test_places_of_a_shortlist_are_within_it(places, tmp_path):
     (tmp_path / "lex.bin").write_bytes(struct.pack("<2Q", MAGIC, noted) + sizes + body)
     with pytest.raises(CheckpointError, match="does not fit vocabularies"):
         read_lexicon(tmp_path / "lex.bin", 8, 8)
+
+
+@pytest.mark.parametrize("make", [marian_folder, m2m100_folder])
+def test_no_damage_of_a_folder_of_transformers_ends_in_a_traceback(make, tmp_path):
+    """Its files have no checksum; 250 cuts and flips, of every file."""
+    folder, refused = make(tmp_path / "folder"), 0
+    for damage in drawn_damages(folder, 250, 7):
+        with damaged(folder, damage):
+            try:
+                found = format_of(folder).read(folder, ReadOptions())
+            except RegardError as error:
+                assert "\n" not in str(error)
+                refused += 1
+                continue
+            read_settings(Experiment, {**found.settings, "run": str(tmp_path / "run")})
+            for tokenizer in found.tokenizers.values():
+                tokenizer.decode(tokenizer.encode("A man sees a dog."))
+    assert refused > 100

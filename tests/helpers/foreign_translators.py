@@ -111,6 +111,8 @@ def m2m100_folder(folder: Path, *, seed: int = 0, **changes: Any) -> Path:
     torch.manual_seed(seed)
     size = len(vocabulary) + len(tokenizer.lang_code_to_id) + tokenizer.num_madeup_words
     made = M2M100ForConditionalGeneration(M2M100Config(vocab_size=size, **settings)).eval()
+    with torch.no_grad():
+        made.model.shared.weight[size - tokenizer.num_madeup_words :] = 0  # rows without a piece, which no text has
     made.generation_config.update(num_beams=4, max_length=24)
     made.save_pretrained(folder)
     return folder
