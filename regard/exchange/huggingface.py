@@ -264,7 +264,7 @@ def _settings(
         },
         "decoding": {
             "search": search_of(generation),
-            "features": features_of(generation),
+            "features": search_features(generation),
             "max_source": config["max_position_embeddings"],
         },
         **({"data": {"languages": [*languages]}} if languages else {}),
@@ -301,7 +301,7 @@ def search_of(generation: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def features_of(generation: Mapping[str, Any]) -> list[dict[str, Any]]:
+def search_features(generation: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the features of a search that a generation config asks for. Raises ConfigError, as `search_of`."""
     size = _whole(generation, "no_repeat_ngram_size", _LONGEST)
     return [] if size is None else [{"name": "no_repeat", "size": size}]
