@@ -93,7 +93,7 @@ def curve(title: str, x: str, y: str, scale: float, times: Times) -> dict[str, A
 def measure(chosen: argparse.Namespace, place: Path) -> dict[str, Any]:
     """Both kinds of growth, each printed as it ends."""
     run = prepare(place, ["text.tokenizer.size=5000", *chosen.changes])
-    converted = convert(translate.weights(run), run.text, place / "ctranslate2")
+    converted = convert(run, translate.weights(run), place / "ctranslate2")
     training_stream(run)  # makes the corpus once for all
     kinds = {
         "Decoding a sentence, by its length": (

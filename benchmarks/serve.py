@@ -92,7 +92,7 @@ def server_of(name: str, given: argparse.Namespace, words: Sequence[str], folder
     from translate import weights
 
     run = RunFolder(given.run)
-    model = convert(weights(run), run.text, folder / name)
+    model = convert(run, weights(run), folder / name)
     script = Path(__file__).parent / "ctranslate2_server.py"
     words = ["--source", model.source, "--target", model.target, "--threads", given.threads, *CONTENDERS[name]]
     return started(script, model.folder, *words)

@@ -186,7 +186,7 @@ def best_batch(name: str, make: Any, arguments: tuple[Any, ...], threads: int) -
 def measure(run: RunFolder, races: Races, place: Path, size: str) -> None:
     """The races of one model, each printed as it ends."""
     chosen, texts = races.chosen, test_part(run)["source"][: races.chosen.lines]
-    converted = convert(weights(run), run.text, place / "ctranslate2")
+    converted = convert(run, weights(run), place / "ctranslate2")
     for beam in chosen.beams:
         makes = contenders(run, converted, texts, beam, chosen.threads)
         batch = {

@@ -54,9 +54,15 @@ for name, lines in zip(("train.en", "train.de"), sides, strict=True):
     (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 BLOCK = "{name: transformer, num_layers: 1, feedforward_dim: 128}"
 SMALL = [
-    "model.dim=64", f"model.encoder={BLOCK}", f"model.decoder={BLOCK}", "text.tokenizer=words",
-    "training.learning_rate=0.01", "training.batch_tokens=512", "training.max_updates=100",
-    "training.validate_every=100", "training.average=1",
+    "model.dim=64",
+    f"model.encoder={BLOCK}",
+    f"model.decoder={BLOCK}",
+    "text.tokenizer=words",
+    "training.learning_rate=0.01",
+    "training.batch_tokens=512",
+    "training.max_updates=100",
+    "training.validate_every=100",
+    "training.average=1",
 ]
 run = regard.train(
     source=folder / "train.en", target=folder / "train.de", changes=SMALL, run=folder / "run", quiet=True

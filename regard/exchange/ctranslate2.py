@@ -26,6 +26,7 @@ from regard.pieces import BOS, EOS, PAD, UNK
 from regard.predictor import Predictor
 from regard.predictor.engines import load_export
 
+_SPACE = "\u2581"  # it stays in pieces that are of the other side's model, in a joint vocabulary
 _FORBIDDEN = -1e9  # bias of pieces that are never written
 _LAYER = {  # ours within a block → theirs within a layer; several are one product
     "own_norm": "self_attention/layer_norm",
@@ -110,7 +111,8 @@ class CTranslate2Program:
         rows = [{"source": [*before, *(self._ids.get(piece, UNK) for piece in row)]} for row in cut]
         found = encoder.in_batches(rows, self._engine.answer)
         first = len(task.vocabularies["target"].first)
-        return [self._writes.decode([self._pieces[one] for one in ranked[0].ids[first:]]) for ranked in found]
+        written = [[self._pieces[one] for one in ranked[0].ids[first:]] for ranked in found]
+        return [self._writes.decode(pieces).replace(_SPACE, " ") for pieces in written]
 
     def log_probs(self, texts: Sequence[str], targets: Sequence[Sequence[int]]) -> list[Tensor] | None:
         return None

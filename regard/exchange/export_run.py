@@ -2,10 +2,13 @@
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
+
+from safetensors import SafetensorError
 
 from regard.config import SETTINGS_FILE, write_checked
 from regard.data.manifest import write_manifest
@@ -42,7 +45,7 @@ def export_folder(
     if folder.exists():
         raise RegardError(f"{folder}: exists already; choose another -o FOLDER")
     asked = [text for text in texts if text.strip()][:count] or checked_texts(predictor, count)
-    with making(folder) as made:
+    with _naming_full_disk(folder), making(folder) as made:
         row.write(predictor, made)
         if row.name in ENGINES:
             write_run_without_weights(predictor, row, made)
@@ -56,6 +59,16 @@ def export_folder(
     say(f"wrote {quote(str(folder))}")
     say(str(certificate) if certificate.program or not row.program_hint else f"{certificate} ({row.program_hint})")
     return certificate
+
+
+@contextmanager
+def _naming_full_disk(folder: Path) -> Iterator[None]:
+    """Raise RegardError, with the folder that was asked for, where files cannot be written."""
+    try:
+        yield
+    except (OSError, SafetensorError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise RegardError(f"{folder}: the export was not written: {reason}") from error
 
 
 def write_run_without_weights(predictor: Predictor, row: Format, folder: Path) -> None:

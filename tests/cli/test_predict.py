@@ -54,7 +54,7 @@ class Echo:
 def loads(monkeypatch):
     calls = []
 
-    def load(run, changes):
+    def load(run, changes, *, engine=None):
         calls.append((str(run), list(changes)))
         return Echo()
 

@@ -52,7 +52,6 @@ class Answering:
     def __init__(self, predictor: Predictor, search: Choice) -> None:
         self.predictor, self.search = predictor, search
         self._searches = functools.cache(self._search)
-        self._explains = "explanations" in predictor.setup.abilities.supported
         self.looking = Looking(predictor)
         self.routes: dict[str, Answering] = {}  # further language pairs of the same model, by name
 
@@ -172,7 +171,7 @@ class Answering:
                 prefixes=[question.prefix] * len(rows) if question.prefix else None,
                 encoded=None if encoded is None else [encoded[row] for row in rows],
             )
-            if not (question.explain or question.maps) or not self._explains:
+            if not (question.explain or question.maps):
                 return found
             return self.looking.explained(found, maps=question.maps, unwanted=left)
 

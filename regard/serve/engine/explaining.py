@@ -38,10 +38,14 @@ class Looking:
     """Explains predictions of a model, some at a time."""
 
     def __init__(self, predictor: Predictor) -> None:
-        """Run the model once to count the heads from each column to each column."""
-        self.predictor = predictor
+        """Run the model once to count the heads from each column to each column.
+
+        An engine without explanations has none; its predictions stay as they are.
+        """
+        self.predictor, self.explains = predictor, "explanations" in predictor.setup.abilities.supported
         columns = predictor.task.vocabularies
-        (seen,) = predictor.predict([{name: columns[name].spread(2) for name in predictor.task.inputs}], explain=True)
+        example = {name: columns[name].spread(2) for name in predictor.task.inputs}
+        (seen,) = predictor.predict([example], explain=self.explains)
         self.heads = Counter[tuple[str, str]]()
         for each in seen.explanation.maps if seen.explanation is not None else ():
             self.heads[each.queries, each.keys] += len(each.weights)
@@ -61,6 +65,8 @@ class Looking:
 
         A text with more weights than the limit gets no explanation, nor does one that is `unwanted` by then.
         """
+        if not self.explains:
+            return list(predictions)
         found, weights = list(predictions), [self.weights(one) for one in predictions]
         explain = self.predictor.explainer.with_attention
         for portion in _portions(weights):

@@ -1,0 +1,230 @@
+"""regard import, export, card, and --engine; and what a run does that was imported."""
+
+import errno
+import json
+import shutil
+from urllib.request import Request, urlopen
+
+import pytest
+from foreign_translators import marian_folder, toy_lines
+from serving import Process
+from small_runs import SMALL, regard, unsaid, write_texts
+from typer.testing import CliRunner
+
+from regard.cli.app import app
+
+TEXT = "The man sees a dog."
+SEARCH = "decoding.search={name: beam, size: 3, stop: full, max_ratio: 1.0, max_extra: 3}"
+
+
+def printed(*words):
+    """What a command prints on stdout, once it has ended well."""
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory):
+    return marian_folder(tmp_path_factory.mktemp("theirs") / "opus")
+
+
+@pytest.fixture(scope="module")
+def imported(theirs, tmp_path_factory):
+    run = tmp_path_factory.mktemp("imported") / "run"
+    done = regard("import", theirs, "-o", run, "--lines", 3)
+    assert (done.code, (run / "certificate.json").exists()) == (0, True), done.said
+    return run
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained")
+    done = regard("train", *write_texts(folder), "--run", folder / "run", "--quiet", *SMALL, SEARCH)
+    assert done.code == 0, done.said
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def export(trained, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("export") / "ct2"
+    done = regard("export", trained, "--to", "ctranslate2", "-o", folder)
+    assert (done.code, (folder / "model.bin").exists()) == (0, True), done.said
+    return folder
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    file = tmp_path_factory.mktemp("texts") / "texts.en"
+    file.write_text("\n".join(toy_lines(0, 4, "test")) + "\n", encoding="utf-8")
+    return file
+
+
+def test_import_prints_its_certificate(theirs, texts, tmp_path):
+    run = tmp_path / "run"
+    said = regard("import", theirs, "-o", run, "--text", texts, "--lines", 4).said
+    assert f"imported {theirs} (MarianMTModel) as {run}" in said
+    assert "certificate: 4 of 4 texts equal to transformers" in said
+    assert printed("predict", run, TEXT).strip()
+
+
+@pytest.mark.parametrize(("words", "parts"), [
+    (["nowhere", "-o", "run"], ["nowhere: there is no such folder"]),
+    (["THEIRS", "-o", "run", "--format", "nosuch"], ["format: there is no 'nosuch'"]),
+    (["THEIRS", "-o", "run", "--format", "ctranslate2"], ["folders of ctranslate2 are written here and not read"]),
+    (["THEIRS", "-o", "run", "--text", "nofile"], ["nofile: cannot be read"]),
+    (["THEIRS", "-o", "TAKEN"], ["exists and is not empty"]),
+])  # fmt: skip
+def test_bad_import_is_one_line(words, parts, theirs, imported, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    named = {"THEIRS": theirs, "TAKEN": imported}
+    assert unsaid(regard("import", *(named.get(word, word) for word in words)), *parts) == []
+    assert not (tmp_path / "run").exists()
+
+
+def test_export_of_an_import_is_opened_by_its_own_program(imported, texts, tmp_path):
+    words = ["--to", "hf", "-o", tmp_path / "ours", "--text", texts, "--license", "mit"]
+    said = regard("export", imported, *words).said
+    assert "4 of 4 texts equal to transformers" in said
+    assert "license: mit" in (tmp_path / "ours" / "README.md").read_text("utf-8")
+    assert "format" in json.loads((tmp_path / "ours" / "certificate.json").read_text())
+
+
+@pytest.mark.parametrize(("words", "parts"), [
+    (["--to", "nosuch"], ["format: there is no 'nosuch'"]),
+    (["--to", "huggingface", "--quantization", "int8"], ["format.quantization: there is no such setting"]),
+    (["--to", "ctranslate2", "--quantization", "int3"], ["format.quantization", "int8"]),
+    (["--to", "firefox"], ["Marian has"]),
+])  # fmt: skip
+def test_bad_export_is_one_line(words, parts, trained, tmp_path):
+    assert unsaid(regard("export", trained, *words, "-o", tmp_path / "out"), *parts) == []
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_export_that_differs_names_the_first_text(trained, tmp_path, monkeypatch):
+    from regard.exchange.ctranslate2 import CTranslate2Program
+
+    monkeypatch.setattr(CTranslate2Program, "translate", lambda self, texts: ["another"] * len(texts))
+    done = regard("export", trained, "--to", "ctranslate2", "-o", tmp_path / "out")
+    assert unsaid(done, "was not written, since texts differ", "first difference: line 1", "'another' there") == []
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("place", ["regard.exchange.ctranslate2.fill_spec", "regard.exchange.export_run.write_checked"])
+def test_full_disk_leaves_nothing(place, trained, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(place, full)
+    done = regard("export", trained, "--to", "ctranslate2", "-o", tmp_path / "out")
+    assert unsaid(done, f"{tmp_path / 'out'}: the export was not written: No space left on device") == []
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_card_has_the_metadata_of_the_hub(imported, trained):
+    card = printed("card", imported, "--license", "cc-by-4.0")
+    assert card.startswith("---\nlanguage: [en, de]\nlicense: cc-by-4.0\n")
+    assert "Imported from huggingface: opus (MarianMTModel)" in card
+    assert "library_name: regard" in printed("card", trained)
+    assert unsaid(regard("card", "nowhere"), "nowhere: there is no such folder") == []
+
+
+def test_engine_answers_as_the_run_does(trained, export, texts):
+    wanted = printed("predict", trained, "-i", texts)
+    assert printed("predict", export, "--engine", "ctranslate2", "-i", texts) == wanted
+    assert printed("predict", trained, "--engine", "ctranslate2", "-i", texts) == wanted
+    assert (trained / "engines" / "ctranslate2" / "model.bin").is_file()
+    rows = [json.loads(line) for line in printed("predict", export, "--engine", "ctranslate2",
+            "-i", texts, "--json", "--n-best", 2, "--raw").splitlines()]  # fmt: skip
+    assert [len(row["alternatives"]) for row in rows] == [1] * len(rows)
+
+
+def test_export_in_a_run_is_renewed_with_its_weights(trained, texts, tmp_path):
+    run = shutil.copytree(trained, tmp_path / "run", ignore=shutil.ignore_patterns("engines"))
+    printed("predict", run, "--engine", "ctranslate2", "-i", texts)
+    model = run / "engines" / "ctranslate2" / "model.bin"
+    before = model.stat().st_mtime_ns
+    printed("predict", run, "--engine", "ctranslate2", "-i", texts)
+    assert model.stat().st_mtime_ns == before
+    noted = run / "engines" / "ctranslate2" / "regard" / "export.json"
+    from regard.config import read_checked, write_checked
+
+    write_checked(noted, {**read_checked(noted), "sha256_of_weights": "of others"})
+    (noted.parent / "manifest.json").unlink()
+    printed("predict", run, "--engine", "ctranslate2", "-i", texts)
+    assert model.stat().st_mtime_ns > before
+
+
+@pytest.mark.parametrize(("words", "parts"), [
+    (["--engine", "nosuch"], ["engine: there is no 'nosuch'", "ctranslate2"]),
+    (["--engine", "ctranslate2", "--alignment"], ["--alignment: the ctranslate2 engine does not have attention"]),
+    (["--engine", "ctranslate2", "--glossary", "TERMS"], ["--glossary: the ctranslate2 engine does not have"]),
+    (["--engine", "ctranslate2", "--prefix", "TERMS"], ["--prefix: the ctranslate2 engine does not have"]),
+    (["--engine", "ctranslate2", "--abstain", "0.5"], ["--abstain: the ctranslate2 engine does not have"]),
+    (["--engine", "ctranslate2", "--search", "sampling"], ["decoding.search", "ctranslate2 engine"]),
+    (["--engine", "ctranslate2", "decoding.shortlist=true"], ["decoding.shortlist", "ctranslate2 engine"]),
+    ([], ["is an export to ctranslate2", "--engine ctranslate2"]),
+])  # fmt: skip
+def test_requests_beyond_an_engine_are_one_line(words, parts, export, texts, tmp_path):
+    (tmp_path / "terms.tsv").write_text("man\tMann\n", encoding="utf-8")
+    words = [tmp_path / "terms.tsv" if word == "TERMS" else word for word in words]
+    assert unsaid(regard("predict", export, "-i", texts, *words), *parts) == []
+
+
+def test_explain_does_not_open_an_export(export):
+    assert unsaid(regard("explain", export, TEXT), "is an export to ctranslate2", "--engine ctranslate2") == []
+
+
+def test_shards_are_answered_by_an_engine(trained, export, texts, tmp_path):
+    wanted = printed("predict", trained, "-i", texts)
+    regard("predict", export, texts, "--engine", "ctranslate2", "--shards", 2, "--workers", 1, "-o", tmp_path / "out")
+    assert (tmp_path / "out" / texts.name).read_text("utf-8") == wanted
+
+
+def test_imported_run_is_trained_further(imported, tmp_path):
+    for side, name in enumerate(("a.en", "a.de")):
+        (tmp_path / name).write_text("\n".join(toy_lines(side, 60)) + "\n", encoding="utf-8")
+    words = ["--source", tmp_path / "a.en", "--target", tmp_path / "a.de", "--run", tmp_path / "run", "--quiet"]
+    done = regard("train", "--from", imported, *words, "training.max_updates=2", "training.validate_every=1")
+    assert done.code == 0, done.said
+    assert printed("predict", tmp_path / "run", TEXT).strip()
+    card = printed("card", tmp_path / "run")
+    assert "language: [en, de]" in card
+
+
+def test_imported_run_is_explained(imported):
+    told = printed("explain", imported, TEXT, "--by", "lrp")
+    assert "▁dog" in told or "dog" in told
+    assert printed("explain", imported, TEXT).strip()
+
+
+def asked(address, path, body):
+    """The answer of a server as JSON."""
+    request = Request(f"{address}{path}", json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urlopen(request) as answer:
+        return json.loads(answer.read())
+
+
+def test_imported_run_and_export_are_served(imported, trained, export, tmp_path):
+    wanted = printed("predict", export, "--engine", "ctranslate2", TEXT).strip()
+    served = Process(tmp_path, export, "--engine", "ctranslate2", "--port", 0)
+    try:
+        body = {"q": TEXT, "source": "en", "target": "de"}
+        assert asked(served.ready(), "translate", body)["translatedText"] == wanted
+        found = asked(served.address(), "v1/translate", {**body, "explain": True})
+        assert found["texts"][0]["translatedText"] == wanted
+        with pytest.raises(Exception, match="400"):
+            asked(served.address(), "v1/explain", {**body, "source_text": TEXT, "target_text": wanted})
+    finally:
+        served.end()
+    (tmp_path / "import").mkdir()
+    served = Process(tmp_path / "import", imported, "--port", 0)
+    try:
+        assert asked(served.ready(), "translate", body)["translatedText"] == printed("predict", imported, TEXT).strip()
+    finally:
+        served.end()
+
+
+def test_server_refuses_an_export_without_its_engine(export, tmp_path):
+    assert unsaid(regard("serve", export, "--engine", "nosuch"), "engine: there is no 'nosuch'") == []
+    assert unsaid(regard("serve", tmp_path, "--engine", "ctranslate2"), "is not a run folder") == []
