@@ -150,7 +150,7 @@ def variables(network: StandardNetwork, source_positions: Tensor, target_positio
                 names = [f"{here}.blocks.{number}.{one}" for one in mine.split()]
                 if f"{names[0]}.weight" in weights:
                     found |= _joined(weights, names, f"{side}/layer_{number}/{theirs}")
-    return {name: tensor.detach().float().cpu().numpy() for name, tensor in found.items()}
+    return {name: tensor.detach().float().cpu().numpy().copy() for name, tensor in found.items()}  # it rounds in place
 
 
 def fill_spec(spec: Any, arrays: Mapping[str, _Array]) -> None:
