@@ -96,7 +96,7 @@ def rooms() -> dict[str, list[str]]:
     for path in sorted([*paths, *ROOT.glob("*.md")]):
         name = path.relative_to(ROOT)
         generated = name.parts[:2] in (("docs", "catalogue"), ("docs", "settings"))  # of docstrings and `Doc` texts
-        if "zh-CN" in path.name or path.name in ("glossary.md", "catalogue.md") or generated:
+        if "zh-CN" in path.name or path.name == "catalogue.md" or generated:
             continue
         room = "/".join(name.parts[:2]) if len(name.parts) > 2 else "/".join(name.parts[:-1]) or name.name
         lines = found.setdefault(room, [])
