@@ -58,7 +58,7 @@ NOT_RUN = {  # commands that are read and not run, by what they say: the reason
     r"--grade|bytenet": "a minute and more: tests/explain, tests/decoders",
     r"babi|runs/questions|reading\.yaml": "of a data set: tests/test_configs.py trains it",
     r"\.parquet|news\.en\.gz": "bulk files: tests/recipes",
-    r"decoding\.tuned": "two updates leave nothing to tune: tests/predictor",
+    r"decoding\.tuned|--abstain": "two updates leave nothing to tune or to calibrate: tests/predictor",
     r"--text-(source|target)": "rounds of back-translation: tests/recipes",
     r"--taught|corrections\.jsonl": "needs words that a trained model writes: tests/explain",
     r"regard words": "words that two updates have not learnt: tests/reports",
