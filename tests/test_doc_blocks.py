@@ -71,6 +71,7 @@ NOT_RUN = {  # commands that are read and not run, by what they say: the reason
     r"--column document": "vectors of documents: tests/runs",
     r"bert-base": "a foreign model: tests/runs",
     r"firefox": "a foreign model: tests/exchange",
+    r"translator\.(py|js)|^npm |--engine ": "the programs of an export: tests/exchange",
     r"regard memory|--memory": "files of translators: tests/cli",
 }
 OF_A_TRAINED_MODEL = (  # lines that two updates without a time limit cannot print

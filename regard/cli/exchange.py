@@ -84,7 +84,7 @@ def average_command(runs: AveragedRuns, run: NewRun, *, weights: RunWeights = No
 
 
 TargetFormat = Annotated[
-    str, typer.Option("--to", metavar="NAME", help="Format: huggingface, ctranslate2, marian or firefox.")
+    str, typer.Option("--to", metavar="NAME", help="Format: huggingface, ctranslate2, marian, firefox, onnx or torch.")
 ]
 NewFolder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder to make.")]
 License = Annotated[

@@ -47,7 +47,7 @@ class Decoder(nn.Module, ABC):
         if not encoded:
             return self.begin(None, 0 if rows is None else len(rows))
         (seen,) = encoded
-        state = self.begin(seen, len(seen.states))
+        state = self.begin(seen, seen.states.shape[0])
         return state if rows is None else state.select(rows)
 
     def forward(

@@ -52,7 +52,7 @@ class IntraAttention(nn.Module):
         count = states.shape[1]
         before = torch.cat([past.last.unsqueeze(1), states], dim=1)
         places = torch.arange(past.written, past.written + count, device=states.device)
-        mask = (places > 0).expand(len(states), -1)
+        mask = (places > 0).expand(states.shape[0], -1)
         memory = extend(past.memory, self.attention.remember(before[:, :-1], mask=mask))
         seen = self.attention(states, memory, past.attention)
         return seen.context, IntraPast(before[:, -1], memory, seen.past, past.written + count)
@@ -150,7 +150,7 @@ class RecurrentDecoder(Decoder):
             return DecoderState(RecurrentPast(layers, nothing, nothing[:, :0], self._nothing_own(nothing)))
         final = seen.final if self.to_summary is None else torch.tanh(self.to_summary(seen.final))
         first = self._first(seen, final)
-        fed, fixed = final.new_zeros(len(final), self.dim), final[:, : self.fixed_dim]
+        fed, fixed = final.new_zeros(final.shape[0], self.dim), final[:, : self.fixed_dim]
         past = RecurrentPast(first, fed, fixed, self._nothing_own(final))
         if self.attention is None:
             return DecoderState(past)
@@ -196,7 +196,7 @@ class RecurrentDecoder(Decoder):
 
     def _nothing_own(self, like: Tensor) -> IntraPast | None:
         """No state of its own yet."""
-        return None if self.intra is None else self.intra.nothing(like.new_zeros(len(like), self.stack.dim))
+        return None if self.intra is None else self.intra.nothing(like.new_zeros(like.shape[0], self.stack.dim))
 
     def _written(self, read: Tensor) -> Tensor:
         states: Tensor = self.to_state(read)

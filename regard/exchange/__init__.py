@@ -14,6 +14,7 @@ from regard.exchange.certificate import Certificate
 from regard.exchange.ctranslate2 import CTranslate2Format
 from regard.exchange.export_run import export_folder
 from regard.exchange.format import Format, json_object
+from regard.exchange.graphs.formats import OnnxFormat, TorchFormat
 from regard.exchange.huggingface import CONFIG_FILE, HuggingFaceFormat
 from regard.exchange.huggingface_weights import ARCHITECTURES
 from regard.exchange.import_run import IMPORTED, average_runs, import_folder
@@ -31,6 +32,8 @@ FORMATS: Registry[Format] = Registry(
         "firefox": FirefoxFormat,
         "huggingface": HuggingFaceFormat,
         "marian": MarianFormat,
+        "onnx": OnnxFormat,
+        "torch": TorchFormat,
     },
 )
 

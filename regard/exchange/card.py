@@ -6,7 +6,7 @@ from regard.exchange.import_run import IMPORTED
 from regard.predictor import Predictor
 from regard.runs.measurements import ADAPTATION
 
-_LIBRARIES = {"huggingface": "transformers", "ctranslate2": "ctranslate2"}
+_LIBRARIES = {"huggingface": "transformers", "ctranslate2": "ctranslate2", "onnx": "onnx"}
 
 
 def model_card(
@@ -60,4 +60,7 @@ def _usage(format_name: str) -> list[str]:
     if format_name == "ctranslate2":
         code = ["import ctranslate2", "", 'translator = ctranslate2.Translator("FOLDER")']
         return ["```python", *code, "```", "", "Texts are cut by `source.spm`, pieces are joined by `target.spm`."]
+    if format_name in ("onnx", "torch"):
+        code = ["python FOLDER/translator.py < texts"]
+        return ["```bash", *code, *(["node FOLDER/translator.js < texts"] if format_name == "onnx" else []), "```"]
     return ["```bash", 'echo "TEXT" | regard predict RUN', "```"]

@@ -68,7 +68,7 @@ def begin(
     The past is that before the first query, so rows may be repeated before the first step.
     """
     memory = attention.remember(keys, values, mask)
-    return Reading(memory, attention.begin(keys.new_zeros(len(keys), 0, query_dim), memory))
+    return Reading(memory, attention.begin(keys.new_zeros(keys.shape[0], 0, query_dim), memory))
 
 
 def look(attention: Attention, queries: Tensor, reading: Reading, *, need_weights: bool = False) -> Attended:

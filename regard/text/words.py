@@ -9,7 +9,8 @@ from regard.scripts import CUT_APART
 from regard.text.counted import CountedRecipe, Cut, Fewest
 
 _CHARACTER = re.compile(f"[{CUT_APART}]")
-_PIECE = re.compile(rf" ?(?:[{CUT_APART}]|[^\W{CUT_APART}]+|[^\w\s])|\s", re.DOTALL)
+PIECE_PATTERN = rf" ?(?:[{CUT_APART}]|[^\W{CUT_APART}]+|[^\w\s])|\s"  # no part depends on flags
+_PIECE = re.compile(PIECE_PATTERN)
 
 
 def cut_words(text: str) -> list[str]:

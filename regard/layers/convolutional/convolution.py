@@ -57,7 +57,7 @@ class Convolution(Layer):
         if not self.causal:
             right = self.reach // 2
             return self._outputs(functional.pad(inputs, (0, 0, self.reach - right, right))), None
-        before = inputs.new_zeros(len(inputs), self.reach, inputs.shape[-1]) if past is None else past
+        before = inputs.new_zeros(inputs.shape[0], self.reach, inputs.shape[-1]) if past is None else past
         seen = torch.cat([before, inputs], dim=1)
         return self._outputs(seen), latest(seen, mask, self.reach)
 

@@ -56,7 +56,7 @@ class WordEmbedder(Embedder):
         self.dim = dim * 2 if position is not None and merge == "concatenate" else dim
 
     def forward(self, ids: Tensor, past: int | None = None) -> tuple[Tensor, int]:
-        start = past or 0
+        start = 0 if past is None else past
         vectors = functional.embedding(ids, self.table)
         if self.scale != 1.0:
             vectors = vectors * self.scale

@@ -75,8 +75,8 @@ class AverageAttention(Layer):
         """y (batch, n, dim) → (batch, n, dim), sum and count so far."""
         exact = wide(inputs.dtype)
         shown = (inputs.new_ones(inputs.shape[:2]).bool() if mask is None else mask).unsqueeze(-1)
-        nothing = inputs.new_zeros(len(inputs), self.dim, dtype=exact)
-        before, count = past or (nothing, shown.new_zeros(len(inputs), 1).long())
+        nothing = inputs.new_zeros(inputs.shape[0], self.dim, dtype=exact)
+        before, count = past or (nothing, shown.new_zeros(inputs.shape[0], 1).long())
         totals = before.unsqueeze(1) + inputs.masked_fill(~shown, 0.0).cumsum(dim=1, dtype=exact)
         counts = count.unsqueeze(1) + shown.cumsum(dim=1)
         read = (totals / counts.clamp(min=1)).to(inputs.dtype)

@@ -38,7 +38,7 @@ class GruLayer(Recurrent):
         return run(self.network, inputs, mask, past) if self.reset_after else self._reset_before(inputs, mask, past[0])
 
     def nothing(self, inputs: Tensor) -> Past:
-        return (inputs.new_zeros(len(inputs), self.dim),)
+        return (inputs.new_zeros(inputs.shape[0], self.dim),)
 
     def _reset_before(self, inputs: Tensor, mask: Tensor | None, state: Tensor) -> tuple[Tensor, Past]:
         outputs = []

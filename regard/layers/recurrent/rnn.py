@@ -30,4 +30,4 @@ class RnnLayer(Recurrent):
         return run(self.network, inputs, mask, self.nothing(inputs) if past is None else past)
 
     def nothing(self, inputs: Tensor) -> Past:
-        return (inputs.new_zeros(len(inputs), self.dim),)
+        return (inputs.new_zeros(inputs.shape[0], self.dim),)

@@ -62,7 +62,7 @@ class SruLayer(Recurrent):
         return outputs, (last(outputs, mask, shown), state)
 
     def nothing(self, inputs: Tensor) -> Past:
-        return inputs.new_zeros(len(inputs), self.dim), inputs.new_zeros(len(inputs), self.dim)
+        return inputs.new_zeros(inputs.shape[0], self.dim), inputs.new_zeros(inputs.shape[0], self.dim)
 
     def begun(self, state: Tensor) -> Past:
         """Return a past with c = state; h is not read again."""

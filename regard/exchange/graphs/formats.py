@@ -1,0 +1,198 @@
+"""A translator of any architecture as graphs, with a search in Python and JavaScript beside them."""
+
+import importlib.util
+import json
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.data.columns import TextColumn
+from regard.data.sealed import file_digest
+from regard.errors import CheckpointError, RegardError
+from regard.exchange.format import Format, Program
+from regard.exchange.graphs import translator
+from regard.exchange.graphs.onnx_files import write_onnx
+from regard.exchange.graphs.ports import Port, present
+from regard.exchange.graphs.programs import Graphs, graphs_of
+from regard.exchange.graphs.translator import DECODER, ENCODER, SETTINGS
+from regard.models.translator import Translator
+from regard.pieces import EOS
+from regard.predictor import Predictor
+from regard.scripts import CUT_APART
+from regard.text import Tokenizer
+from regard.text.counted import CountedTokenizer
+from regard.text.subwords import SubwordTokenizer
+from regard.text.vocabulary import FIRST_BYTE, FIRST_PIECE
+from regard.text.words import PIECE_PATTERN
+
+_ALONE: Mapping[str, Any] = {"features": "[]", "shortlist": "false", "ensemble": "[]", "rerank": "null"}
+_PACKAGE = "from regard.exchange.graphs.pieces import"
+
+
+class GraphFormat(Format):
+    """Graphs, settings of the search, pieces, and programs that read them."""
+
+    packages: ClassVar[tuple[str, ...]]  # that write it
+    extra = ""  # of the package's own that installs them
+    scripts: ClassVar[tuple[str, ...]] = ("pieces.py", "translator.py")  # copied beside the graphs
+
+    @abstractmethod
+    def write_graphs(self, graphs: Graphs, folder: Path) -> dict[str, Any]:
+        """Write the graphs, and return settings that reading them needs."""
+
+    def write(self, predictor: Predictor, folder: Path) -> None:
+        missing = [name for name in self.packages if importlib.util.find_spec(name) is None]
+        if missing:
+            problem = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed"
+            raise RegardError(f"{self.name}: {problem} (pip install 'regard[{self.extra}]')")
+        search = search_of(predictor)
+        columns = {name: cast(TextColumn, one) for name, one in predictor.task.vocabularies.items()}
+        kept = {name: pieces_of(columns[name].tokenizer, name) for name in ("source", "target")}
+        one = kept["source"] == kept["target"]
+        files = {"pieces.json": kept["source"]} if one else {f"{name}_pieces.json": kept[name] for name in kept}
+        most, model = predictor.encoder.max_source, cast(Translator, predictor.model)
+        longest = int(np.float32(most) * np.float32(search["max_ratio"])) + search["max_extra"]
+        written = model.longest(predictor.task.batch([{"source": [EOS + 2], "target": []}]))
+        longest = longest if written is None else max(1, min(longest, written))
+        graphs = graphs_of(model, len(columns["source"]), max(longest, most) + 1)
+        settings = {
+            "program": self.name, "search": search, "max_source": most, "max_target": longest,
+            "fixed": [one.name for one in graphs.states.fixed], "moving": [one.name for one in graphs.states.moving],
+            "source": next(iter(files)), "target": [*files][-1], **self.write_graphs(graphs, folder),
+        }  # fmt: skip
+        for name, content in files.items():
+            (folder / name).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+        digests = {file.name: file_digest(file) for file in sorted(folder.iterdir())}
+        (folder / SETTINGS).write_text(json.dumps({**settings, "files": digests}, indent=1), encoding="utf-8")
+        for name in self.scripts:
+            text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+            (folder / name).write_text(text.replace(_PACKAGE, "from pieces import"), encoding="utf-8")
+
+    def program(self, folder: Path, predictor: Predictor) -> Program | None:
+        return GraphProgram(folder)
+
+
+class OnnxFormat(GraphFormat):
+    """encoder_model.onnx and decoder_model_merged.onnx, with the names of Hugging Face's optimum where it has one."""
+
+    name = "onnx"
+    aliases = "onnxruntime, onnx_runtime, optimum, ort"
+    packages = ("onnx", "onnxscript", "onnxruntime")
+    extra = "onnx"
+    scripts = (*GraphFormat.scripts, "translator.js")
+
+    def write_graphs(self, graphs: Graphs, folder: Path) -> dict[str, Any]:
+        write_onnx(graphs, folder)
+        ports = {one.name: one for one in (*graphs.first.inputs, *graphs.later.inputs)}
+        return {"inputs": {name: _empty(one) for name, one in ports.items()}}
+
+
+class TorchFormat(GraphFormat):
+    """Programs of torch.export: the encoder, the first step, and later steps."""
+
+    name = "torch"
+    aliases = "exported_program, pt2, torch_export"
+    packages = ("torch",)
+
+    def write_graphs(self, graphs: Graphs, folder: Path) -> dict[str, Any]:
+        named = {ENCODER: graphs.encoder, DECODER: graphs.first, f"{DECODER}_with_past": graphs.later}
+        ports = {}
+        for name, graph in named.items():
+            torch.export.save(graph.program, folder / f"{name}.pt2")
+            outputs = [present(one.name) if graph is not graphs.encoder else one.name for one in graph.outputs]
+            ports[name] = [[one.name for one in graph.inputs], outputs]
+        return {"programs": ports}
+
+
+class GraphProgram:
+    """The search in numpy over the graphs of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._translator = opened(folder)
+        self.name = self._translator.graphs.name
+
+    def translate(self, texts: Sequence[str]) -> list[str]:
+        return self._translator.translate(texts)
+
+    def log_probs(self, texts: Sequence[str], targets: Sequence[Sequence[int]]) -> list[Tensor]:
+        rows = [[*self._translator.source.encode(text), EOS] for text in texts]
+        pairs = zip(rows, targets, strict=True)
+        return [torch.from_numpy(self._translator.forced(source, target)) for source, target in pairs]
+
+
+def opened(folder: Path) -> translator.Translator:
+    """Open a folder. Raises CheckpointError for a damaged one, RegardError where a package is missing."""
+    try:
+        return translator.Translator(folder)
+    except ImportError as error:
+        raise RegardError(f"{folder}: {error.name} is not installed (pip install 'regard[onnx]')") from error
+    except (ValueError, KeyError, TypeError, RuntimeError) as error:
+        raise CheckpointError(folder, f"cannot be opened: {error}", "export the run again") from error
+
+
+def search_of(predictor: Predictor) -> dict[str, Any]:
+    """Return the settings of a run's search. Raises RegardError for a run with parts that no graph holds."""
+    experiment, decoding = predictor.run.experiment, predictor.run.experiment.decoding
+    if experiment.task.name != "translation" or experiment.model.name != "translator":
+        raise _refused(f"it is a '{experiment.model.name}'", "a translator of one pair of languages")
+    for name, empty in _ALONE.items():
+        if getattr(decoding, name):
+            raise _refused(f"decoding.{name} changes its translations", f"decoding.{name}={empty}")
+    named = decoding.search.name
+    if named not in ("beam", "greedy"):
+        raise _refused(f"decoding.search is {named!r}", "beam or greedy")
+    search: Any = predictor.setup.search.as_beam() if named == "beam" else predictor.setup.search
+    beam = {"size": 1, "length_penalty": 0.0, "gnmt": False, "stop": "full"}
+    if named == "beam":
+        beam = {name: getattr(search, name) for name in beam}
+    limits = {name: getattr(search, name) for name in ("max_ratio", "max_extra", "min_length", "at_limit")}
+    return {**beam, **limits}
+
+
+def pieces_of(tokenizer: Tokenizer | None, side: str) -> dict[str, Any]:
+    """Return a tokenizer as plain values. Raises RegardError for one that no program beside graphs knows."""
+    match tokenizer:
+        case SubwordTokenizer():
+            return _subwords(tokenizer)
+        case CountedTokenizer(kind="words" | "characters"):
+            listed = tokenizer.pieces(range(len(tokenizer)))
+            pattern = {"pattern": PIECE_PATTERN, "unicode_pattern": _unicode()} if tokenizer.kind == "words" else {}
+            kept = {"kind": tokenizer.kind, "pieces": listed, "bytes": [*range(FIRST_BYTE, FIRST_PIECE)]}
+            return {**kept, **pattern}
+    kind = getattr(tokenizer, "kind", None)
+    raise _refused(f"text.tokenizer of its {side} is {kind!r}", "subwords, words or characters")
+
+
+def _empty(port: Port) -> tuple[str, list[int]]:
+    """Return the type and the shape of an empty tensor, which the branch that does not run reads."""
+    shape = [size if isinstance(size, int) else 0 for size in port.shape]
+    return str(port.example.dtype).removeprefix("torch."), shape
+
+
+def _unicode() -> str:
+    """The pattern of words as JavaScript has it, which knows neither the letters of all scripts nor the same spaces."""
+    letters, spaces = r"\p{L}\p{N}_", r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+    words = rf"(?:(?![{CUT_APART}])[{letters}])+"
+    return f" ?(?:[{CUT_APART}]|{words}|[^{letters}{spaces}])|[{spaces}]"
+
+
+def _subwords(tokenizer: SubwordTokenizer) -> dict[str, Any]:
+    import sentencepiece
+
+    processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.model)
+    count = range(len(tokenizer))
+    listed, scores = tokenizer.pieces(count), [processor.get_score(number) for number in count]
+    bytes_ = [number for number in count if processor.is_byte(number)]
+    own = [score for number, score in enumerate(scores) if number > max(bytes_)]
+    kind = "bpe" if all(score == int(score) for score in own[:1000]) else "unigram"
+    reserved = [*range(EOS + 2, min(bytes_))]
+    return {"kind": kind, "pieces": listed, "bytes": bytes_, "scores": scores, "reserved": reserved}
+
+
+def _refused(problem: str, needed: str) -> RegardError:
+    return RegardError(f"this run cannot be exported: {problem} (graphs: {needed})")

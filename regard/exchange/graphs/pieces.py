@@ -1,0 +1,112 @@
+"""Pieces of texts without the tokenizer that learnt them: byte pair encoding, unigrams, words and characters."""
+
+import itertools
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+UNK = 3
+_SPACE, _ESCAPE = "\u2581", "\ue0fe"
+_ESCAPED = {_ESCAPE: _ESCAPE + "0", _SPACE: _ESCAPE + "1", "\0": _ESCAPE + "2"}
+_WORD = re.compile(f"{_SPACE}*[^{_SPACE}]+|{_SPACE}+")
+_UNKNOWN = 10.0  # below the least score of a unigram, as sentencepiece has it
+
+
+class Pieces:
+    """Texts ↔ ids: subwords (bpe, unigram), words or characters; what has no piece is spelt in bytes."""
+
+    def __init__(self, kept: Mapping[str, Any]) -> None:
+        """Take the content of a file of pieces."""
+        self.kind, self.listed, self.bytes = kept["kind"], kept["pieces"], kept["bytes"]
+        self.apart = re.compile(kept["pattern"]) if kept.get("pattern") else None
+        self.of_byte = {number: byte for byte, number in enumerate(self.bytes)}
+        reserved = kept.get("reserved", [])
+        hidden = {*range(UNK + 1), *self.bytes, *(reserved if self.kind == "bpe" else [])}
+        self.ids = {piece: number for number, piece in enumerate(self.listed) if number not in hidden}
+        self.scores: list[float] = kept.get("scores", [])
+        names = sorted((self.listed[one] for one in reserved), key=len, reverse=True)
+        self.reserved = {self.listed[one]: one for one in reserved}
+        self.split = re.compile("(" + "|".join(map(re.escape, names)) + ")") if names else None
+        self.longest = max(map(len, self.ids), default=1)
+        known = [self.scores[one] for one in self.ids.values()] if self.kind == "unigram" else [0.0]
+        self.least, self.most = min(known), max(known)
+        self.cut: dict[str, list[int]] = {}  # of words
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text, without its end."""
+        text = unicodedata.normalize("NFC", re.sub("[\ud800-\udfff]", "\ufffd", text))
+        if not text:
+            return []
+        if self.kind == "characters":
+            return [one for piece in text for one in self._spelt(piece)]
+        if self.kind == "words":
+            found = self.apart.findall(" " + text) if self.apart else [text]
+            return [one for piece in found for one in self._spelt(piece)]
+        for character, code in _ESCAPED.items():
+            text = text.replace(character, code)
+        marked, ids = _SPACE + text.replace(" ", _SPACE), list[int]()
+        for part in self.split.split(marked) if self.split and self.kind == "bpe" else [marked]:
+            if part in self.reserved and self.kind == "bpe":
+                ids.append(self.reserved[part])
+                continue
+            for word in _WORD.findall(part):
+                if word not in self.cut:
+                    pieces = self._merged(word) if self.kind == "bpe" else self._likeliest(word)
+                    self.cut[word] = [one for piece in pieces for one in self._spelt(piece)]
+                ids += self.cut[word]
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of ids."""
+        raw = bytearray()
+        for one in ids:
+            if one in self.of_byte:
+                raw.append(self.of_byte[one])
+            elif UNK < one < len(self.listed):
+                raw += self.listed[one].encode()
+        text = raw.decode(errors="replace")
+        if self.kind not in ("bpe", "unigram"):
+            return text.removeprefix(" ") if self.kind == "words" else text
+        text = text.removeprefix(_SPACE).replace(_SPACE, " ")
+        names = {code: character for character, code in _ESCAPED.items()}
+        return re.sub("|".join(names), lambda found: names[found.group()], text)
+
+    def _spelt(self, piece: str) -> list[int]:
+        known = self.ids.get(piece)
+        return [known] if known is not None else [self.bytes[byte] for byte in piece.encode()]
+
+    def _merged(self, word: str) -> list[str]:
+        """Byte pair encoding: join the neighbours whose piece has the best score, the leftmost of equals."""
+        parts = list(word)
+        while True:
+            pairs = [(self.ids.get(a + b), place) for place, (a, b) in enumerate(itertools.pairwise(parts))]
+            known = [(-self.scores[number], place) for number, place in pairs if number is not None]
+            if not known:
+                return parts
+            _, place = min(known)
+            parts[place : place + 2] = [parts[place] + parts[place + 1]]
+
+    def _likeliest(self, word: str) -> list[str]:
+        """The segmentation of the highest probability under a unigram model."""
+        best, starts = [0.0] + [-math.inf] * len(word), [0] * (len(word) + 1)
+        for start in range(len(word)):
+            for end in range(start + 1, min(start + self.longest, len(word)) + 1):
+                piece = word[start:end]
+                score = self._score(piece)
+                if best[start] + score > best[end]:
+                    best[end], starts[end] = best[start] + score, start
+        parts, end = list[str](), len(word)
+        while end:
+            parts.append(word[starts[end] : end])
+            end = starts[end]
+        return parts[::-1]
+
+    def _score(self, piece: str) -> float:
+        if piece in self.reserved:
+            return len(piece) * self.most - 0.1
+        number = self.ids.get(piece)
+        if number is None:
+            return self.least - _UNKNOWN if len(piece) == 1 else -math.inf
+        return self.scores[number]

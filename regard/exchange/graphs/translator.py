@@ -1,0 +1,340 @@
+"""Translate with the graphs of a folder: pieces, greedy and beam search in numpy over ONNX Runtime or torch.
+
+    python translator.py < texts.en > texts.de
+
+    from translator import Translator
+    Translator("FOLDER").translate(["A sentence."])
+
+This file needs numpy, and onnxruntime or torch; nothing else of the program that wrote it.
+"""
+
+import hashlib
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.exchange.graphs.pieces import Pieces
+
+SETTINGS = "translator.json"
+BOS, EOS = 1, 2
+ENCODER, DECODER = "encoder_model", "decoder_model"
+
+Array = NDArray[Any]
+Tensors = dict[str, Array]
+
+
+class Graphs(Protocol):
+    """The graphs of a translator, opened."""
+
+    name: str
+
+    def encode(self, given: Tensors) -> Tensors:
+        """Run the encoder."""
+
+    def decode(self, given: Tensors, *, first: bool) -> Tensors:
+        """Run a step of the decoder."""
+
+
+class OnnxGraphs:
+    """encoder_model.onnx and decoder_model_merged.onnx in ONNX Runtime."""
+
+    def __init__(self, folder: Path, threads: int = 0) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.log_severity_level = threads, 3
+        files = (folder / f"{ENCODER}.onnx", folder / f"{DECODER}_merged.onnx")
+        self.name = f"onnxruntime {onnxruntime.__version__}"
+        self.encoder, self.decoder = (
+            onnxruntime.InferenceSession(file.read_bytes(), options, providers=["CPUExecutionProvider"])
+            for file in files
+        )
+        types = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(bool)": np.bool_}
+        self.empty: Tensors = {
+            one.name: np.zeros([size if isinstance(size, int) else 0 for size in one.shape], types[one.type])
+            for one in self.decoder.get_inputs()
+        }
+
+    def encode(self, given: Tensors) -> Tensors:
+        """Run the encoder."""
+        return _named(self.encoder, given)
+
+    def decode(self, given: Tensors, *, first: bool) -> Tensors:
+        """Run a step; the branch that does not run reads empty tensors."""
+        return _named(self.decoder, {**self.empty, **given, "use_cache_branch": np.array([not first])})
+
+
+class TorchGraphs:
+    """Three programs of torch.export."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
+        import torch
+
+        self.torch, self.ports, self.name = torch, settings["programs"], f"torch {torch.__version__}"
+        # guards name the sizes at which a product is computed another way, not those that it is right for
+        self.programs = {
+            name: torch.export.load(folder / f"{name}.pt2").module(check_guards=False) for name in self.ports
+        }
+
+    def encode(self, given: Tensors) -> Tensors:
+        """Run the encoder."""
+        return self._run(ENCODER, given)
+
+    def decode(self, given: Tensors, *, first: bool) -> Tensors:
+        """Run a step."""
+        return self._run(DECODER if first else f"{DECODER}_with_past", given)
+
+    def _run(self, name: str, given: Tensors) -> Tensors:
+        inputs, outputs = self.ports[name]
+        with self.torch.no_grad():
+            found = self.programs[name](*(self.torch.from_numpy(np.ascontiguousarray(given[one])) for one in inputs))
+        return {name: one.numpy() for name, one in zip(outputs, found, strict=True)}
+
+
+def _named(session: Any, given: Tensors) -> Tensors:
+    names = [one.name for one in session.get_outputs()]
+    wanted = {one.name for one in session.get_inputs()}
+    found = session.run(names, {name: value for name, value in given.items() if name in wanted})
+    return dict(zip(names, found, strict=True))
+
+
+class Hypothesis(NamedTuple):
+    """A translation in pieces."""
+
+    ids: list[int]
+    score: float
+    log_probs: list[float]  # of each id, and of the end if it has one
+
+
+class State(NamedTuple):
+    """Rows that are being written."""
+
+    moving: Tensors  # what each step changes, by the names that it comes in with
+    fixed: Tensors
+    mask: Array  # (rows, source)
+    words: int
+
+    def select(self, rows: Array) -> "State":
+        """Return the state of other rows; the source stays where each row has the same one as before."""
+        moving = {name: value[rows] for name, value in self.moving.items()}
+        if len(rows) == len(self.mask) and np.array_equal(rows, np.arange(len(rows))):
+            return self._replace(moving=moving)
+        return State(moving, {name: one[rows] for name, one in self.fixed.items()}, self.mask[rows], self.words)
+
+
+class Translator:
+    """A folder, opened."""
+
+    def __init__(self, folder: str | Path, graphs: Graphs | None = None, **search: Any) -> None:
+        """`search` changes settings of the search, such as size=1. Raises ValueError for a damaged folder."""
+        folder = Path(folder)
+        self.settings = read_settings(folder)
+        self.search = {**self.settings["search"], **search}
+        kept = {name: Pieces(_json(folder / name)) for name in {self.settings["source"], self.settings["target"]}}
+        self.source, self.target = (kept[self.settings[name]] for name in ("source", "target"))
+        self.graphs = graphs or open_graphs(folder, self.settings)
+
+    def translate(self, texts: Sequence[str], *, batch: int = 32) -> list[str]:
+        """Translate sentences; nothing becomes nothing. Raises ValueError for a text that is too long."""
+        asked = [number for number, text in enumerate(texts) if text.strip()]
+        rows = {number: [*self.source.encode(texts[number]), EOS] for number in asked}
+        most, found = self.settings["max_source"], [""] * len(texts)
+        for number, row in rows.items():
+            if len(row) > most:
+                raise ValueError(
+                    f"text {number + 1}: {len(row) - 1} pieces are more than this model takes ({most - 1})"
+                )
+        asked.sort(key=lambda number: len(rows[number]))
+        for start in range(0, len(asked), batch):
+            some = asked[start : start + batch]
+            for number, best in zip(some, self.searched([rows[one] for one in some]), strict=True):
+                found[number] = self.target.decode(best.ids)
+        return found
+
+    def begin(self, rows: Sequence[Sequence[int]]) -> tuple[Array, State]:
+        """Encode ids and read the beginning → log-probabilities (rows, vocabulary) of the first word, the state."""
+        ids = np.zeros((len(rows), max(map(len, rows))), np.int64)
+        for place, row in enumerate(rows):
+            ids[place, : len(row)] = row
+        mask = (np.arange(ids.shape[1]) < np.array([len(row) for row in rows])[:, None]).astype(np.int64)
+        encoded = self.graphs.encode({"input_ids": ids, "attention_mask": mask})
+        if "last_hidden_state" in encoded:
+            encoded["encoder_hidden_states"] = encoded.pop("last_hidden_state")
+        word = np.full((len(rows), 1), BOS, np.int64)
+        after = self.graphs.decode({**encoded, "input_ids": word, "encoder_attention_mask": mask}, first=True)
+        fixed = {name: after[_present(name)] for name in self.settings["fixed"]}
+        return after["logits"][:, -1], State(self._moved(after), fixed, mask, 1)
+
+    def step(self, words: Array, state: State) -> tuple[Array, State]:
+        """words (rows,) → log-probabilities (rows, vocabulary) of the next, and the state behind them."""
+        given = {**state.moving, **state.fixed, "input_ids": words[:, None], "encoder_attention_mask": state.mask}
+        given["position"] = np.array([state.words], np.int64)
+        after = self.graphs.decode(given, first=False)
+        return after["logits"][:, -1], state._replace(moving=self._moved(after), words=state.words + 1)
+
+    def _moved(self, after: Tensors) -> Tensors:
+        return {name: after[_present(name)] for name in self.settings["moving"]}
+
+    def searched(self, rows: Sequence[Sequence[int]]) -> list[Hypothesis]:
+        """Return the best translation of each source, ids with their end."""
+        lengths = np.array([len(row) for row in rows])
+        ratio = np.float32(self.search["max_ratio"])
+        limits = (lengths.astype(np.float32) * ratio).astype(np.int64) + self.search["max_extra"]
+        beams = Beams(self.search, limits.clip(1, self.settings["max_target"]))
+        scores, state = self.begin(rows)
+        while True:
+            words, parents = beams.grow(scores.astype(np.float64))
+            if not len(words):
+                return beams.best()
+            scores, state = self.step(words, state.select(parents))
+
+    def forced(self, source: Sequence[int], target: Sequence[int]) -> Array:
+        """Return log-probabilities (target + 1, vocabulary) behind each place of a target."""
+        scores, state = self.begin([source])
+        found = [scores[0]]
+        for word in target:
+            scores, state = self.step(np.array([word], np.int64), state)
+            found.append(scores[0])
+        return np.stack(found)
+
+
+class Beams:
+    """The hypotheses of several sources, a row each, those of a source one after the other."""
+
+    def __init__(self, search: Mapping[str, Any], limits: Array) -> None:
+        self.search, self.limits, count = search, limits, len(limits)
+        self.size, self.examples, self.sums = search["size"], np.arange(count), np.zeros(count)
+        self.ids, self.log_probs = np.zeros((count, 0), np.int64), np.zeros((count, 0))
+        self.finished: list[list[Hypothesis]] = [[] for _ in range(count)]
+        self.ended, self.bar = np.zeros(count, np.int64), np.full(count, -np.inf)
+
+    def norm(self, lengths: Any) -> Any:
+        """Return what the sum of a hypothesis is divided by, for its length with the end."""
+        return ((5.0 + lengths) / 6.0 if self.search["gnmt"] else lengths * 1.0) ** self.search["length_penalty"]
+
+    def best(self) -> list[Hypothesis]:
+        """Return the best of each."""
+        return [max(found, key=lambda one: one.score) for found in self.finished]
+
+    def grow(self, scores: Array) -> tuple[Array, Array]:
+        """log-probabilities (rows, vocabulary) → the next words, and the rows that they follow; none when all end."""
+        rows, words, added = self._choices(scores)
+        length, examples = self.ids.shape[1] + 1, self.examples[rows]
+        ends, last, rule = words == EOS, self.limits[examples] == length, self.search["at_limit"]
+        if rule != "cut":  # at the limit all end that can
+            closed = np.isin(examples, examples[ends])
+            kept = ends | ~(closed & last)
+            rows, words, added, examples, ends, last = (one[kept] for one in (rows, words, added, examples, ends, last))
+        sums = self.sums[rows] + np.where(last & ends & (rule == "free"), 0.0, added)
+        order = np.lexsort((-sums, examples))
+        ranks = _ranks(examples[order])
+        closing = ends | (last & (rule == "cut"))
+        for place, rank in zip(order.tolist(), ranks.tolist(), strict=True):
+            if closing[place] and rank < self.size:
+                self._finish(int(rows[place]), int(words[place]), float(sums[place]), float(added[place]), length)
+        going = order[~closing[order]]
+        going = going[_ranks(examples[going]) < self.size]
+        self._give_up(np.setdiff1d(self.examples, examples[going]))
+        rows, words = rows[going], words[going]
+        self.ids = np.concatenate([self.ids[rows], words[:, None]], axis=1)
+        self.log_probs = np.concatenate([self.log_probs[rows], added[going, None]], axis=1)
+        self.examples, self.sums = self.examples[rows], sums[going]
+        kept = ~self._done(length)[self.examples]
+        self._give_up(np.setdiff1d(self.examples, self.examples[kept]))
+        self.ids, self.log_probs = self.ids[kept], self.log_probs[kept]
+        self.examples, self.sums = self.examples[kept], self.sums[kept]
+        return words[kept], rows[kept]
+
+    def _choices(self, scores: Array) -> tuple[Array, Array, Array]:
+        """Rows, words and log-probabilities of the likeliest words of each row, with the end among them."""
+        scores[:, [0, BOS]] = -np.inf
+        if self.ids.shape[1] < self.search["min_length"]:
+            scores[:, EOS] = -np.inf
+        count = min(self.size + 1, scores.shape[1])
+        near = np.argpartition(-scores, count - 1, axis=1)[:, :count]
+        ordered = np.lexsort((near, -np.take_along_axis(scores, near, 1)), axis=1)
+        near = np.take_along_axis(near, ordered, 1)
+        beside = np.where((near == EOS).any(axis=1), -1, EOS)
+        words = np.concatenate([near, beside[:, None]], axis=1)
+        found = np.take_along_axis(scores, words.clip(0), 1)
+        rows, places = ((words >= 0) & (found > -np.inf)).nonzero()
+        return rows, words[rows, places], found[rows, places]
+
+    def _finish(self, row: int, word: int, total: float, last: float, length: int) -> None:
+        example, score = int(self.examples[row]), total / float(self.norm(length))
+        self.ended[example] += 1
+        if self.search["stop"] == "exact" and score <= self.bar[example]:
+            return
+        ids = [*self.ids[row].tolist(), *([] if word == EOS else [word])]
+        self.finished[example].append(Hypothesis(ids, score, [*self.log_probs[row].tolist(), last]))
+        if self.search["stop"] == "exact":
+            self.bar[example] = max(one.score for one in self.finished[example])
+
+    def _give_up(self, examples: Array) -> None:
+        """Answer sources without a finished hypothesis by the best that they have."""
+        for example in examples.tolist():
+            if not self.finished[example]:
+                rows = (self.examples == example).nonzero()[0]
+                row = rows[np.argmax(self.sums[rows])]
+                score = float(self.sums[row]) / float(self.norm(max(self.ids.shape[1], 1)))
+                self.finished[example].append(Hypothesis(self.ids[row].tolist(), score, self.log_probs[row].tolist()))
+
+    def _done(self, length: int) -> Array:
+        """(sources,) whether each has ended."""
+        best = np.full(len(self.limits), -np.inf)
+        np.maximum.at(best, self.examples, self.sums)
+        stop, full = self.search["stop"], self.ended >= self.size
+        if stop == "exact":
+            full = np.maximum(best / self.norm(length + 1), best / self.norm(self.limits)) <= self.bar
+        elif stop == "best_full":
+            for example in full.nonzero()[0].tolist():
+                worst = sorted((one.score for one in self.finished[example]), reverse=True)[self.size - 1]
+                full[example] = best[example] / self.norm(length) <= worst
+        done: Array = full | (self.limits <= length)
+        return done
+
+
+def _ranks(examples: Array) -> Array:
+    """Sorted sources of rows → the number of each row among those of its source, from 0."""
+    starts = np.searchsorted(examples, examples)
+    return np.arange(len(examples)) - starts
+
+
+def _present(name: str) -> str:
+    return name.replace("past_key_values", "present", 1).replace("past_state", "present_state", 1)
+
+
+def open_graphs(folder: Path, settings: Mapping[str, Any]) -> Graphs:
+    """Open the graphs of a folder."""
+    return TorchGraphs(folder, settings) if settings["program"] == "torch" else OnnxGraphs(folder)
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """Read translator.json, and compare each file with its SHA-256 there. Raises ValueError for a damaged folder."""
+    settings = _json(folder / SETTINGS)
+    for name, digest in settings.get("files", {"its files": ""}).items():
+        file = folder / name
+        if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != digest:
+            raise ValueError(f"{file} is {'damaged' if file.is_file() else 'missing'}: export the run again")
+    return settings
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{file} cannot be read: {error}") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"{file} is not a JSON object")
+    return found
+
+
+if __name__ == "__main__":
+    opened = Translator(Path(__file__).parent)
+    for line in opened.translate(sys.stdin.read().splitlines()):
+        print(line)

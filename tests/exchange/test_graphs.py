@@ -1,0 +1,186 @@
+"""Runs as graphs of ONNX and of torch.export, with the search in numpy beside Regard's own."""
+
+import json
+
+import pytest
+import torch
+from foreign_translators import toy_lines
+
+from regard.decoding import GreedySearch
+from regard.errors import CheckpointError, RegardError
+from regard.exchange import export_folder, format_named, model_card
+from regard.exchange.graphs.formats import opened
+from regard.exchange.graphs.translator import Translator
+from regard.predictor import load
+from regard.runs.training import train
+
+TEXTS = toy_lines(0, 16, "test")
+BEAM = "decoding.search={name: beam, size: 4, max_ratio: 1.5, max_extra: 6}"
+TRANSFORMER = ["model.encoder.num_layers=1", "model.decoder.num_layers=1", "model.attention.num_heads=2",
+               "model.self_attention.num_heads=2", "model.encoder.feedforward_dim=24",
+               "model.decoder.feedforward_dim=24"]  # fmt: skip
+RECURRENT = ["model.position=null", "model.encoder={name: recurrent, hidden_dim: 12}",
+             "model.decoder={name: recurrent, hidden_dim: 12}",
+             "model.attention={score: {name: additive, hidden_dim: 8}}"]  # fmt: skip
+LSTM = ["model.position=null", "model.encoder={name: recurrent, hidden_dim: 12, cell: lstm, bidirectional: false}",
+        "model.decoder={name: recurrent, hidden_dim: 12, cell: lstm, order: luong, input_feeding: true, "
+        "init_from_encoder: true}", "model.attention={score: bilinear}"]  # fmt: skip
+CONVOLUTIONAL = ["model.position=learned", "model.encoder={name: convolutional, hidden_dim: 20, num_layers: 1}",
+                 "model.decoder={name: convolutional, hidden_dim: 20, num_layers: 2}", "model.attention={score: dot}",
+                 "model.head.bias=true", "model.tied=target"]  # fmt: skip
+NETWORKS = {
+    "transformer": TRANSFORMER,
+    "ssru": [*TRANSFORMER, "model.decoder.history=recurrent"],
+    "average": [*TRANSFORMER, "model.decoder.history=average", "text.tokenizer=words", "text.tokenizer.size=320"],
+    "rnnsearch": RECURRENT,
+    "luong": LSTM,
+    "convs2s": CONVOLUTIONAL,
+}
+
+
+def quiet(line):
+    """Print nothing."""
+
+
+def network(folder, name):
+    """A run of the toy grammar, whose weights are then moved at random, so that its texts are all different."""
+    for side, file in enumerate(("a.en", "a.de")):
+        (folder / file).write_text("\n".join(toy_lines(side, 60)) + "\n", encoding="utf-8")
+    settings = ["model.dim=16", "text.tokenizer.size=320", "training.max_updates=2", "device=cpu", BEAM]
+    changes = [*settings, *NETWORKS[name]]
+    train(changes=changes, source=folder / "a.en", target=folder / "a.de", run=folder / name, quiet=True)
+    predictor, draws = load(folder / name), torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for parameter in predictor.model.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=draws), alpha=0.4)
+    return predictor
+
+
+@pytest.fixture
+def onnx():
+    for package in ("onnx", "onnxscript", "onnxruntime"):
+        pytest.importorskip(package)
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """A function of a network's name → its predictor and its export to ONNX."""
+    made = {}
+
+    def export(name):
+        if name not in made:
+            folder = tmp_path_factory.mktemp(name)
+            predictor = network(folder, name)
+            certificate = export_folder(
+                format_named("onnx"), predictor, folder / "out", texts=TEXTS, count=16, say=quiet
+            )
+            made[name] = predictor, folder / "out", certificate
+        return made[name]
+
+    return export
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_onnx_translates_equally(name, onnx, exported):
+    predictor, folder, certificate = exported(name)
+    assert (certificate.equal, certificate.first) == (16, None)
+    assert certificate.gap < 1e-4
+    assert len(set(Translator(folder).translate(TEXTS))) > 8
+    greedy = Translator(folder, size=1, length_penalty=0.0, stop="full").translate(TEXTS, batch=5)
+    ours = predictor.predict(TEXTS, search=GreedySearch(max_ratio=1.5, max_extra=6), safeguards=False)
+    assert greedy == [one.text for one in ours]
+
+
+def test_names_are_those_of_optimum(onnx, exported):
+    import onnx as package
+
+    _, folder, _ = exported("transformer")
+    model = package.load(folder / "decoder_model_merged.onnx")
+    package.checker.check_model(model)
+    sides = [f"0.{side}.{what}" for side in ("encoder", "decoder") for what in ("key", "value")]
+    given = {"input_ids", "encoder_attention_mask", "encoder_hidden_states", "use_cache_branch"}
+    assert {one.name for one in model.graph.input} == given | {f"past_key_values.{one}" for one in sides}
+    assert {one.name for one in model.graph.output} == {"logits", *(f"present.{one}" for one in sides)}
+    encoder = package.load(folder / "encoder_model.onnx").graph
+    assert [one.name for one in encoder.input] == ["input_ids", "attention_mask"]
+    assert [one.name for one in encoder.output] == ["last_hidden_state"]
+    tables = [one for one in model.graph.initializer if list(one.dims) == [320, 16]]
+    assert len(tables) == 1  # both branches read one
+
+
+def test_folder_has_certificate_card_and_programs(onnx, exported):
+    predictor, folder, _ = exported("transformer")
+    names = {"certificate.json", "README.md", "translator.py", "translator.js", "pieces.py", "pieces.json"}
+    assert names <= {file.name for file in folder.iterdir()}
+    assert "node FOLDER/translator.js" in (folder / "README.md").read_text(encoding="utf-8")
+    assert "library_name: onnx" in model_card(predictor, "onnx")
+
+
+@pytest.mark.parametrize("name", ["encoder_model.onnx", "pieces.json", "translator.json"])
+def test_damaged_folder_is_refused(name, onnx, exported, tmp_path):
+    _, folder, _ = exported("transformer")
+    for file in folder.iterdir():
+        content = file.read_bytes()
+        (tmp_path / file.name).write_bytes(content[: len(content) // 2] if file.name == name else content)
+    with pytest.raises(CheckpointError, match=name):
+        opened(tmp_path)
+    (tmp_path / name).unlink()
+    with pytest.raises(CheckpointError, match=name):
+        opened(tmp_path)
+
+
+def test_text_that_is_too_long_is_refused(onnx, exported):
+    _, folder, _ = exported("transformer")
+    with pytest.raises(ValueError, match=r"text 2: \d+ pieces are more than this model takes \(1023\)"):
+        Translator(folder).translate(["A dog.", "dog " * 1200])
+
+
+@pytest.mark.parametrize("name", ["transformer", "rnnsearch"])
+def test_torch_programs_translate_equally(name, tmp_path):
+    predictor = network(tmp_path, name)
+    folder = tmp_path / "out"
+    certificate = export_folder(format_named("pt2"), predictor, folder, texts=TEXTS, count=16, say=quiet)
+    assert (certificate.equal, certificate.first) == (16, None)
+    assert certificate.gap < 1e-4
+    assert json.loads((folder / "translator.json").read_text())["program"] == "torch"
+    parameters = sum(one.numel() for one in predictor.model.parameters())
+    assert (folder / "encoder_model.pt2").stat().st_size < 4 * parameters + 200_000  # it has no decoder
+
+
+def test_missing_package_is_one_line(tmp_path, monkeypatch):
+    predictor = network(tmp_path, "transformer")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(
+        RegardError, match=r"onnx: onnx and onnxscript .* not installed \(pip install 'regard\[onnx\]'\)"
+    ):
+        format_named("onnx").write(predictor, tmp_path)
+
+
+def test_part_that_cannot_be_traced_is_named(tmp_path, monkeypatch):
+    from regard.layers.feedforwards.two_layers import TwoLayers
+
+    predictor = network(tmp_path, "transformer")
+    forward = TwoLayers.forward
+
+    def asks(self, states, *rest):
+        return forward(self, states, *rest) if states.sum() != 0 else (states, None)  # depends on the numbers
+
+    monkeypatch.setattr(TwoLayers, "forward", asks)
+    with pytest.raises(RegardError, match=r"PositionWise \(encoders\.translate\.encoder\.blocks\.0\.feedforward\)"):
+        export_folder(format_named("torch"), predictor, tmp_path / "out", texts=TEXTS, count=4, say=quiet)
+    assert not (tmp_path / "out").exists()
+
+
+def test_difference_is_refused(tmp_path, monkeypatch):
+    predictor = network(tmp_path, "transformer")
+    monkeypatch.setattr(Translator, "translate", lambda self, texts: ["another"] * len(texts))
+    with pytest.raises(RegardError, match=r"0 of 4 texts equal .*first difference: line 1, "):
+        export_folder(format_named("torch"), predictor, tmp_path / "out", texts=TEXTS, count=4, say=quiet)
+    assert not (tmp_path / "out").exists()
+
+
+def test_search_that_no_graph_holds_is_refused(tmp_path):
+    network(tmp_path, "transformer")
+    predictor = load(tmp_path / "transformer", ["decoding.search={name: sampling}"])
+    with pytest.raises(RegardError, match=r"decoding\.search is 'sampling'"):
+        format_named("onnx").write(predictor, tmp_path)
