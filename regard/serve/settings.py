@@ -177,7 +177,7 @@ class Settings:
     changes: tuple[str, ...] = ()  # settings of the models: decoding.precision=int8
     engine: Annotated[
         str | None,
-        Option("NAME", "Engine of exports: ctranslate2. (default: Regard's own, of runs)", group=_LOAD),
+        Option("NAME", "Engine of exports: ctranslate2, onnx or torch. (default: Regard's own, of runs)", group=_LOAD),
     ] = None
     batch_wait: Annotated[
         float,

@@ -13,11 +13,11 @@ from enumerable import TableWriter
 from foreign_translators import toy_lines
 
 from regard.decoding import BeamSearch
-from regard.exchange.graphs import translator
 from regard.exchange.graphs.formats import pieces_of
-from regard.exchange.graphs.pieces import Pieces
-from regard.exchange.graphs.translator import Beams
 from regard.ops.plain import plain
+from regard.predictor.engines import translator
+from regard.predictor.engines.pieces import PieceTable
+from regard.predictor.engines.translator import Beams
 from regard.records import BOS, EOS, Batch
 from regard.registry import Choice
 from regard.text import train_tokenizer
@@ -57,7 +57,7 @@ def in_node(code, given):
 
 
 def test_pieces_are_those_of_the_tokenizer(tokenizer):
-    pieces = Pieces(pieces_of(tokenizer, "source"))
+    pieces = PieceTable(pieces_of(tokenizer, "source"))
     rows = [tokenizer.encode(text) for text in TEXTS]
     assert [pieces.encode(text) for text in TEXTS] == rows
     torn = [row[1::2] for row in rows] + [[0, 1, 2, 3, 5, 200, 4]]  # bytes and escapes without their ends
@@ -67,7 +67,7 @@ def test_pieces_are_those_of_the_tokenizer(tokenizer):
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node here")
 def test_pieces_in_javascript_are_equal(tokenizer):
     kept, rows = pieces_of(tokenizer, "source"), [tokenizer.encode(text) for text in TEXTS]
-    code = "const pieces = new found.Pieces(given.kept); answer = [given.texts.map((one) => pieces.encode(one)), "
+    code = "const pieces = new found.PieceTable(given.kept); answer = [given.texts.map((one) => pieces.encode(one)), "
     code += "given.rows.map((one) => pieces.decode(one))]"
     torn = [row[1::2] for row in rows] + [[0, 1, 2, 3, 5, 200, 4]]
     encoded, decoded = in_node(code, {"kept": kept, "texts": TEXTS, "rows": rows + torn})

@@ -7,11 +7,11 @@ import torch
 from foreign_translators import toy_lines
 
 from regard.decoding import GreedySearch
-from regard.errors import CheckpointError, RegardError
+from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.exchange import export_folder, format_named, model_card
-from regard.exchange.graphs.formats import opened
-from regard.exchange.graphs.translator import Translator
 from regard.predictor import load
+from regard.predictor.engines.graphs import opened_graphs
+from regard.predictor.engines.translator import GraphTranslator
 from regard.runs.training import train
 
 TEXTS = toy_lines(0, 16, "test")
@@ -85,8 +85,8 @@ def test_onnx_translates_equally(name, onnx, exported):
     predictor, folder, certificate = exported(name)
     assert (certificate.equal, certificate.first) == (16, None)
     assert certificate.gap < 1e-4
-    assert len(set(Translator(folder).translate(TEXTS))) > 8
-    greedy = Translator(folder, size=1, length_penalty=0.0, stop="full").translate(TEXTS, batch=5)
+    assert len(set(GraphTranslator(folder).translate(TEXTS))) > 8
+    greedy = GraphTranslator(folder, size=1, length_penalty=0.0, stop="full").translate(TEXTS, batch=5)
     ours = predictor.predict(TEXTS, search=GreedySearch(max_ratio=1.5, max_extra=6), safeguards=False)
     assert greedy == [one.text for one in ours]
 
@@ -123,16 +123,16 @@ def test_damaged_folder_is_refused(name, onnx, exported, tmp_path):
         content = file.read_bytes()
         (tmp_path / file.name).write_bytes(content[: len(content) // 2] if file.name == name else content)
     with pytest.raises(CheckpointError, match=name):
-        opened(tmp_path)
+        opened_graphs(tmp_path)
     (tmp_path / name).unlink()
     with pytest.raises(CheckpointError, match=name):
-        opened(tmp_path)
+        opened_graphs(tmp_path)
 
 
 def test_text_that_is_too_long_is_refused(onnx, exported):
     _, folder, _ = exported("transformer")
     with pytest.raises(ValueError, match=r"text 2: \d+ pieces are more than this model takes \(1023\)"):
-        Translator(folder).translate(["A dog.", "dog " * 1200])
+        GraphTranslator(folder).translate(["A dog.", "dog " * 1200])
 
 
 @pytest.mark.parametrize("name", ["transformer", "rnnsearch"])
@@ -173,7 +173,7 @@ def test_part_that_cannot_be_traced_is_named(tmp_path, monkeypatch):
 
 def test_difference_is_refused(tmp_path, monkeypatch):
     predictor = network(tmp_path, "transformer")
-    monkeypatch.setattr(Translator, "translate", lambda self, texts: ["another"] * len(texts))
+    monkeypatch.setattr(GraphTranslator, "translate", lambda self, texts: ["another"] * len(texts))
     with pytest.raises(RegardError, match=r"0 of 4 texts equal .*first difference: line 1, "):
         export_folder(format_named("torch"), predictor, tmp_path / "out", texts=TEXTS, count=4, say=quiet)
     assert not (tmp_path / "out").exists()
@@ -184,3 +184,19 @@ def test_search_that_no_graph_holds_is_refused(tmp_path):
     predictor = load(tmp_path / "transformer", ["decoding.search={name: sampling}"])
     with pytest.raises(RegardError, match=r"decoding\.search is 'sampling'"):
         format_named("onnx").write(predictor, tmp_path)
+
+
+def test_engine_answers_from_an_export(onnx, exported, tmp_path):
+    predictor, folder, _ = exported("rnnsearch")
+    engine = load(folder, engine="onnx")
+    ours = predictor.predict(TEXTS, safeguards=False)
+    found = engine.predict(TEXTS, safeguards=False)
+    assert [one.text for one in found] == [one.text for one in ours]
+    assert found[0].log_probs == pytest.approx(ours[0].log_probs, abs=1e-4)
+    begun = engine.predict(TEXTS[:4], prefixes=["Das"] * 4)
+    assert all(one.text.startswith("Das") for one in begun)
+    assert [one.text for one in engine.copy().predict(TEXTS[:3], safeguards=False)] == [one.text for one in ours[:3]]
+    with pytest.raises(ConfigError, match="the onnx engine"):
+        engine.score(TEXTS[:1], ["Das"])
+    with pytest.raises(CheckpointError, match="is an export to onnx, and torch cannot run it"):
+        load(folder, engine="torch")

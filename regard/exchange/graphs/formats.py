@@ -13,16 +13,17 @@ from torch import Tensor
 
 from regard.data.columns import TextColumn
 from regard.data.sealed import file_digest
-from regard.errors import CheckpointError, RegardError
+from regard.errors import RegardError
 from regard.exchange.format import Format, Program
-from regard.exchange.graphs import translator
 from regard.exchange.graphs.onnx_files import write_onnx
-from regard.exchange.graphs.ports import Port, present
+from regard.exchange.graphs.ports import GraphPort, present
 from regard.exchange.graphs.programs import Graphs, graphs_of
-from regard.exchange.graphs.translator import DECODER, ENCODER, SETTINGS
 from regard.models.translator import Translator
 from regard.pieces import EOS
 from regard.predictor import Predictor
+from regard.predictor.engines import pieces, translator
+from regard.predictor.engines.graphs import opened_graphs
+from regard.predictor.engines.translator import DECODER_GRAPH, ENCODER_GRAPH, SETTINGS_NAME
 from regard.scripts import CUT_APART
 from regard.text import Tokenizer
 from regard.text.counted import CountedTokenizer
@@ -31,7 +32,7 @@ from regard.text.vocabulary import FIRST_BYTE, FIRST_PIECE
 from regard.text.words import PIECE_PATTERN
 
 _ALONE: Mapping[str, Any] = {"features": "[]", "shortlist": "false", "ensemble": "[]", "rerank": "null"}
-_PACKAGE = "from regard.exchange.graphs.pieces import"
+_PACKAGE = "from regard.predictor.engines.pieces import"
 
 
 class GraphFormat(Format):
@@ -39,7 +40,7 @@ class GraphFormat(Format):
 
     packages: ClassVar[tuple[str, ...]]  # that write it
     extra = ""  # of the package's own that installs them
-    scripts: ClassVar[tuple[str, ...]] = ("pieces.py", "translator.py")  # copied beside the graphs
+    scripts: ClassVar[tuple[str, ...]] = ()  # beside those in Python
 
     @abstractmethod
     def write_graphs(self, graphs: Graphs, folder: Path) -> dict[str, Any]:
@@ -50,7 +51,7 @@ class GraphFormat(Format):
         if missing:
             problem = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed"
             raise RegardError(f"{self.name}: {problem} (pip install 'regard[{self.extra}]')")
-        search = search_of(predictor)
+        search = search_settings(predictor)
         columns = {name: cast(TextColumn, one) for name, one in predictor.task.vocabularies.items()}
         kept = {name: pieces_of(columns[name].tokenizer, name) for name in ("source", "target")}
         one = kept["source"] == kept["target"]
@@ -68,10 +69,11 @@ class GraphFormat(Format):
         for name, content in files.items():
             (folder / name).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
         digests = {file.name: file_digest(file) for file in sorted(folder.iterdir())}
-        (folder / SETTINGS).write_text(json.dumps({**settings, "files": digests}, indent=1), encoding="utf-8")
-        for name in self.scripts:
-            text = Path(__file__).with_name(name).read_text(encoding="utf-8")
-            (folder / name).write_text(text.replace(_PACKAGE, "from pieces import"), encoding="utf-8")
+        (folder / SETTINGS_NAME).write_text(json.dumps({**settings, "files": digests}, indent=1), encoding="utf-8")
+        copied = [Path(str(module.__file__)) for module in (pieces, translator)]
+        for file in (*copied, *(copied[-1].with_name(name) for name in self.scripts)):
+            text = file.read_text(encoding="utf-8").replace(_PACKAGE, "from pieces import")
+            (folder / file.name).write_text(text, encoding="utf-8")
 
     def program(self, folder: Path, predictor: Predictor) -> Program | None:
         return GraphProgram(folder)
@@ -84,7 +86,7 @@ class OnnxFormat(GraphFormat):
     aliases = "onnxruntime, onnx_runtime, optimum, ort"
     packages = ("onnx", "onnxscript", "onnxruntime")
     extra = "onnx"
-    scripts = (*GraphFormat.scripts, "translator.js")
+    scripts = ("translator.js",)
 
     def write_graphs(self, graphs: Graphs, folder: Path) -> dict[str, Any]:
         write_onnx(graphs, folder)
@@ -100,7 +102,7 @@ class TorchFormat(GraphFormat):
     packages = ("torch",)
 
     def write_graphs(self, graphs: Graphs, folder: Path) -> dict[str, Any]:
-        named = {ENCODER: graphs.encoder, DECODER: graphs.first, f"{DECODER}_with_past": graphs.later}
+        named = {ENCODER_GRAPH: graphs.encoder, DECODER_GRAPH: graphs.first, f"{DECODER_GRAPH}_with_past": graphs.later}
         ports = {}
         for name, graph in named.items():
             torch.export.save(graph.program, folder / f"{name}.pt2")
@@ -113,7 +115,7 @@ class GraphProgram:
     """The search in numpy over the graphs of a folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._translator = opened(folder)
+        self._translator = opened_graphs(folder)
         self.name = self._translator.graphs.name
 
     def translate(self, texts: Sequence[str]) -> list[str]:
@@ -125,17 +127,7 @@ class GraphProgram:
         return [torch.from_numpy(self._translator.forced(source, target)) for source, target in pairs]
 
 
-def opened(folder: Path) -> translator.Translator:
-    """Open a folder. Raises CheckpointError for a damaged one, RegardError where a package is missing."""
-    try:
-        return translator.Translator(folder)
-    except ImportError as error:
-        raise RegardError(f"{folder}: {error.name} is not installed (pip install 'regard[onnx]')") from error
-    except (ValueError, KeyError, TypeError, RuntimeError) as error:
-        raise CheckpointError(folder, f"cannot be opened: {error}", "export the run again") from error
-
-
-def search_of(predictor: Predictor) -> dict[str, Any]:
+def search_settings(predictor: Predictor) -> dict[str, Any]:
     """Return the settings of a run's search. Raises RegardError for a run with parts that no graph holds."""
     experiment, decoding = predictor.run.experiment, predictor.run.experiment.decoding
     if experiment.task.name != "translation" or experiment.model.name != "translator":
@@ -168,7 +160,7 @@ def pieces_of(tokenizer: Tokenizer | None, side: str) -> dict[str, Any]:
     raise _refused(f"text.tokenizer of its {side} is {kind!r}", "subwords, words or characters")
 
 
-def _empty(port: Port) -> tuple[str, list[int]]:
+def _empty(port: GraphPort) -> tuple[str, list[int]]:
     """Return the type and the shape of an empty tensor, which the branch that does not run reads."""
     shape = [size if isinstance(size, int) else 0 for size in port.shape]
     return str(port.example.dtype).removeprefix("torch."), shape

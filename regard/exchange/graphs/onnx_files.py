@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.exchange.graphs.ports import PAST, Port, present
+from regard.exchange.graphs.ports import PAST_AXIS, GraphPort, present
 from regard.exchange.graphs.programs import Graph, Graphs
-from regard.exchange.graphs.translator import DECODER, ENCODER
+from regard.predictor.engines.translator import DECODER_GRAPH, ENCODER_GRAPH
 
 BRANCH = "use_cache_branch"
 OPSET = 18
@@ -29,11 +29,11 @@ def write_onnx(graphs: Graphs, folder: Path) -> None:
     """Write encoder_model.onnx and decoder_model_merged.onnx."""
     import onnx
 
-    onnx.save(_model(graphs.encoder, graphs.encoder.outputs), folder / f"{ENCODER}.onnx")
-    onnx.save(_merged(graphs), folder / f"{DECODER}_merged.onnx")
+    onnx.save(_model(graphs.encoder, graphs.encoder.outputs), folder / f"{ENCODER_GRAPH}.onnx")
+    onnx.save(_merged(graphs), folder / f"{DECODER_GRAPH}_merged.onnx")
 
 
-def _model(graph: Graph, outputs: Sequence[Port]) -> Any:
+def _model(graph: Graph, outputs: Sequence[GraphPort]) -> Any:
     """Return a graph as a model of ONNX, with the names of its ports."""
     names = [one.name for one in graph.inputs], [one.name for one in outputs]
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
@@ -83,17 +83,17 @@ def _merged(graphs: Graphs) -> Any:
     return model
 
 
-def _present(ports: Iterable[Port]) -> list[Port]:
+def _present(ports: Iterable[GraphPort]) -> list[GraphPort]:
     return [one._replace(name=present(one.name)) for one in ports]
 
 
-def _infos(ports: Iterable[Port]) -> list[Any]:
+def _infos(ports: Iterable[GraphPort]) -> list[Any]:
     """Return ports as inputs or outputs of ONNX; a past that comes out has one word more than the one that comes in."""
     from onnx import helper
 
     found = []
     for one in ports:
-        more = {PAST: "decoder_sequence_length"} if one.name.startswith("present") else {}
+        more = {PAST_AXIS: "decoder_sequence_length"} if one.name.startswith("present") else {}
         shape = [more.get(size, size) if isinstance(size, str) else size for size in one.shape]
         found.append(helper.make_tensor_value_info(one.name, _type(one.example), shape))
     return found
@@ -134,7 +134,7 @@ def _digest(tensor: Any) -> str:
     return hashlib.sha256(f"{tensor.data_type} {shape} ".encode() + tensor.raw_data).hexdigest()[:16]
 
 
-def _add_empty(graph: Any, name: str, port: Port) -> None:
+def _add_empty(graph: Any, name: str, port: GraphPort) -> None:
     """Add an output that has no rows."""
     from onnx import helper
 

@@ -17,13 +17,13 @@ from regard.ops.plain import plain
 from regard.pieces import BOS, EOS
 from regard.records import Batch, Encoded, Sequences
 
-BATCH, SOURCE, PAST = "batch_size", "encoder_sequence_length", "past_decoder_sequence_length"
+BATCH_AXIS, SOURCE_AXIS, PAST_AXIS = "batch_size", "encoder_sequence_length", "past_decoder_sequence_length"
 LAST_STATES, STATES = "last_hidden_state", "encoder_hidden_states"  # the same going out and coming in
-WORDS = 4  # that the state of the examples has read
+WORDS_READ = 4  # that the state of the examples has read
 _EXAMPLES = ((3, 5), (2, 7))  # rows and pieces of two sources, which show the axes that are free
 
 
-class Port(NamedTuple):
+class GraphPort(NamedTuple):
     """A tensor that goes into a graph or comes out of it."""
 
     name: str
@@ -32,23 +32,23 @@ class Port(NamedTuple):
 
 
 class States(NamedTuple):
-    """What goes from graph to graph, with an example of each."""
+    """Tensors from graph to graph, with an example of each."""
 
     source: Batch
     encoded: Encoded
-    written: Writing  # after WORDS words
+    written: Writing  # after WORDS_READ words
     vocabulary: int  # of the target
-    encoder: tuple[Port, ...]
-    fixed: tuple[Port, ...]  # of a state: what no step changes
-    moving: tuple[Port, ...]
+    encoder: tuple[GraphPort, ...]
+    fixed: tuple[GraphPort, ...]  # of a state: what no step changes
+    moving: tuple[GraphPort, ...]
     masks: frozenset[str]  # paths of a state that hold the mask of the source
-    counters: Mapping[str, int]  # path → its value after WORDS words
+    counters: Mapping[str, int]  # path → its value after WORDS_READ words
     paths: Mapping[str, str]  # name → path, of encoder and state
 
     @property
     def growing(self) -> tuple[str, int] | None:
         """The name and the axis of a tensor that grows by one place a word; None: there is none."""
-        return next(((one.name, one.shape.index(PAST)) for one in self.moving if PAST in one.shape), None)
+        return next(((one.name, one.shape.index(PAST_AXIS)) for one in self.moving if PAST_AXIS in one.shape), None)
 
 
 class _Watched:
@@ -86,21 +86,21 @@ def states_of(model: Translator, vocabulary: int) -> States:
     mask = one.batch.sequences("source").mask
     masks = frozenset(path for path, found in tensors(one.written).items() if _holds(found, mask))
     paths = {STATES: "states"}
-    encoder = list[Port]()
+    encoder = list[GraphPort]()
     elsewhere = tensors(other.encoded)
     for path, found in tensors(one.encoded).items():
         wanted = path.partition(".")[0] in one.used | one.kept
         if wanted and not (path == "mask" and _holds(found, mask)):
             name = LAST_STATES if path == "states" else f"encoder_{path}"
             paths[name] = path
-            encoder.append(Port(name, _shape(found, elsewhere[path], found), found))
+            encoder.append(GraphPort(name, _shape(found, elsewhere[path], found), found))
     after, elsewhere = dict(leaves(one.later)), tensors(other.written)
-    fixed, moving, counters = list[Port](), list[Port](), dict[str, int]()
+    fixed, moving, counters = list[GraphPort](), list[GraphPort](), dict[str, int]()
     for path, value in leaves(one.written):
         if isinstance(value, int):
             counters |= {path: value} if after[path] != value else {}
         elif path not in masks and value.numel() and _is_read(path, one.kept):
-            port = Port(_name(path), _shape(value, elsewhere[path], cast(Tensor, after[path])), value)
+            port = GraphPort(_name(path), _shape(value, elsewhere[path], cast(Tensor, after[path])), value)
             paths[port.name] = path
             (fixed if after[path] is value else moving).append(port)
     ports = tuple(encoder), tuple(fixed), tuple(moving)
@@ -125,7 +125,7 @@ def _run(model: Translator, rows: int, pieces: int, vocabulary: int) -> _Example
         watched = cast(Encoded, _Watched(encoded, kept))
         model.step(word, model.start(batch)._replace(encoded=watched))
     states, vocabulary = [state], 0
-    for _ in range(WORDS + 1):
+    for _ in range(WORDS_READ + 1):
         step, after = model.step(word, states[-1])
         states.append(cast(Writing, after))
         vocabulary, word = step.log_probs.shape[-1], word * 0 + EOS + 1
@@ -148,11 +148,11 @@ def _shape(one: Tensor, other: Tensor, later: Tensor) -> tuple[int | str, ...]:
     found: list[int | str] = [*one.shape]
     for axis, size in enumerate(one.shape):
         if axis == 0:
-            found[axis] = BATCH
+            found[axis] = BATCH_AXIS
         elif later.shape[axis] != size:
-            found[axis] = PAST
+            found[axis] = PAST_AXIS
         elif other.shape[axis] != size:
-            found[axis] = SOURCE
+            found[axis] = SOURCE_AXIS
     return tuple(found)
 
 

@@ -2,8 +2,8 @@
 
     python translator.py < texts.en > texts.de
 
-    from translator import Translator
-    Translator("FOLDER").translate(["A sentence."])
+    from translator import GraphTranslator
+    GraphTranslator("FOLDER").translate(["A sentence."])
 
 This file needs numpy, and onnxruntime or torch; nothing else of the program that wrote it.
 """
@@ -18,25 +18,25 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.exchange.graphs.pieces import Pieces
+from regard.predictor.engines.pieces import PieceTable
 
-SETTINGS = "translator.json"
-BOS, EOS = 1, 2
-ENCODER, DECODER = "encoder_model", "decoder_model"
+SETTINGS_NAME = "translator.json"
+_BOS, _EOS = 1, 2
+ENCODER_GRAPH, DECODER_GRAPH = "encoder_model", "decoder_model"
 
-Array = NDArray[Any]
-Tensors = dict[str, Array]
+_Array = NDArray[Any]
+_Arrays = dict[str, _Array]
 
 
-class Graphs(Protocol):
+class GraphRunner(Protocol):
     """The graphs of a translator, opened."""
 
     name: str
 
-    def encode(self, given: Tensors) -> Tensors:
+    def encode(self, given: _Arrays) -> _Arrays:
         """Run the encoder."""
 
-    def decode(self, given: Tensors, *, first: bool) -> Tensors:
+    def decode(self, given: _Arrays, *, first: bool) -> _Arrays:
         """Run a step of the decoder."""
 
 
@@ -48,23 +48,23 @@ class OnnxGraphs:
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.log_severity_level = threads, 3
-        files = (folder / f"{ENCODER}.onnx", folder / f"{DECODER}_merged.onnx")
+        files = (folder / f"{ENCODER_GRAPH}.onnx", folder / f"{DECODER_GRAPH}_merged.onnx")
         self.name = f"onnxruntime {onnxruntime.__version__}"
         self.encoder, self.decoder = (
             onnxruntime.InferenceSession(file.read_bytes(), options, providers=["CPUExecutionProvider"])
             for file in files
         )
         types = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(bool)": np.bool_}
-        self.empty: Tensors = {
+        self.empty: _Arrays = {
             one.name: np.zeros([size if isinstance(size, int) else 0 for size in one.shape], types[one.type])
             for one in self.decoder.get_inputs()
         }
 
-    def encode(self, given: Tensors) -> Tensors:
+    def encode(self, given: _Arrays) -> _Arrays:
         """Run the encoder."""
         return _named(self.encoder, given)
 
-    def decode(self, given: Tensors, *, first: bool) -> Tensors:
+    def decode(self, given: _Arrays, *, first: bool) -> _Arrays:
         """Run a step; the branch that does not run reads empty tensors."""
         return _named(self.decoder, {**self.empty, **given, "use_cache_branch": np.array([not first])})
 
@@ -81,29 +81,29 @@ class TorchGraphs:
             name: torch.export.load(folder / f"{name}.pt2").module(check_guards=False) for name in self.ports
         }
 
-    def encode(self, given: Tensors) -> Tensors:
+    def encode(self, given: _Arrays) -> _Arrays:
         """Run the encoder."""
-        return self._run(ENCODER, given)
+        return self._run(ENCODER_GRAPH, given)
 
-    def decode(self, given: Tensors, *, first: bool) -> Tensors:
+    def decode(self, given: _Arrays, *, first: bool) -> _Arrays:
         """Run a step."""
-        return self._run(DECODER if first else f"{DECODER}_with_past", given)
+        return self._run(DECODER_GRAPH if first else f"{DECODER_GRAPH}_with_past", given)
 
-    def _run(self, name: str, given: Tensors) -> Tensors:
+    def _run(self, name: str, given: _Arrays) -> _Arrays:
         inputs, outputs = self.ports[name]
         with self.torch.no_grad():
             found = self.programs[name](*(self.torch.from_numpy(np.ascontiguousarray(given[one])) for one in inputs))
         return {name: one.numpy() for name, one in zip(outputs, found, strict=True)}
 
 
-def _named(session: Any, given: Tensors) -> Tensors:
+def _named(session: Any, given: _Arrays) -> _Arrays:
     names = [one.name for one in session.get_outputs()]
     wanted = {one.name for one in session.get_inputs()}
     found = session.run(names, {name: value for name, value in given.items() if name in wanted})
     return dict(zip(names, found, strict=True))
 
 
-class Hypothesis(NamedTuple):
+class GraphHypothesis(NamedTuple):
     """A translation in pieces."""
 
     ids: list[int]
@@ -111,38 +111,41 @@ class Hypothesis(NamedTuple):
     log_probs: list[float]  # of each id, and of the end if it has one
 
 
-class State(NamedTuple):
+class RowState(NamedTuple):
     """Rows that are being written."""
 
-    moving: Tensors  # what each step changes, by the names that it comes in with
-    fixed: Tensors
-    mask: Array  # (rows, source)
+    moving: _Arrays  # what each step changes, by the names that it comes in with
+    fixed: _Arrays  # before the first word what the encoder wrote
+    mask: _Array  # (rows, source)
     words: int
 
-    def select(self, rows: Array) -> "State":
+    def select(self, rows: _Array) -> "RowState":
         """Return the state of other rows; the source stays where each row has the same one as before."""
         moving = {name: value[rows] for name, value in self.moving.items()}
         if len(rows) == len(self.mask) and np.array_equal(rows, np.arange(len(rows))):
             return self._replace(moving=moving)
-        return State(moving, {name: one[rows] for name, one in self.fixed.items()}, self.mask[rows], self.words)
+        return RowState(moving, {name: one[rows] for name, one in self.fixed.items()}, self.mask[rows], self.words)
 
 
-class Translator:
+class GraphTranslator:
     """A folder, opened."""
 
-    def __init__(self, folder: str | Path, graphs: Graphs | None = None, **search: Any) -> None:
-        """`search` changes settings of the search, such as size=1. Raises ValueError for a damaged folder."""
+    def __init__(self, folder: str | Path, *, threads: int = 0, **search: Any) -> None:
+        """`threads` of ONNX Runtime, 0: all; `search` changes settings of the search, such as size=1.
+
+        Raises ValueError for a damaged folder.
+        """
         folder = Path(folder)
-        self.settings = read_settings(folder)
+        self.settings = read_translator(folder)
         self.search = {**self.settings["search"], **search}
-        kept = {name: Pieces(_json(folder / name)) for name in {self.settings["source"], self.settings["target"]}}
+        kept = {name: PieceTable(_json(folder / name)) for name in {self.settings["source"], self.settings["target"]}}
         self.source, self.target = (kept[self.settings[name]] for name in ("source", "target"))
-        self.graphs = graphs or open_graphs(folder, self.settings)
+        self.graphs = open_graphs(folder, self.settings, threads)
 
     def translate(self, texts: Sequence[str], *, batch: int = 32) -> list[str]:
         """Translate sentences; nothing becomes nothing. Raises ValueError for a text that is too long."""
         asked = [number for number, text in enumerate(texts) if text.strip()]
-        rows = {number: [*self.source.encode(texts[number]), EOS] for number in asked}
+        rows = {number: [*self.source.encode(texts[number]), _EOS] for number in asked}
         most, found = self.settings["max_source"], [""] * len(texts)
         for number, row in rows.items():
             if len(row) > most:
@@ -156,8 +159,8 @@ class Translator:
                 found[number] = self.target.decode(best.ids)
         return found
 
-    def begin(self, rows: Sequence[Sequence[int]]) -> tuple[Array, State]:
-        """Encode ids and read the beginning → log-probabilities (rows, vocabulary) of the first word, the state."""
+    def start(self, rows: Sequence[Sequence[int]]) -> RowState:
+        """Encode ids with their ends."""
         ids = np.zeros((len(rows), max(map(len, rows))), np.int64)
         for place, row in enumerate(rows):
             ids[place, : len(row)] = row
@@ -165,39 +168,34 @@ class Translator:
         encoded = self.graphs.encode({"input_ids": ids, "attention_mask": mask})
         if "last_hidden_state" in encoded:
             encoded["encoder_hidden_states"] = encoded.pop("last_hidden_state")
-        word = np.full((len(rows), 1), BOS, np.int64)
-        after = self.graphs.decode({**encoded, "input_ids": word, "encoder_attention_mask": mask}, first=True)
-        fixed = {name: after[_present(name)] for name in self.settings["fixed"]}
-        return after["logits"][:, -1], State(self._moved(after), fixed, mask, 1)
+        return RowState({}, encoded, mask, 0)
 
-    def step(self, words: Array, state: State) -> tuple[Array, State]:
-        """words (rows,) → log-probabilities (rows, vocabulary) of the next, and the state behind them."""
+    def step(self, words: _Array, state: RowState) -> tuple[_Array, RowState]:
+        """words (rows,), the beginning at first → log-probabilities (rows, vocabulary) of the next, and the state."""
         given = {**state.moving, **state.fixed, "input_ids": words[:, None], "encoder_attention_mask": state.mask}
         given["position"] = np.array([state.words], np.int64)
-        after = self.graphs.decode(given, first=False)
-        return after["logits"][:, -1], state._replace(moving=self._moved(after), words=state.words + 1)
+        after = self.graphs.decode(given, first=not state.words)
+        moving = {name: after[_present(name)] for name in self.settings["moving"]}
+        fixed = state.fixed if state.words else {name: after[_present(name)] for name in self.settings["fixed"]}
+        return after["logits"][:, -1], RowState(moving, fixed, state.mask, state.words + 1)
 
-    def _moved(self, after: Tensors) -> Tensors:
-        return {name: after[_present(name)] for name in self.settings["moving"]}
-
-    def searched(self, rows: Sequence[Sequence[int]]) -> list[Hypothesis]:
+    def searched(self, rows: Sequence[Sequence[int]]) -> list[GraphHypothesis]:
         """Return the best translation of each source, ids with their end."""
         lengths = np.array([len(row) for row in rows])
         ratio = np.float32(self.search["max_ratio"])
         limits = (lengths.astype(np.float32) * ratio).astype(np.int64) + self.search["max_extra"]
         beams = Beams(self.search, limits.clip(1, self.settings["max_target"]))
-        scores, state = self.begin(rows)
-        while True:
+        words, state = np.full(len(rows), _BOS, np.int64), self.start(rows)
+        while len(words):
+            scores, state = self.step(words, state)
             words, parents = beams.grow(scores.astype(np.float64))
-            if not len(words):
-                return beams.best()
-            scores, state = self.step(words, state.select(parents))
+            state = state.select(parents)
+        return beams.best()
 
-    def forced(self, source: Sequence[int], target: Sequence[int]) -> Array:
+    def forced(self, source: Sequence[int], target: Sequence[int]) -> _Array:
         """Return log-probabilities (target + 1, vocabulary) behind each place of a target."""
-        scores, state = self.begin([source])
-        found = [scores[0]]
-        for word in target:
+        state, found = self.start([source]), list[_Array]()
+        for word in (_BOS, *target):
             scores, state = self.step(np.array([word], np.int64), state)
             found.append(scores[0])
         return np.stack(found)
@@ -206,26 +204,26 @@ class Translator:
 class Beams:
     """The hypotheses of several sources, a row each, those of a source one after the other."""
 
-    def __init__(self, search: Mapping[str, Any], limits: Array) -> None:
+    def __init__(self, search: Mapping[str, Any], limits: _Array) -> None:
         self.search, self.limits, count = search, limits, len(limits)
         self.size, self.examples, self.sums = search["size"], np.arange(count), np.zeros(count)
         self.ids, self.log_probs = np.zeros((count, 0), np.int64), np.zeros((count, 0))
-        self.finished: list[list[Hypothesis]] = [[] for _ in range(count)]
+        self.finished: list[list[GraphHypothesis]] = [[] for _ in range(count)]
         self.ended, self.bar = np.zeros(count, np.int64), np.full(count, -np.inf)
 
     def norm(self, lengths: Any) -> Any:
         """Return what the sum of a hypothesis is divided by, for its length with the end."""
         return ((5.0 + lengths) / 6.0 if self.search["gnmt"] else lengths * 1.0) ** self.search["length_penalty"]
 
-    def best(self) -> list[Hypothesis]:
+    def best(self) -> list[GraphHypothesis]:
         """Return the best of each."""
         return [max(found, key=lambda one: one.score) for found in self.finished]
 
-    def grow(self, scores: Array) -> tuple[Array, Array]:
+    def grow(self, scores: _Array) -> tuple[_Array, _Array]:
         """log-probabilities (rows, vocabulary) → the next words, and the rows that they follow; none when all end."""
         rows, words, added = self._choices(scores)
         length, examples = self.ids.shape[1] + 1, self.examples[rows]
-        ends, last, rule = words == EOS, self.limits[examples] == length, self.search["at_limit"]
+        ends, last, rule = words == _EOS, self.limits[examples] == length, self.search["at_limit"]
         if rule != "cut":  # at the limit all end that can
             closed = np.isin(examples, examples[ends])
             kept = ends | ~(closed & last)
@@ -250,16 +248,16 @@ class Beams:
         self.examples, self.sums = self.examples[kept], self.sums[kept]
         return words[kept], rows[kept]
 
-    def _choices(self, scores: Array) -> tuple[Array, Array, Array]:
+    def _choices(self, scores: _Array) -> tuple[_Array, _Array, _Array]:
         """Rows, words and log-probabilities of the likeliest words of each row, with the end among them."""
-        scores[:, [0, BOS]] = -np.inf
+        scores[:, [0, _BOS]] = -np.inf
         if self.ids.shape[1] < self.search["min_length"]:
-            scores[:, EOS] = -np.inf
+            scores[:, _EOS] = -np.inf
         count = min(self.size + 1, scores.shape[1])
         near = np.argpartition(-scores, count - 1, axis=1)[:, :count]
         ordered = np.lexsort((near, -np.take_along_axis(scores, near, 1)), axis=1)
         near = np.take_along_axis(near, ordered, 1)
-        beside = np.where((near == EOS).any(axis=1), -1, EOS)
+        beside = np.where((near == _EOS).any(axis=1), -1, _EOS)
         words = np.concatenate([near, beside[:, None]], axis=1)
         found = np.take_along_axis(scores, words.clip(0), 1)
         rows, places = ((words >= 0) & (found > -np.inf)).nonzero()
@@ -270,21 +268,23 @@ class Beams:
         self.ended[example] += 1
         if self.search["stop"] == "exact" and score <= self.bar[example]:
             return
-        ids = [*self.ids[row].tolist(), *([] if word == EOS else [word])]
-        self.finished[example].append(Hypothesis(ids, score, [*self.log_probs[row].tolist(), last]))
+        ids = [*self.ids[row].tolist(), *([] if word == _EOS else [word])]
+        self.finished[example].append(GraphHypothesis(ids, score, [*self.log_probs[row].tolist(), last]))
         if self.search["stop"] == "exact":
             self.bar[example] = max(one.score for one in self.finished[example])
 
-    def _give_up(self, examples: Array) -> None:
+    def _give_up(self, examples: _Array) -> None:
         """Answer sources without a finished hypothesis by the best that they have."""
         for example in examples.tolist():
             if not self.finished[example]:
                 rows = (self.examples == example).nonzero()[0]
                 row = rows[np.argmax(self.sums[rows])]
                 score = float(self.sums[row]) / float(self.norm(max(self.ids.shape[1], 1)))
-                self.finished[example].append(Hypothesis(self.ids[row].tolist(), score, self.log_probs[row].tolist()))
+                self.finished[example].append(
+                    GraphHypothesis(self.ids[row].tolist(), score, self.log_probs[row].tolist())
+                )
 
-    def _done(self, length: int) -> Array:
+    def _done(self, length: int) -> _Array:
         """(sources,) whether each has ended."""
         best = np.full(len(self.limits), -np.inf)
         np.maximum.at(best, self.examples, self.sums)
@@ -295,11 +295,11 @@ class Beams:
             for example in full.nonzero()[0].tolist():
                 worst = sorted((one.score for one in self.finished[example]), reverse=True)[self.size - 1]
                 full[example] = best[example] / self.norm(length) <= worst
-        done: Array = full | (self.limits <= length)
+        done: _Array = full | (self.limits <= length)
         return done
 
 
-def _ranks(examples: Array) -> Array:
+def _ranks(examples: _Array) -> _Array:
     """Sorted sources of rows → the number of each row among those of its source, from 0."""
     starts = np.searchsorted(examples, examples)
     return np.arange(len(examples)) - starts
@@ -309,14 +309,14 @@ def _present(name: str) -> str:
     return name.replace("past_key_values", "present", 1).replace("past_state", "present_state", 1)
 
 
-def open_graphs(folder: Path, settings: Mapping[str, Any]) -> Graphs:
+def open_graphs(folder: Path, settings: Mapping[str, Any], threads: int) -> GraphRunner:
     """Open the graphs of a folder."""
-    return TorchGraphs(folder, settings) if settings["program"] == "torch" else OnnxGraphs(folder)
+    return TorchGraphs(folder, settings) if settings["program"] == "torch" else OnnxGraphs(folder, threads)
 
 
-def read_settings(folder: Path) -> dict[str, Any]:
+def read_translator(folder: Path) -> dict[str, Any]:
     """Read translator.json, and compare each file with its SHA-256 there. Raises ValueError for a damaged folder."""
-    settings = _json(folder / SETTINGS)
+    settings = _json(folder / SETTINGS_NAME)
     for name, digest in settings.get("files", {"its files": ""}).items():
         file = folder / name
         if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != digest:
@@ -335,6 +335,6 @@ def _json(file: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    opened = Translator(Path(__file__).parent)
+    opened = GraphTranslator(Path(__file__).parent)
     for line in opened.translate(sys.stdin.read().splitlines()):
         print(line)

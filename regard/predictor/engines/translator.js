@@ -3,11 +3,11 @@
 //     npm install onnxruntime-node
 //     node FOLDER/translator.js < texts.en > texts.de
 //
-//     const { Translator } = require("./FOLDER/translator.js");
-//     const translator = await Translator.load(require("onnxruntime-node"), "FOLDER");
+//     const { GraphTranslator } = require("./FOLDER/translator.js");
+//     const translator = await GraphTranslator.load(require("onnxruntime-node"), "FOLDER");
 //     await translator.translate(["A sentence."]);
 //
-// On a page a script element loads it, with onnxruntime-web as `ort`: await RegardTranslator.Translator.load(ort, "FOLDER").
+// On a page a script element loads it, with onnxruntime-web as `ort`: await Regard.GraphTranslator.load(ort, "FOLDER").
 "use strict";
 
 (() => {
@@ -19,7 +19,7 @@
   const ARRAYS = { float32: Float32Array, int64: BigInt64Array, bool: Uint8Array };
 
   /** Texts ↔ ids: subwords (bpe, unigram), words or characters; what has no piece is spelt in bytes. */
-  class Pieces {
+  class PieceTable {
     constructor(kept) {
       this.kind = kept.kind;
       this.listed = kept.pieces;
@@ -239,16 +239,16 @@
   }
 
   /** A folder, opened. */
-  class Translator {
+  class GraphTranslator {
     /** `ort` is onnxruntime-node or onnxruntime-web; `search` changes settings of the search, such as {size: 1}. */
     static async load(ort, folder, { search = {}, session = {} } = {}) {
       const read = await reader(folder), json = async (name) => JSON.parse(new TextDecoder().decode(await read(name)));
       const settings = await json("translator.json");
-      const source = new Pieces(await json(settings.source));
-      const target = settings.target === settings.source ? source : new Pieces(await json(settings.target));
+      const source = new PieceTable(await json(settings.source));
+      const target = settings.target === settings.source ? source : new PieceTable(await json(settings.target));
       const open = async (name) => ort.InferenceSession.create(await read(name), session);
       const encoder = await open("encoder_model.onnx"), decoder = await open("decoder_model_merged.onnx");
-      const made = new Translator();
+      const made = new GraphTranslator();
       return Object.assign(made, { ort, settings, source, target, encoder, decoder, search: { ...settings.search, ...search } });
     }
 
@@ -333,15 +333,15 @@
     };
   }
 
-  const found = { Beams, Pieces, Translator };
-  if (typeof module === "undefined") globalThis.RegardTranslator = found;
+  const found = { Beams, GraphTranslator, PieceTable };
+  if (typeof module === "undefined") globalThis.Regard = found;
   else module.exports = found;
 })();
 
 if (typeof require !== "undefined" && typeof module !== "undefined" && require.main === module) {
   (async () => {
     const ort = require("node:module").createRequire(process.cwd() + "/")("onnxruntime-node");
-    const translator = await module.exports.Translator.load(ort, __dirname);
+    const translator = await module.exports.GraphTranslator.load(ort, __dirname);
     const lines = require("node:fs").readFileSync(0, "utf8").split("\n");
     if (lines.at(-1) === "") lines.pop();
     for (const line of await translator.translate(lines)) console.log(line);

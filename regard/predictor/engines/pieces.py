@@ -7,14 +7,14 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-UNK = 3
-_SPACE, _ESCAPE = "\u2581", "\ue0fe"
-_ESCAPED = {_ESCAPE: _ESCAPE + "0", _SPACE: _ESCAPE + "1", "\0": _ESCAPE + "2"}
+_UNK = 3
+_SPACE = "\u2581"
+_ESCAPED = {one: f"\ue0fe{number}" for number, one in enumerate(("\ue0fe", _SPACE, "\0"))}  # in this order
 _WORD = re.compile(f"{_SPACE}*[^{_SPACE}]+|{_SPACE}+")
 _UNKNOWN = 10.0  # below the least score of a unigram, as sentencepiece has it
 
 
-class Pieces:
+class PieceTable:
     """Texts ↔ ids: subwords (bpe, unigram), words or characters; what has no piece is spelt in bytes."""
 
     def __init__(self, kept: Mapping[str, Any]) -> None:
@@ -23,7 +23,7 @@ class Pieces:
         self.apart = re.compile(kept["pattern"]) if kept.get("pattern") else None
         self.of_byte = {number: byte for byte, number in enumerate(self.bytes)}
         reserved = kept.get("reserved", [])
-        hidden = {*range(UNK + 1), *self.bytes, *(reserved if self.kind == "bpe" else [])}
+        hidden = {*range(_UNK + 1), *self.bytes, *(reserved if self.kind == "bpe" else [])}
         self.ids = {piece: number for number, piece in enumerate(self.listed) if number not in hidden}
         self.scores: list[float] = kept.get("scores", [])
         names = sorted((self.listed[one] for one in reserved), key=len, reverse=True)
@@ -60,13 +60,9 @@ class Pieces:
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids."""
-        raw = bytearray()
-        for one in ids:
-            if one in self.of_byte:
-                raw.append(self.of_byte[one])
-            elif UNK < one < len(self.listed):
-                raw += self.listed[one].encode()
-        text = raw.decode(errors="replace")
+        known = (one for one in ids if _UNK < one < len(self.listed))
+        parts = (bytes([self.of_byte[one]]) if one in self.of_byte else self.listed[one].encode() for one in known)
+        text = b"".join(parts).decode(errors="replace")
         if self.kind not in ("bpe", "unigram"):
             return text.removeprefix(" ") if self.kind == "words" else text
         text = text.removeprefix(_SPACE).replace(_SPACE, " ")
