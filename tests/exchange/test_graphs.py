@@ -31,7 +31,7 @@ CONVOLUTIONAL = ["model.position=learned", "model.encoder={name: convolutional, 
 NETWORKS = {
     "transformer": TRANSFORMER,
     "ssru": [*TRANSFORMER, "model.decoder.history=recurrent"],
-    "average": [*TRANSFORMER, "model.decoder.history=average", "text.tokenizer=words", "text.tokenizer.size=320"],
+    "average": [*TRANSFORMER, "model.decoder.history=average"],
     "rnnsearch": RECURRENT,
     "luong": LSTM,
     "convs2s": CONVOLUTIONAL,
@@ -46,7 +46,8 @@ def network(folder, name):
     """A run of the toy grammar, whose weights are then moved at random, so that its texts are all different."""
     for side, file in enumerate(("a.en", "a.de")):
         (folder / file).write_text("\n".join(toy_lines(side, 60)) + "\n", encoding="utf-8")
-    settings = ["model.dim=16", "text.tokenizer.size=320", "training.max_updates=2", "device=cpu", BEAM]
+    pieces = f"text.tokenizer={{name: {'words' if name == 'average' else 'subwords'}, size: 320}}"
+    settings = ["model.dim=16", pieces, "training.max_updates=2", "device=cpu", BEAM]
     changes = [*settings, *NETWORKS[name]]
     train(changes=changes, source=folder / "a.en", target=folder / "a.de", run=folder / name, quiet=True)
     predictor, draws = load(folder / name), torch.Generator().manual_seed(3)
