@@ -16,6 +16,9 @@ from regard.exchange.format import ReadOptions
 from regard.exchange.import_run import write_run
 from regard.exchange.marian.firefox import FirefoxFormat
 from regard.exchange.marian.format import MarianFormat
+from regard.ops.kernels.search import CompiledWriter
+from regard.ops.kernels.transformer import compiled_transformer
+from regard.ops.plain import plain
 from regard.pieces import BOS, PAD
 
 VARIANTS = {
@@ -53,6 +56,18 @@ def folder_of(tmp_path, spm, variant, kind):
 def imported(folder, run, row=MarianFormat):
     write_run(row().read(folder, ReadOptions()), run)
     return regard.load(run)
+
+
+@pytest.mark.skipif(compiled_transformer() is None, reason="no compiler here")
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_networks_are_searched_in_compiled_code(variant, tmp_path, spm, monkeypatch):
+    predictor = imported(folder_of(tmp_path, spm, variant, "npz")[0], tmp_path / "run")
+    calls, whole = [], CompiledWriter.beam
+    monkeypatch.setattr(CompiledWriter, "beam", lambda *given: calls.append(1) or whole(*given))
+    found = [one.text for one in predictor.predict(TEXTS, safeguards=False)]
+    assert bool(calls) == (variant != "average")
+    with plain():
+        assert [one.text for one in predictor.predict(TEXTS, safeguards=False)] == found
 
 
 @torch.no_grad()
