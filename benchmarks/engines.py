@@ -83,7 +83,7 @@ def main(chosen: argparse.Namespace, place: Path) -> None:
     for name in ("float32", "int8"):
         exports[name] = place / name
         row = format_named("ctranslate2", {"quantization": name})
-        export_folder(row, predictor, exports[name], texts=texts, count=len(texts))
+        export_folder(row, predictor, exports[name], texts=texts, count=len(texts) if name == "float32" else 0)
         print(f"model.bin in {name}: {(exports[name] / 'model.bin').stat().st_size:,} bytes", flush=True)
     print(starts(chosen.run, exports, 3), flush=True)
     races = Races(chosen, UNIT, REFERENCE, time.process_time)

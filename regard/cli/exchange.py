@@ -1,13 +1,13 @@
 """regard import, export, card and average"""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from regard.cli.emit import say_unless
-from regard.cli.group import warn
-from regard.cli.options import Quiet, TranslatorRun
+from regard.cli.options import Changes, Quiet, TranslatorRun
 
 ForeignFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of another program's translator.")]
 NewRun = Annotated[Path, typer.Option("--run", "-o", metavar="RUN", help="Run folder to make.")]
@@ -100,6 +100,7 @@ Quantization = Annotated[
 
 def export_run_command(
     run: TranslatorRun,
+    changes: Changes = None,
     *,
     to: TargetFormat,
     output: NewFolder,
@@ -115,7 +116,7 @@ def export_run_command(
     nothing is written, and the first difference is printed. The folder has a certificate and a model card.
 
     regard export runs/en-de --to huggingface -o en-de
-    regard export runs/en-de --to ctranslate2 --quantization int8 -o en-de
+    regard export runs/en-de --to ctranslate2 --quantization int8 -o en-de decoding.search.stop=full
     """
     from regard.exchange import export_folder, format_named
     from regard.exchange.format import read_texts
@@ -124,16 +125,16 @@ def export_run_command(
     row = format_named(to, {} if quantization is None else {"quantization": quantization})
     texts = () if text is None else read_texts(text)
     progress = say_unless(quiet)
-    export_folder(row, load(run), output, texts=texts, count=lines, license_name=license_name, say=progress)
+    export_folder(row, load(run, changes), output, texts=texts, count=lines, license_name=license_name, say=progress)
 
 
-def engine_folder(run: Path, engine: str) -> Path:
+def engine_folder(run: Path, engine: str, changes: Sequence[str]) -> Path:
     """Return the export that an engine opens: the folder itself, or one of the run, which is made where it is not."""
     from regard.exchange import export_for_engine
     from regard.predictor.engines import engine_named
 
     engine_named(engine)
-    return export_for_engine(run, engine, warn)
+    return export_for_engine(run, engine, changes, say_unless(False))
 
 
 def card_command(run: TranslatorRun, *, license_name: License = None) -> None:

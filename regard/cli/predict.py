@@ -197,7 +197,10 @@ def predict_command(  # noqa: PLR0913  an option each
     regard predict runs/en-de news.en.gz web.jsonl --shards 100 -o answers
     """
     given = _Given(search, n_best, scores, alignment, raw, as_json, glossary, prefix, abstain, engine, memory)
-    run = run if engine is None else engine_folder(run, engine)
+    if engine is not None:
+        run = engine_folder(
+            run, engine, _changes([word for word in words or [] if _CHANGE.match(word)], search, n_best)
+        )
     if shards is None:
         return _predict_lines(run, words or [], input_file, output_file, given)
     if input_file is not None:

@@ -49,7 +49,7 @@ def serve_command(words: RunsAndChanges, **typed: Any) -> None:
         for run in runs:
             settings_file(run)
     else:
-        runs = [engine_folder(run, settings.engine) for run in runs]
+        runs = [engine_folder(run, settings.engine, changes) for run in runs]
     _check_open(settings)
     if settings.suggestions is not None:
         check_place(settings.suggestions)

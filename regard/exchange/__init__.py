@@ -1,7 +1,7 @@
 """Folders of other programs' translators, read and written. One file a row."""
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -85,22 +85,23 @@ def start_of(folder: Path, run: Path | None, say: Callable[[str], None]) -> Path
     return place
 
 
-def export_for_engine(folder: Path, engine: str, say: Callable[[str], None]) -> Path:
+def export_for_engine(folder: Path, engine: str, changes: Sequence[str], say: Callable[[str], None]) -> Path:
     """Return an export that an engine opens: the folder itself, or that of a run, in its folder `engines`.
 
-    It is made there where there is none, or where it has other weights than the run. Raises RegardError for a run that
-    cannot be exported.
+    It is made there where there is none, or where it has other weights or another search than the run with `changes`.
+    Raises RegardError for a run that cannot be exported.
     """
     if (folder / EXPORT_FOLDER).is_dir():
         return folder
-    run = Run.open(folder)
+    run = Run.open(folder, changes)
     place = run.path / ENGINE_EXPORTS / engine
     if (place / EXPORT_FOLDER).is_dir():
         made = Run.open(place / EXPORT_FOLDER)
-        if made.exported is not None and made.weights_digest == run.weights_digest:
+        kept = made.exported is not None and made.weights_digest == run.weights_digest
+        if kept and made.experiment.decoding.search == run.experiment.decoding.search:
             return place
         shutil.rmtree(place)
-    export_folder(format_named(engine), load(folder), place, say=say)
+    export_folder(format_named(engine), load(folder, changes), place, say=say)
     return place
 
 

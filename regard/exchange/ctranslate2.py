@@ -112,7 +112,7 @@ class CTranslate2Program:
         found = encoder.in_batches(rows, self._engine.answer)
         first = len(task.vocabularies["target"].first)
         written = [[self._pieces[one] for one in ranked[0].ids[first:]] for ranked in found]
-        return [self._writes.decode(pieces).replace(_SPACE, " ") for pieces in written]
+        return [self._writes.decode(pieces).replace(_SPACE, " ").strip() for pieces in written]
 
     def log_probs(self, texts: Sequence[str], targets: Sequence[Sequence[int]]) -> list[Tensor] | None:
         return None

@@ -152,8 +152,9 @@ def write_folder(predictor: Predictor, folder: Path) -> None:
     network = standard_network(predictor)
     kind, target = ARCHITECTURES[network.architecture], network.target
     if not network.joint and network.architecture != "marian":
-        problem = f"{kind.title} has one vocabulary, and this run has one for each side"
-        raise RegardError(f"this run cannot be exported: {problem} (train with text.shared=true)")
+        problem = f"of transformers' networks, {kind.title} has one vocabulary, and this run has one for each side"
+        hint = "--to ctranslate2 carries it; to train another: text.shared=true, or norm: post"
+        raise RegardError(f"this run cannot be exported: {problem} ({hint})")
     if target.before and network.architecture != "m2m_100":
         raise RegardError("this run cannot be exported: only M2M100 has pieces of languages")
     state = dict(state_of_weights(network.weights, network.settings, network.source, target, joint=network.joint))

@@ -122,7 +122,7 @@ def test_changes_are_those_of_the_search_that_is_named(loads):
 
 
 def test_a_search_that_finds_one_text_has_no_n_best(monkeypatch):
-    def load(run, changes):
+    def load(run, changes, *, engine=None):
         raise ConfigError(N_BEST, "there is no such setting")
 
     monkeypatch.setattr(predictor, "load", load, raising=False)
