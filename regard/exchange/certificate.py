@@ -41,7 +41,8 @@ class Certificate(NamedTuple):
 
     def __str__(self) -> str:
         if self.program is None:
-            return "certificate: not compared, since the format's own program is not installed"
+            reason = "since the format's own program is not installed" if self.texts else "as no texts were given"
+            return f"certificate: not compared, {reason}"
         gap = "" if self.gap is None else f"; largest gap of a log-probability: {self.gap:.1e}"
         first = "" if self.first is None else f"; first difference: {self.first}"
         spaces = f" ({self.spaces:,} but for spaces at their ends)" if self.spaces else ""

@@ -57,7 +57,8 @@ def export_folder(
         (made / "README.md").write_text(model_card(predictor, row.name, certificate, license_name), encoding="utf-8")
         made.rename(folder)
     say(f"wrote {quote(str(folder))}")
-    say(str(certificate) if certificate.program or not row.program_hint else f"{certificate} ({row.program_hint})")
+    missing = certificate.texts and not certificate.program and row.program_hint
+    say(f"{certificate} ({row.program_hint})" if missing else str(certificate))
     return certificate
 
 

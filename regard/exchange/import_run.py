@@ -58,7 +58,8 @@ def import_folder(
     asked = [text for text in texts if text.strip()][:count] or sampled_texts(predictor, count)
     certificate = certify(predictor, row.program(folder, predictor) if count else None, asked)
     predictor.run.measurements.keep(CERTIFICATE, {"format": row.name, **certificate.values()})
-    say(str(certificate) if certificate.program or not row.program_hint else f"{certificate} ({row.program_hint})")
+    missing = certificate.texts and not certificate.program and row.program_hint
+    say(f"{certificate} ({row.program_hint})" if missing else str(certificate))
     return Imported(row, predictor, certificate)
 
 

@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from subprocess import PIPE
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -21,6 +22,7 @@ from regard.config import parse_changes
 from regard.data.readers.line_stream import READ_BYTES, chunks_of_lines
 from regard.documents.files import FileError
 from regard.errors import ConfigError, DataError, TooLongError
+from regard.predictor.setup import NATIVE
 from regard.results import Explanation, Prediction
 from regard.tasks import LanguageModelTask, TranslationTask
 from regard.tasks.classification import ClassificationTask
@@ -31,7 +33,7 @@ ROOT = Path(__file__).parents[2]
 class Echo:
     """Answers each text with itself in capitals, and one worse answer."""
 
-    task = TranslationTask
+    task, setup = TranslationTask, SimpleNamespace(abilities=NATIVE)
 
     def translate(self, texts):
         return self.predict(texts)
@@ -174,13 +176,13 @@ def test_links_stand_behind_the_best_text_or_in_the_object(monkeypatch, n_best):
     answer = Prediction("red house", "rot Haus", -0.5, alternatives=[Prediction("red house", "?", -2.0)])
 
     class Seer:
-        task = TranslationTask
+        task, setup = TranslationTask, SimpleNamespace(abilities=NATIVE)
 
         def predict(self, texts, explain):
             assert explain
             return [replace(answer, explanation=found) for _ in texts]
 
-    monkeypatch.setattr(predictor, "load", lambda run, changes: Seer(), raising=False)
+    monkeypatch.setattr(predictor, "load", lambda run, changes, *, engine=None: Seer(), raising=False)
     options = ["--alignment", "--n-best", str(n_best)]
     lines = predict(*options, text=b"red house\n").stdout.splitlines()
     assert lines[0].endswith("\t1-0 0-1")
@@ -307,7 +309,7 @@ def test_lines_are_those_of_the_joined_blocks(blocks):
 def test_a_line_is_answered_before_the_next_is_there():
     code = (
         "from tests.cli.test_predict import Echo; from regard import predictor; from regard.cli.app import main;"
-        "predictor.load = lambda run, changes: Echo(); main()"
+        "predictor.load = lambda run, changes, *, engine=None: Echo(); main()"
     )
     command = [sys.executable, "-c", code, "predict", "run"]
     with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, cwd=ROOT) as work:
