@@ -41,7 +41,8 @@ def weigh_and_read(
 
 def _read(weights: Tensor, values: Tensor) -> Tensor:
     """weights (..., query, key) @ values (..., key, value_dim)."""
-    tiny = weights.shape[-2] == 1 and values.shape[-2] * values.shape[-1] < _TINY
-    if tiny and values.device.type == "cpu" and not torch.is_grad_enabled() and not is_plain():
+    if is_plain() or values.device.type != "cpu" or torch.is_grad_enabled():  # before sizes: a trace would keep them
+        return weights @ values
+    if weights.shape[-2] == 1 and values.shape[-2] * values.shape[-1] < _TINY:
         return (values * weights.transpose(-2, -1)).sum(dim=-2, keepdim=True)
     return weights @ values
