@@ -23,7 +23,7 @@ from regard.data.readers.sentence_order import ORIGINAL
 
 ORDERS, RESAMPLES = 10, 2000
 Windows = list[list[str]]
-Judge = Callable[[Sequence[str]], list[float]]  # texts → how coherent each is
+Evaluator = Callable[[Sequence[str]], list[float]]  # texts → how coherent each is
 
 
 def windows_of(lines: Sequence[tuple[str, str]], size: int) -> Windows:
@@ -43,7 +43,7 @@ def orders_of(window: Sequence[str], draws: np.random.Generator, count: int = OR
     return [one for one in drawn if one != [*window]][:count]
 
 
-def ranking(texts: Windows, judge: Judge, window: int, count: int = ORDERS) -> list[float]:
+def ranking(texts: Windows, judge: Evaluator, window: int, count: int = ORDERS) -> list[float]:
     """Return of each text that has another order the share of drawn ones that are ranked below it; ties are half."""
     draws = np.random.default_rng(1)
     orders = [[one, *found] for one in texts if (found := orders_of(one, draws, count))]
@@ -54,7 +54,7 @@ def ranking(texts: Windows, judge: Judge, window: int, count: int = ORDERS) -> l
     return shares
 
 
-def log_odds(texts: Windows, judge: Judge, window: int) -> list[float]:
+def log_odds(texts: Windows, judge: Evaluator, window: int) -> list[float]:
     """Return the sum over the windows of each text of what is for `original` against the other label."""
     parts = [windows_of([("", one) for one in text], window) for text in texts]
     values = np.clip(judge([" ".join(one) for some in parts for one in some]), 1e-7, 1 - 1e-7)
@@ -62,7 +62,7 @@ def log_odds(texts: Windows, judge: Judge, window: int) -> list[float]:
     return [sum(next(odds) for _ in some) for some in parts]
 
 
-def rewards(given: Windows, written: Windows, judge: Judge) -> list[float]:
+def rewards(given: Windows, written: Windows, judge: Evaluator) -> list[float]:
     """Return of each window the mean over its sentences: the given window with one sentence as it was written."""
     texts = [
         " ".join([*references[:place], sentence, *references[place + 1 :]])

@@ -84,19 +84,19 @@ def main() -> None:
         vectors = torch.stack([torch.from_numpy(table.vector(name)) for name in names])
     else:
         vectors = inferred(predictor, texts)
-    judged = inferred(predictor, test_texts)
+    evaluated = inferred(predictor, test_texts)
     mean, deviation = vectors.mean(dim=0), vectors.std(dim=0)
-    vectors, judged = (((one - mean) / deviation).double() for one in (vectors, judged))
+    vectors, evaluated = (((one - mean) / deviation).double() for one in (vectors, evaluated))
     labels, test_labels = labels.double(), test_labels.double()
     kept = len(vectors) * 9 // 10
     by_penalty = {one: fitted(vectors[:kept], labels[:kept], one) for one in PENALTIES}
     best = max(PENALTIES, key=lambda one: accuracy(by_penalty[one], vectors[kept:], labels[kept:]))
     found = {
         "train": len(vectors),
-        "test": len(judged),
+        "test": len(evaluated),
         "own": given.own,
         "penalty": best,
-        "accuracy": accuracy(fitted(vectors, labels, best), judged, test_labels),
+        "accuracy": accuracy(fitted(vectors, labels, best), evaluated, test_labels),
         "seconds": time.perf_counter() - start,
     }
     print(json.dumps(found, indent=1))

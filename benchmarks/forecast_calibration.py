@@ -203,7 +203,7 @@ def curves_inside(curves: Sequence[Row]) -> list[tuple[int, int, int, float]]:
         for last in range(2, len(fits)):
             facts = PairsFacts(fits[last].pairs, fits[last - 2 : last + 1], 64, 0.1, 1.0, 300)
             for later in fits[last + 1 :]:
-                band = Band.of_draws(facts.draws_of_phrases("bleu", later.pairs, priors))
+                band = Band.of_samples(facts.phrase_samples("bleu", later.pairs, priors))
                 doublings = round(np.log2(later.pairs / fits[last].pairs))
                 found[doublings].append((band.holds(later.bleu), abs(band.middle / later.bleu - 1)))
     return [
@@ -216,20 +216,20 @@ def forecast_of(row: Row, kind: str, known: Coefficients) -> dict[str, Any]:
     """Return the bands of a row, and its time as a share of what it was."""
     facts = facts_of(row)
     core = float(row["name"].rpartition(":")[2]) if kind == "network" else 1.0
-    minutes = core / facts.core_share
+    minutes = core / facts.core_fraction
     if kind in ("documented", "long"):  # whose updates are known, and not its time
         minutes = row["updates"] * facts.seconds / 60 / TRAINING
     forecast = forecast_pairs(facts, minutes, known)
     (road,) = [one for one in forecast.roads if one.name == ("phrases" if kind == "phrases" else "network")]
     if kind == "network":
-        pace = facts.updates(core / facts.core_share) / (
+        pace = facts.updates(core / facts.core_fraction) / (
             core * 60
         )  # updates in a second of a core, validations counted
         time = row["updates"] / pace / row["core_seconds"]
     elif kind != "phrases" or not row["core_seconds"]:
         time = None
     else:
-        time = road.minutes * 60 * min(1.0, max(0.1, facts.core_share)) / row["core_seconds"]
+        time = road.minutes * 60 * min(1.0, max(0.1, facts.core_fraction)) / row["core_seconds"]
     return {"bleu_band": road.bleu, "chrf_band": road.chrf, "time": time}
 
 

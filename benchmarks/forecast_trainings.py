@@ -28,7 +28,7 @@ from regard.experiment import read_experiment
 from regard.registry import Choice
 from regard.reports.data_check import read_text_pairs
 from regard.reports.forecast import FORECAST_SCORES, pairs_facts, pilot_fit, texts_facts
-from regard.reports.forecast.pilot_fits import JUDGED_LINES
+from regard.reports.forecast.pilot_fits import EVALUATED_LINES
 from regard.reports.forecast.unpaired import identical_dictionary, word_space
 from regard.statistical.word_by_word import word_by_word
 from regard.text.words import cut_words
@@ -158,7 +158,7 @@ def curve(training: Training, home: Path) -> dict[str, Any]:
     files = training.files(home)
     pairs, dev = (read_text_pairs([files[f"{part}.source"], files[f"{part}.target"]]) for part in ("train", "dev"))
     sizes = [250 * 2**step for step in range(10) if 250 * 2**step <= len(pairs)]
-    return {"fits": [pilot_fit(pairs[:size], dev[:JUDGED_LINES])._asdict() for size in sizes]}
+    return {"fits": [pilot_fit(pairs[:size], dev[:EVALUATED_LINES])._asdict() for size in sizes]}
 
 
 def unpaired(training: Training, home: Path) -> dict[str, Any]:

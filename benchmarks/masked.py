@@ -19,7 +19,7 @@ from timing import interleaved
 from torch import Tensor
 
 from regard.data.columns.masked_text import MaskedTextColumn
-from regard.data.transforms import Draws
+from regard.data.transforms import LineSeeds
 from regard.data.transforms.masking import MASKED_PIECES, Masking
 from regard.models import MODELS, AttentionSettings
 from regard.ops import machine
@@ -53,7 +53,7 @@ def batches(size: Size, count: int, rows: int) -> list[Batch]:
         ids[:, 0], ids[np.arange(len(ids)), lengths - 1] = BOS, EOS
         text = Sequences(torch.from_numpy(ids), torch.from_numpy(mask))
         lines = torch.arange(len(ids)) + number * 10_000
-        found.append(masking(Batch({"text": text}, "", lines, 0), Draws(1, 0, 0)))
+        found.append(masking(Batch({"text": text}, "", lines, 0), LineSeeds(1, 0, 0)))
     return found
 
 

@@ -80,7 +80,7 @@ class SmoothedLoss(torch.autograd.Function):
         return of_states * gradient, of_table * gradient, None, None
 
 
-class Looking(nn.Module):
+class AttentionExplainer(nn.Module):
     """Multi-head attention of packed tokens to their own sequence, or to a source."""
 
     def __init__(self, sizes: Sizes, *, to_source: bool, causal: bool) -> None:
@@ -106,9 +106,9 @@ class Block(nn.Module):
 
     def __init__(self, sizes: Sizes, *, writes: bool) -> None:
         super().__init__()
-        looks = [Looking(sizes, to_source=False, causal=writes)]
+        looks = [AttentionExplainer(sizes, to_source=False, causal=writes)]
         if writes:
-            looks.append(Looking(sizes, to_source=True, causal=False))
+            looks.append(AttentionExplainer(sizes, to_source=True, causal=False))
         self.looks = nn.ModuleList(looks)
         self.norms = nn.ModuleList(nn.LayerNorm(sizes.dim) for _ in range(len(looks) + 1))
         self.hidden, self.out = nn.Linear(sizes.dim, sizes.feedforward), nn.Linear(sizes.feedforward, sizes.dim)

@@ -27,7 +27,7 @@ from regard.evaluation.significance import compare_statistics, confidence_interv
 from regard.explain.adequacy import ADEQUACIES
 from regard.explain.adequacy.lexicon import TRANSLATIONS_FILE, folded_words
 from regard.results import Prediction, TextPrediction
-from regard.runs.lexicons import AMBIGUOUS_SHARE
+from regard.runs.lexicons import AMBIGUOUS_FRACTION
 from regard.statistical import ALIGNERS
 from regard.statistical.aligner import BothWays, fit_both
 from regard.statistical.bitext import Bitext
@@ -123,7 +123,7 @@ def tell_difference(
 ) -> None:
     """How many ambiguous words, and words of each fifth, another run drops; intervals are over sentences."""
     fifths = fifths_of(drop_rates(ours), translations)
-    sets = {"ambiguous words": {*translations.ambiguous(AMBIGUOUS_SHARE)}, "all words": {*fifths}}
+    sets = {"ambiguous words": {*translations.ambiguous(AMBIGUOUS_FRACTION)}, "all words": {*fifths}}
     sets |= {f"fifth {part + 1}": {word for word in fifths if fifths[word] == part} for part in range(FIFTHS)}
     print(f"{name}:")
     for kind, chosen in sets.items():

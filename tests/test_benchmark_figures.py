@@ -11,7 +11,7 @@ import torch
 from engines import tiny_run_in
 from torch import tensor
 from torch.testing import assert_close
-from weighed import translator
+from weighted import translator
 
 from benchmarks import benchmark
 from regard import load

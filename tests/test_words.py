@@ -76,6 +76,43 @@ def prose(markdown: str) -> Iterator[Place]:
             yield Place(number, re.sub(r"`[^`]*`|\]\([^)]*\)", " ", line))
 
 
+OLD_NAMES = re.compile(  # words of public identifiers
+    r"(re)?(told|tells?|telling|judges?|judged|judging|drawn|draws|looks?|looked|looking|weighed|pictures?|pictured|anew)"
+)
+KEPT_NAMES = {  # names with an old word that stays: the field's own term, a file of saved runs
+    "look_up": "a look-up",
+    "look_up_place": "a look-up",
+    "drawn": "a buffer of saved runs (document_vectors)",
+    "look": "a setting of saved runs (decoding.features.lexicon)",
+}
+
+
+def public_names(code: str) -> Iterator[tuple[int, str]]:
+    """Return line and name of public functions, classes, their parameters, fields and constants."""
+    places: list[ast.AST] = [ast.parse(code)]
+    while places:
+        node = places.pop()
+        for one in ast.iter_child_nodes(node):
+            if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                if one.name.startswith("_") and one.name != "__init__":
+                    continue
+                yield one.lineno, one.name
+                if isinstance(one, ast.ClassDef):
+                    places.append(one)
+                else:
+                    arguments = one.args.posonlyargs, one.args.args, one.args.kwonlyargs
+                    yield from ((each.lineno, each.arg) for some in arguments for each in some)
+            elif isinstance(one, ast.Assign | ast.AnnAssign):
+                targets = one.targets if isinstance(one, ast.Assign) else [one.target]
+                names = [each for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+                yield from ((one.lineno, each.id) for each in names if not each.id.startswith("_"))
+
+
+def words_of(name: str) -> list[str]:
+    """Split snake_case and CamelCase."""
+    return [part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
+
+
 READERS = {".py": python_texts, ".js": page_texts, ".md": prose}
 
 
@@ -156,6 +193,23 @@ def test_every_room_has_a_bound():
 def test_old_words_become_fewer(room):
     found = rooms().get(room, [])
     assert len(found) <= BOUNDS[room], "\n".join([f"{room}: {len(found)}, allowed {BOUNDS[room]}", *found])
+
+
+def test_public_names_have_the_words_of_the_field():
+    found = []
+    for path in sorted((ROOT / "regard").rglob("*.py")):
+        for line, name in public_names(path.read_text("utf-8")):
+            if name not in KEPT_NAMES and any(OLD_NAMES.fullmatch(word) for word in words_of(name)):
+                found.append(f"{path.relative_to(ROOT)}:{line}: {name}")
+    assert found == []
+
+
+def test_old_words_of_names_are_found():
+    code = "class TextJudge:\n    def of(self, told, _drawn): ...\n    LOOK_AT = 1\ndef _look(): ...\n"
+    names = [name for _, name in public_names(code)]
+    assert {*names} == {"TextJudge", "of", "self", "told", "_drawn", "LOOK_AT"}
+    old = {name for name in names if any(OLD_NAMES.fullmatch(word) for word in words_of(name))}
+    assert old == {"TextJudge", "told", "_drawn", "LOOK_AT"}
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ class Answer(ABC, Generic[_P]):
     def metrics(self) -> list[str]:
         """Return the rows of METRICS that score it."""
         rows: dict[str, Any] = {name: METRICS[name] for name in METRICS}
-        return [name for name, row in rows.items() if row.judges == self.form]
+        return [name for name, row in rows.items() if row.answer_kind == self.form]
 
     def counted(self, columns: Iterable[str]) -> tuple[str, ...]:
         """Return the columns whose tokens count for speeds: the last, which is the answer."""

@@ -17,7 +17,7 @@ from regard.results import Prediction
 WEAK, STRONG = (238, 240, 255), (129, 120, 255)  # backgrounds, from the weakest word that has one to the strongest
 FAINT = 0.12  # of the strongest word: below, a word has no background
 BAR = 24  # cells of a whole bar
-MOST_BARS, NAMED, LEAST_NAMED = 6, 3, 0.03  # labels with a bar; words that are named, and the least share of one
+MOST_BARS, NAMED, MIN_NAMED = 6, 3, 0.03  # labels with a bar; words that are named, and the least share of one
 DrawColumn = Callable[[str, int, TokenWeights | None], RenderableType]
 
 UNSURE = 0.5  # probability below which a tag has a question mark
@@ -45,16 +45,16 @@ def columns_of(prediction: Prediction, column: DrawColumn) -> Iterator[Renderabl
     """
     values, found = prediction.source.split("\t"), prediction.explanation
     names = [*found.columns][: len(values)] if found is not None else []
-    weighed = {} if found is None else {one.column: one for one in token_weights(found)}
+    weighted = {} if found is None else {one.column: one for one in token_weights(found)}
     start = 0
     for value, name in zip_longest(values, names, fillvalue=""):
         if len(names) > 1:
             yield Text(name, "dim")
-        yield column(value, start, weighed.get(name))
-        if name in weighed:
-            yield Text(_named(value, weighed[name]), "dim")
+        yield column(value, start, weighted.get(name))
+        if name in weighted:
+            yield Text(_named(value, weighted[name]), "dim")
         start += len(value) + 1
-    yield from (_table(one) for one in weighed.values() if one.column not in names)
+    yield from (_table(one) for one in weighted.values() if one.column not in names)
 
 
 def coloured_words(text: str, start: int, seen: TokenWeights | None) -> RenderableType:
@@ -85,9 +85,7 @@ def _named(text: str, seen: TokenWeights) -> str:
     """Return the words with the highest attention; the end symbol may be one of them."""
     weights, words = seen.of_words(), seen.spelt(text)
     order = sorted(range(len(weights)), key=lambda place: -weights[place])[:NAMED]
-    worth = [
-        place for place in order if weights[place] >= LEAST_NAMED * (1.0 if seen.shares else max(map(abs, weights)))
-    ]
+    worth = [place for place in order if weights[place] >= MIN_NAMED * (1.0 if seen.shares else max(map(abs, weights)))]
     return "  ← " + ", ".join(f"{visible_line(words[place])} {amount(weights[place], seen.shares)}" for place in worth)
 
 

@@ -11,8 +11,8 @@ from regard.answers import answer_of
 from regard.explain.alignment import Weights, aligned_words, merge_weights, word_alignment
 from regard.explain.alignment_view import AlignmentView, alignment_views
 from regard.explain.diagnosis import word_places
-from regard.explain.scale import SHADES, amount, are_shares, largest, legend, scaled, shade
-from regard.explain.tokens import is_end, told_apart, visible, visible_line, words_of
+from regard.explain.scale import SHADES, amount, are_fractions, largest, legend, scaled, shade
+from regard.explain.tokens import is_end, numbered_repeats, visible, visible_line, words_of
 from regard.pieces import END
 from regard.results import Explanation, Place, Prediction, SearchNode, SearchTree
 from regard.text.word_groups import SPACE_MARK
@@ -56,11 +56,11 @@ def render(prediction: Prediction) -> RenderableType:
 def _maps(seen: AlignmentView) -> list[RenderableType]:
     """A line for each word that is written, and a heat map where it fits."""
     sources, targets, weights, _ = word_alignment(seen.columns, seen.rows, seen.weights)
-    columns, rows = (told_apart([word.text for word in words]) for words in (sources, targets))
+    columns, rows = (numbered_repeats([word.text for word in words]) for words in (sources, targets))
     ends = merge_weights(seen.weights, [word.pieces for word in targets], _end(seen.columns))
     whole = [[*row, *end] for row, end in zip(weights, ends, strict=True)]
     parts: list[RenderableType] = [Text(seen.about, "dim")] if seen.about else []
-    parts.append(_lines([*columns, END], rows, whole, shares=are_shares(seen.weights)))
+    parts.append(_lines([*columns, END], rows, whole, shares=are_fractions(seen.weights)))
     if 0 < len(columns) <= _WIDEST:
         parts.append(Text(heat_map(columns, rows, weights)))
         if legend(weights):
@@ -205,7 +205,7 @@ def _rested(prediction: Prediction) -> _Rested:
     if found is None or not found.link.weights:
         return _Rested([], [], [])
     sources, targets, weights, _ = aligned_words(found)
-    shares = are_shares(found.link.weights)
+    shares = are_fractions(found.link.weights)
     names, most = [visible(word.text) for word in sources], largest(weights)
     told = [", ".join(strongest(names, row, most, shares=shares)) for row in weights]
     return _Rested([word.text for word in targets], word_places(targets, prediction.text), told)

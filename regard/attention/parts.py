@@ -146,7 +146,7 @@ class Weighting(Part, ABC):
     softmax = False  # True: exactly the masked softmax, so the fast kernels may stand in
     normalised = True  # the weights of a query that sees a key sum to one, before any gain
     signed = False  # True: weights may be negative, so they are not a distribution
-    only_draws = False  # True: in training no gradient reaches the scores, so they need REINFORCE
+    only_samples = False  # True: in training no gradient reaches the scores, so they need REINFORCE
 
     @abstractmethod
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:

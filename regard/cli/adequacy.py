@@ -41,8 +41,8 @@ def adequacy_command(run: TranslatorRun, *, ambiguous: Ambiguous = 0, pseudo: Ps
     for word in found.translations.ambiguous(1.0)[:ambiguous]:
         print(f"{word}\t{found.translations.count(word)}\t{found.translations.entropy(word):.2f}")
     print(f"wrote {run / TRANSLATIONS_FILE}: {len(found.translations.counts):,} words of {found.pairs:,} pairs")
-    if not math.isnan(found.told):
-        print(f"false alarm rate: {found.told:.1%} of the words of the dev set, whose references do translate them")
+    if not math.isnan(found.reported):
+        print(f"false alarm rate: {found.reported:.1%} of the words of the dev set, whose references do translate them")
     if pseudo is not None:
         print(f"wrote {pseudo}: data for a first stage of training, without a dev set")
     print(f"use it: regard predict {run} decoding.adequacy=lexicon")

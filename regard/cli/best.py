@@ -30,10 +30,10 @@ PairsSource = Annotated[
 PairsTarget = Annotated[
     Path | None, typer.Option(metavar="FILE", rich_help_panel="Data", help="Its translation, line by line.")
 ]
-JudgedSource = Annotated[
+BestDevSource = Annotated[
     Path | None, typer.Option(metavar="FILE", rich_help_panel="Data", help="Source text of the dev set.")
 ]
-JudgedTarget = Annotated[
+BestDevTarget = Annotated[
     Path | None,
     typer.Option(metavar="FILE", rich_help_panel="Data", help="Its translation. (default: a tenth is held out)"),
 ]
@@ -56,8 +56,8 @@ def best_command(
     *,
     source: PairsSource = None,
     target: PairsTarget = None,
-    dev_source: JudgedSource = None,
-    dev_target: JudgedTarget = None,
+    dev_source: BestDevSource = None,
+    dev_target: BestDevTarget = None,
     text_source: MoreSource = None,
     text_target: MoreTarget = None,
     start: Parent = None,

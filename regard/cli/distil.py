@@ -28,7 +28,7 @@ StudentDevTarget = Annotated[
 ShapeOption = Annotated[
     str, typer.Option(metavar="NAME", help="Size of the student: small, tiny, base_memory or base.")
 ]
-DroppedShare = Annotated[
+DroppedFraction = Annotated[
     float, typer.Option("--drop", min=0, max=0.9, metavar="NUMBER", help="Fraction of the worst translations to drop.")
 ]
 TrainingMinutes = Annotated[float, typer.Option(min=0.01, metavar="NUMBER", help="Time limit of training.")]
@@ -47,7 +47,7 @@ def distil_command(
     dev_source: StudentDevSource = None,
     dev_target: StudentDevTarget = None,
     shape: ShapeOption = "tiny",
-    drop: DroppedShare = 0.05,
+    drop: DroppedFraction = 0.05,
     minutes: TrainingMinutes = 90.0,
     workers: TranslatingWorkers = None,
     as_json: Json = False,

@@ -21,4 +21,4 @@ def doctor_command(as_json: Json = False, measure: MeasureOption = False) -> Non
     """
     from regard.reports import doctor_report
 
-    emit(doctor_report(anew=measure), as_json=as_json, indent=2)
+    emit(doctor_report(again=measure), as_json=as_json, indent=2)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from regard.cli.best import JudgedSource, JudgedTarget, MoreSource, MoreTarget, PairsSource, PairsTarget
+from regard.cli.best import BestDevSource, BestDevTarget, MoreSource, MoreTarget, PairsSource, PairsTarget
 from regard.cli.emit import check_plot_file, emit, say_unless
 from regard.cli.files import both_sides, named_pairs
 from regard.cli.options import Json, Plot, Quiet
@@ -25,8 +25,8 @@ def forecast_command(
     minutes: ForecastMinutes = 60.0,
     source: PairsSource = None,
     target: PairsTarget = None,
-    dev_source: JudgedSource = None,
-    dev_target: JudgedTarget = None,
+    dev_source: BestDevSource = None,
+    dev_target: BestDevTarget = None,
     text_source: MoreSource = None,
     text_target: MoreTarget = None,
     plot: Plot = None,

@@ -55,12 +55,12 @@ class Group(PageGroup):
         except RegardError as error:
             if ctx.params.get("traceback"):
                 raise
-            tell(str(error))
+            print_lines(str(error))
             raise typer.Exit(_FAULT) from error
         except (MemoryError, RuntimeError, ImportError, OverflowError) as error:
             if ctx.params.get("traceback") or not (problem := _too_little(error)):
                 raise
-            tell(problem)
+            print_lines(problem)
             raise typer.Exit(_FAULT) from error
         except BrokenPipeError as error:  # whoever read our output has seen enough
             _write_no_more()
@@ -70,7 +70,7 @@ class Group(PageGroup):
                 raise
             full = error.errno in _FULL
             where = error.filename or ("cannot write" if full else "failed")
-            tell(f"{where}: {error.strerror or error}")
+            print_lines(f"{where}: {error.strerror or error}")
             if full:
                 _write_no_more()
             raise typer.Exit(_FAULT) from error
@@ -91,7 +91,7 @@ def _one_line() -> Iterator[None]:
         told = _VALUE.sub(r"\1: ", " ".join(error.format_message().split()).removesuffix("."))
         for theirs, ours in _WORDS:
             told = told.replace(theirs, ours)
-        tell(f"{told} ({command} --help)")
+        print_lines(f"{told} ({command} --help)")
         raise typer.Exit(_FAULT) from error
 
 
@@ -117,7 +117,7 @@ def _write_no_more() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def tell(text: str, kind: str = "error") -> None:
+def print_lines(text: str, kind: str = "error") -> None:
     """Lines for a person, on stderr; the first is marked and, on a terminal, coloured."""
     colour = {"error": "\x1b[31m", "warning": "\x1b[33m"}[kind]
     plain = "NO_COLOR" in os.environ or not sys.stderr.isatty()
@@ -128,7 +128,7 @@ def tell(text: str, kind: str = "error") -> None:
 
 def warn(text: str) -> None:
     """Print a warning on stderr."""
-    tell(text, "warning")
+    print_lines(text, "warning")
 
 
 def _short(line: str) -> str:
@@ -138,4 +138,4 @@ def _short(line: str) -> str:
 
 def _warn(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     if os.environ.get("RANK", "0") == "0":  # of the processes that torchrun starts, which all read the same settings
-        tell(str(message), "warning")
+        print_lines(str(message), "warning")

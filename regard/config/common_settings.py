@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from regard.config.bounds import Count, Fraction, Layers, NotNegative, Size
 from regard.config.descriptions import Doc
 
-DropoutShare = Annotated[Fraction, Doc("Dropout probability.")]
+DropoutProbability = Annotated[Fraction, Doc("Dropout probability.")]
 HiddenDim = Annotated[Size, Doc("Width of the hidden layer or state.")]
 NumLayers = Annotated[Layers, Doc("Number of stacked layers.")]
 Warmup = Annotated[

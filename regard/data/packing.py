@@ -37,7 +37,7 @@ def packed_rows(lengths: Lengths, order: Longs, *, tokens: int | None, sentences
         start = end
 
 
-def bucketed(columns: Sequence[Lengths], draws: np.random.Generator) -> Longs:
+def bucketed(columns: Sequence[Lengths], rng: np.random.Generator) -> Longs:
     """Return all examples in order of the length of the last column, then of the longest other one, ties at random.
 
     The other length rises where the last is even and falls where it is odd, so that neighbours stay similar where the
@@ -47,7 +47,7 @@ def bucketed(columns: Sequence[Lengths], draws: np.random.Generator) -> Longs:
     *others, last = columns
     other = np.maximum.reduce(others) if others else np.zeros_like(last)
     rising = np.where(last % 2 == 0, 1, -1)
-    blurred = other + draws.uniform(-BLUR, BLUR, len(last))
+    blurred = other + rng.uniform(-BLUR, BLUR, len(last))
     return np.lexsort((blurred * rising, last))
 
 

@@ -19,14 +19,14 @@ from regard.records import Batch
 Bits = NDArray[np.uint64]
 
 CONTEXTS, TARGETS = "contexts", "targets"  # (word, 2 · window), -1 for none; (word, 1 + negatives), the word first
-_KEPT, SHRUNK, DRAWN = 0, 1, 2  # uses of a word's random numbers: negatives from DRAWN on
+_KEPT, SHRUNK, NEGATIVES = 0, 1, 2  # uses of a word's random numbers: negatives from DRAWN on
 _STRIDE = 2**20  # random numbers that a word may need
 
 
 _STEP, _FIRST, _SECOND = (np.uint64(one) for one in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 
-class HashedDraws:
+class HashedNumbers:
     """Random numbers of one epoch: a hash of line and number.
 
     The mixing function is that of SplitMix64 (Steele, Lea and Flood 2014, https://doi.org/10.1145/2714064.2660195).
@@ -56,7 +56,7 @@ class AliasSampler:
         share[[*small, *large]] = 1.0  # but for rounding
         self._full = np.minimum(share * 2.0**32, 2.0**32).astype(np.uint64)
 
-    def draw(self, bits: Bits) -> NDArray[np.int32]:
+    def sample(self, bits: Bits) -> NDArray[np.int32]:
         """Return an id for each 64 bits: the upper half chooses a slot, the lower one of its two ids."""
         slots = ((bits >> np.uint64(32)) * np.uint64(len(self._others)) >> np.uint64(32)).astype(np.int32)
         stays = (bits & np.uint64(0xFFFFFFFF)) < self._full[slots]
@@ -98,9 +98,9 @@ class WordWindows(EpochStream):
         self.lines, self.sampling, self.route, self.seed = lines, sampling, route, seed
         self.tokens, self.place = tokens, place or Path()
         share = counts / max(1, counts.sum())
-        weighed = np.where(share > 0, share, 1.0)
+        weighted = np.where(share > 0, share, 1.0)
         most = sampling.frequent
-        kept = np.minimum(1.0, (np.sqrt(weighed / most) + 1) * most / weighed) if most else np.ones(len(counts))
+        kept = np.minimum(1.0, (np.sqrt(weighted / most) + 1) * most / weighted) if most else np.ones(len(counts))
         self._kept = np.where(share > 0, kept * 2.0**32, 0.0).astype(np.uint64)
         self._noise = AliasSampler(np.where(share > 0, share, 0.0) ** sampling.power * (share > 0))
         reach = np.arange(1, sampling.window + 1)
@@ -129,7 +129,7 @@ class WordWindows(EpochStream):
 
         `ids` are those of `lines`, concatenated; `lengths` are their numbers.
         """
-        draws = HashedDraws(self.seed, epoch)
+        draws = HashedNumbers(self.seed, epoch)
         of, first = np.repeat(lines, lengths), np.repeat(np.cumsum(lengths) - lengths, lengths)
         numbers = (np.arange(len(ids)) - first) * _STRIDE
         kept = (draws.of(of, numbers + _KEPT) >> np.uint64(32)) < self._kept[ids]
@@ -153,16 +153,16 @@ class WordWindows(EpochStream):
         there = (places >= low[:, None]) & (places < high[:, None])
         return np.where(there, ids[np.where(there, places, 0)], np.int32(-1)) if len(ids) else places.astype(np.int32)
 
-    def _negatives(self, ids: NDArray[np.int32], of: Longs, numbers: Longs, draws: HashedDraws) -> NDArray[np.int32]:
+    def _negatives(self, ids: NDArray[np.int32], of: Longs, numbers: Longs, draws: HashedNumbers) -> NDArray[np.int32]:
         """Return sampled ids (word, negatives), none of which is the word."""
         wanted = self.sampling.negatives
-        found = self._noise.draw(draws.of(of[:, None], numbers[:, None] + DRAWN + np.arange(wanted)))
+        found = self._noise.sample(draws.of(of[:, None], numbers[:, None] + NEGATIVES + np.arange(wanted)))
         rows, places = (found == ids[:, None]).nonzero()
         attempt = 0
         while len(rows):
             attempt += 1
-            again = draws.of(of[rows], numbers[rows] + DRAWN + attempt * wanted + places)
-            found[rows, places] = self._noise.draw(again)
+            again = draws.of(of[rows], numbers[rows] + NEGATIVES + attempt * wanted + places)
+            found[rows, places] = self._noise.sample(again)
             same = found[rows, places] == ids[rows]
             rows, places = rows[same], places[same]
         return found

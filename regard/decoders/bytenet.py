@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from regard.attention import Sockets
 from regard.config import Doc
 from regard.config.bounds import Count
-from regard.config.common_settings import DropoutShare, HiddenDim, NumLayers
+from regard.config.common_settings import DropoutProbability, HiddenDim, NumLayers
 from regard.decoders.coupled import CoupledDecoder, Coupling, Merge
 from regard.layers.convolutional import BlockKind, Dilations, Kernel, note_dilations, residual_chain
 from regard.layers.embedders.embedder import Embedder
@@ -37,7 +37,7 @@ class ByteNetDecoder(CoupledDecoder):
         norm: Annotated[Normalisation, Doc("Normalisation in each block.")] = Choice("layer"),
         merge: Annotated[Merge, Doc("Merge of the previous word with the source state at its position.")] = "add",
         couplings: Annotated[Count | None, Doc("Number of target positions that read the source; null: all.")] = None,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         note_dilations(dilations[:num_layers], kernel)
         kind: Any = NORMALISATIONS[norm.name]

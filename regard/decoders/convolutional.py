@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import Attended, Sockets
-from regard.config.common_settings import DropoutShare, HiddenDim, NumLayers
+from regard.config.common_settings import DropoutProbability, HiddenDim, NumLayers
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.layers.convolutional import Gate, GatedBlock, Kernel, projection
 from regard.layers.embedders.embedder import Embedder
@@ -39,7 +39,7 @@ class ConvolutionalDecoder(Decoder):
         num_layers: NumLayers = 4,
         kernel: Kernel = 3,
         gate: Gate = "glu",
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         self.embedder, self.dim = embedder, embedder.dim

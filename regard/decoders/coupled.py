@@ -10,7 +10,7 @@ from regard.attention import Attended, Sockets
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.layer import Layer
-from regard.layers.shared_source import Reading, begin, look, shared
+from regard.layers.shared_source import Reading, begin, read_source, shared
 from regard.ops.dropout import Dropout
 from regard.ops.linear import Linear
 from regard.records import Decoded, Encoded
@@ -64,7 +64,7 @@ class Coupling(nn.Module):
         """words (rows, n, word_dim), `written` before → inputs of the stack (rows, n, dim), what was seen."""
         if self.attention is None or source is None:
             return self.enter(words), None
-        seen = look(self.attention, words, source, need_weights=need_weights)
+        seen = read_source(self.attention, words, source, need_weights=need_weights)
         context = seen.context
         if self.couplings is not None:
             places = torch.arange(written, written + words.shape[1], device=words.device)

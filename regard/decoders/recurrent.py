@@ -11,12 +11,12 @@ from regard.aliases import alias
 from regard.attention import Attended, Attention, Memory, Sockets, extend
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.config.common_settings import DropoutShare, NumLayers
+from regard.config.common_settings import DropoutProbability, NumLayers
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.recurrent import RECURRENT, Cell, Past, Stack, note_no_residual
-from regard.layers.shared_source import begin, look, shared
+from regard.layers.shared_source import begin, read_source, shared
 from regard.ops.dropout import Dropout
 from regard.records import Decoded, Encoded
 from regard.registry import Choice
@@ -120,7 +120,7 @@ class RecurrentDecoder(Decoder):
         init_from_encoder: Annotated[bool, Doc("Initialise each layer from the encoder's same layer.")] = False,
         readout: Annotated[Literal["tanh", "maxout", "linear"], Doc("Readout layer before the head.")] = "tanh",
         intra_attention: Annotated[bool, Doc("Self-attention over the decoder's past states.")] = False,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         self.embedder, self.dim, self.dropout = embedder, embedder.dim, Dropout(dropout)
@@ -209,7 +209,7 @@ class RecurrentDecoder(Decoder):
         reading = state.source.reading(0)
         if self.attention is None or reading is None:
             return Attended(state.layers.fixed.unsqueeze(1).expand(-1, queries.shape[1], -1))
-        return look(self.attention, queries, reading, need_weights=need_weights)
+        return read_source(self.attention, queries, reading, need_weights=need_weights)
 
     def _first(self, seen: Encoded, final: Tensor) -> tuple[Past, ...]:
         """The past of each layer before the first word."""

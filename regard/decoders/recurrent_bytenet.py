@@ -5,7 +5,7 @@ from typing import Annotated
 from regard.attention import Sockets
 from regard.config import Doc
 from regard.config.bounds import Count, Size
-from regard.config.common_settings import DropoutShare, NumLayers
+from regard.config.common_settings import DropoutProbability, NumLayers
 from regard.decoders.coupled import CoupledDecoder, Coupling, Merge
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.recurrent import RECURRENT, Cell, Stack
@@ -31,7 +31,7 @@ class RecurrentByteNetDecoder(CoupledDecoder):
         num_layers: NumLayers = 1,
         merge: Annotated[Merge, Doc("Merge of the previous word with the source state at its position.")] = "add",
         couplings: Annotated[Count | None, Doc("Number of target positions that read the source; null: all.")] = None,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         coupling = Coupling(embedder.dim, embedder.dim, source_dim, sockets, merge=merge, couplings=couplings)
         widths = [embedder.dim, *[hidden_dim] * num_layers]

@@ -6,10 +6,10 @@ from torch import Tensor, nn
 
 from regard.attention import Attended, Memory, Sockets, extend
 from regard.config import Doc
-from regard.config.common_settings import DropoutShare, NumLayers
+from regard.config.common_settings import DropoutProbability, NumLayers
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.layers.embedders.embedder import Embedder
-from regard.layers.shared_source import Reading, begin, look, shared
+from regard.layers.shared_source import Reading, begin, read_source, shared
 from regard.ops.dropout import Dropout
 from regard.ops.linear import Linear
 from regard.ops.modules import module_list
@@ -41,7 +41,7 @@ class ThreeAttentionDecoder(Decoder):
         *,
         num_layers: NumLayers = 1,
         residual: Annotated[bool, Doc("Residual connection around each layer.")] = False,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         self.embedder, self.dim, self.residual = embedder, embedder.dim, residual
@@ -93,7 +93,7 @@ class _Layer(nn.Module):
         after, states = LayerPast(own, itself.past), self._join(inputs, self.from_own(itself.context))
         if self.cross is None or source is None:
             return states, after, None
-        seen = look(self.cross, states, source, need_weights=need_weights)
+        seen = read_source(self.cross, states, source, need_weights=need_weights)
         return self._join(states, self.from_source(seen.context)), after, seen
 
     def _join(self, before: Tensor, seen: Tensor) -> Tensor:

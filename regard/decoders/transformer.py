@@ -9,7 +9,7 @@ from regard.aliases import alias
 from regard.attention import Attended, Sockets
 from regard.config import Doc
 from regard.config.bounds import AnyInt, Size
-from regard.config.common_settings import DropoutShare, NumLayers
+from regard.config.common_settings import DropoutProbability, NumLayers
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import PartError
 from regard.layers.compiled_blocks import CompiledBlocks, Steps, modules_in, read_again, start_steps, step, writer
@@ -56,7 +56,7 @@ class TransformerDecoder(Decoder):
         ] = "pre",
         norm_eps: Annotated[Eps, Doc("Epsilon of layer normalisation, for numerical stability.")] = 1e-5,
         alignment_layer: Annotated[AnyInt, Doc("Layer whose cross-attention is the alignment; -1: the last.")] = -1,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         self.embedder, self.dim = embedder, embedder.dim

@@ -28,7 +28,7 @@ class Engine(Protocol):
         """Return the hypotheses of each example, best first, at least one."""
 
 
-MODEL_SHARE = "model"  # the share of a score that is none of a feature
+MODEL_TERM = "model"  # the share of a score that is none of a feature
 Answering = Model | Engine  # a model that answers by itself, or what searches with one
 
 
@@ -54,7 +54,7 @@ class SearchEngine:
         """Search."""
         writer = self.writer if self.shortlist is None else ShortlistedWriter(self.writer, self.shortlist)
         found = self.search.run(writer, batch, features=self.features)
-        return with_shares(writer, self.search, self.features, batch, found) if self.features else found
+        return with_contributions(writer, self.search, self.features, batch, found) if self.features else found
 
 
 class Summed(NamedTuple):
@@ -64,7 +64,7 @@ class Summed(NamedTuple):
     ends: Tensor  # to those that end, at the end
 
 
-def with_shares(
+def with_contributions(
     writer: Writer, search: Search, features: Sequence[Feature], batch: Batch, found: Sequence[Sequence[Hypothesis]]
 ) -> list[list[Hypothesis]]:
     """Return the hypotheses (example, rank) that a search has found, each with the shares of its score.
@@ -82,7 +82,7 @@ def with_shares(
     for summed in feature_sums(writer, features, batch, found):
         parts.append((summed.steps.cpu() / search.norm(lengths) + summed.ends.cpu()).tolist())
     told = iter(
-        one._replace(shares={MODEL_SHARE: one.score - sum(mine), **dict(zip(names, mine, strict=True))})
+        one._replace(shares={MODEL_TERM: one.score - sum(mine), **dict(zip(names, mine, strict=True))})
         for one, mine in zip(flat, zip(*parts, strict=True), strict=True)
     )
     return [[next(told) for _ in ranked] for ranked in found]

@@ -8,7 +8,7 @@ from regard.aliases import alias
 from regard.attention import Sockets
 from regard.config import Doc
 from regard.config.bounds import AnyFloat, NotNegative
-from regard.config.common_settings import DropoutShare, HiddenDim, NumLayers
+from regard.config.common_settings import DropoutProbability, HiddenDim, NumLayers
 from regard.encoders.encoder import Encoder
 from regard.layers.convolutional import BlockKind, Dilations, Kernel, note_dilations, residual_chain
 from regard.layers.normalisation import Normalisation
@@ -47,7 +47,7 @@ class ByteNetEncoder(Encoder):
             NotNegative, Doc("Length of the unfolded target, as a multiple of the source pieces; `extra` is added.")
         ] = 1.2,
         extra: Annotated[AnyFloat, Doc("Positions added to `ratio` times the source.")] = 0.0,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         note_dilations(dilations[:num_layers], kernel, ratio=ratio, extra=extra)

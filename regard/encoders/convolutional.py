@@ -3,7 +3,7 @@
 from torch import nn
 
 from regard.attention import Sockets
-from regard.config.common_settings import DropoutShare, HiddenDim, NumLayers
+from regard.config.common_settings import DropoutProbability, HiddenDim, NumLayers
 from regard.encoders.encoder import Encoder
 from regard.layers.convolutional import Chain, Gate, GatedBlock, Kernel, projection
 from regard.layers.pooling.mean import MeanPooling
@@ -33,7 +33,7 @@ class ConvolutionalEncoder(Encoder):
         num_layers: NumLayers = 4,
         kernel: Kernel = 3,
         gate: Gate = "glu",
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         self.dim = input_dim

@@ -7,7 +7,7 @@ from torch import nn
 
 from regard.attention import Sockets
 from regard.config import Doc
-from regard.config.common_settings import DropoutShare, NumLayers
+from regard.config.common_settings import DropoutProbability, NumLayers
 from regard.encoders.encoder import Encoder
 from regard.encoders.table import ENCODERS, EncoderChoice
 from regard.layers.language_model_layers import LanguageModelLayers
@@ -38,7 +38,7 @@ class LanguageModelFeaturesEncoder(Encoder):
         num_layers: NumLayers = 2,
         frozen: Annotated[bool, Doc("Freeze the language model and its embeddings.")] = False,
         above: Annotated[EncoderChoice | None, Doc("Encoder over the features; null: none.")] = None,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         self.frozen, self.dim = frozen, 2 * input_dim

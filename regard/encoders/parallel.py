@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from regard.attention import Sockets
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.encoders.encoder import Encoder
 from regard.encoders.table import ENCODERS, EncoderChoices
 from regard.ops.modules import module_list
@@ -29,7 +29,7 @@ class ParallelEncoder(Encoder):
         sockets: Sockets,
         *,
         encoders: EncoderChoices = (Choice("convolutional"), Choice("recurrent"), Choice("self_attention")),
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         given = {"dropout": dropout}

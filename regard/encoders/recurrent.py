@@ -10,7 +10,7 @@ from regard.aliases import alias
 from regard.attention import Sockets, turn_around
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.config.common_settings import DropoutShare, NumLayers
+from regard.config.common_settings import DropoutProbability, NumLayers
 from regard.encoders.encoder import Encoder
 from regard.errors import PartError
 from regard.layers.recurrent import RECURRENT, Bidirectional, Cell, Recurrent, adds, note_no_residual, reverse
@@ -57,7 +57,7 @@ class RecurrentEncoder(Encoder):
         residual_from: Annotated[
             Annotated[int, Ge(2)] | None, Doc("First layer with a residual connection, counted from 1.")
         ] = None,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         note_no_residual(num_layers, residual_from)

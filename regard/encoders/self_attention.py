@@ -6,7 +6,7 @@ from torch import nn
 
 from regard.attention import Attention, Sockets
 from regard.config import Doc
-from regard.config.common_settings import DropoutShare, NumLayers
+from regard.config.common_settings import DropoutProbability, NumLayers
 from regard.encoders.encoder import Encoder
 from regard.layers.pooling.mean import MeanPooling
 from regard.ops.dropout import Dropout
@@ -31,7 +31,7 @@ class SelfAttentionEncoder(Encoder):
         *,
         num_layers: NumLayers = 1,
         residual: Annotated[bool, Doc("Residual connection around each layer.")] = False,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         self.dim, self.residual = input_dim, residual

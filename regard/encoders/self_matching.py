@@ -8,7 +8,7 @@ from torch import nn
 from regard.attention import Sockets
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.encoders.encoder import Encoder
 from regard.layers.recurrent import RECURRENT, Bidirectional, Cell
 from regard.ops.dropout import Dropout
@@ -31,7 +31,7 @@ class SelfMatchingEncoder(Encoder):
         *,
         cell: Cell = Choice("gru"),
         hidden_dim: Annotated[Size, Doc("Width of the hidden state, per direction.")] = 256,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         self.attention = sockets.itself(input_dim)

@@ -1,7 +1,7 @@
 """Encoders one after the other: convolutions, then a recurrent network, then an attention over its states."""
 
 from regard.attention import Sockets
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.encoders.encoder import Encoder
 from regard.encoders.table import ENCODERS, EncoderChoices
 from regard.ops.modules import module_list
@@ -20,7 +20,7 @@ class SequentialEncoder(Encoder):
         sockets: Sockets,
         *,
         encoders: EncoderChoices = (Choice("convolutional"), Choice("recurrent")),
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         stages, width = list[Encoder](), input_dim

@@ -7,7 +7,7 @@ from torch import nn
 from regard.attention import Sockets
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.config.common_settings import DropoutShare, NumLayers
+from regard.config.common_settings import DropoutProbability, NumLayers
 from regard.encoders.encoder import Encoder
 from regard.layers.compiled_blocks import CompiledBlocks, encode, modules_in
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
@@ -37,7 +37,7 @@ class TransformerEncoder(Encoder):
             Doc("Layer normalisation before each sublayer, or after it (the paper)."),
         ] = "pre",
         norm_eps: Annotated[Eps, Doc("Epsilon of layer normalisation, for numerical stability.")] = 1e-5,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         self.dim = input_dim

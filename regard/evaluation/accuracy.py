@@ -7,7 +7,7 @@ class Accuracy(MeanMetric):
     """100 · labels that equal the reference / labels."""
 
     name = "accuracy"
-    judges = "label"
+    answer_kind = "label"
 
     def of_one(self, text: str, reference: str) -> float:
         return float(text.strip() == reference.strip())

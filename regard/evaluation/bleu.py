@@ -32,7 +32,7 @@ class Bleu(SacreMetric):
         self.tokenize, self.lowercase = tokenize, lowercase
         self._plain: Any = sacrebleu().BLEU(tokenize="none")
 
-    def judge(self, corpus: Corpus) -> Any:
+    def sacre_metric(self, corpus: Corpus) -> Any:
         """sacrebleu's BLEU. Raises ConfigError when the tokenizer needs software that is not there."""
         tokenize = self.tokenize or bleu_tokenizer(several[0] for several in corpus.references)
         try:

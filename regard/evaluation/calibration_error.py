@@ -18,7 +18,7 @@ class CalibrationError(Metric):
 
     name = "calibration error"
     higher_is_better = False
-    judges = "label"
+    answer_kind = "label"
 
     def __init__(self, *, bins: Annotated[Size, Doc("Number of bins of equal width from 0 to 1.")] = 15) -> None:
         self.bins = bins

@@ -27,7 +27,7 @@ class Chrf(SacreMetric):
         self.character_order, self.word_order, self.lowercase = character_order, word_order, lowercase
         self._plain = self._judge()
 
-    def judge(self, corpus: Corpus) -> Any:
+    def sacre_metric(self, corpus: Corpus) -> Any:
         return self._judge()
 
     def value_of(self, sums: list[float]) -> float:

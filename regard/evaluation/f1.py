@@ -17,7 +17,7 @@ class F1(Metric):
     """
 
     name = "f1"
-    judges = "label"
+    answer_kind = "label"
 
     def __init__(
         self,

@@ -55,14 +55,14 @@ class Metric(ABC):
 
     name: ClassVar[str]
     higher_is_better: ClassVar[bool | None] = True
-    judges: ClassVar[str] = (
+    answer_kind: ClassVar[str] = (
         "text"  # the answers that it is for: "text", "label", "tags" (one a word), "symbols", "span" or "numbers"
     )
 
     @property
     def rewards_texts(self) -> bool:
         """True for a figure that measures the quality of a written text."""
-        return self.judges == "text" and self.higher_is_better is not None
+        return self.answer_kind == "text" and self.higher_is_better is not None
 
     @abstractmethod
     def statistics(self, corpus: Corpus) -> Statistics:

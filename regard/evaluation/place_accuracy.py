@@ -11,7 +11,7 @@ from regard.text.clean import clean
 class PlaceAccuracy(Rate):
     """The code that both accuracies share."""
 
-    judges = "symbols"
+    answer_kind = "symbols"
 
     @abstractmethod
     def cut(self, text: str) -> list[str]:

@@ -20,7 +20,7 @@ class RankingMetric(Metric):
     Labels without probabilities, as of a file, count as certain.
     """
 
-    judges = "label"
+    answer_kind = "label"
 
     def __init__(self, *, relevant: Annotated[str, Doc("Label of matching pairs.")] = "1") -> None:
         self.relevant = relevant

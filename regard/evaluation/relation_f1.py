@@ -22,7 +22,7 @@ class RelationF1(Metric):
     """
 
     name = "relation F1"
-    judges = "label"
+    answer_kind = "label"
 
     def __init__(self, *, none: Annotated[str, Doc('Label of "no relation".')] = "Other") -> None:
         self.none = none

@@ -20,7 +20,7 @@ class SacreMetric(Metric):
     """A metric of https://aclanthology.org/W18-6319 (sacrebleu); the figures are equal to the last digit."""
 
     @abstractmethod
-    def judge(self, corpus: Corpus) -> Any:
+    def sacre_metric(self, corpus: Corpus) -> Any:
         """The sacrebleu metric, fit for the script of the corpus."""
 
     @abstractmethod
@@ -29,16 +29,16 @@ class SacreMetric(Metric):
 
     def statistics(self, corpus: Corpus) -> Statistics:
         """sacrebleu's sufficient statistics of each sentence."""
-        judge = self.judge(corpus)
+        sacre_metric = self.sacre_metric(corpus)
         streams = list(zip_longest(*corpus.references))  # None fills where a sentence has fewer
-        return np.array(judge._extract_corpus_statistics(corpus.hypotheses, streams), dtype=np.float64)
+        return np.array(sacre_metric._extract_corpus_statistics(corpus.hypotheses, streams), dtype=np.float64)
 
     def value(self, sums: Statistics) -> float:
         return float(self.value_of(sums.tolist()))
 
     def signature(self, corpus: Corpus) -> str:
         """sacrebleu's signature, with the number of references and its version."""
-        judge = self.judge(corpus)
+        sacre_metric = self.sacre_metric(corpus)
         counts = {len(several) for several in corpus.references}
-        judge.num_refs = counts.pop() if len(counts) == 1 else -1  # -1 is written as nrefs:var
-        return str(judge.get_signature())
+        sacre_metric.num_refs = counts.pop() if len(counts) == 1 else -1  # -1 is written as nrefs:var
+        return str(sacre_metric.get_signature())

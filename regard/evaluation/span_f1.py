@@ -31,7 +31,7 @@ class SpanF1(Metric):
     """
 
     name = "span f1"
-    judges = "tags"
+    answer_kind = "tags"
 
     def __init__(
         self,

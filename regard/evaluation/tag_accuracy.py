@@ -12,7 +12,7 @@ class TagAccuracy(Rate):
     """
 
     name = "tag accuracy"
-    judges = "tags"
+    answer_kind = "tags"
 
     def statistics(self, corpus: Corpus) -> Statistics:
         """[right words, words] of each sentence; of several references the first counts."""

@@ -31,7 +31,7 @@ class Ter(SacreMetric):
         self.characters, self.lowercase = characters, lowercase
         self._plain: Any = sacrebleu().TER()
 
-    def judge(self, corpus: Corpus) -> Any:
+    def sacre_metric(self, corpus: Corpus) -> Any:
         apart = self.characters
         if apart is None:
             apart = bleu_tokenizer(several[0] for several in corpus.references) != "13a"

@@ -17,7 +17,7 @@ class WithinTolerance(MeanMetric):
     """
 
     name = "within tolerance"
-    judges = "numbers"
+    answer_kind = "numbers"
 
     def __init__(
         self, *, tolerance: Annotated[Positive, Doc("Tolerance: error from which a number is wrong.")] = 0.04

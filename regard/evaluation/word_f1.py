@@ -21,7 +21,7 @@ class WordF1(MeanMetric):
     """
 
     name = "word f1"
-    judges = "span"
+    answer_kind = "span"
 
     def __init__(self, *, articles: Annotated[bool, Doc("Count articles; SQuAD's F1 ignores them.")] = False) -> None:
         self.articles = articles

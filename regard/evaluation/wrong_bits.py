@@ -16,7 +16,7 @@ class WrongBits(MeanMetric):
     name = "wrong bits"
     higher_is_better = False
     factor = 1.0
-    judges = "numbers"
+    answer_kind = "numbers"
 
     def of_one(self, text: str, reference: str) -> float:
         numbers = (rows_or_none(one) for one in (text, reference))

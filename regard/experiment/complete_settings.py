@@ -46,7 +46,7 @@ from regard.experiment.initial import (
 from regard.experiment.layouts import forgotten_label, has_readers, read_alike, text_settings, with_layouts
 from regard.experiment.own_parts import load_parts, missing_parts, named_parts
 from regard.experiment.settings import Experiment
-from regard.experiment.sizes import FEW_PAIRS, LARGE_DATA, defaults_for, held_out_share, task_defaults, updates_of
+from regard.experiment.sizes import FEW_PAIRS, LARGE_DATA, defaults_for, held_out_fraction, task_defaults, updates_of
 from regard.experiment.time_plan import may_be_paced, may_be_planned, paced_defaults, planned_defaults
 from regard.experiment.upgrade import check_files, upgraded
 from regard.models import MODELS, Model
@@ -255,7 +255,7 @@ def _completed(
         defaults["data"].pop("recombination", None)
         defaults.pop("text", None)
     elif pairs == LARGE_DATA or given.data.corpora:  # held-out sets are fractions of the whole training set alone
-        share = held_out_share(_count(given, "train"))
+        share = held_out_fraction(_count(given, "train"))
         defaults["data"] |= {"dev_fraction": share, "test_fraction": share}
     _fit(defaults, given, settings.get("training", {}), pairs)
     if pairs < FEW_PAIRS.stop:

@@ -14,7 +14,7 @@ from regard.experiment.corrections import correction_corpora, texts_of
 from regard.experiment.data import DataSettings
 from regard.experiment.huggingface import CONFIG, absolute, huggingface_settings, is_huggingface
 from regard.experiment.settings import Experiment
-from regard.experiment.sizes import SENTENCE_PIECES, held_out_share
+from regard.experiment.sizes import SENTENCE_PIECES, held_out_fraction
 from regard.experiment.upgrade import upgraded
 from regard.models import MODELS
 from regard.models.settings import TranslatorSettings
@@ -219,8 +219,10 @@ def adaptation_defaults(given: Experiment, said: Mapping[str, Any], pairs: int, 
     if old is not None and mixed:
         updates = round(updates / (1 - old.fraction))
     updates = said.get("training", {}).get("max_updates") or updates
-    dev = held_out_share(pairs) if pairs >= _FEW else min(0.2, max(_DEV_SHARE, _LEAST_DEV / pairs), _DEV_PAIRS / pairs)
-    held = {"dev_fraction": round(dev, 6), "test_fraction": held_out_share(pairs) if pairs >= _FEW else 0.0}
+    dev = (
+        held_out_fraction(pairs) if pairs >= _FEW else min(0.2, max(_DEV_SHARE, _LEAST_DEV / pairs), _DEV_PAIRS / pairs)
+    )
+    held = {"dev_fraction": round(dev, 6), "test_fraction": held_out_fraction(pairs) if pairs >= _FEW else 0.0}
     fraction = round(min(0.05, _OLD_DEV / old_pairs), 6) if old_pairs else 0.0
     return {
         "data": {**held, **({"old": {"dev_fraction": fraction}} if mixed and old and old.dev is None else {})},

@@ -87,7 +87,7 @@ def _refines(part: Any, given: Any) -> bool:
     return given.keys() <= part.keys() and given.get("name", part["name"]) == part["name"]
 
 
-def held_out_share(pairs: int) -> float:
+def held_out_fraction(pairs: int) -> float:
     """Return the fraction of `pairs` for the dev set, and for the test set."""
     return round(min(2_000, pairs / 20) / max(pairs, 1), 6)
 
@@ -102,7 +102,7 @@ def settings_of_size(size: DataSize, pairs: int, updates: int | None = None) -> 
     blocks = {"name": "transformer", "num_layers": size.num_layers, "feedforward_dim": size.feedforward_dim}
     attention = {"score": "scaled_dot", "num_heads": size.num_heads}
     settings = {
-        "data": dict.fromkeys(("dev_fraction", "test_fraction"), held_out_share(pairs)),
+        "data": dict.fromkeys(("dev_fraction", "test_fraction"), held_out_fraction(pairs)),
         "text": {"tokenizer": {"name": "subwords", "size": size.pieces}},
         "model": {
             "dim": size.dim,

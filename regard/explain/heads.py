@@ -51,7 +51,7 @@ class HeadPatterns(NamedTuple):
     confidence: Floats  # (head,): the mean of the largest weights
 
 
-def look_of(found: Explanation, seen: AttentionMap) -> LargestWeights | None:
+def largest_weights_of(found: Explanation, seen: AttentionMap) -> LargestWeights | None:
     """Return where one map of an explanation has its largest weights; None for slots of a memory and empty maps."""
     weights = np.array(seen.weights, dtype=float)
     if weights.ndim < 3 or not weights.size or seen.kind == MEMORY:
@@ -67,23 +67,23 @@ def look_of(found: Explanation, seen: AttentionMap) -> LargestWeights | None:
     return LargestWeights(weights.argmax(axis=-1), weights.max(axis=-1), keys, own, crosses, causal, blind)
 
 
-def patterns(looks: Sequence[LargestWeights], counts: Mapping[str, int]) -> HeadPatterns:
+def patterns(largest_weights: Sequence[LargestWeights], counts: Mapping[str, int]) -> HeadPatterns:
     """Return how often the largest weights of one attention follow each pattern.
 
     previous, same and next: one place before, at or behind a word's own; diagonal: near the corresponding place of the
     other text; separator: at a piece without text; rarest: at the rarest visible piece, by `counts` of pieces. Words
     do not count where a pattern is the only choice, or impossible.
     """
-    heads = len(looks[0].choice)
+    heads = len(largest_weights[0].choice)
     hits, words, largest, rows = np.zeros((heads, len(PATTERNS))), np.zeros(len(PATTERNS)), np.zeros(heads), 0
-    for look in looks:
-        shape = look.choice.shape[1], len(look.keys)  # which keys each word sees
-        visible = np.tril(np.ones(shape, dtype=bool)) if look.causal else np.ones(shape, dtype=bool)
-        largest += look.largest[:, ~look.blind].sum(axis=-1)
-        rows += int((~look.blind).sum())
-        for number, wanted in enumerate(_wanted(look, visible, counts)):
-            counted = (wanted & visible).any(axis=-1) & (~wanted & visible).any(axis=-1) & ~look.blind
-            hits[:, number] += wanted[np.arange(len(wanted)), look.choice][:, counted].sum(axis=-1)
+    for large in largest_weights:
+        shape = large.choice.shape[1], len(large.keys)  # which keys each word sees
+        visible = np.tril(np.ones(shape, dtype=bool)) if large.causal else np.ones(shape, dtype=bool)
+        largest += large.largest[:, ~large.blind].sum(axis=-1)
+        rows += int((~large.blind).sum())
+        for number, wanted in enumerate(_wanted(large, visible, counts)):
+            counted = (wanted & visible).any(axis=-1) & (~wanted & visible).any(axis=-1) & ~large.blind
+            hits[:, number] += wanted[np.arange(len(wanted)), large.choice][:, counted].sum(axis=-1)
             words[number] += counted.sum()
     shares = np.divide(hits, words, out=np.full_like(hits, np.nan), where=words > 0)
     return HeadPatterns(shares, largest / max(rows, 1))
@@ -95,18 +95,18 @@ def pattern_of(shares: Floats) -> str:
     return PATTERNS[int(known.argmax())] if known.max() >= CLEAR else ""
 
 
-def _wanted(look: LargestWeights, visible: Mask, counts: Mapping[str, int]) -> list[Mask]:
+def _wanted(large: LargestWeights, visible: Mask, counts: Mapping[str, int]) -> list[Mask]:
     """Return for each pattern the mask (query, key) of its keys."""
     queries, width = visible.shape
     steps = np.arange(width)[None, :] - np.arange(queries)[:, None]
     slope = (width - 1) / max(queries - 1, 1)
     diagonal = np.abs(np.arange(width)[None, :] - slope * np.arange(queries)[:, None]) <= _NEAR + 1e-9
-    separator = np.array([key in SEPARATORS for key in look.keys])
-    numbers = np.array([np.inf if key in SEPARATORS else float(counts.get(key, 0)) for key in look.keys])
+    separator = np.array([key in SEPARATORS for key in large.keys])
+    numbers = np.array([np.inf if key in SEPARATORS else float(counts.get(key, 0)) for key in large.keys])
     seen = np.where(visible, numbers, np.inf)
     rarest = (seen == seen.min(axis=-1, keepdims=True)) & np.isfinite(seen)
-    positional = [(steps == step) & look.own for step in (-1, 0, 1)]
-    return [*positional, diagonal & look.crosses, np.broadcast_to(separator, visible.shape), rarest]
+    positional = [(steps == step) & large.own for step in (-1, 0, 1)]
+    return [*positional, diagonal & large.crosses, np.broadcast_to(separator, visible.shape), rarest]
 
 
 def heads_in(model: Model) -> dict[str, tuple[Attention, Heads]]:

@@ -10,7 +10,7 @@ from typing import Any
 from regard.errors import RegardError
 from regard.explain.diagnosis import diagnose
 from regard.explain.frame import bundle, filled, framed, static
-from regard.explain.scale import are_shares
+from regard.explain.scale import are_fractions
 from regard.explain.tokens import given_words, visible_line, words_of
 from regard.results import AttentionMap, Explanation, Prediction, TokenRole, Tokens
 
@@ -142,7 +142,7 @@ def _columns(found: Explanation, texts: Mapping[str, str]) -> dict[str, Any]:
 def _weighed(found: Explanation) -> dict[str, Any]:
     """Return the fields that differ from method to method."""
     weights = found.weights
-    return {"weights": _matrix(weights), "shares": are_shares(weights), "maps": [_map(each) for each in found.maps]}
+    return {"weights": _matrix(weights), "shares": are_fractions(weights), "maps": [_map(each) for each in found.maps]}
 
 
 def _sides(found: Explanation) -> dict[str, list[float | int | None]]:
@@ -162,7 +162,7 @@ def _map(each: AttentionMap) -> dict[str, Any]:
         "queries": each.queries,
         "keys": each.keys,
         "weights": [_matrix(head) for head in each.weights],
-        "shares": all(map(are_shares, each.weights)),
+        "shares": all(map(are_fractions, each.weights)),
     }
 
 

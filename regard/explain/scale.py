@@ -14,7 +14,7 @@ SLACK = 0.01  # of a sum: weights may come from bfloat16
 ROUNDED = 5e-5  # of each weight: maps keep four digits
 
 
-def are_shares(weights: Weights) -> bool:
+def are_fractions(weights: Weights) -> bool:
     """Return whether no weight is negative and every row sums to one; a row that sees nothing may be all zeros."""
     sums = [(sum(row), SLACK + ROUNDED * len(row)) for row in weights]
     positive = all(weight >= 0 for row in weights for weight in row)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from regard.explain.alignment_view import mean_of_heads
-from regard.explain.scale import are_shares
+from regard.explain.scale import are_fractions
 from regard.explain.tokens import Word, given_spans, given_words, words_of
 from regard.results import Explanation
 
@@ -64,7 +64,7 @@ def token_weights(found: Explanation) -> list[TokenWeights]:
         maps = maps if _several_words(tokens) else maps[:1]
         rows = [row for one in maps for row in mean_of_heads(one)]
         names = [one.name for one in maps for _ in one.weights[0]] if len(maps) > 1 else [*answer] * len(rows)
-        shares = all(are_shares(head) for one in maps for head in one.weights)
+        shares = all(are_fractions(head) for one in maps for head in one.weights)
         views.append(TokenWeights(column, list(tokens), names, rows, shares, offsets))
     return views
 

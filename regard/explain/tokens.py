@@ -82,10 +82,10 @@ def given_spans(words: Sequence[Word], offsets: Sequence[Sequence[int] | None]) 
     return [(min(one[0] for one in each), max(one[1] for one in each)) if each else None for each in places]
 
 
-def told_apart(words: Sequence[str]) -> list[str]:
+def numbered_repeats(words: Sequence[str]) -> list[str]:
     """Return visible words; repeated ones are numbered.
 
-    >>> told_apart(["the", "cat", "the"])
+    >>> numbered_repeats(["the", "cat", "the"])
     ['the₁', 'cat', 'the₂']
     """
     shown = [visible(word) for word in words]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from regard.data.manifest import verify_file
 from regard.errors import CheckpointError
-from regard.explain.adequacy.lexicon import SEEN_LEAST, TRANSLATIONS_FILE, USUAL_SHARE, folded_words, is_left_out
+from regard.explain.adequacy.lexicon import MIN_SEEN, TRANSLATIONS_FILE, USUAL_FRACTION, folded_words, is_left_out
 from regard.explain.diagnosis import number_of, repeated_words, unmatched_numbers
 from regard.results import LexiconReport, Place, TranslationFault
 from regard.statistical.translations import DROPPED, Translations
@@ -69,7 +69,7 @@ class _Pair:
             for word in self.target
             if word.is_lettered
             and not number_of(word.text)
-            and _total(self.counts.origins.get(word.text, {})) >= SEEN_LEAST
+            and _total(self.counts.origins.get(word.text, {})) >= MIN_SEEN
             and word.text not in self.read
             and not self.originates(word)
         ]
@@ -103,7 +103,7 @@ def _names(pair: _Pair) -> Iterator[TranslationFault]:
             word.written[0].isupper()
             and word.is_lettered
             and not any(one.startswith(word.text[: max(STEM, len(word.text) - 2)]) for one in pair.written)
-            and counts.get(DROPPED, 0) <= (1 - USUAL_SHARE) * _total(counts)
+            and counts.get(DROPPED, 0) <= (1 - USUAL_FRACTION) * _total(counts)
             and not pair.covers(word, 1)
         ):
             yield pair.suspect("name", word, other=word.written)
@@ -140,7 +140,7 @@ def _beyond_source(known: Translations, texts: Sequence[str], reads: Mapping[str
         accounted = sum(reads[origin] for origin in known.usual_origins(text) | {text})
         usual = max(counts, key=counts.__getitem__, default="")
         rare = known.count(usual) <= EVERYWHERE * known.read_total
-        if _total(counts) >= SEEN_LEAST and narrow and rare and seen[text] > max(accounted, 1):
+        if _total(counts) >= MIN_SEEN and narrow and rare and seen[text] > max(accounted, 1):
             yield place
 
 
@@ -160,7 +160,7 @@ def _untranslated(pair: _Pair) -> Iterator[TranslationFault]:
     """Yield words copied from the source that training always translated by another word."""
     for word in pair.target:
         counts = pair.counts.counts.get(word.text, {})
-        known = _total(counts) - counts.get(DROPPED, 0) >= SEEN_LEAST and word.text not in pair.counts.origins
+        known = _total(counts) - counts.get(DROPPED, 0) >= MIN_SEEN and word.text not in pair.counts.origins
         if word.is_lettered and word.text in pair.read and known:
             yield pair.suspect("untranslated", word, side="target")
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from regard.attention import Attended, Attention, Memory
 from regard.layers.convolutional import projection
 from regard.layers.convolutional.gated_block import HALF
-from regard.layers.shared_source import Reading, begin, look
+from regard.layers.shared_source import Reading, begin, read_source
 
 
 class MultiStepAttention(nn.Module):
@@ -51,7 +51,7 @@ class MultiStepAttention(nn.Module):
         Where the source is folded, states must be one word long (target = 1).
         """
         queries = (self.from_state(states) + embeddings) * HALF
-        looked = look(self.attention, queries, source, need_weights=need_weights)
+        looked = read_source(self.attention, queries, source, need_weights=need_weights)
         context = self.from_context(looked.context * _roots(source.memory, source.fold))
         return looked._replace(context=(states + context) * HALF)
 

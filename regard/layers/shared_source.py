@@ -71,7 +71,7 @@ def begin(
     return Reading(memory, attention.begin(keys.new_zeros(keys.shape[0], 0, query_dim), memory))
 
 
-def look(attention: Attention, queries: Tensor, reading: Reading, *, need_weights: bool = False) -> Attended:
+def read_source(attention: Attention, queries: Tensor, reading: Reading, *, need_weights: bool = False) -> Attended:
     """queries (rows, n, dim), n = 1 where fold > 1 → contexts (rows, n, dim); weights are the mean over the heads."""
     folded = queries.view(-1, reading.fold, queries.shape[-1]) if reading.fold > 1 else queries
     looked: Attended = attention(folded, reading.memory, reading.past, need_weights=need_weights)

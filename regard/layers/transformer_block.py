@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from regard.attention import Attended, Attention, Memory, extend
 from regard.layers.feedforwards import FeedForward
 from regard.layers.layer import Layer
-from regard.layers.shared_source import Reading, begin, look
+from regard.layers.shared_source import Reading, begin, read_source
 from regard.ops.dropout import Dropout
 from regard.ops.fused_dropout import add_dropped
 from regard.ops.kernels.transformer import StandardAttention, StandardBlock, StandardRecurrence
@@ -100,7 +100,7 @@ class TransformerBlock(Layer):
         seen, own, own_past = self._look_back(self._enter(inputs, self.own_norm), mask, past)
         outputs, looked = self._leave(inputs, seen, self.own_norm), None
         if self.cross is not None and self.cross_norm is not None and source is not None:
-            looked = look(self.cross, self._enter(outputs, self.cross_norm), source, need_weights=need_weights)
+            looked = read_source(self.cross, self._enter(outputs, self.cross_norm), source, need_weights=need_weights)
             outputs = self._leave(outputs, self.from_context(looked.context), self.cross_norm)
         states, after = self.feedforward(self._enter(outputs, self.feedforward_norm), mask, past.feedforward)
         outputs = self._leave(outputs, states, self.feedforward_norm)

@@ -7,14 +7,14 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import name_columns
-from regard.config.common_settings import DropoutShare, NumLayers
+from regard.config.common_settings import DropoutProbability, NumLayers
 from regard.data.columns import Columns
 from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.language_model_layers import LanguageModelLayers
 from regard.layers.recurrent import Cell
-from regard.models.build import build_embedder, draw_uniform
+from regard.models.build import build_embedder, initialise_uniform
 from regard.models.language_model import counted_pieces, need_no_source, prompt_ids
 from regard.models.model import Generator
 from regard.models.settings import HeadChoice, InitUniform, ModelDim, TiedText
@@ -117,7 +117,7 @@ def bidirectional_language_model(
     cell: Cell = Choice("lstm"),
     num_layers: NumLayers = 2,
     head: HeadChoice = Choice("linear"),
-    dropout: DropoutShare = 0.1,
+    dropout: DropoutProbability = 0.1,
     tied: TiedText = "all",
     init_uniform: InitUniform = None,
 ) -> BidirectionalLanguageModel:
@@ -128,4 +128,4 @@ def bidirectional_language_model(
     table = None if tied == "none" else words.output_weight()
     writes = HEADS.build(head, dim, len(columns[TEXT]), table)
     model = BidirectionalLanguageModel(words, LanguageModelLayers(dim, cell, num_layers, dropout), writes)
-    return draw_uniform(model, init_uniform)
+    return initialise_uniform(model, init_uniform)

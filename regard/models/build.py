@@ -66,7 +66,7 @@ def build_reading(shared: ReadingSettings, size: int) -> tuple[Embedder, Encoder
     return reads, build_encoder(shared.encoder, reads.dim, shared.self_attention, shared.dropout)
 
 
-def draw_uniform(model: _M, bound: float | None) -> _M:
+def initialise_uniform(model: _M, bound: float | None) -> _M:
     """Sample every weight of two axes or more from U(-bound, bound), as in https://arxiv.org/abs/1409.3215.
 
     Biases, gains and other vectors keep their own initialisation; with None all weights do. Returns the model.

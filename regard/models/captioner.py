@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.data.columns import Columns
 from regard.data.columns.numbers import NumbersColumn
 from regard.decoders import DECODERS, DecoderChoice
@@ -66,7 +66,7 @@ def captioner(
         AttentionChoice, Doc("Self-attention of cells and of words, in the parts that use it.")
     ] = PROJECTED_HEADS,
     head: HeadChoice = Choice("linear"),
-    dropout: DropoutShare = 0.0,
+    dropout: DropoutProbability = 0.0,
 ) -> Translator:
     """p(caption | cells): a translator whose source are the cells of a grid."""
     cells = cast(NumbersColumn, columns["source"])

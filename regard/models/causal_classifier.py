@@ -15,7 +15,7 @@ from regard.decoders.decoder import Decoder
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
-from regard.models.build import draw_uniform
+from regard.models.build import initialise_uniform
 from regard.models.classifier import PoolingChoice
 from regard.models.label_model import AttentionRecords, LabelModel, with_state_read
 from regard.models.language_model import DecoderOnly, build_writing, need_no_source
@@ -58,7 +58,7 @@ class CausalClassifier(DecoderOnly, LabelModel):
         nats = self.head.nll(Decoded(states[:, :-1]), None, items)
         return LabelAndText(self._classes(states, batch), nats.sum(dim=-1) / mask.sum(dim=-1).clamp(min=1))
 
-    def look(self, batch: Batch) -> AttentionRecords:
+    def attention_records(self, batch: Batch) -> AttentionRecords:
         """Return the attention of each piece to itself and earlier ones, and that of the state read by the pooling.
 
         Weights of BOS are left out.
@@ -104,7 +104,7 @@ def causal_classifier(
     decodes, head = build_writing(shared, len(columns[TEXT]))
     pools = POOLINGS.build(readout, decodes.dim, place="readout")
     model = CausalClassifier(decodes, head, pools, len(columns[LABEL]), dropout=shared.dropout)
-    return draw_uniform(model, shared.init_uniform)
+    return initialise_uniform(model, shared.init_uniform)
 
 
 def _started(text: Sequences) -> Sequences:

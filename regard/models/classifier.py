@@ -10,7 +10,7 @@ from regard.data.columns import Columns
 from regard.encoders.encoder import Encoder
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
-from regard.models.build import build_reading, draw_uniform
+from regard.models.build import build_reading, initialise_uniform
 from regard.models.label_model import AttentionRecords, LabelModel, with_state_read
 from regard.models.settings import ReadingSettings
 from regard.models.text_reader import TextReader
@@ -39,9 +39,9 @@ class Classifier(TextReader, LabelModel):
         encoded = self.encode(batch.sequences(TEXT))
         return self.classes(self.pooling(encoded.states, encoded.mask))
 
-    def look(self, batch: Batch) -> AttentionRecords:
+    def attention_records(self, batch: Batch) -> AttentionRecords:
         """Return all attention weights, also those of the state that the pooling reads, if it reads a single one."""
-        seen = super().look(batch)
+        seen = super().attention_records(batch)
         mask = batch.sequences(TEXT).mask
         return seen._replace(records=with_state_read(seen.records, self.pooling, TEXT, mask))
 
@@ -59,4 +59,4 @@ def classifier(
     model = Classifier(
         reads, encodes, POOLINGS.build(pooling, encodes.dim), len(columns[LABEL]), dropout=shared.dropout
     )
-    return draw_uniform(model, shared.init_uniform)
+    return initialise_uniform(model, shared.init_uniform)

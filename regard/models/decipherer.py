@@ -12,7 +12,7 @@ from regard.models.model import Model
 from regard.records import PAD, Batch, Sequences
 
 CIPHER, PLAIN = "cipher", "plain"  # columns
-LEAST = 1e-9  # lower bound of probabilities, for the logarithm
+MIN_PROBABILITY = 1e-9  # lower bound of probabilities, for the logarithm
 
 
 class Decipherer(Model):
@@ -28,7 +28,7 @@ class Decipherer(Model):
         probs = self.plain_probs(batch.sequences(CIPHER))[:, : ids.shape[1]]
         found = probs.new_zeros(ids.shape)
         wanted = (ids[:, : probs.shape[1], None] - PAD - 1).clamp(min=0)
-        log_probs = probs.clamp(min=LEAST).log()
+        log_probs = probs.clamp(min=MIN_PROBABILITY).log()
         gold = log_probs.gather(-1, wanted).squeeze(-1)
         found[:, : probs.shape[1]] = -(1 - smoothing) * gold - smoothing * log_probs.mean(dim=-1)
         return found.masked_fill(~self.counted(batch), 0.0)

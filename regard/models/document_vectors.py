@@ -30,7 +30,7 @@ DECAYS = 0.9, 0.999  # of the means of gradients and of their squares (Adam), wh
 _Given = tuple[Tensor, Tensor, Tensor]  # (place,) numbers of documents, contexts (place, 2 · window), targets
 
 
-class DrawnWords(WordEmbedder):
+class SampledWords(WordEmbedder):
     """Small initial vectors. Counts the negative samples of the first epoch: the noise distribution for new texts."""
 
     drawn: Tensor
@@ -57,7 +57,7 @@ class DocumentVectors(Model):
         """`width` is that of h."""
         super().__init__()
         self.document_embedder = _table(documents, dim)
-        self.outputs = DrawnWords(vocab_size, width)
+        self.outputs = SampledWords(vocab_size, width)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         documents, contexts, targets = _given(batch)

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from regard.attention import Attended, Recorded, Records, Role, fitting, name_columns
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.data.columns import Columns, TextColumn
 from regard.encoders import ENCODERS, EncoderChoice
 from regard.encoders.encoder import Encoder
@@ -78,9 +78,9 @@ class Hierarchical(TextReader, LabelModel):
         found: Sentences = self.by_sentence(*batch.sequences(TEXT))
         return found
 
-    def look(self, batch: Batch) -> AttentionRecords:
+    def attention_records(self, batch: Batch) -> AttentionRecords:
         """Return all attention weights: over words, over sentences, and the product of both."""
-        records, _ = super().look(batch)
+        records, _ = super().attention_records(batch)
         sentences, length = self.sentences(batch), batch.sequences(TEXT).items.shape[1]
         widths = {SENTENCES: sentences.mask.shape[1], TEXT: sentences.mask.shape[2]}
         found = {
@@ -150,7 +150,7 @@ def hierarchical(
     self_attention: Annotated[
         AttentionChoice, Doc("Self-attention among words and among sentences, in the parts that use it.")
     ] = PROJECTED_HEADS,
-    dropout: DropoutShare = 0.1,
+    dropout: DropoutProbability = 0.1,
 ) -> Hierarchical:
     """p(label | text) by words, then sentences (HAN); poolings `mean` and `max` give HN-AVE and HN-MAX."""
     text = cast(TextColumn, columns[TEXT])

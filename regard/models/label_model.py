@@ -45,7 +45,7 @@ class LabelModel(Model):
         scores: Tensor = self.to_class(self.dropout(features))
         return scores.log_softmax(dim=-1)
 
-    def look(self, batch: Batch) -> AttentionRecords:
+    def attention_records(self, batch: Batch) -> AttentionRecords:
         """Return all attention weights of a batch, except those over states that are not one per piece."""
         with recording(self) as records:
             self.log_probs(batch)

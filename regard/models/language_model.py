@@ -14,7 +14,7 @@ from regard.errors import PartError
 from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
-from regard.models.build import build_embedder, build_sockets, draw_uniform
+from regard.models.build import build_embedder, build_sockets, initialise_uniform
 from regard.models.model import Distributions, Generator, Model
 from regard.models.settings import HEADS_OF_FOUR, LanguageModelSettings
 from regard.models.translator import shifted
@@ -123,7 +123,7 @@ class LanguageModel(DecoderOnly, Generator):
 def language_model(columns: Columns, *, shared: LanguageModelSettings) -> LanguageModel:
     """p(text): a decoder without a source, so without encoder and source attention."""
     decodes, head = build_writing(shared, len(columns[TEXT]))
-    return draw_uniform(LanguageModel(decodes, head), shared.init_uniform)
+    return initialise_uniform(LanguageModel(decodes, head), shared.init_uniform)
 
 
 def build_writing(shared: LanguageModelSettings, size: int) -> tuple[Decoder, Head]:

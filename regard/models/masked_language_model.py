@@ -16,7 +16,7 @@ from regard.errors import PartError
 from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
-from regard.models.build import build_reading, draw_uniform
+from regard.models.build import build_reading, initialise_uniform
 from regard.models.settings import EmbedderChoice, HeadChoice, ReadingSettings, WordPosition
 from regard.models.text_reader import TextReader, need_one_each
 from regard.records import PAD, TEXT, Batch, Decoded, Sequences
@@ -76,4 +76,4 @@ def masked_language_model(
     reads, encodes = build_reading(shared, len(columns[TEXT]))
     table = reads.output_weight() if tied else None
     model = MaskedLanguageModel(reads, encodes, HEADS.build(head, encodes.dim, len(columns[TEXT]), table))
-    return draw_uniform(model, shared.init_uniform)
+    return initialise_uniform(model, shared.init_uniform)

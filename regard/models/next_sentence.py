@@ -11,7 +11,7 @@ from regard.data.columns import Columns
 from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
-from regard.models.build import draw_uniform
+from regard.models.build import initialise_uniform
 from regard.models.label_model import AttentionRecords, LabelModel
 from regard.models.masked_language_model import HeadOfHoles, TiedOutput
 from regard.models.model import Distributions, Model
@@ -37,8 +37,8 @@ class NextSentenceModel(LabelModel):
     def log_probs(self, batch: Batch) -> Tensor:
         return self.pairs.log_probs(batch)
 
-    def look(self, batch: Batch) -> AttentionRecords:
-        return self.pairs.look(batch)
+    def attention_records(self, batch: Batch) -> AttentionRecords:
+        return self.pairs.attention_records(batch)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Return losses (batch, 2 + n + m) in nats: of the label, times the masks, then of each place of both texts."""
@@ -94,4 +94,4 @@ def next_sentence(
     pairs = pair_encoder(columns, shared=replace(shared, init_uniform=None), pooling=pooling)
     table = pairs.embedder.output_weight() if tied else None
     model = NextSentenceModel(pairs, HEADS.build(head, pairs.encoder.dim, len(columns[FIRST]), table))
-    return draw_uniform(model, shared.init_uniform)
+    return initialise_uniform(model, shared.init_uniform)

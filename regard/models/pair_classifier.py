@@ -13,7 +13,7 @@ from regard.encoders import EncoderChoice
 from regard.encoders.encoder import Encoder
 from regard.errors import PartError
 from regard.layers.embedders.embedder import Embedder
-from regard.models.build import build_reading, draw_uniform
+from regard.models.build import build_reading, initialise_uniform
 from regard.models.comparisons import COMPARISONS, Comparison
 from regard.models.comparisons.comparison import stacked, unstacked
 from regard.models.label_model import LabelModel
@@ -114,4 +114,4 @@ def pair_classifier(
     reads, encodes = build_reading(shared, len(shared_text(columns)))
     compares = COMPARISONS.build(comparison, encodes.dim, given={"dropout": shared.dropout})
     model = PairClassifier(reads, encodes, compares, len(columns[LABEL]), overlap=overlap, dropout=shared.dropout)
-    return draw_uniform(model, shared.init_uniform)
+    return initialise_uniform(model, shared.init_uniform)

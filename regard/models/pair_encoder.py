@@ -14,7 +14,7 @@ from regard.data.columns import Columns
 from regard.encoders.encoder import Encoder
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
-from regard.models.build import build_reading, draw_uniform
+from regard.models.build import build_reading, initialise_uniform
 from regard.models.classifier import PoolingChoice
 from regard.models.label_model import POOLED, AttentionRecords, LabelModel, pooled_record
 from regard.models.pair_classifier import shared_text
@@ -63,7 +63,7 @@ class PairEncoder(TextReader, LabelModel):
         most = self.embedder.max_length
         return None if most is None else (most - 1) // 2
 
-    def look(self, batch: Batch) -> AttentionRecords:
+    def attention_records(self, batch: Batch) -> AttentionRecords:
         """Return the weights of each attention of a text to itself and to the other one, without <s>.
 
         For a pooling that reads one state, such as <s>, they are this state's in the last attention.
@@ -128,4 +128,4 @@ def pair_encoder(columns: Columns, *, shared: ReadingOfPair, pooling: PoolingOfP
     model = PairEncoder(
         reads, encodes, POOLINGS.build(pooling, encodes.dim), len(columns[LABEL]), dropout=shared.dropout
     )
-    return draw_uniform(model, shared.init_uniform)
+    return initialise_uniform(model, shared.init_uniform)

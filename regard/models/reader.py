@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from regard.attention import name_columns
 from regard.config import Doc, PartOf
 from regard.config.bounds import Size
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.data.columns import Columns
 from regard.encoders import ENCODERS, EncoderChoice
 from regard.encoders.encoder import Encoder
@@ -126,7 +126,7 @@ def reader(
     attention: Annotated[AttentionChoice, Doc("Attention of the passage over the question.")] = RELU_DOT,
     self_attention: SelfAttention = PROJECTED_HEADS,
     head: Annotated[Choice, PartOf(SPAN_HEADS), Doc("Output layer that selects the answer span.")] = Choice("pointers"),
-    dropout: DropoutShare = 0.1,
+    dropout: DropoutProbability = 0.1,
 ) -> SpanReader:
     """p(answer | passage, question): an encoder with a fusion of the question, and a head that points at the answer.
 

@@ -9,7 +9,7 @@ from torch.nn import functional
 from regard.attention import name_columns
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.config.common_settings import DropoutShare, HiddenDim
+from regard.config.common_settings import DropoutProbability, HiddenDim
 from regard.data.columns import Columns
 from regard.encoders import EncoderChoice
 from regard.encoders.encoder import Encoder
@@ -87,7 +87,7 @@ def sequence_regressor(
     ] = PROJECTED_HEADS,
     pooling: Annotated[PoolingChoice, Doc("Pooling of the states into one vector.")] = Choice("feedforward"),
     hidden_dim: HiddenDim = 100,
-    dropout: DropoutShare = 0.0,
+    dropout: DropoutProbability = 0.0,
 ) -> SequenceRegressor:
     """One row of numbers for a sequence of rows, by least squares: a layer per row, a pooling, an output layer."""
     given, wanted = number_columns(columns)

@@ -10,7 +10,7 @@ from regard.attention import SCORES, SPANS, WEIGHTINGS
 from regard.attention.recipes import RECIPES
 from regard.config import Doc, FieldsOf, Fixed, OneOrMany, PartOf, SharedSettings, Taken
 from regard.config.bounds import Fraction, Positive, Size
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.decoders import DecoderChoice
 from regard.encoders import EncoderChoice
 from regard.heads import HEADS
@@ -87,7 +87,7 @@ class TranslatorSettings(SharedSettings):
     attention: SourceAttention = HEADS_OF_FOUR
     self_attention: SelfAttention = PROJECTED_HEADS
     head: HeadChoice = Choice("linear")
-    dropout: Annotated[DropoutShare, Taken()] = 0.1
+    dropout: Annotated[DropoutProbability, Taken()] = 0.1
     tied: Tied = "all"
 
 
@@ -100,7 +100,7 @@ class ReadingSettings(SharedSettings):
     position: WordPosition = Choice("sinusoidal")
     encoder: EncoderOfSource = Choice("transformer")
     self_attention: SelfAttention = PROJECTED_HEADS
-    dropout: DropoutShare = 0.1
+    dropout: DropoutProbability = 0.1
     init_uniform: InitUniform = None
 
 
@@ -123,6 +123,6 @@ class LanguageModelSettings(SharedSettings):
     decoder: Annotated[DecoderChoice, Doc("Decoder of the text.")] = Choice("transformer")
     self_attention: SelfAttention = PROJECTED_HEADS
     head: HeadChoice = Choice("linear")
-    dropout: DropoutShare = 0.1
+    dropout: DropoutProbability = 0.1
     tied: TiedText = "all"
     init_uniform: InitUniform = None

@@ -13,7 +13,7 @@ from regard.encoders.encoder import Encoder
 from regard.errors import PartError
 from regard.heads.tagging import TAG_HEADS, TagHead
 from regard.layers.embedders.embedder import Embedder
-from regard.models.build import build_reading, draw_uniform
+from regard.models.build import build_reading, initialise_uniform
 from regard.models.settings import EncoderOfSource, ReadingSettings, WordPosition
 from regard.models.text_reader import TextReader, need_one_each
 from regard.records import PAD, TAGS, TEXT, Batch, Sequences
@@ -119,7 +119,7 @@ def tagger(
     model = Tagger(
         reads, encodes, TAG_HEADS.build(head, encodes.dim, columns[TAGS].num_values), pool_pieces=pool_pieces
     )
-    return draw_uniform(model, shared.init_uniform)
+    return initialise_uniform(model, shared.init_uniform)
 
 
 def _by_place(words: Sequences) -> tuple[Sequences, Tensor]:

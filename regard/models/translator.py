@@ -16,7 +16,7 @@ from regard.errors import ConfigError, PartError, nearest
 from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
-from regard.models.build import build_embedder, build_sockets, draw_uniform
+from regard.models.build import build_embedder, build_sockets, initialise_uniform
 from regard.models.model import ROUTE, Distributions, Generator
 from regard.models.settings import AttentionSettings, InitUniform, TranslatorSettings
 from regard.ops.kernels.search import CompiledWriter
@@ -209,7 +209,7 @@ def translator(columns: Columns, *, shared: TranslatorSettings, init_uniform: In
 
     `position` null: none, for recurrent networks. `dropout` applies to all parts without one of their own.
     """
-    return draw_uniform(build_routes(columns, shared, [ROUTE]), init_uniform)
+    return initialise_uniform(build_routes(columns, shared, [ROUTE]), init_uniform)
 
 
 def build_routes(columns: Columns, shared: TranslatorSettings, names: Sequence[str]) -> Translator:

@@ -37,7 +37,7 @@ class Candidates(NamedTuple):
         return found.masked_scatter(self.mask, values)
 
 
-class DrawnObjective(Objective):
+class SampledObjective(Objective):
     """Objective on targets that the model samples, and on the given one.
 
     Built with the samples for every sentence, and the weight and the smoothing of the loss of the given target. Raises
@@ -52,14 +52,14 @@ class DrawnObjective(Objective):
         need_writer(context, self.name)
         self.samples, self.likelihood, self.label_smoothing = samples, likelihood, label_smoothing
 
-    def drawn(self, batch: Batch) -> list[list[TargetIds]]:
+    def sampled(self, batch: Batch) -> list[list[TargetIds]]:
         """Return `count` sampled targets of each sentence."""
         found = search_with(self.context.model, sampling(self.samples), batch)
         return [[ids_of(one) for one in some] for some in found]
 
     def scored(self, batch: Batch) -> tuple[Candidates, Tensor]:
         """Return the sampled and given targets, each once, and its log-probabilities: (sentence, candidate)."""
-        pairs = zip(targets_of(batch), self.drawn(batch), strict=True)
+        pairs = zip(targets_of(batch), self.sampled(batch), strict=True)
         targets = [list(dict.fromkeys([given, *some])) for given, some in pairs]
         sizes = torch.tensor([len(some) for some in targets], device=batch.lines.device)
         mask = torch.arange(max(map(len, targets)), device=sizes.device) < sizes.unsqueeze(1)

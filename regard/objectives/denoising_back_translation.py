@@ -182,7 +182,7 @@ class DenoisingBackTranslationObjective(Objective):
         """Note the share of copied pieces. Raises TrainingError where it stays high."""
         if not self.training:
             return
-        share, (mean, batches) = copied_share(texts, written), self.copied.tolist()
+        share, (mean, batches) = copied_fraction(texts, written), self.copied.tolist()
         keeps = min(_KEPT, batches / (batches + 1))
         self.copied.copy_(self.copied.new_tensor([keeps * mean + (1 - keeps) * share, batches + 1]))
         if batches + 1 >= COPIES_FROM and float(self.copied[0]) > self.max_copied:
@@ -228,7 +228,7 @@ def with_sources(batch: Batch, sources: Sequence[Sequence[int]], places: Tensor)
     return found._replace(columns={**found.columns, SOURCE: Sequences(items.to(device), mask.to(device))})
 
 
-def copied_share(texts: Sequence[Sequence[Any]], written: Sequence[Sequence[Any]]) -> float:
+def copied_fraction(texts: Sequence[Sequence[Any]], written: Sequence[Sequence[Any]]) -> float:
     """Return the share of what is written that stands in its text, each item as often as it does there."""
     both = sum((Counter(one) & Counter(other)).total() for one, other in zip(texts, written, strict=True))
     return both / max(1, sum(map(len, written)))

@@ -3,13 +3,13 @@
 from torch import Tensor
 
 from regard.config.common_settings import LabelSmoothing
-from regard.objectives.candidates import Candidates, DrawnObjective, LikelihoodWeight, Samples, Sharpness
+from regard.objectives.candidates import Candidates, LikelihoodWeight, SampledObjective, Samples, Sharpness
 from regard.objectives.objective import Context
 from regard.objectives.reward import SENTENCE_BLEU, MoreRewards, RewardMetric, TotalReward
 from regard.records import Batch, Loss
 
 
-class MinimumRiskObjective(DrawnObjective):
+class MinimumRiskObjective(SampledObjective):
     """Σ_S Q(y) (1 - reward(y)) + likelihood · L, Q(y) = p(y | x)^sharpness / Σ_S p(y' | x)^sharpness.
 
     S has the given target and `samples` others, each once; L is the label-smoothed loss of a piece. Samples are of

@@ -27,7 +27,7 @@ NEVER_LEARNS = (
     "a reward above 0, or a soft_probability above 0)"
 )
 
-TextJudge = Callable[[Sequence[str]], list[Mapping[str, float]]]  # texts → the probability of each label, of each
+TextClassifier = Callable[[Sequence[str]], list[Mapping[str, float]]]  # texts → the probability of each label, of each
 
 
 class Context(NamedTuple):
@@ -39,7 +39,7 @@ class Context(NamedTuple):
     compiled: bool = False  # True: `recording` would see nothing of the model
     load: Callable[[Path], Model] | None = None  # run → its model, which has the same vocabularies
     links: Callable[[Choice], PairLinks] | None = None  # row of ALIGNERS → its links of the training pairs
-    judge: Callable[[Path], TextJudge] | None = None  # run of a classifier → what it says of texts
+    open_classifier: Callable[[Path], TextClassifier] | None = None  # run of a classifier → what it says of texts
 
     def need_uncompiled(self, problem: str) -> None:
         """Raise ConfigError for compiled code, which has a problem."""
@@ -56,11 +56,11 @@ class Context(NamedTuple):
             raise PartError("needs runs, and none can be opened here", "Context(…, load=…)", setting="teacher")
         return self.load(run).eval().requires_grad_(False)
 
-    def classifier(self, run: Path) -> TextJudge:
+    def classifier(self, run: Path) -> TextClassifier:
         """Return what a classifier says of texts. Raises RegardError for a run that is none."""
-        if self.judge is None:
+        if self.open_classifier is None:
             raise PartError("need runs, and none can be opened here", "give the Context a way to open runs")
-        return self.judge(run)
+        return self.open_classifier(run)
 
 
 class Objective(nn.Module, ABC):
@@ -73,13 +73,13 @@ class Objective(nn.Module, ABC):
     turns: tuple[str, ...] = (MAIN,)
     writes = False  # True: it reads targets that a model writes, so what attention saw is not of the batch alone
 
-    def __init__(self, context: Context, *, rewards_draws: bool = False) -> None:
-        """`rewards_draws`: attention that only samples learns by their `log_prob`; otherwise it learns nothing."""
+    def __init__(self, context: Context, *, rewards_samples: bool = False) -> None:
+        """`rewards_samples`: attention that only samples learns by their `log_prob`; otherwise it learns nothing."""
         super().__init__()
         self.context = context
         self.penalties: Mapping[str, nn.Module] = module_dict({})  # by name, where it has any
-        for attention in () if rewards_draws else context.model.modules():
-            if isinstance(attention, Attention) and attention.weighting.only_draws:
+        for attention in () if rewards_samples else context.model.modules():
+            if isinstance(attention, Attention) and attention.weighting.only_samples:
                 note(attention.place, NEVER_LEARNS, absolute=True)
 
     @property

@@ -13,8 +13,8 @@ from regard.config.common_settings import LabelSmoothing
 from regard.data.columns import TextColumn
 from regard.objectives.candidates import (
     Candidates,
-    DrawnObjective,
     LikelihoodWeight,
+    SampledObjective,
     Samples,
     Sharpness,
     target_text,
@@ -25,7 +25,7 @@ from regard.records import SOURCE, TARGET, Batch, Loss
 from regard.registry import Choice
 
 
-class PosteriorRegularisationObjective(DrawnObjective):
+class PosteriorRegularisationObjective(SampledObjective):
     """likelihood · L + weight · KL(Q ‖ P) over S: P(y) ∝ p(y | x)^sharpness, Q(y) ∝ exp(Σ_k γ_k φ_k(x, y)).
 
     S has the given target and `samples` sampled ones, each once; φ are features of whole translations, whose weights γ

@@ -39,7 +39,7 @@ class ReinforceObjective(Objective):
         label_smoothing: LabelSmoothing = 0.0,
     ) -> None:
         context.need_records("'reinforce'")
-        super().__init__(context, rewards_draws=reward > 0)
+        super().__init__(context, rewards_samples=reward > 0)
         self.reward, self.entropy, self.samples, self.label_smoothing = reward, entropy, samples, label_smoothing
         self.register_buffer("baseline", torch.zeros(()))
 

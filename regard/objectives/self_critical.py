@@ -8,13 +8,13 @@ from regard.config import Doc
 from regard.config.common_settings import LabelSmoothing
 from regard.decoding import GreedySearch
 from regard.errors import PartError
-from regard.objectives.candidates import DrawnObjective, LikelihoodWeight, Samples, ids_of, search_with, with_targets
+from regard.objectives.candidates import LikelihoodWeight, SampledObjective, Samples, ids_of, search_with, with_targets
 from regard.objectives.objective import Context
 from regard.objectives.reward import SENTENCE_BLEU, MoreRewards, RewardMetric, TotalReward
 from regard.records import Batch, Loss
 
 
-class SelfCriticalObjective(DrawnObjective):
+class SelfCriticalObjective(SampledObjective):
     """-(reward(ŷ) - b) · log p(ŷ | x) / |y| + likelihood · L, ŷ sampled; the mean over `samples`.
 
     b is the reward of the model's own answer: of greedy search, or the mean of the other samples, which varies less
@@ -47,7 +47,7 @@ class SelfCriticalObjective(DrawnObjective):
         self.greedy = baseline == "greedy"
 
     def loss(self, batch: Batch, turn: str) -> Loss:
-        model, drawn = self.context.model, self.drawn(batch)
+        model, drawn = self.context.model, self.sampled(batch)
         log_probs = -model.nll(with_targets(batch, drawn)).sum(dim=-1).view(len(drawn), -1)
         rewards = self.reward(drawn, batch).to(log_probs).view_as(log_probs)
         baseline = self._baseline(rewards, batch)

@@ -4,7 +4,7 @@ from regard.config.common_settings import LabelSmoothing
 from regard.decoding import BeamSearch
 from regard.objectives.candidates import ids_of, need_writer, search_with, with_targets
 from regard.objectives.objective import Context, Objective
-from regard.objectives.word_distillation import TaughtShare, TeacherRun
+from regard.objectives.word_distillation import TaughtFraction, TeacherRun
 from regard.records import Batch, Loss
 
 
@@ -24,7 +24,7 @@ class SequenceDistillationObjective(Objective):
         context: Context,
         *,
         teacher: TeacherRun,
-        weight: TaughtShare = 1.0,
+        weight: TaughtFraction = 1.0,
         label_smoothing: LabelSmoothing = 0.1,
     ) -> None:
         super().__init__(context)

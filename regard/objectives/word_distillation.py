@@ -13,7 +13,7 @@ from regard.objectives.objective import Context, Objective
 from regard.records import Batch, Loss
 
 TeacherRun = Annotated[Path, Doc("Folder of the teacher's run; its vocabularies must be the same.")]
-TaughtShare = Annotated[Share, Doc("Weight of the teacher's distribution; the references have the rest.")]
+TaughtFraction = Annotated[Share, Doc("Weight of the teacher's distribution; the references have the rest.")]
 
 
 class WordDistillationObjective(Objective):
@@ -31,7 +31,7 @@ class WordDistillationObjective(Objective):
         context: Context,
         *,
         teacher: TeacherRun,
-        weight: TaughtShare = 0.5,
+        weight: TaughtFraction = 0.5,
         temperature: Annotated[Positive, Doc("Distillation temperature: above 1 flattens the teacher.")] = 1.0,
         label_smoothing: LabelSmoothing = 0.1,
     ) -> None:

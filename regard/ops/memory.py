@@ -100,7 +100,7 @@ def lacks_memory(error: Exception) -> bool:
 
 
 @contextmanager
-def telling_of_memory(where: str, hint: str) -> Iterator[None]:
+def memory_errors_named(where: str, hint: str) -> Iterator[None]:
     """Raises TrainingError where memory does not suffice for what is done inside."""
     try:
         yield

@@ -55,9 +55,9 @@ def kept_timings() -> Timings | None:
         return None
 
 
-def timings(*, anew: bool = False) -> Timings:
+def timings(*, again: bool = False) -> Timings:
     """Return what was measured before, or measure now (a third of a second) and keep it."""
-    found = None if anew else kept_timings()
+    found = None if again else kept_timings()
     if found is not None:
         return found
     measured = measure()

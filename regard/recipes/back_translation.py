@@ -79,7 +79,7 @@ def back_translate(
         return _Rounds(wanted.folder.absolute(), say, quiet).run()
 
 
-def share_copied(given: Sequence[str], made: Sequence[str]) -> float:
+def fraction_copied(given: Sequence[str], made: Sequence[str]) -> float:
     """Return the fraction of the words of translations that occur in their source line, with multiplicity."""
     return sum(map(copied_words, given, made)) / max(1, sum(len(one.split()) for one in made))
 
@@ -227,7 +227,7 @@ class _Rounds:
         lines = [*read_lines(self.text[side])]
         writer = load(self.place / run, [f"decoding.search={json.dumps(as_values(self.settings.search))}"])
         made = self._translated(f"{name}.draft", writer, lines)
-        copied = share_copied(lines, made)
+        copied = fraction_copied(lines, made)
         if copied > _COPIED:
             problem = f"{run} copies its input: {copied:.0%} of the words of its translations occur in the source line"
             raise RegardError(f"{problem}; give it more pairs or a longer training, or check that both texts differ")

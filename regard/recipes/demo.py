@@ -24,7 +24,7 @@ from regard.registry import Choice
 from regard.runs import Run, RunFolder, train_run
 
 DEMO_MARK = "demo.json"  # marks a folder made by the demo, which it may overwrite
-TEXTS, MODEL, PAGE, PICTURE = "texts", "model", "attention.html", "attention.png"
+TEXTS, MODEL, PAGE, PLOT_FILE = "texts", "model", "attention.html", "attention.png"
 DEMO_BEFORE = "model.before"  # the last demo's model, until there is a new one
 SIZES = {"train": 40_000, "dev": 200, "test": 500}
 SETTINGS = (
@@ -173,7 +173,7 @@ def _explain(predictor: Predictor, files: dict[str, Path], run: Path, console: C
     (run / PAGE).write_text(page(to_json(predictions), title="Regard: attention of each word"), encoding="utf-8")
     found = predictions[1].explanation
     if found is not None:
-        (run / PICTURE).write_bytes(png(*by_words(found)))
+        (run / PLOT_FILE).write_bytes(png(*by_words(found)))
     return chosen[0]
 
 

@@ -12,9 +12,9 @@ from regard.errors import ConfigError
 from regard.experiment import read_experiment, text_settings
 
 ALL = "all"
-MOST_TESTED, LEAST_TESTED = 2_000, 20  # bounds of the test set, otherwise a fifth of all examples
+MOST_TESTED, MIN_TESTED = 2_000, 20  # bounds of the test set, otherwise a fifth of all examples
 BATCH = 32  # texts
-DRAW = 1  # seed other than that of dev sets, which would be the first in this order
+SPLIT_SEED = 1  # seed other than that of dev sets, which would be the first in this order
 
 
 def labelled_examples(file: Path, tasks: Collection[str]) -> tuple[str, list[ColumnTexts]]:
@@ -33,7 +33,7 @@ def labelled_examples(file: Path, tasks: Collection[str]) -> tuple[str, list[Col
     if choice is None:
         raise ConfigError(str(file), "cannot be read as a table of labels and texts")
     found = [one.texts for one in READERS.build(choice, columns) if all(text.strip() for text in one.texts.values())]
-    return name, sorted(found, key=lambda texts: position("\t".join(inputs_of(texts)), DRAW))
+    return name, sorted(found, key=lambda texts: position("\t".join(inputs_of(texts)), SPLIT_SEED))
 
 
 def cut(examples: Sequence[ColumnTexts], labels: Sequence[str]) -> dict[str, Sequence[ColumnTexts]]:
@@ -42,9 +42,9 @@ def cut(examples: Sequence[ColumnTexts], labels: Sequence[str]) -> dict[str, Seq
     Equal texts stay on one side. Raises ConfigError for an invalid number, and for too few examples.
     """
     count = min(MOST_TESTED, len(examples) // 5)
-    if count < LEAST_TESTED:
+    if count < MIN_TESTED:
         problem = f"has {len(examples)} examples, of which a fifth is the test set"
-        raise ConfigError("LABELLED", problem, f"{5 * LEAST_TESTED} at least")
+        raise ConfigError("LABELLED", problem, f"{5 * MIN_TESTED} at least")
     test = examples[:count]
     tested = set(map(inputs_of, test))
     rest = [texts for texts in examples[count:] if inputs_of(texts) not in tested]

@@ -35,7 +35,7 @@ from regard.statistical.word_by_word import in_words
 from regard.text.vector_table import VectorTable
 
 METHODS = ("identical", "similarity")  # of the dictionary; the one with the higher mean CSLS is used
-LEAST_LINES = 500  # of a text
+MIN_LINES = 500  # of a text
 _VECTOR_SHARE = 0.2  # of the minutes, for the word vectors of each language
 _WORDS = 20_000  # of a dictionary
 _VECTORS = (  # settings of word vectors: of little text many epochs of small batches
@@ -138,9 +138,9 @@ def check_texts(texts: Sequence[Path]) -> None:
     """Raise RegardError for texts that are missing, too short, of one language, or that share lines."""
     heads = [PlainText(str(text), [line for line in read_lines(text) if line.strip()]) for text in texts]
     for one in heads:
-        if len(one.lines) < LEAST_LINES:
+        if len(one.lines) < MIN_LINES:
             problem = f"has {len(one.lines):,} lines, too few to learn from without pairs"
-            raise DataError(one.place, problem, hint=f"{LEAST_LINES} at least")
+            raise DataError(one.place, problem, hint=f"{MIN_LINES} at least")
     check_disjoint(*heads)
     check_two_languages(*heads)
 

@@ -30,7 +30,7 @@ from regard.experiment import read_experiment
 from regard.experiment.data import by_ending
 from regard.registry import Choice
 from regard.runs.folder import RunFolder
-from regard.runs.texts import Say, judged_reader, training_texts
+from regard.runs.texts import Say, evaluation_reader, training_texts
 from regard.statistical.language_checks import PlainText, check_expected_language, check_two_languages
 
 ROUNDS_FOLDER, ROUNDS_FILE = "rounds", "rounds.json"  # in the folder of the result: all its intermediate files
@@ -101,7 +101,7 @@ def prepare_rounds(wanted: BackTranslationRequest, say: Say) -> None:
     if experiment.task.name != "translation" or experiment.data.routes or experiment.init is not None:
         raise ConfigError("--text-target", "needs a translator of one language pair, trained from scratch")
     parts = {"train": [*training_texts(experiment)]}
-    parts |= {part: [one.texts for one in judged_reader(experiment, part) or ()] for part in ("dev", "test")}
+    parts |= {part: [one.texts for one in evaluation_reader(experiment, part) or ()] for part in ("dev", "test")}
     config = wanted.config if wanted.config and by_ending(str(wanted.config)) is None else None  # else a table of pairs
     kept = merge({} if config is None else read_yaml(config), parse_changes(changes))
     try:

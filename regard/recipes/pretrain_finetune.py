@@ -27,8 +27,8 @@ from regard.runs.resuming import check_resumed
 MARK, REPORT, PRETRAINED = "pretrain_finetune.json", "report.md", "pretrained"
 LABELS, QUICK_LABELS = ("100", "500", "2000", ALL), ("100", "500")
 _PIECES, QUICK_PIECES = 8_000, 1_000
-_EPOCHS, LEAST_UPDATES, MOST_UPDATES, _VALIDATIONS = 20, 200, 1_000, 10  # of fine-tuning
-DEV_SHARE = 0.2  # of the labels, for the selection of checkpoints
+_EPOCHS, MIN_FINE_TUNING_UPDATES, MOST_UPDATES, _VALIDATIONS = 20, 200, 1_000, 10  # of fine-tuning
+DEV_FRACTION = 0.2  # of the labels, for the selection of checkpoints
 _QUICK = ["model.dim=32", "training.max_updates=60", "training.schedule={name: cosine, updates: 60, warmup: 10}"]
 
 
@@ -127,11 +127,11 @@ def finetuning(
         raise ConfigError("--from", f"is a run of the task '{before.task.name}'", f"one of {', '.join(PRETRAININGS)}")
     _check_method(before.task.name, task)
     settings = continued(start, {"task": task})
-    updates = max(LEAST_UPDATES, min(MOST_UPDATES, _EPOCHS * labels // BATCH))
+    updates = max(MIN_FINE_TUNING_UPDATES, min(MOST_UPDATES, _EPOCHS * labels // BATCH))
     return {
         **settings,
         "init": {"run": str(start.absolute())},
-        "data": {"train": train, "test": test, "dev_fraction": DEV_SHARE, "max_length": before.data.max_length},
+        "data": {"train": train, "test": test, "dev_fraction": DEV_FRACTION, "max_length": before.data.max_length},
         "objective": {"name": PRETRAININGS[before.task.name].objective, "label_smoothing": 0.0},
         "training": {
             "batch_sentences": BATCH,

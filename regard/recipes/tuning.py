@@ -46,7 +46,7 @@ FIRST_FEATURES = (  # default features, with their initial weights
     Choice("length", {"weight": 0.05}),
 )
 PIECE = 40  # sentences translated between checks of the time
-TOLD_EVERY = 10.0  # seconds between lines of progress
+PROGRESS_SECONDS = 10.0  # seconds between lines of progress
 PERFECT = 100.0  # BLEU
 _LEAST = 1e-6  # minimum absolute weight: at 0 the value of a feature cannot be recovered from its share
 
@@ -183,7 +183,7 @@ class _Clock:
             now = time.monotonic()
             if now > self._end and len(found) < len(sources):
                 raise _TimeOver
-            if now - self._told > TOLD_EVERY and len(found) < len(sources):
+            if now - self._told > PROGRESS_SECONDS and len(found) < len(sources):
                 left = (now - start) / len(found) * (len(sources) - len(found))
                 self.say(f"{name}: {len(found):,} of {len(sources):,} sentences, about {left:.0f} s left of it")
                 self._told = now

@@ -82,7 +82,7 @@ def aligned_links(
     iterations, warm_up, alpha, agree, symmetrise = settings
     with _progress((2 - agree) * (warm_up + iterations), quiet) as report:
         both = fit_both(
-            pairs.learnt, aligner, iterations=iterations, warm_up=warm_up, alpha=alpha, agree=agree, told=report
+            pairs.learnt, aligner, iterations=iterations, warm_up=warm_up, alpha=alpha, agree=agree, report=report
         )
     if lexicon_file:
         both.forward.lexicon.write(lexicon_file)

@@ -12,7 +12,7 @@ from regard.explain.token_weights import token_weights
 from regard.explain.tokens import visible_line, words_of
 from regard.pieces import SPECIALS
 from regard.predictor import Predictor
-from regard.reports.report import Report, new_figure, picture_of
+from regard.reports.report import Report, figure_bytes, new_figure
 from regard.reports.table import Cell, Table
 from regard.results import Explanation
 from regard.runs.texts import Say, test_examples, training_readers
@@ -55,12 +55,12 @@ class AttendedWords(NamedTuple):
     common: frozenset[str]  # the most frequent words of the training set
     shares: tuple[float, float]  # fractions of occurrences and of attention that common words have
 
-    def polar_share(self, top: int) -> float:
+    def polar_fraction(self, top: int) -> float:
         """Return the fraction of polar words among the first `top`."""
         return sum(one.polarity.polar for one in self.words[:top]) / max(len(self.words[:top]), 1)
 
 
-def attended_words(predictor: Predictor, lines: int, at_least: int, say: Say) -> AttendedWords:
+def attended_words(predictor: Predictor, lines: int, min_count: int, say: Say) -> AttendedWords:
     """Return the attention to words in the first texts of a run's test set; polarity is from the training set.
 
     Words with fewer than `at_least` occurrences are left out. Raises RegardError where no learned query attends to
@@ -83,7 +83,7 @@ def attended_words(predictor: Predictor, lines: int, at_least: int, say: Say) ->
     known = [
         AttendedWord(word, count, sums[word] / count, polarity(word, texts, labels))
         for word, count in counts.items()
-        if count >= at_least
+        if count >= min_count
     ]
     common = frozenset(word for word, _ in frequencies.most_common(_COMMON))
     shares = [sum(each.get(word, 0) for word in common) / max(sum(each.values()), 1e-12) for each in (counts, sums)]
@@ -91,9 +91,9 @@ def attended_words(predictor: Predictor, lines: int, at_least: int, say: Say) ->
     return AttendedWords(ranked, min(lines, count_of(examples)), common, (shares[0], shares[1]))
 
 
-def attended_words_report(predictor: Predictor, lines: int, at_least: int, top: int, say: Say) -> Report:
+def attended_words_report(predictor: Predictor, lines: int, min_count: int, top: int, say: Say) -> Report:
     """Report the `top` words that a run's model attends to most. Raises RegardError as `attended_words` does."""
-    found = attended_words(predictor, lines, at_least, say)
+    found = attended_words(predictor, lines, min_count, say)
     figure = partial(_figure, found, f"Words that {predictor.run.path.name} attends to")
     return Report([_words_table(found, top)], _as_values(found, top), _summary(found, top), figure)
 
@@ -134,8 +134,8 @@ def _summary(found: AttendedWords, top: int) -> str:
     shown, (read, attended) = found.words[:top], found.shares
     common = sum(one.word in found.common for one in shown)
     return (
-        f"of the {len(shown)} most attended words {found.polar_share(top):.0%} are polar, of all "
-        f"{len(found.words):,} words {found.polar_share(len(found.words)):.0%}\n"
+        f"of the {len(shown)} most attended words {found.polar_fraction(top):.0%} are polar, of all "
+        f"{len(found.words):,} words {found.polar_fraction(len(found.words)):.0%}\n"
         f"the {len(found.common)} commonest words are {read:.0%} of the words read, have {attended:.0%} of the "
         f"attention, and are {common} of these {len(shown)}"
     )
@@ -146,7 +146,7 @@ def _as_values(found: AttendedWords, top: int) -> dict[str, Any]:
     words = [
         {**one._asdict(), "polarity": {**one.polarity._asdict(), "polar": one.polarity.polar}} for one in found.words
     ]
-    polar = {"top": found.polar_share(top), "all": found.polar_share(len(found.words))}
+    polar = {"top": found.polar_fraction(top), "all": found.polar_fraction(len(found.words))}
     return {"texts": found.texts, "polar": polar, "common": sorted(found.common), "words": words}
 
 
@@ -168,7 +168,7 @@ def _figure(found: AttendedWords, title: str, ending: str) -> bytes:
     axes.set_ylabel("attention, 1: uniform")
     axes.legend(fontsize=8)
     axes.set_title(visible_line(title), fontsize=10, parse_math=False)
-    return picture_of(figure, ending)
+    return figure_bytes(figure, ending)
 
 
 def _attention(

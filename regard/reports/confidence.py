@@ -32,7 +32,7 @@ FEWEST = 50  # dev examples that a calibration is kept of
 MOST_OFF = 10.0  # points of calibration error, from 0 to 100, up to which probabilities are called calibrated
 
 
-class JudgedAnswers(NamedTuple):
+class EvaluatedAnswers(NamedTuple):
     """Answers of a run to some examples, and which of them are right."""
 
     predictions: list[Prediction]
@@ -84,7 +84,7 @@ class ConfidenceReport(NamedTuple):
     calibration: Choice  # row of CALIBRATIONS, with what was fitted to items
     answers: Choice | None  # and to whole answers; None: they have one item each
     fitted: int  # dev examples
-    judged: int  # examples it was evaluated on
+    evaluated: int  # examples it was evaluated on
     part: str  # which these are: dev or test
     levels: list[Reliability]
     measure: str
@@ -193,7 +193,7 @@ def _unkept(run: Run, examples: int, levels: Sequence[Reliability]) -> str:
     )
 
 
-def answers_of(predictor: Predictor, examples: Examples, measure: Measure, say: Say) -> JudgedAnswers:
+def answers_of(predictor: Predictor, examples: Examples, measure: Measure, say: Say) -> EvaluatedAnswers:
     """Answer examples, and mark each item of an answer as right or wrong. Raises ConfigError if none can be."""
     task, rows = predictor.task, as_rows(examples)
     column = cast(TextColumn, task.vocabularies[task.last])
@@ -201,7 +201,7 @@ def answers_of(predictor: Predictor, examples: Examples, measure: Measure, say: 
     found = predictor.predict([{name: row[name] for name in task.inputs} for row in rows], safeguards=False)
     pairs = [(one, row[task.last]) for one, row in zip(found, rows, strict=True)]
     outcome = Outcome(examples, lambda: found, lambda: np.zeros((len(rows), 2)))
-    return JudgedAnswers(
+    return EvaluatedAnswers(
         [*found],
         [task.answer.right_choices(*pair, column) for pair in pairs],
         [task.answer.correct_items(*pair, column) for pair in pairs],
@@ -209,7 +209,7 @@ def answers_of(predictor: Predictor, examples: Examples, measure: Measure, say: 
     )
 
 
-def fit_calibrations(blank: Calibration, task: Task, answers: JudgedAnswers) -> Calibrations:
+def fit_calibrations(blank: Calibration, task: Task, answers: EvaluatedAnswers) -> Calibrations:
     """Return the calibrations that fit items, and then whole answers, of which each item is right or not.
 
     Raises ConfigError where they have no probabilities.
@@ -228,7 +228,7 @@ def fit_calibrations(blank: Calibration, task: Task, answers: JudgedAnswers) -> 
     return Calibrations(items, blank.fitted(given, np.array([0 if true else 1 for _, true in sure])))
 
 
-def reliabilities(task: Task, answers: JudgedAnswers, mended: Sequence[Prediction]) -> list[Reliability]:
+def reliabilities(task: Task, answers: EvaluatedAnswers, mended: Sequence[Prediction]) -> list[Reliability]:
     """Return the calibration of the probabilities of items, of words and of whole answers.
 
     Kinds that are the same, such as labels and answers of a classifier, are listed once.
@@ -243,7 +243,7 @@ def reliabilities(task: Task, answers: JudgedAnswers, mended: Sequence[Predictio
     return found
 
 
-def _things(task: Task, answers: JudgedAnswers, predictions: Sequence[Prediction]) -> list[Things]:
+def _things(task: Task, answers: EvaluatedAnswers, predictions: Sequence[Prediction]) -> list[Things]:
     """Items, words, of which all pieces have to be right, and answers, of which a share is."""
     given, correct, whole = list[list[float]](), list[list[bool]](), list[float]()
     for one, right in zip(predictions, answers.correct, strict=True):
@@ -271,12 +271,12 @@ def _flat(rows: Sequence[Sequence[float]]) -> Floats:
     return np.array([*chain.from_iterable(rows)], dtype=np.float64)
 
 
-def _crossed(blank: Calibration, task: Task, answers: JudgedAnswers) -> list[Prediction]:
+def _crossed(blank: Calibration, task: Task, answers: EvaluatedAnswers) -> list[Prediction]:
     """Return the answers, each half (even and odd places) calibrated by the other half."""
     found = [*answers.predictions]
     for start in (0, 1):
         half = slice(1 - start, None, 2)
-        other = JudgedAnswers(
+        other = EvaluatedAnswers(
             answers.predictions[half], answers.right[half], answers.correct[half], answers.statistics[half]
         )
         found[start::2] = calibrated(task, answers.predictions[start::2], fit_calibrations(blank, task, other))

@@ -8,7 +8,7 @@ import numpy as np
 from regard.registry import Choice
 from regard.reports.confidence import ConfidenceReport, Things
 from regard.reports.quality_estimation import QualityReport
-from regard.reports.report import Report, new_figure, picture_of
+from regard.reports.report import Report, figure_bytes, new_figure
 from regard.reports.table import DASH, Cell, Table, number_cell
 
 BINS = 10  # of the plot
@@ -71,7 +71,7 @@ def _summary(found: ConfidenceReport) -> str:
     if found.answers is not None:
         rows += f", whole answers ({_settings(found.answers)})"
     return (
-        f"{rows}, fitted on {found.fitted:,} dev examples, evaluated on {found.judged:,} of the {found.part} set; "
+        f"{rows}, fitted on {found.fitted:,} dev examples, evaluated on {found.evaluated:,} of the {found.part} set; "
         f"area under risk and coverage {found.risk:.1f}, {found.whole_risk:.1f} at random"
     )
 
@@ -82,7 +82,7 @@ def _as_values(found: ConfidenceReport) -> dict[str, Any]:
         "calibration": found.calibration._asdict(),
         "answers": None if found.answers is None else found.answers._asdict(),
         "fitted": found.fitted,
-        "judged": found.judged,
+        "judged": found.evaluated,
         "part": found.part,
         "errors": [
             {
@@ -119,7 +119,7 @@ def _figure(found: ConfidenceReport, title: str, ending: str) -> bytes:
     last.set(xlabel="share of answers that are kept", ylabel=found.measure, xlim=(0, 1))
     last.grid(alpha=0.3)
     figure.suptitle(title, fontsize=10, parse_math=False)
-    return picture_of(figure, ending)
+    return figure_bytes(figure, ending)
 
 
 def _binned(things: Things) -> tuple[list[float], list[float]]:

@@ -15,14 +15,14 @@ NO_COMPILER = "none that works (CXX, or c++; or the cache cannot be written): an
 _BACKENDS = ("torch", "onednn", "bfloat16")
 
 
-def doctor_report(*, anew: bool) -> Report:
+def doctor_report(*, again: bool) -> Report:
     """Report the measured speed of the machine; a true argument measures it again."""
-    found = _found(anew=anew)
+    found = _found(again=again)
     return Report([], found, "\n".join(_lines(found)))
 
 
-def _found(*, anew: bool) -> dict[str, Any]:
-    measured, known, threads = timings(anew=anew), processor(), torch.get_num_threads()
+def _found(*, again: bool) -> dict[str, Any]:
+    measured, known, threads = timings(again=again), processor(), torch.get_num_threads()
     onednn_kinds.cache_clear()
     return {
         "processor": {"vendor": known.vendor, "model": known.model, **known.features},

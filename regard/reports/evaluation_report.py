@@ -106,7 +106,7 @@ class Evaluation(NamedTuple):
         if (confusion := system.confusion) is None:
             return Report([], self.values(), str(self))
         title = f"Answers of {system.name}"
-        return Report([], self.values(), str(self), lambda ending: confusion_picture(confusion, title).encode())
+        return Report([], self.values(), str(self), lambda ending: confusion_plot(confusion, title).encode())
 
     def values(self) -> dict[str, Any]:
         """The same as JSON values."""
@@ -150,7 +150,7 @@ def confusion_text(found: Confusion) -> str:
     return "\n".join([*lines, *([f"{left:,} more classes: see --json"] if left > 0 else [])])
 
 
-def confusion_picture(found: Confusion, title: str = "Answers to the examples of each label") -> str:
+def confusion_plot(found: Confusion, title: str = "Answers to the examples of each label") -> str:
     """Return an SVG document: a row for each right label, a column for each answer; darker is more."""
     return svg(_names(found), _names(found), found.shares(), title=title)
 

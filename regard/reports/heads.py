@@ -21,7 +21,7 @@ from regard.explain.heads import (
     gate_slopes,
     gated,
     heads_in,
-    look_of,
+    largest_weights_of,
     patterns,
 )
 from regard.predictor import Predictor, answers_and_losses
@@ -114,14 +114,14 @@ def measured_heads(predictor: Predictor, lines: int, prune: bool, say: Say) -> H
 
 def head_patterns(predictor: Predictor, examples: Examples, counts: Mapping[str, int]) -> dict[str, HeadPatterns]:
     """Return the patterns of the heads of each attention, by the name of its module; not of attention without words."""
-    looks: dict[str, list[LargestWeights]] = {}
+    largest_weights: dict[str, list[LargestWeights]] = {}
     for batch in _singly(predictor, examples):
         for found in predictor.task.explain(predictor.model, batch):
             for seen in found.maps:
-                look = look_of(found, seen)
-                if look is not None:
-                    looks.setdefault(seen.name.partition(" ")[0], []).append(look)
-    return {name: patterns(rows, counts) for name, rows in looks.items()}
+                large = largest_weights_of(found, seen)
+                if large is not None:
+                    largest_weights.setdefault(seen.name.partition(" ")[0], []).append(large)
+    return {name: patterns(rows, counts) for name, rows in largest_weights.items()}
 
 
 def piece_counts(predictor: Predictor, examples: Examples) -> Counter[str]:

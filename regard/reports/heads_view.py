@@ -10,7 +10,7 @@ import numpy as np
 from regard.explain.heads import PATTERNS, pattern_of
 from regard.predictor import Predictor
 from regard.reports.heads import HeadReport, HeadsReport, measured_heads
-from regard.reports.report import Report, new_figure, picture_of
+from regard.reports.report import Report, figure_bytes, new_figure
 from regard.reports.table import DASH, Cell, Table, number
 from regard.runs.texts import Say
 
@@ -74,7 +74,7 @@ def _figure(found: HeadsReport, title: str, ending: str) -> bytes:
     for axes in others:
         _draw_pruning(axes, found)
     figure.suptitle(title, fontsize=10, parse_math=False)
-    return picture_of(figure, ending)
+    return figure_bytes(figure, ending)
 
 
 def _row(one: HeadReport) -> list[Cell]:

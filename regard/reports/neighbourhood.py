@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.explain.pictures import plot_fonts
 from regard.explain.tokens import visible_line
-from regard.reports.report import Report, new_figure, picture_of
+from regard.reports.report import Report, figure_bytes, new_figure
 from regard.text.vector_table import Float32s, Neighbour, VectorTable
 
 
@@ -38,7 +38,7 @@ def neighbourhood(table: VectorTable, words: Sequence[str], *, kind: str) -> byt
         axes.set_xticks([])
         axes.set_yticks([])
         axes.margins(0.15)
-        return picture_of(figure, kind)
+        return figure_bytes(figure, kind)
 
 
 def on_a_plane(vectors: Float32s) -> Float32s:

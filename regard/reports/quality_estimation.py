@@ -57,7 +57,7 @@ class QualityReport(NamedTuple):
 
     metric: str
     fitted: int  # dev sentences
-    judged: int  # test sentences
+    evaluated: int  # test sentences
     passes: int
     estimates: list[Estimate]
 

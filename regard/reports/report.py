@@ -57,7 +57,7 @@ def new_figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), dpi=150, layout="constrained")
 
 
-def picture_of(figure: Any, ending: str) -> bytes:
+def figure_bytes(figure: Any, ending: str) -> bytes:
     """Return a figure as the bytes of a file with this ending."""
     file = io.BytesIO()
     figure.savefig(file, format=ending.removeprefix(".").lower())

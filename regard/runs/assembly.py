@@ -19,7 +19,7 @@ from regard.explain.adequacy import ADEQUACIES, Adequacy
 from regard.models import Model
 from regard.objectives import OBJECTIVES, Context, Objective, PenalisedObjective, build_penalties, check_norms
 from regard.objectives.likelihood import LikelihoodObjective
-from regard.objectives.objective import PairLinks, TextJudge
+from regard.objectives.objective import PairLinks, TextClassifier
 from regard.registry import Choice
 from regard.runs.folder import TUNING
 from regard.runs.run import Run
@@ -107,7 +107,7 @@ def objective_of(
 ) -> Objective:
     """Return the training objective with the penalties of the settings; `links` are those of the training pairs."""
     search, load = SEARCHES.build(experiment.decoding.search), partial(_other_model, model, task)
-    context = Context(model, task, search, experiment.training.compile, load, links, judge_of)
+    context = Context(model, task, search, experiment.training.compile, load, links, classifier_of)
     objective = OBJECTIVES.build(experiment.objective, context)
     if model.has_joint_loss and not isinstance(objective, LikelihoodObjective):
         problem = f"'{experiment.objective.name}' would leave out the first pass's loss, which model.joint adds"
@@ -117,7 +117,7 @@ def objective_of(
     return PenalisedObjective(objective, penalties) if penalties else objective
 
 
-def judge_of(run: Path) -> TextJudge:
+def classifier_of(run: Path) -> TextClassifier:
     """Return a function that gives label probabilities of texts by a run's classifier; longer texts are truncated.
 
     Raises ConfigError for a run of another kind.
@@ -130,7 +130,7 @@ def judge_of(run: Path) -> TextJudge:
     longest = min(one for one in (experiment.decoding.max_source, engine.max_source) if one is not None) - 1  # and END
 
     @torch.no_grad()
-    def judge(texts: Sequence[str]) -> list[Mapping[str, float]]:
+    def open_classifier(texts: Sequence[str]) -> list[Mapping[str, float]]:
         whole, found = task.encode([task.texts.given(clean(text)) for text in texts]), dict[int, Mapping[str, float]]()
         rows = [{name: ids[:longest] for name, ids in row.items()} for row in whole]
         lengths = [max(map(len, row.values())) + 1 for row in rows]
@@ -140,7 +140,7 @@ def judge_of(run: Path) -> TextJudge:
             found |= zip(places.tolist(), probabilities, strict=True)
         return [found[place] for place in range(len(rows))]
 
-    return judge
+    return open_classifier
 
 
 def _other_model(model: Model, task: Task, run: Path) -> Model:

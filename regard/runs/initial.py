@@ -72,8 +72,8 @@ def taken_columns(experiment: Experiment, folder: RunFolder, origin: Run | None,
     for name, other in init.vocabularies.items():
         _check_column(name, other, mine, theirs, init)
     said = {mine[name]: theirs[other] for name, other in init.vocabularies.items()}
-    anew = [] if said else [mine[name] for name in _other_labels(experiment, origin, say)]
-    places = said or {place: place for place in mine.values() if place in theirs.values() and place not in anew}
+    again = [] if said else [mine[name] for name in _other_labels(experiment, origin, say)]
+    places = said or {place: place for place in mine.values() if place in theirs.values() and place not in again}
     if not places:
         problem = f"'{init.run}' has {', '.join(theirs)}, none of which is named as {' or '.join(mine)} here"
         raise ConfigError(

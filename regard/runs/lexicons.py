@@ -45,7 +45,7 @@ SHORTLIST_PAIRS, TRANSLATION_PAIRS, TABLE_PAIRS = 500_000, 200_000, 500_000
 ROUND, _ITERATIONS = 4096, 5
 ORDER, _LONGEST, _LIMIT = 3, 3, 5  # words of an n-gram, pieces of a phrase, and its translations
 RARE = 1e-3  # less likely translations of a piece are left out
-AMBIGUOUS_SHARE = 0.1  # of the frequent source words, those of the highest translation entropy
+AMBIGUOUS_FRACTION = 0.1  # of the frequent source words, those of the highest translation entropy
 ALIGNER, SYMMETRISATION = "hmm", "grow-diag-final-and"
 
 
@@ -116,7 +116,7 @@ class LearntTranslations(NamedTuple):
 
     translations: Translations
     pairs: int  # training pairs
-    told: float  # fraction of the dev set's source words that the check reports
+    reported: float  # fraction of the dev set's source words that the check reports
 
 
 def learn_translations(run: Run, *, pseudo: Path | None = None, say: Say = lambda line: None) -> LearntTranslations:
@@ -138,7 +138,7 @@ def learn_translations(run: Run, *, pseudo: Path | None = None, say: Say = lambd
     links = fit_both(bitext, ALIGNERS.build(Choice(ALIGNER))).links(bitext, SYMMETRISATIONS[SYMMETRISATION])
     translations = Translations.of(texts, links)
     if pseudo is not None:
-        _write_pseudo(pseudo, pairs, links, {*translations.ambiguous(AMBIGUOUS_SHARE)})
+        _write_pseudo(pseudo, pairs, links, {*translations.ambiguous(AMBIGUOUS_FRACTION)})
     new = staged(run.path / TRANSLATIONS_FILE)
     translations.write(new)
     place_file(new, run.path / TRANSLATIONS_FILE)

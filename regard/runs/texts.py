@@ -92,7 +92,7 @@ def dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | Non
     """Return the dev set, else held-out examples; None, with a message, where there are neither."""
     if (choice := experiment.reader("dev")) is not None:
         check_languages(experiment, choice)
-    reader = judged_reader(experiment, "dev")
+    reader = evaluation_reader(experiment, "dev")
     if reader is None:
         say(f"no dev set: {LAST_KEPT}")
         return None
@@ -105,7 +105,7 @@ def dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | Non
     return found
 
 
-def judged_reader(experiment: Experiment, part: Literal["dev", "test"]) -> Reader | None:
+def evaluation_reader(experiment: Experiment, part: Literal["dev", "test"]) -> Reader | None:
     """Return the reader of a dev or test set: its own files, else held-out examples; None for neither."""
     if experiment.reader(part) is not None:
         return _reader(experiment, part)
@@ -176,11 +176,11 @@ def test_examples(experiment: Experiment, task: Task, files: Mapping[str, Path] 
     if files:
         named = Choice("parallel", {"files": {column: str(path) for column, path in files.items()}})
         check_languages(experiment, named)
-        return read_examples(READERS.build(named, tuple(files)), task.filter.judged)
-    reader = judged_reader(experiment, "test")
+        return read_examples(READERS.build(named, tuple(files)), task.filter.evaluated)
+    reader = evaluation_reader(experiment, "test")
     if (choice := experiment.reader("test")) is not None:
         check_languages(experiment, choice)
-    rule = task.filter.usable if choice is None else task.filter.judged
+    rule = task.filter.usable if choice is None else task.filter.evaluated
     return None if reader is None else read_examples(reader, rule)
 
 
@@ -350,9 +350,9 @@ def _parts(experiment: Experiment) -> tuple[Reader, Reader, Reader]:
     reader, (dev, test, folds), task = _reader(experiment, "train"), held_out(experiment), experiment.task_class
     if folds is not None:
         count, seed = folds
-        reader, judged = task.files.folded(reader, count, experiment.data.fold, seed)
+        reader, evaluated = task.files.folded(reader, count, experiment.data.fold, seed)
         rest, held, _ = task.files.apart(reader, dev, 0.0) if dev else (reader, reader, reader)
-        return rest, held, judged
+        return rest, held, evaluated
     return task.files.apart(reader, dev, test) if dev or test else (reader, reader, reader)
 
 

@@ -158,7 +158,7 @@ def train_run(
                 prepare = partial(prepared, experiment, progress, world, resume=resume, opened=opened)
                 stages = world.in_order(lambda: _stages(prepare(held=stack, making=making)))
                 trainer = _trainer(*stages).prepare(resume=folder.started)
-            ready, *_, judged = stages
+            ready, *_, evaluated = stages
             world.by_first(lambda: folder.keep(ready.experiment, ready.before))
             for line in data_findings(ready.experiment) if hints and not resume else ():
                 progress.say(line)
@@ -174,7 +174,7 @@ def train_run(
                 if hints:
                     progress.say(f"{interrupted}; resume with: {command}")
                 return None
-            _report(report, ready, judged, hints=hints)
+            _report(report, ready, evaluated, hints=hints)
             return report
 
 
@@ -221,32 +221,32 @@ def _stages(ready: Prepared) -> tuple[Prepared, Built, Started, Validated]:
     return ready, made, begun, validated(ready, made, begun)
 
 
-def _trainer(ready: Prepared, made: Built, begun: Started, judged: Validated) -> Trainer:
+def _trainer(ready: Prepared, made: Built, begun: Started, evaluated: Validated) -> Trainer:
     settings = ready.experiment.training
-    if selects_by_choice(judged.validation):
+    if selects_by_choice(evaluated.validation):
         settings = replace(settings, metric=CHOICE)
-    if isinstance(judged.validation, Teaching):
+    if isinstance(evaluated.validation, Teaching):
         settings = replace(settings, average=1)
     return Trainer(
         made.model,
-        judged.objective,
+        evaluated.objective,
         begun.batches,
         settings=settings,
         run=ready.folder.path,
-        validate=judged.validation,
-        higher_is_better=judged.higher_is_better,
+        validate=evaluated.validation,
+        higher_is_better=evaluated.higher_is_better,
         progress=ready.progress,
         world=ready.world,
-        halvings=judged.halvings,
-        validate_start=judged.continues and judged.validation is not None,
+        halvings=evaluated.halvings,
+        validate_start=evaluated.continues and evaluated.validation is not None,
     )
 
 
-def _report(report: TrainingReport, ready: Prepared, judged: Validated, *, hints: bool) -> None:
+def _report(report: TrainingReport, ready: Prepared, evaluated: Validated, *, hints: bool) -> None:
     experiment, folder, progress = ready.experiment, ready.folder, ready.progress
     score = (
         ""
-        if report.score is None or selects_by_choice(judged.validation)
+        if report.score is None or selects_by_choice(evaluated.validation)
         else f", best dev {experiment.training.metric} {report.score:.2f}"
     )
     updates = f": {report.updates:,} updates in {report.seconds / 60:.1f} min" if report.updates else ""
@@ -254,14 +254,14 @@ def _report(report: TrainingReport, ready: Prepared, judged: Validated, *, hints
     command = f"regard train {quote(str(folder))} --resume"
     others = [name for name in LIMITS if name != "max_minutes" and getattr(experiment.training, name) is not None]
     limits = "".join(f" training.{name}=null" for name in others)  # which would end a longer training
-    if isinstance(judged.validation, Teaching):
-        progress.say(judged.validation.summary(folder, report.checkpoint))
-    elif isinstance(judged.validation, Adaptation) and ready.world.size == 1:
-        outcome = judged.validation.outcome(report.checkpoint)
+    if isinstance(evaluated.validation, Teaching):
+        progress.say(evaluated.validation.summary(folder, report.checkpoint))
+    elif isinstance(evaluated.validation, Adaptation) and ready.world.size == 1:
+        outcome = evaluated.validation.outcome(report.checkpoint)
         Run.open(folder).measurements.keep(ADAPTATION, outcome.values())
         for line in outcome.lines():
             progress.say(line)
-    elif judged.continues and report.checkpoint == step_folder(folder.path, 0):
+    elif evaluated.continues and report.checkpoint == step_folder(folder.path, 0):
         progress.say(f"no checkpoint beats the start ({experiment.training.metric}): its weights are kept")
     elif report.rising and hints:
         minutes = max(2, round(report.seconds / 60 * 3))  # in total, the past included

@@ -23,7 +23,7 @@ REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 OPEN_WHILE_DRAINING = ("/health", "/healthz", "/readyz", "/metrics")
 FORM_ROOM = 64 * KIB  # of a form around its file
 DISCARD_SECONDS = 5.0  # a refused client may go on sending this long, so that it sees the answer
-LEAST_RATE = 16 * KIB  # bytes a second: minimum rate of an upload
+MIN_RATE = 16 * KIB  # bytes a second: minimum rate of an upload
 
 _LOG = logging.getLogger("regard.serve")
 
@@ -225,7 +225,7 @@ async def _read(scope: Scope, receive: Receive, limit: int, seconds: float) -> b
                 raise _TooLarge
             parts.append(part)
             if more and part:
-                patience.reschedule(seconds + min(loop.time(), began + size / LEAST_RATE))
+                patience.reschedule(seconds + min(loop.time(), began + size / MIN_RATE))
     return b"".join(parts)
 
 

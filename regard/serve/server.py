@@ -21,12 +21,12 @@ from regard.errors import ConfigError
 from regard.serve.app import create_app
 from regard.serve.engine import Limits, open_engines
 from regard.serve.languages import inward, name_of
-from regard.serve.service import LOOK, Service
+from regard.serve.service import CHECK_SECONDS, Service
 from regard.serve.settings import KIB, NO_LIMIT, Settings
 
 KEEP_ALIVE = 30  # seconds that a connection may be idle
 LAST_WORDS = 2  # seconds after the grace time for the last error answers
-SILENT, LEAST_SILENT = 10.0, 3.0  # maximum and minimum seconds without a heartbeat of a model's process
+SILENT, MIN_SILENT = 10.0, 3.0  # maximum and minimum seconds without a heartbeat of a model's process
 HEAD_SECONDS = 10.0  # maximum time of the head of a request
 MAX_HEAD = 32 * KIB  # maximum size of the head: address and headers
 TOO_LARGE = "The head of the request is too large."
@@ -159,8 +159,8 @@ def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
             batch_wait=settings.batch_wait,
             max_queue=settings.max_queue,
             max_cost=settings.max_cost,
-            silent_after=max(min(SILENT, settings.request_timeout / 3), LEAST_SILENT),
-            idle_after=max(settings.request_timeout, LEAST_SILENT),
+            silent_after=max(min(SILENT, settings.request_timeout / 3), MIN_SILENT),
+            idle_after=max(settings.request_timeout, MIN_SILENT),
             threads=settings.threads,
         )
         service = Service(settings, open_engines(runs, limits), failed)
@@ -191,7 +191,7 @@ async def _run(server: Server, listener: socket.socket) -> None:
 async def _tell_when_ready(service: Service) -> None:
     began = time.monotonic()
     while not service.ready:
-        await asyncio.sleep(LOOK)
+        await asyncio.sleep(CHECK_SECONDS)
     gc.collect()
     gc.freeze()  # permanent objects are excluded from garbage collection
     for model in service.catalogue.models:

@@ -18,7 +18,7 @@ from regard.serve.telemetry import AccessLog, Metrics
 
 LOADING, RESTARTING = 3, 2  # seconds to wait before a retry
 FILES = 2  # parsed or written at a time
-LOOK = 0.1  # seconds between two checks of an engine: ready, or drained
+CHECK_SECONDS = 0.1  # seconds between two checks of an engine: ready, or drained
 WARM_WITHIN = 120.0  # time limit in seconds for the warm-up of a replacement
 
 _LOG = logging.getLogger("regard.serve")
@@ -182,7 +182,7 @@ class Service:
                 raise none_between(self.settings.load_only, [one.languages for one in models_of(fresh)])
             async with asyncio.timeout(WARM_WITHIN):
                 while not fresh.ready:
-                    await asyncio.sleep(LOOK)
+                    await asyncio.sleep(CHECK_SECONDS)
             replaced = self._served[fresh.name]
             await self._serve(self.engines.with_renewed(fresh), {**self._served, fresh.name: wanted})
         except Exception as error:
@@ -209,7 +209,7 @@ class Service:
         """End an engine after these requests, which may use it."""
         try:
             while there & self.unanswered:
-                await asyncio.sleep(LOOK)
+                await asyncio.sleep(CHECK_SECONDS)
         finally:
             await old.stop()
         _LOG.info("reload: %s: the old model has ended", old.name)

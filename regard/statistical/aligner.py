@@ -18,7 +18,7 @@ _CHUNK = 2**22  # word pairs whose posteriors are held at once
 ITERATIONS, _WARM_UP, ALPHA = 5, 5, 0.0
 
 Cells = NDArray[np.int32]  # (sentence, target, 1 + source): places of word pairs in a lexicon
-Told = Callable[[float], None]  # after each iteration: log-likelihood before it, in nats
+IterationReport = Callable[[float], None]  # after each iteration: log-likelihood before it, in nats
 
 
 class Direction(NamedTuple):
@@ -49,14 +49,14 @@ def fit(
     iterations: int = ITERATIONS,
     warm_up: int = _WARM_UP,
     alpha: float = ALPHA,
-    told: Told = lambda log_likelihood: None,
+    report: IterationReport = lambda log_likelihood: None,
 ) -> Direction:
     """Learn a model by `iterations` of EM, from a lexicon that `warm_up` iterations of IBM model 1 have learnt.
 
     `alpha`: see `Lexicon.with_counts`; the warm-up has none. Without it the log-likelihood of an iteration is no less
     than that of the one before, as long as the model is the same.
     """
-    (fitted,) = _learn([(bitext, bitext.blocks())], model, (warm_up, iterations), alpha, told)
+    (fitted,) = _learn([(bitext, bitext.blocks())], model, (warm_up, iterations), alpha, report)
     return fitted
 
 
@@ -80,7 +80,7 @@ def fit_both(
     warm_up: int = _WARM_UP,
     alpha: float = ALPHA,
     agree: bool = True,
-    told: Told = lambda log_likelihood: None,
+    report: IterationReport = lambda log_likelihood: None,
 ) -> BothWays:
     """Learn a model in both directions, see `fit`.
 
@@ -92,8 +92,8 @@ def fit_both(
     if agree:
         blocks = [block for block in bitext.blocks() if block.sources.shape[1] > 1]
         sides = [(bitext, blocks), (turned, [block.flipped() for block in blocks])]
-        return BothWays(*_learn(sides, model, counts, alpha, told))
-    return BothWays(*(_learn([(one, one.blocks())], model, counts, alpha, told)[0] for one in (bitext, turned)))
+        return BothWays(*_learn(sides, model, counts, alpha, report))
+    return BothWays(*(_learn([(one, one.blocks())], model, counts, alpha, report)[0] for one in (bitext, turned)))
 
 
 def _learn(
@@ -101,7 +101,7 @@ def _learn(
     model: AlignmentModel[Any],
     counts: tuple[int, int],
     alpha: float,
-    told: Told,
+    report: IterationReport,
 ) -> list[Direction]:
     """EM for one direction, or for two that agree: their blocks hold the same sentence pairs."""
     lexicons = [Lexicon.uniform(*side) for side in sides]
@@ -119,7 +119,7 @@ def _learn(
                 for tally, cell, posterior in zip(tallies, row, posteriors, strict=True):
                     tally.add(cell, posterior)
             fitted = [tally.maximise(prior) for tally in tallies]
-            told(sum(tally.log_likelihood for tally in tallies))
+            report(sum(tally.log_likelihood for tally in tallies))
     return fitted
 
 

@@ -12,8 +12,8 @@ from regard.config import Doc
 
 Shape = tuple[int, int]  # numbers of source and of target words of a sentence pair
 _P = TypeVar("_P")
-NullShare = Annotated[float, Gt(0), Lt(1), Doc("Probability of a null alignment.")]
-NULL_SHARE = 0.08
+NullProbability = Annotated[float, Gt(0), Lt(1), Doc("Probability of a null alignment.")]
+NULL_PROBABILITY = 0.08
 
 
 class Expected(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 from regard.arrays import Floats
 from regard.config import Doc
 from regard.config.bounds import Positive
-from regard.statistical.alignment_model import NULL_SHARE, NullShare, Shape, ZeroOrder
+from regard.statistical.alignment_model import NULL_PROBABILITY, NullProbability, Shape, ZeroOrder
 
 STEEPEST = 64.0  # tension, where all words lie on the diagonal
 
@@ -21,7 +21,7 @@ class Diagonal(ZeroOrder[float]):
     def __init__(
         self,
         *,
-        null_probability: NullShare = NULL_SHARE,
+        null_probability: NullProbability = NULL_PROBABILITY,
         tension: Annotated[Positive, Doc("Initial precision around the diagonal (diagonal tension).")] = 4.0,
     ) -> None:
         self.null_probability, self.tension = null_probability, tension

@@ -8,7 +8,7 @@ import numpy as np
 from regard.arrays import Floats
 from regard.config import Doc
 from regard.config.bounds import Count
-from regard.statistical.alignment_model import NULL_SHARE, AlignmentModel, Expected, NullShare, Shape
+from regard.statistical.alignment_model import NULL_PROBABILITY, AlignmentModel, Expected, NullProbability, Shape
 
 M_STEPS = 10  # of the M step
 
@@ -23,7 +23,7 @@ class Hmm(AlignmentModel[Floats]):
     def __init__(
         self,
         *,
-        null_probability: NullShare = NULL_SHARE,
+        null_probability: NullProbability = NULL_PROBABILITY,
         max_jump: Annotated[Count, Doc("Maximum jump with its own probability; longer jumps share the last one.")] = 10,
     ) -> None:
         self.null_probability, self.max_jump = null_probability, max_jump

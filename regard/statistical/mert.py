@@ -129,9 +129,9 @@ def minimise_errors(
     Far from the weights that candidates were made with they do not stand for what a decoder would find: see `_region`.
     The sizes of the result sum to 1, which changes no choice.
     """
-    draws, region = np.random.default_rng(seed), _region(weights, reach)
-    starts = [weights, *(draws.uniform(*region) for _ in range(restarts))]
-    found = [_climb(candidates, start, values, region, draws) for start in starts]
+    rng, region = np.random.default_rng(seed), _region(weights, reach)
+    starts = [weights, *(rng.uniform(*region) for _ in range(restarts))]
+    found = [_climb(candidates, start, values, region, rng) for start in starts]
     best = max(found, key=lambda one: one.value)
     return Tuned(best.weights / np.abs(best.weights).sum(), best.value)
 
@@ -141,13 +141,13 @@ def random_search(
     weights: Floats,
     values: Values,
     *,
-    draws: int = 500,
+    samples: int = 500,
     reach: float = 0.5,
     seed: int = 0,
 ) -> Tuned:
-    """Return the best of `weights` and of `count` sampled near them, the sizes summing to 1."""
-    drawn = np.random.default_rng(seed).uniform(*_region(weights, reach), size=(draws, len(weights)))
-    tried = np.concatenate([weights[None], drawn])
+    """Return the best of `weights` and of `samples` sampled near them, the sizes summing to 1."""
+    sampled = np.random.default_rng(seed).uniform(*_region(weights, reach), size=(samples, len(weights)))
+    tried = np.concatenate([weights[None], sampled])
     tried /= np.abs(tried).sum(axis=1, keepdims=True)
     figures = values(np.stack([candidates.chosen(one) for one in tried]))
     return Tuned(tried[figures.argmax()], float(figures.max()))
@@ -168,13 +168,13 @@ def _climb(
     weights: Floats,
     values: Values,
     region: _Region,
-    draws: np.random.Generator,
+    rng: np.random.Generator,
 ) -> Tuned:
     """Line searches along each axis in turn, in random order, until a round gains nothing."""
     best = Tuned(weights, float(values(candidates.chosen(weights)[None])[0]))
     while True:
         before = best.value
-        for axis in draws.permutation(len(weights)):
+        for axis in rng.permutation(len(weights)):
             direction = np.zeros(len(weights))
             direction[axis] = 1.0
             bounds = region[0][axis] - best.weights[axis], region[1][axis] - best.weights[axis]
@@ -187,7 +187,7 @@ def _climb(
 
 # Rounds of decoding a dev part and searching weights for all translations so far
 
-_Judge = Callable[[Sequence[int], Sequence[Phrase]], Floats]  # sentences, a translation of each → (row, statistic)
+_Evaluate = Callable[[Sequence[int], Sequence[Phrase]], Floats]  # sentences, a translation of each → (row, statistic)
 SearchWeights = Callable[[CandidateStatistics, Floats, Values], Tuned]
 WEIGHT_SEARCHES: Mapping[str, SearchWeights] = {"mert": minimise_errors, "random": random_search}
 
@@ -208,7 +208,7 @@ class _Pool:
         self.statistics: list[dict[Phrase, Floats]] = [{} for _ in range(size)]
 
     def add(
-        self, decoder: PhraseDecoder, sentences: Sequence[Sequence[str]], n_best: int, judge: _Judge, end: float
+        self, decoder: PhraseDecoder, sentences: Sequence[Sequence[str]], n_best: int, evaluate: _Evaluate, end: float
     ) -> Floats | None:
         """Decode all sentences; return the summed statistics of the best translations, or None when the time ends."""
         fresh, best = list[tuple[int, Phrase]](), list[Phrase]()
@@ -222,7 +222,7 @@ class _Pool:
                     self.features[place][one.words] = decoder.features(one, len(sentence))
                     fresh.append((place, one.words))
         if fresh:
-            for (place, words), row in zip(fresh, judge(*zip(*fresh, strict=True)), strict=True):
+            for (place, words), row in zip(fresh, evaluate(*zip(*fresh, strict=True)), strict=True):
                 self.statistics[place][words] = row
         total: Floats = np.sum([self.statistics[place][words] for place, words in enumerate(best)], axis=0)
         return total
@@ -236,14 +236,14 @@ class _Pool:
 def tuned(
     decoder: PhraseDecoder,
     sentences: Sequence[Sequence[str]],
-    judge: _Judge,
+    evaluate: _Evaluate,
     values: Values,
     search: SearchWeights,
     *,
     rounds: int = 5,
     n_best: int = 100,
     seconds: float = math.inf,
-    told: Callable[[Round], None] = lambda one: None,
+    report: Callable[[Round], None] = lambda one: None,
 ) -> PhraseDecoder:
     """Return the decoder whose best translations of the sentences have the highest figure, of those of all rounds.
 
@@ -254,12 +254,12 @@ def tuned(
     pool, best, count = _Pool(len(sentences)), Round(decoder, -np.inf, 0), 0
     end = time.monotonic() + seconds
     for number in range(rounds + 1):
-        sums = pool.add(decoder, sentences, n_best if number < rounds else 1, judge, end)
+        sums = pool.add(decoder, sentences, n_best if number < rounds else 1, evaluate, end)
         if sums is None:
             break
         before, count = count, sum(map(len, pool.features))
         here = Round(decoder, float(values(sums[None])[0]), count)
-        told(here)
+        report(here)
         best = max(best, here, key=lambda one: one.value)
         if number == rounds or count == before:
             break

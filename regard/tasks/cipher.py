@@ -14,7 +14,7 @@ from regard.data.streams import Stream, epoch_of
 from regard.decoding import Answering
 from regard.explain.maps import MAP_DIGITS
 from regard.models import Model
-from regard.models.decipherer import CIPHER, LEAST, PLAIN, Decipherer
+from regard.models.decipherer import CIPHER, MIN_PROBABILITY, PLAIN, Decipherer
 from regard.models.frequency_analysis import FrequencyAnalysis
 from regard.records import PAD, Batch, Sequences
 from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TokenRole, Tokens
@@ -108,7 +108,7 @@ class CipherTask(Task):
         for given, ids, each in rows:
             symbols = self.sides[PLAIN].shown(ids[: len(given)])
             sure = [min(one, 1.0) for one in each[: len(given)]]
-            logs = [math.log(max(one, LEAST)) for one in sure]
+            logs = [math.log(max(one, MIN_PROBABILITY)) for one in sure]
             text, source = self.sides[PLAIN].joined(symbols), self.sides[CIPHER].decode(given)
             found.append(SymbolsPrediction(source, text, math.fsum(logs), logs, symbols=symbols, probabilities=sure))
         return found

@@ -61,8 +61,8 @@ class LearntFiles(ExampleFiles):
     """Files whose examples are all in the training set, so that each has a vector; fractions are also evaluated."""
 
     def apart(self, reader: Reader, dev: float, test: float) -> Split:
-        _, judged, tested = super().apart(reader, dev, test)
-        return reader, judged, tested
+        _, evaluated, tested = super().apart(reader, dev, test)
+        return reader, evaluated, tested
 
 
 class DocumentVectorsTask(WordVectorsTask):

@@ -37,6 +37,6 @@ class ExampleFilter:
         """Return a usable example for training, with one answer; None: training leaves it out, and counts it."""
         return texts
 
-    def judged(self, texts: ColumnTexts) -> bool:
+    def evaluated(self, texts: ColumnTexts) -> bool:
         """Return True for an example of a test set that is evaluated."""
         return True

@@ -92,7 +92,7 @@ class LabelTask(Task, ABC):
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return the weights of the poolings and of each attention between words."""
-        seen, units = cast(LabelModel, model).look(batch)
+        seen, units = cast(LabelModel, model).attention_records(batch)
         records = apart(seen, self.inputs)
         labels = cast(Tensor, batch.columns[self.last]).tolist()
         ids = {name: rows_of(batch.sequences(name)) for name in self.inputs}

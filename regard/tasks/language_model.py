@@ -47,7 +47,7 @@ CONTINUATION = "continuation"  # of a prompt, beside TEXT: the pieces that the l
 class LineFilter(ExampleFilter):
     """A filter of lines: evaluated lines are those usable for training."""
 
-    def judged(self, texts: Mapping[str, str]) -> bool:
+    def evaluated(self, texts: Mapping[str, str]) -> bool:
         return self.usable(texts)
 
 

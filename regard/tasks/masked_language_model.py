@@ -17,7 +17,7 @@ from regard.data.columns import Columns, TextColumn
 from regard.data.columns.masked_text import mask_of
 from regard.data.examples import ColumnTexts
 from regard.data.streams import PlannedStream
-from regard.data.transforms import Draws, Transformed
+from regard.data.transforms import LineSeeds, Transformed
 from regard.data.transforms.masking import MASKED_PIECES, STAGE, Masking, WordBorders
 from regard.decoding import Answering, Engine, Hypothesis, Search
 from regard.decoding.features import Feature
@@ -52,7 +52,7 @@ from regard.text.words import stands_alone
 USE = f'fill masks with: echo "a text with a {MASK_PIECE} in it" | regard predict {{run}}'
 HOLELESS = f"there is no {MASK_PIECE} in it, so nothing is filled in"
 FIRST_BYTES = {0x20, *range(0xE3, 0xEA)}  # a space; first ones in UTF-8 of U+3000 to U+9FFF: kana and ideographs
-FIXED = Draws(0, STAGE, 0)  # masks of evaluated texts: the same in every run
+FIXED = LineSeeds(0, STAGE, 0)  # masks of evaluated texts: the same in every run
 
 
 class MaskEngine:

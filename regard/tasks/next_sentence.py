@@ -13,7 +13,7 @@ from regard.data.columns import Columns, TextColumn
 from regard.data.columns.masked_text import mask_of
 from regard.data.readers.next_sentence import cycle_of
 from regard.data.streams import PlannedStream
-from regard.data.transforms import Draws, Transform, Transformed
+from regard.data.transforms import LineSeeds, Transform, Transformed
 from regard.data.transforms.masking import STAGE, Masking
 from regard.models.next_sentence import FILLED, NextSentenceModel
 from regard.pieces import PAD
@@ -31,7 +31,7 @@ class MaskingOfPairs(Transform):
     def __init__(self, masks: Sequence[Masking]) -> None:
         self.masks = tuple(masks)
 
-    def __call__(self, batch: Batch, draws: Draws) -> Batch:
+    def __call__(self, batch: Batch, draws: LineSeeds) -> Batch:
         """Return the batch with masked texts, and the pieces to predict in the columns FILLED."""
         count = len(batch.lines)
         read = 0

@@ -172,7 +172,7 @@ class PhrasesTask(TranslationTask):
         sources = [[translator.source[one] for one in ids] for ids in self.source.encode_batch(examples["source"])]
         found = tuned(
             translator.decoder, sources, evaluate, bleu_values, WEIGHT_SEARCHES[self.tuning],
-            rounds=self.rounds, n_best=self.candidates, told=report,
+            rounds=self.rounds, n_best=self.candidates, report=report,
             seconds=math.inf if self.minutes is None else 60 * self.minutes,
         )  # fmt: skip
         translator.tune(found)

@@ -95,7 +95,7 @@ def _columns(task: Task, reads: int) -> Sequence[str]:
     """Return the columns that a model reads: those of the task, the input, or all where it reads its own output."""
     joint = [JOINT.join(task.inputs)]
     return next(
-        (names for names in (task.relevance.weighed, task.inputs, tuple(task.columns)) if len(names) == reads), joint
+        (names for names in (task.relevance.weighted, task.inputs, tuple(task.columns)) if len(names) == reads), joint
     )
 
 

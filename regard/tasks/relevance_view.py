@@ -12,9 +12,9 @@ from regard.results import AttentionMap, Explanation, TokenRole, Tokens, WordRel
 class RelevanceView:
     """The relevance of words for the answers of a task, given its columns, of which the last is predicted."""
 
-    def __init__(self, columns: Columns, weighed: Sequence[str] = ()) -> None:
+    def __init__(self, columns: Columns, weighted: Sequence[str] = ()) -> None:
         """`weighed` are the columns whose words have a relevance, where not all have one."""
-        self.columns, self.last, self.weighed = columns, [*columns][-1], weighed
+        self.columns, self.last, self.weighted = columns, [*columns][-1], weighted
 
     def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
         """Return display names of the items of a model's losses, at these places of the only example of a batch."""

@@ -237,10 +237,10 @@ def unescape(text: str) -> str:
 
 def _drawn(texts: Iterable[str]) -> list[str]:
     """At most MAX_SENTENCES of them, each as likely as any other and the same ones each time (reservoir sampling)."""
-    stream, draws = iter(texts), random.Random(0)
+    stream, rng = iter(texts), random.Random(0)
     kept = list(itertools.islice(stream, MAX_SENTENCES))
     for count, text in enumerate(stream, start=MAX_SENTENCES + 1):
-        place = draws.randrange(count)
+        place = rng.randrange(count)
         if place < MAX_SENTENCES:
             kept[place] = text
     return kept
@@ -316,33 +316,33 @@ class Sampler(ABC):
 
     def cut(self, text: str, seed: int) -> list[int]:
         """Text with spaces as U+2581 → ids."""
-        draws = random.Random(seed)
+        rng = random.Random(seed)
         found = []
         for word in _WORD.findall(text):
             if word in self.reserved:
                 found.append(self.reserved[word])
                 continue
             for place in range(0, len(word), _WORD_PART):
-                for piece in self.pieces(word[place : place + _WORD_PART], draws):
+                for piece in self.pieces(word[place : place + _WORD_PART], rng):
                     known = self.ids.get(piece)
                     found += [known] if known is not None else [self.bytes[byte] for byte in piece.encode()]
         return found
 
     @abstractmethod
-    def pieces(self, word: str, draws: random.Random) -> list[str]:
+    def pieces(self, word: str, rng: random.Random) -> list[str]:
         """One word cut at random; joined again the pieces are the word."""
 
 
 class BpeSampler(Sampler):
     """BPE-dropout (https://arxiv.org/abs/1910.13267): each merge is left out with probability `strength`."""
 
-    def pieces(self, word: str, draws: random.Random) -> list[str]:
+    def pieces(self, word: str, rng: random.Random) -> list[str]:
         parts = list(word)
         while len(parts) > 1:
             best, place = -math.inf, -1
             for left in range(len(parts) - 1):
                 score = self.scores.get(parts[left] + parts[left + 1])
-                if score is not None and score > best and draws.random() >= self.strength:
+                if score is not None and score > best and rng.random() >= self.strength:
                     best, place = score, left
             if place < 0:
                 break
@@ -357,7 +357,7 @@ class UnigramSampler(Sampler):
 
     UNKNOWN = -20.0  # log-probability of a character without a piece, below all others
 
-    def pieces(self, word: str, draws: random.Random) -> list[str]:
+    def pieces(self, word: str, rng: random.Random) -> list[str]:
         before: list[list[tuple[int, float]]] = [[] for _ in range(len(word) + 1)]
         total = [0.0] + [-math.inf] * len(word)
         for end in range(1, len(word) + 1):
@@ -371,7 +371,7 @@ class UnigramSampler(Sampler):
         parts, end = [], len(word)
         while end > 0:
             chances = [math.exp(ways - total[end]) for _, ways in before[end]]
-            ((start, _),) = draws.choices(before[end], chances)
+            ((start, _),) = rng.choices(before[end], chances)
             parts.append(word[start:end])
             end = start
         return parts[::-1]

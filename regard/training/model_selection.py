@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from regard.ops.memory import telling_of_memory
+from regard.ops.memory import memory_errors_named
 from regard.training.progress import Progress
 from regard.training.settings import TrainingSettings
 from regard.training.world import ONE_PROCESS, World
@@ -119,7 +119,7 @@ class ModelSelection:
             keep_last=settings.average if settings.average_of == "last" else 0,
         )
         self.due = False  # a validation of the current update has still to be made
-        self.judged = -1  # the update of the last complete validation
+        self.evaluated = -1  # the update of the last complete validation
 
     def after(self, update: int) -> None:
         """Note an update: a validation is due at every `validate_every`-th."""
@@ -127,7 +127,7 @@ class ModelSelection:
 
     def lacks(self, update: int) -> bool:
         """Return whether an update could be validated and has not been."""
-        return self.validate is not None and self.judged != update
+        return self.validate is not None and self.evaluated != update
 
     def scores(self, update: int, should_stop: ShouldStop) -> Scores | None:
         """Return the scores of the model as it is, which the first process finds; None if it was stopped on the way.
@@ -143,7 +143,7 @@ class ModelSelection:
         try:
             devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
             where = f"in the validation at update {update:,}"
-            with torch.random.fork_rng(devices), telling_of_memory(where, NARROWER):
+            with torch.random.fork_rng(devices), memory_errors_named(where, NARROWER):
                 scores = self.validate(should_stop)
         finally:
             self.model.train()
@@ -151,7 +151,7 @@ class ModelSelection:
 
     def rank(self, scores: Scores, place: Mapping[str, Any], *, waiting: bool = True) -> None:
         """Rank the update of `place` by its scores, and log them; patience runs out only where it is `waiting`."""
-        self.due, self.judged = False, place["update"]
+        self.due, self.evaluated = False, place["update"]
         self._rank(scores, place, self.best, waiting=waiting)
 
     def ranking_with(self, scores: Scores, place: Mapping[str, Any]) -> EarlyStopping:
@@ -166,16 +166,16 @@ class ModelSelection:
     def forget(self, update: int) -> None:
         """Drop an update whose checkpoint could not be written."""
         self.best.forget(update)
-        self.judged = -1
+        self.evaluated = -1
 
     def state(self) -> dict[str, Any]:
         """For a checkpoint."""
-        return {"best": self.best.state(), "due": self.due, "validated": self.judged}
+        return {"best": self.best.state(), "due": self.due, "validated": self.evaluated}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a saved state."""
         self.best.restore(state["best"])
-        self.due, self.judged = state["due"], state["validated"]
+        self.due, self.evaluated = state["due"], state["validated"]
 
     def _rank(self, scores: Scores, place: Mapping[str, Any], best: EarlyStopping, *, waiting: bool = True) -> None:
         first = best.add(scores[self.settings.metric], place["update"], scores.get("loss"), waiting=waiting)

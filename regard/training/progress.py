@@ -20,7 +20,7 @@ from regard.training.clock import ClockTime
 from regard.training.updater import TurnStep, Updated
 
 PLACE = ("update", "epoch", "seconds", "core_seconds")  # where training is
-TOLD = (*PLACE, "loss", "norm", "tokens_per_second", "tokens_per_core_second", "learning_rate")  # in their own words
+PRINTED = (*PLACE, "loss", "norm", "tokens_per_second", "tokens_per_core_second", "learning_rate")  # in their own words
 FIRST_SECONDS = 5.0  # of training, until there is a first line
 _TERMINAL_SECONDS, _PLAIN_SECONDS = 0.5, 15.0  # between lines: a terminal's is redrawn, others stay
 _BAR = 16  # characters
@@ -64,7 +64,7 @@ class Progress:
     def show(self, values: Mapping[str, Any], left: str) -> None:
         """The same for a person alone."""
         self._shown = time.monotonic()
-        parts = "".join(_part(name, value) for name, value in values.items() if name not in TOLD)
+        parts = "".join(_part(name, value) for name, value in values.items() if name not in PRINTED)
         line = (
             f"update {values['update']:,} · epoch {values['epoch']} · train loss {values['loss']:.3f} · {parts}"
             f"{values['tokens_per_second']:,.0f} tokens/s · learning rate {values['learning_rate']:.2e}{left}"

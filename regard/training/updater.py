@@ -15,7 +15,7 @@ from regard.compat import coalesced, multiply_all
 from regard.errors import ConfigError, TrainingError
 from regard.objectives import Objective
 from regard.ops.linear import half_products
-from regard.ops.memory import lacks_memory, telling_of_memory
+from regard.ops.memory import lacks_memory, memory_errors_named
 from regard.ops.quantization import rounded_weights
 from regard.ops.recompute import checkpoint_gradients
 from regard.records import Batch, Loss
@@ -100,7 +100,7 @@ class Updater:
         for one example, and for a loss of NaN, which changes no weight.
         """
         where = f"at update {number:,}, with batches of {self.settings.batch_size}"
-        with meeting(), telling_of_memory(where, SMALLER):
+        with meeting(), memory_errors_named(where, SMALLER):
             taken = {name: self._take(turn, batches, number) for name, turn in self.turns.items() if turn.taken(number)}
         self._spread_averages()
         sizes = [(batch.count, batch.count if batch.read is None else batch.read) for batch in batches]

@@ -192,11 +192,11 @@ def test_compared_runs_of_which_none_can_be_judged_have_no_figure(folder):
 
 
 @pytest.mark.parametrize(
-    ("endings", "judged"), [("fr es", False), ("en fr", True), ("de en", True), ("src ref", True), ("en-GB x", True)]
+    ("endings", "evaluated"), [("fr es", False), ("en fr", True), ("de en", True), ("src ref", True), ("en-GB x", True)]
 )
-def test_texts_in_two_other_languages_judge_nothing(tmp_path, endings, judged):
+def test_texts_in_two_other_languages_judge_nothing(tmp_path, endings, evaluated):
     """Codes that are not of two letters may name the same language otherwise."""
     files = dict(zip(("source", "target"), (f"{tmp_path}/test.{one}" for one in endings.split()), strict=True))
     experiment = read_settings(Experiment, {"data": {"languages": ["en", "de"]}})
-    with nullcontext() if judged else pytest.raises(DataError, match="from fr to es"):
+    with nullcontext() if evaluated else pytest.raises(DataError, match="from fr to es"):
         check_languages(experiment, Choice("parallel", {"files": files}))

@@ -12,7 +12,7 @@ from small_runs import regard
 from typer.testing import CliRunner
 
 from regard.cli.app import app as regard_app
-from regard.cli.group import Group, tell
+from regard.cli.group import Group, print_lines
 from regard.errors import ConfigError, Fault
 
 
@@ -98,9 +98,9 @@ def test_warnings_are_lines_too():
 def test_lines_are_coloured_on_a_terminal_alone(monkeypatch, capsys):
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    tell("red")
+    print_lines("red")
     monkeypatch.setenv("NO_COLOR", "1")
-    tell("plain")
+    print_lines("plain")
     assert capsys.readouterr().err == "\x1b[31merror:\x1b[0m red\nerror: plain\n"
 
 

@@ -43,7 +43,7 @@ MADE = {
 RECORDS = [record for row in ANSWERS.values() for record in row.records]
 rows = pytest.mark.parametrize("name", sorted(ANSWERS))
 records = pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
-judged = pytest.mark.parametrize("name", [name for name, row in sorted(ANSWERS.items()) if row.items])
+evaluated = pytest.mark.parametrize("name", [name for name, row in sorted(ANSWERS.items()) if row.items])
 
 
 def column() -> TextColumn:
@@ -111,7 +111,7 @@ def test_recalibrating_keeps_the_answer(name):
     assert mended.confidences == [1 / len(some) for some in choices]
 
 
-@judged
+@evaluated
 def test_the_right_answer_has_right_items_alone(name):
     row, one = ANSWERS[name], made(name)
     assert row.correct_items(one, one.text, column()) == [True] * len(one.item_probabilities())
@@ -120,14 +120,14 @@ def test_the_right_answer_has_right_items_alone(name):
     assert all(0 <= place < len(some) for place, some in zip(right, row.choices(one), strict=True))
 
 
-@judged
+@evaluated
 def test_another_answer_has_a_wrong_item(name):
     row, one = ANSWERS[name], made(name)
     other = " ".join("?" for _ in one.text.split())
     assert not all(row.correct_items(one, other, column()))
 
 
-@judged
+@evaluated
 def test_words_are_made_of_items(name):
     row, one = ANSWERS[name], made(name)
     places = [place for word in row.word_items(one, column()) for place in word]
@@ -145,7 +145,7 @@ def test_metrics_judge_the_answer(name):
 
 
 def test_what_a_metric_judges_is_a_row():
-    assert {METRICS[name].judges for name in METRICS} <= {row.form for row in ANSWERS.values()}
+    assert {METRICS[name].answer_kind for name in METRICS} <= {row.form for row in ANSWERS.values()}
     assert all(any(name in row.metrics() for row in ANSWERS.values()) for name in METRICS)
 
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from tasks import engine_of
-from weighed import QUESTIONS, translator
+from weighted import QUESTIONS, translator
 
 from regard.answers import show
 from regard.data.columns import learn_columns

@@ -10,7 +10,7 @@ from streaming import assert_same_batch, assert_same_batches, epoch_batches, tak
 from regard.data.batches import Batches
 from regard.data.collate import collate
 from regard.data.streams import MixedStream, Shard
-from regard.data.transforms import TRANSFORMS, Draws, transformed
+from regard.data.transforms import TRANSFORMS, LineSeeds, transformed
 from regard.errors import ConfigError
 from regard.records import EOS, PAD, UNK, Batch
 from regard.registry import Choice
@@ -57,7 +57,7 @@ def test_epoch_seed_and_stage_draw_anew(corpus, choice):
         rows_of(epoch_batches(transformed(batches, [choice], seed), epoch)) for seed, epoch in ((1, 0), (1, 1), (2, 0))
     ]
     transform, batch = TRANSFORMS.build(choice), take(batches, 1)[0][1]
-    rows += [rows_of([transform(batch, Draws(1, stage, 0))]) for stage in (1, 2)]
+    rows += [rows_of([transform(batch, LineSeeds(1, stage, 0))]) for stage in (1, 2)]
     assert all(one != other for number, one in enumerate(rows) for other in rows[:number])
 
 
@@ -98,7 +98,7 @@ def noisy(rows, lines=None, epoch=0, **settings):
     """Rows of pieces → the same after noise, as lists without padding or end symbols."""
     lines = range(len(rows)) if lines is None else lines
     batch = Batch({"source": collate([[*row, EOS] for row in rows])}, "any", torch.tensor(list(lines)), 0)
-    items, mask = TRANSFORMS.build(Choice("noise", settings))(batch, Draws(3, 0, epoch)).sequences("source")
+    items, mask = TRANSFORMS.build(Choice("noise", settings))(batch, LineSeeds(3, 0, epoch)).sequences("source")
     return [ids[known].tolist()[:-1] for ids, known in zip(items, mask, strict=True)]
 
 

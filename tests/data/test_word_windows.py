@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from regard.data.ragged import Ragged
-from regard.data.word_windows import CONTEXTS, TARGETS, AliasSampler, HashedDraws, Sampling, WordWindows, _mixed
+from regard.data.word_windows import CONTEXTS, TARGETS, AliasSampler, HashedNumbers, Sampling, WordWindows, _mixed
 from regard.errors import DataError
 
 SIZE = 40
@@ -126,16 +126,16 @@ def test_numbers_are_those_of_split_mix():
 
 def test_draws_depend_on_seed_epoch_line_and_number_alone():
     lines, numbers = np.array([3, 3, 8]), np.array([0, 1, 0])
-    drawn = HashedDraws(1, 2).of(lines, numbers)
-    assert np.array_equal(HashedDraws(1, 2).of(lines[[2, 0]], numbers[[2, 0]]), drawn[[2, 0]])
-    others = [HashedDraws(seed, epoch).of(lines, numbers) for seed, epoch in ((1, 3), (2, 2))]
+    drawn = HashedNumbers(1, 2).of(lines, numbers)
+    assert np.array_equal(HashedNumbers(1, 2).of(lines[[2, 0]], numbers[[2, 0]]), drawn[[2, 0]])
+    others = [HashedNumbers(seed, epoch).of(lines, numbers) for seed, epoch in ((1, 3), (2, 2))]
     assert len(np.unique(np.concatenate([drawn, *others]))) == 9
 
 
 @pytest.mark.parametrize("weights", [[1.0, 2.0, 0.0, 5.0], [1.0], [0.0, 1.0], list(np.arange(1, 200) ** -1.0)])
 def test_noise_is_drawn_by_its_weights(weights):
     noise, weights = AliasSampler(np.array(weights)), np.array(weights)
-    drawn = noise.draw(HashedDraws(0, 0).of(np.zeros(200_000, np.int64), np.arange(200_000)))
+    drawn = noise.draw(HashedNumbers(0, 0).of(np.zeros(200_000, np.int64), np.arange(200_000)))
     shares = np.bincount(drawn, minlength=len(weights)) / len(drawn)
     wanted = weights / weights.sum()
     assert np.abs(shares - wanted).max() < 0.005

@@ -34,7 +34,7 @@ CHINESE = ["我喜欢读书。", "猫坐在垫子上。"]
 
 
 def references_of(metric):
-    return ["1 0; 0.5 2"] * 3 if metric.judges == "numbers" else REFERENCES
+    return ["1 0; 0.5 2"] * 3 if metric.answer_kind == "numbers" else REFERENCES
 
 
 @pytest.fixture(params=sorted(METRICS))

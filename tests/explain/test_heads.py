@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 from torch.testing import assert_close
-from weighed import classifier, language_model, translator
+from weighted import classifier, language_model, translator
 
 from regard.attention import recording
-from regard.explain.heads import PATTERNS, gate_slopes, gated, heads_in, look_of, pattern_of, patterns
+from regard.explain.heads import PATTERNS, gate_slopes, gated, heads_in, largest_weights_of, pattern_of, patterns
 from regard.results import AttentionMap, Explanation
 
 SOURCE, TARGET = ["the", "old", "boat", "sank", "</s>"], ["das", "Boot", "</s>"]
@@ -24,7 +24,10 @@ def shares(kind, *heads):
     rows = [[[float(key == place) for key in range(width)] for place in places] for places in heads]
     seen = AttentionMap("one", kind, 0, rows, queries, keys)
     found = Explanation.of_text(SOURCE, TARGET, [], [], [seen])
-    return [dict(zip(PATTERNS, one, strict=True)) for one in patterns([look_of(found, seen)], COUNTS).shares.tolist()]
+    return [
+        dict(zip(PATTERNS, one, strict=True))
+        for one in patterns([largest_weights_of(found, seen)], COUNTS).shares.tolist()
+    ]
 
 
 def test_positions_of_an_encoder():
@@ -60,14 +63,16 @@ def test_the_diagonal_of_texts_of_other_lengths():
 def test_confidence_is_the_mean_of_the_largest_weights():
     seen = AttentionMap("one", "cross", 0, [[[0.5, 0.25, 0.25], [0.1, 0.9, 0.0], [0.0, 0.0, 0.0]]], "target", "source")
     found = Explanation.of_text(["a", "b", "</s>"], TARGET, [], [], [seen])
-    assert patterns([look_of(found, seen)], {}).confidence.tolist() == [pytest.approx(0.7)]  # a row that sees nothing
+    assert patterns([largest_weights_of(found, seen)], {}).confidence.tolist() == [
+        pytest.approx(0.7)
+    ]  # a row that sees nothing
 
 
 def test_examples_count_by_their_words():
     looks = []
     for places in ([0, 0], [0, 0, 1, 2]):
         seen = AttentionMap("one", "encoder", 0, [np.eye(len(places))[places].tolist()], "source", "source")
-        looks.append(look_of(Explanation.of_text(["w"] * len(places), [], [], [], [seen]), seen))
+        looks.append(largest_weights_of(Explanation.of_text(["w"] * len(places), [], [], [], [seen]), seen))
     assert patterns(looks, {}).shares[0, PATTERNS.index("previous")] == 1.0  # one of one, and three of three
     assert math.isnan(patterns(looks, {}).shares[0, PATTERNS.index("rarest")])  # all are as rare
 

@@ -12,7 +12,7 @@ from tasks import translation_of
 from regard.answers import show
 from regard.attention import WEIGHTINGS
 from regard.explain import to_json
-from regard.explain.scale import amount, are_shares, bounded, largest, legend, scaled
+from regard.explain.scale import amount, are_fractions, bounded, largest, legend, scaled
 from regard.models import AttentionSettings, build_attention
 from regard.registry import Choice
 from regard.text import train_tokenizer
@@ -37,7 +37,7 @@ NAN = float("nan")
     ],
 )
 def test_shares_by_hand(rows, are):
-    assert are_shares(rows) == are
+    assert are_fractions(rows) == are
 
 
 @pytest.mark.parametrize("name", sorted(WEIGHTINGS))
@@ -48,9 +48,9 @@ def test_a_weighting_gives_shares_where_it_says_so(name, dtype):
     queries, memory = 3 * torch.randn(1, 5, 8, dtype=dtype), attention.remember(torch.randn(1, 9, 8, dtype=dtype))
     weights = attention(queries, memory, need_weights=True).weights[0].float().tolist()
     if part.normalised:
-        assert are_shares(weights)
+        assert are_fractions(weights)
     if part.signed:
-        assert not are_shares(weights) and not bounded(weights)
+        assert not are_fractions(weights) and not bounded(weights)
 
 
 def test_what_the_strongest_colour_stands_for():

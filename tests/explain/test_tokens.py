@@ -22,8 +22,8 @@ from regard.explain.tokens import (
     byte_of,
     given_words,
     is_end,
+    numbered_repeats,
     right_to_left,
-    told_apart,
     visible,
     visible_line,
     words_of,
@@ -110,8 +110,8 @@ def test_what_only_looks_like_a_byte_piece_is_text(token):
 
 
 def test_words_that_look_the_same_are_told_apart():
-    assert told_apart(["a", "b", "a", "\0", "␀"]) == ["a₁", "b", "a₂", "␀₁", "␀₂"]
-    assert told_apart(["x"] * 12)[-3:] == ["x₁₀", "x₁₁", "x₁₂"]
+    assert numbered_repeats(["a", "b", "a", "\0", "␀"]) == ["a₁", "b", "a₂", "␀₁", "␀₂"]
+    assert numbered_repeats(["x"] * 12)[-3:] == ["x₁₀", "x₁₁", "x₁₂"]
 
 
 def test_the_end_symbol_ends():

@@ -101,7 +101,7 @@ class Model:
         await self.dead.wait()
         raise Gone("killed")
 
-    def tell(self, message: Message) -> None:
+    def notify(self, message: Message) -> None:
         self.told.append(message)
 
     async def ask(self, message: CountTexts | Batch) -> CountReply | BatchReply:

@@ -78,7 +78,7 @@ def explained(source: str, target: str, model: str, *, maps: bool) -> Prediction
     return Prediction(source, target, round(sum(logs), 3), logs, explanation=found)
 
 
-def weighed(prediction: Prediction, methods: list[str]) -> Prediction:
+def weighted(prediction: Prediction, methods: list[str]) -> Prediction:
     """With the reasons of methods: `lrp` gives word i of the source 60 %, any other 10 % to each, with a sign.
 
     The rest came from the words that were written before.
@@ -291,7 +291,7 @@ class Handler(BaseHTTPRequestHandler):
         if (body.get("reasons") or body.get("steps")) and self.server.mute:
             return self.tell(400, {"error": "relevance: this model does not name the words it reads"})
         prediction = explained(body["source_text"], body["target_text"], body["model"], maps=True)
-        prediction = weighed(prediction, body.get("reasons", []))
+        prediction = weighted(prediction, body.get("reasons", []))
         sentence = {"before": "", "after": "", **to_json([prediction])["predictions"][0]}
         if body.get("steps"):
             sentence["details"] = {"search": searched(body["target_text"])}

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from regard.attention import SCORES, Attended, Attention, Memory
 from regard.attention.parts import Score
-from regard.layers.shared_source import Reading, SharedSource, begin, has_past, look, shared
+from regard.layers.shared_source import Reading, SharedSource, begin, has_past, read_source, shared
 from regard.models import AttentionSettings, build_attention
 from regard.records import select
 from regard.registry import Choice
@@ -107,11 +107,11 @@ def test_looking_folded_equals_unfolded(attention, length):
     folded = SharedSource((remembered(attention, length),), (None,), 3)
     queries = torch.randn(6, 1, DIM, dtype=torch.float64)
     flat = folded.unfolded().reading(0)
-    seen = look(attention, queries, folded.reading(0), need_weights=True)
-    alone = look(attention, queries, flat, need_weights=True)
+    seen = read_source(attention, queries, folded.reading(0), need_weights=True)
+    alone = read_source(attention, queries, flat, need_weights=True)
     assert seen.context.shape == (6, 1, DIM) and seen.weights.shape == (6, 1, length)
     assert_close((seen.context, seen.weights), (alone.context, alone.weights))
-    assert look(attention, queries, flat).weights is None
+    assert read_source(attention, queries, flat).weights is None
 
 
 def test_weights_are_the_mean_over_the_heads(attention):
@@ -119,14 +119,14 @@ def test_weights_are_the_mean_over_the_heads(attention):
     weights: Tensor = attention(queries, source, need_weights=True).weights
     heads = weights.unsqueeze(1) if attention.heads is None else weights
     wanted = sum(heads[:, head] for head in range(heads.shape[1])) / heads.shape[1]
-    assert_close(look(attention, queries, Reading(source), need_weights=True).weights, wanted)
+    assert_close(read_source(attention, queries, Reading(source), need_weights=True).weights, wanted)
 
 
 @pytest.mark.parametrize(("rows", "steps"), [(2, 0), (0, 1)], ids=["no-steps", "no-rows"])
 def test_looking_with_nothing_is_no_error(attention, rows, steps):
     source = select(remembered(attention), torch.arange(rows))
     queries = torch.zeros(rows, steps, DIM, dtype=torch.float64)
-    seen = look(attention, queries, Reading(source), need_weights=True)
+    seen = read_source(attention, queries, Reading(source), need_weights=True)
     assert seen.context.shape == (rows, steps, DIM) and seen.weights.shape == (rows, steps, KEY)
 
 

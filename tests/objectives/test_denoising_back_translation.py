@@ -14,7 +14,7 @@ from regard.errors import ConfigError, TrainingError
 from regard.models import MODELS
 from regard.objectives import OBJECTIVES, Context
 from regard.objectives.candidates import search_with
-from regard.objectives.denoising_back_translation import copied_share, discriminator
+from regard.objectives.denoising_back_translation import copied_fraction, discriminator
 from regard.records import EOS, PAD, Batch, Sequences
 from regard.registry import Choice
 from regard.training.scheduled import Scheduled
@@ -150,8 +150,8 @@ def test_schedules_drive_the_weights():
 
 
 def test_copied_share_by_hand():
-    assert copied_share([["a", "b", "b", "c"]], [["b", "x", "b", "b"]]) == 2 / 4
-    assert copied_share([[1]], [[]]) == 0
+    assert copied_fraction([["a", "b", "b", "c"]], [["b", "x", "b", "b"]]) == 2 / 4
+    assert copied_fraction([[1]], [[]]) == 0
 
 
 def test_copies_end_training_with_a_line(batch, monkeypatch):

@@ -50,7 +50,7 @@ def test_all_targets_together_have_probability_one(model):
 
 def test_risk_of_all_targets_is_the_exact_expectation(model, monkeypatch, assert_agrees):
     every, risk = every_target(), objective("minimum_risk", model, sharpness=1.0, likelihood=0.0)
-    monkeypatch.setattr(risk, "drawn", lambda batch: [every, [GIVEN, *every]])
+    monkeypatch.setattr(risk, "sampled", lambda batch: [every, [GIVEN, *every]])
     given = [GIVEN, (5, 3, EOS)]
     exact = sum(
         (log_probs(model, [*{one, *every}]).softmax(0) * (1 - rewards([*{one, *every}], one))).sum() for one in given
@@ -65,7 +65,7 @@ def test_risk_of_all_targets_is_the_exact_expectation(model, monkeypatch, assert
 def test_risk_of_some_targets_has_sharpened_shares_of_each_once(model, monkeypatch, sharpness):
     some = [(4, 4), (EOS,), (4, 4)]
     risk = objective("minimum_risk", model, sharpness=sharpness, likelihood=0.0, reward="chrf")
-    monkeypatch.setattr(risk, "drawn", lambda batch: [some])
+    monkeypatch.setattr(risk, "sampled", lambda batch: [some])
     known = [GIVEN, (4, 4), (EOS,)]
     powers = log_probs(model, known).exp() ** sharpness
     wanted = (powers / powers.sum() * (1 - rewards(known, GIVEN, "chrf"))).sum()
@@ -84,7 +84,7 @@ def test_self_critical_gradients_add_up_to_that_of_the_expected_reward(model, mo
     whole, shares = torch.zeros_like(exact), chances.detach().exp()
     for one, first in zip(every, shares, strict=True):
         for other, second in zip(every, shares, strict=True):
-            monkeypatch.setattr(policy, "drawn", lambda batch, pair=(one, other): [[*pair]])
+            monkeypatch.setattr(policy, "sampled", lambda batch, pair=(one, other): [[*pair]])
             whole += first * second * gradient(policy.loss(batch, "model").sum, model)
     assert_agrees("F15", whole, exact, 1e-6)
 
@@ -93,7 +93,7 @@ def test_self_critical_baseline_is_the_greedy_answer(model, monkeypatch):
     ((best,),) = search_with(model, GreedySearch(), batch_of([GIVEN]))
     answer, other = ids_of(best), GIVEN
     policy = objective("self_critical", model, samples=2, likelihood=0.0, baseline="greedy")
-    monkeypatch.setattr(policy, "drawn", lambda batch: [[answer, other]])
+    monkeypatch.setattr(policy, "sampled", lambda batch: [[answer, other]])
     own, known = rewards([answer, other], GIVEN)
     assert own != known
     wanted = -(known - own) * log_probs(model, [other])[0] / 2 / len(GIVEN)
@@ -128,7 +128,7 @@ def test_draws_are_of_torchs_seed(name, model):
 
 def test_draws_have_the_probabilities_of_the_model(model):
     torch.manual_seed(0)
-    drawn = objective("minimum_risk", model, samples=900).drawn(batch_of([GIVEN]))[0]
+    drawn = objective("minimum_risk", model, samples=900).sampled(batch_of([GIVEN]))[0]
     chances = dict(zip(every_target(), log_probs(model, every_target()).exp().tolist(), strict=True))
     for target, chance in chances.items():
         assert abs(drawn.count(target) / 900 - chance) < 5 * (chance * (1 - chance) / 900) ** 0.5 + 1e-9

@@ -50,7 +50,7 @@ def divergence(model, targets, sharpness, strength):
 @pytest.mark.parametrize("sharpness", [1.0, 0.2])
 def test_divergence_over_all_targets_is_the_exact_one(model, monkeypatch, assert_agrees, sharpness):
     built = objective(model, sharpness=sharpness, weight=0.5, likelihood=0.0)
-    monkeypatch.setattr(built, "drawn", lambda batch: [every_target()])
+    monkeypatch.setattr(built, "sampled", lambda batch: [every_target()])
     loss = built.loss(batch_of([GIVEN]), "model")
     exact, expected = divergence(
         model, [GIVEN, *(one for one in every_target() if one != GIVEN)], sharpness, built.strengths
@@ -66,11 +66,11 @@ def test_divergence_over_all_targets_is_the_exact_one(model, monkeypatch, assert
 
 def test_sentences_with_other_numbers_of_candidates_add_up(model, monkeypatch):
     built, drawn = objective(model, likelihood=0.7), [[(5, EOS), (5, 5)], [GIVEN]]
-    monkeypatch.setattr(built, "drawn", lambda batch: drawn)
+    monkeypatch.setattr(built, "sampled", lambda batch: drawn)
     both = built.loss(batch_of([GIVEN, GIVEN]), "model")
     each = []
     for one in drawn:
-        monkeypatch.setattr(built, "drawn", lambda batch, one=one: [one])
+        monkeypatch.setattr(built, "sampled", lambda batch, one=one: [one])
         each.append(built.loss(batch_of([GIVEN]), "model").sum)
     assert_close(both.sum, sum(each))
     assert both.count == 2
@@ -81,7 +81,7 @@ def test_sentences_with_other_numbers_of_candidates_add_up(model, monkeypatch):
 def test_features_that_are_all_zero_want_equal_shares(model, monkeypatch):
     built = objective(model, likelihood=0.0, sharpness=1.0, weight=1.0)
     targets = [GIVEN, (5, EOS)]
-    monkeypatch.setattr(built, "drawn", lambda batch: [targets])
+    monkeypatch.setattr(built, "sampled", lambda batch: [targets])
     monkeypatch.setattr(built, "values", lambda found, batch: torch.zeros(1, 2, 1, dtype=torch.float64))
     shares = (-model.nll(batch_of(targets)).sum(dim=-1)).softmax(dim=0)
     assert_close(built.loss(batch_of([GIVEN]), "model").sum, (0.5 * (0.5 / shares).log()).sum())
@@ -96,7 +96,7 @@ def test_by_default_a_better_and_likelier_target_gains(model, monkeypatch):
         Choice("posterior_regularisation", {"features": (Choice("length_ratio"),), "likelihood": 0.0}),
         Context(model, Task()),
     ).double()
-    monkeypatch.setattr(built, "drawn", lambda batch: [[worse]])
+    monkeypatch.setattr(built, "sampled", lambda batch: [[worse]])
     monkeypatch.setattr(built, "values", lambda found, batch: torch.tensor([[[1.0], [0.9]]], dtype=torch.float64))
     apart = torch.tensor([-1.0, 1.0]) @ model.nll(batch_of([GIVEN, worse])).sum(dim=-1).float()
     assert apart > 8

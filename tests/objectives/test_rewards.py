@@ -87,15 +87,15 @@ def test_the_order_of_a_text_is_that_of_its_lines():
 def test_risk_of_all_targets_is_the_exact_expectation(model, monkeypatch, assert_agrees):
     every, batch = every_target(), in_texts()
     built = objective("minimum_risk", model, sharpness=1.0)
-    monkeypatch.setattr(built, "drawn", lambda batch: [every] * 3)
+    monkeypatch.setattr(built, "sampled", lambda batch: [every] * 3)
     one, two, three = GIVEN
     exact = 0.0
     for row, mates in enumerate(([None, two], [one, None], [None])):
         targets = [*dict.fromkeys([GIVEN[row], *every])]
         wanted = bare(model, [targets if place == row else [] for place in range(3)])
-        judged = [share(spelled([target if mate is None else mate for mate in mates])) for target in targets]
+        evaluated = [share(spelled([target if mate is None else mate for mate in mates])) for target in targets]
         chances = (-model.nll(batch_of(targets)).sum(dim=-1)).softmax(0)
-        exact = exact + (chances * (1 - wanted - torch.tensor(judged))).sum()
+        exact = exact + (chances * (1 - wanted - torch.tensor(evaluated))).sum()
     assert three == GIVEN[2]
     loss = built.loss(batch, "model").sum
     assert_agrees("F15", loss, exact, 1e-6)

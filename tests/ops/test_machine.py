@@ -91,7 +91,7 @@ def test_timings_are_measured_once(monkeypatch):
     calls = iter([timed(0.25), timed(0.75)])
     monkeypatch.setattr(measuring, "measure", lambda: next(calls))
     assert measuring.timings() == measuring.timings() == timed(0.25)
-    assert measuring.timings(anew=True) == timed(0.75) == measuring.kept_timings()
+    assert measuring.timings(again=True) == timed(0.75) == measuring.kept_timings()
 
 
 def test_unwritable_cache_is_no_fault(monkeypatch, tmp_path):

@@ -12,7 +12,7 @@ from regard.config import as_values, write_checked
 from regard.errors import RegardError
 from regard.predictor import load
 from regard.recipes import back_translation as module
-from regard.recipes.back_translation import kept_lines, share_copied
+from regard.recipes.back_translation import fraction_copied, kept_lines
 from regard.recipes.one_language import BASE_SETTINGS, BackTranslationSettings
 from regard.runs import Run, RunFolder
 
@@ -28,8 +28,8 @@ def test_filter_keeps_best_scores_then_drops_unlike():
 
 
 def test_copied_words_are_counted_as_often_as_they_stand():
-    assert share_copied(["a b b", "c"], ["b b b x", "y"]) == 2 / 5
-    assert share_copied(["a"], [""]) == 0
+    assert fraction_copied(["a b b", "c"], ["b b b x", "y"]) == 2 / 5
+    assert fraction_copied(["a"], [""]) == 0
 
 
 class Writer:

@@ -54,13 +54,13 @@ class Known:
         return [TextPrediction(line, self.answers[line], 0.0) for line in lines]
 
 
-def judged(monkeypatch, work, name, correct):
+def evaluated(monkeypatch, work, name, correct):
     """The result of a step of the table that translates so many of the sentences as the references, others wrongly."""
     wrong = [f"x{place} y z w v" for place in range(len(work.references))]
     texts = [*work.references[:correct], *wrong[correct:]]
     translator = Known(dict(zip(work.sources, texts, strict=True)))
     monkeypatch.setattr("regard.recipes.best.workshop.load", lambda run: translator)
-    return work.judged(name, BEST_STEPS[name], 1.0, "")
+    return work.evaluated(name, BEST_STEPS[name], 1.0, "")
 
 
 def test_a_step_stays_where_it_gains_on_its_family_and_leads_where_it_gains_on_all(tmp_path, monkeypatch):
@@ -68,13 +68,13 @@ def test_a_step_stays_where_it_gains_on_its_family_and_leads_where_it_gains_on_a
     outcomes = [
         (one.rival, one.kept, one.leads)
         for one in (
-            judged(monkeypatch, work, "phrases", 50),  # the first of all
-            judged(monkeypatch, work, "phrases_of_back", 51),  # one sentence more is no sure gain
-            judged(monkeypatch, work, "network", 20),  # the first network stays, behind phrases
-            judged(monkeypatch, work, "taught", 40),  # gains on the network alone
-            judged(monkeypatch, work, "reranked", 70),  # combinations are compared with the best of all
-            judged(monkeypatch, work, "back", 90),
-            judged(monkeypatch, work, "reranked_again", 80),
+            evaluated(monkeypatch, work, "phrases", 50),  # the first of all
+            evaluated(monkeypatch, work, "phrases_of_back", 51),  # one sentence more is no sure gain
+            evaluated(monkeypatch, work, "network", 20),  # the first network stays, behind phrases
+            evaluated(monkeypatch, work, "taught", 40),  # gains on the network alone
+            evaluated(monkeypatch, work, "reranked", 70),  # combinations are compared with the best of all
+            evaluated(monkeypatch, work, "back", 90),
+            evaluated(monkeypatch, work, "reranked_again", 80),
         )
     ]
     assert outcomes == [

@@ -54,7 +54,7 @@ def marked(run):
 
 def test_it_makes_a_model_and_a_page(done):
     assert sorted(path.name for path in done.iterdir()) == sorted(
-        [module.DEMO_MARK, module.TEXTS, module.MODEL, module.PAGE, module.PICTURE]
+        [module.DEMO_MARK, module.TEXTS, module.MODEL, module.PAGE, module.PLOT_FILE]
     )
     assert load(done / module.MODEL).predict(["the dog sees the cat"])[0].text is not None
     assert load(done).run.path == done / module.MODEL

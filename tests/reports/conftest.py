@@ -9,7 +9,7 @@ from tasks import statistics_of
 
 from regard.experiment import Experiment
 from regard.registry import Choice
-from regard.reports.compare.measure import Judge, Result
+from regard.reports.compare.measure import Evaluator, Result
 from regard.reports.compare.plan import Contender, Publication
 from regard.reports.compare.summary import Compared, summarise
 from regard.reports.timing import ClockRate, TimeSpent
@@ -30,7 +30,7 @@ def spoilt(lines: Sequence[str], share: float, seed: int) -> list[str]:
     return [" ".join("so" if draw.random() < share else word for word in line.split()) for line in lines]
 
 
-def result(judge: Judge, name: str, seed: int, lines: list[str], **known: object) -> Result:
+def result(judge: Evaluator, name: str, seed: int, lines: list[str], **known: object) -> Result:
     """Of a run that wrote these lines."""
     tables = [statistics_of(metric, lines, judge.test) for metric in judge.metrics]
     scores = [metric.value(rows.sum(axis=0)) for metric, rows in zip(judge.metrics, tables, strict=True)]
@@ -49,14 +49,14 @@ def result(judge: Judge, name: str, seed: int, lines: list[str], **known: object
 
 
 @pytest.fixture
-def judge() -> Judge:
+def judge() -> Evaluator:
     pairs = {"source": texts(120, 1), "target": texts(120, 2)}
     choices = (Choice("bleu"), Choice("exact_match"))
-    return Judge(pairs, TranslationTask.measures(choices), choices, "bleu", None, TranslationTask.spec.wording)
+    return Evaluator(pairs, TranslationTask.measures(choices), choices, "bleu", None, TranslationTask.spec.wording)
 
 
 @pytest.fixture
-def compared(judge: Judge) -> Callable[..., Compared]:
+def compared(judge: Evaluator) -> Callable[..., Compared]:
     """What is found of systems that spoil such a share of the words of the reference, with so many seeds.
 
     `known`: what each of their results says otherwise.

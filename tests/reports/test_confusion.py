@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from regard.cli.app import app
 from regard.evaluation.confusion import confusion_of, tag_confusion
-from regard.reports.evaluation_report import LARGEST_MATRIX, confusion_picture, confusion_text
+from regard.reports.evaluation_report import LARGEST_MATRIX, confusion_plot, confusion_text
 
 RIGHT = ["good", "good", "good", "b<d", "b<d", "so-so"]
 GIVEN = ["good", "good", "b<d", "b<d", "good", "good"]
@@ -44,7 +44,7 @@ def test_what_is_no_label_has_a_name():
         ["LOC", "1", "0", "0"],
         ["PER", "0", "0", "1"],
     ]
-    texts = [one.text for one in ElementTree.fromstring(confusion_picture(found)).iter() if one.tag.endswith("text")]
+    texts = [one.text for one in ElementTree.fromstring(confusion_plot(found)).iter() if one.tag.endswith("text")]
     assert texts.count("(none)") == 2
 
 
@@ -55,7 +55,7 @@ def test_of_many_classes_only_the_figures_are_text():
 
 
 def test_the_picture_tells_the_share_of_every_cell():
-    root = ElementTree.fromstring(confusion_picture(confusion_of(GIVEN, RIGHT), "a & b"))
+    root = ElementTree.fromstring(confusion_plot(confusion_of(GIVEN, RIGHT), "a & b"))
     told = " ".join(one.text or "" for one in root.iter() if one.tag.endswith("title"))
     texts = " ".join(one.text or "" for one in root.iter() if one.tag.endswith("text"))
     assert "a & b" in f"{told} {texts}"

@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 from regard.errors import ConfigError
 from regard.explain.relevance import Question
-from regard.explain.relevance.grading import SHARES, curves, rank_correlation
+from regard.explain.relevance.grading import FRACTIONS, curves, rank_correlation
 from regard.predictor import load
 from regard.registry import Choice
 from regard.reports.explanations import TWIN, UNTRAINED, CurveFigure, Grade, grade_run, ranking, table
@@ -39,7 +39,7 @@ def test_curves_by_hand():
     question = Sum(1, 2, 3, 4)
     found = curves(question, tensor([[1.0, 2.0, 3.0, 4.0]]))
     covered = [4, 4 + 3, 4 + 3, 4 + 3 + 2, 4 + 3 + 2 + 1]  # at 0.1, 0.3, 0.5, 0.7 and 0.9 of four words
-    assert len(SHARES) == len(covered)
+    assert len(FRACTIONS) == len(covered)
     assert_close(found.deletion, tensor([sum(covered) / 10 / 5]))
     assert_close(found.insertion, tensor([sum(covered) / 10 / 5]))
 

@@ -88,7 +88,7 @@ def test_bands_hold_eight_of_ten_synthetic_figures():
         values = rows @ truth + generator.normal(0, 0.4, 9)
         fit = LinearFit.of(rows[:-1], values[:-1], prior=[0, 0, 0], prior_spreads=[5, 5, 5])
         row = rows[-1].tolist()
-        inside += Band.of_draws(fit.draws(row, generator, 400)).holds(values[-1])
+        inside += Band.of_samples(fit.samples(row, generator, 400)).holds(values[-1])
     assert 0.74 < inside / 300 < 0.86
 
 
@@ -98,9 +98,9 @@ def test_a_linear_fit_by_hand():
     np.testing.assert_allclose(fit.coefficients, [1, 2], atol=1e-6)
     rows, values = [[1, 0], [1, 1], [1, 2]], [1, 3, 4]
     twice = LinearFit.of([*rows, rows[0]], [*values, values[0]], prior=[0, 0], prior_spreads=[9, 9])
-    weighed = LinearFit.of(rows, values, prior=[0, 0], prior_spreads=[9, 9], weights=[2, 1, 1])
-    np.testing.assert_allclose(weighed.coefficients, twice.coefficients)
-    assert weighed.spread == pytest.approx(twice.spread)
+    weighted = LinearFit.of(rows, values, prior=[0, 0], prior_spreads=[9, 9], weights=[2, 1, 1])
+    np.testing.assert_allclose(weighted.coefficients, twice.coefficients)
+    assert weighted.spread == pytest.approx(twice.spread)
 
 
 def test_spectra_by_hand():

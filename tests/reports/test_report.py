@@ -7,7 +7,7 @@ import pytest
 
 from regard.cli.emit import check_plot_file, emit
 from regard.errors import ConfigError
-from regard.reports.report import Report, check_plot, new_figure, picture_of
+from regard.reports.report import Report, check_plot, figure_bytes, new_figure
 from regard.reports.table import Cell, Table, number
 from regard.reports.timing import WARM_UP, timed
 
@@ -50,7 +50,7 @@ def test_the_picture_is_made_by_the_ending_and_reported(capsys, tmp_path):
 def test_figures_have_the_kind_of_their_ending(tmp_path, ending, start):
     pytest.importorskip("matplotlib")
     check_plot(tmp_path / f"picture{ending}")
-    assert picture_of(new_figure(1, 1), ending).startswith(start)
+    assert figure_bytes(new_figure(1, 1), ending).startswith(start)
 
 
 def test_a_picture_that_cannot_be_written_is_refused(tmp_path):

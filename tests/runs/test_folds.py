@@ -64,7 +64,7 @@ def test_equal_texts_are_in_one_fold_and_another_seed_draws_others():
 
 
 def test_a_run_learns_from_the_other_folds_and_is_judged_by_its_own(table, tmp_path):
-    judged: list[str] = []
+    evaluated: list[str] = []
     for fold in range(1, FOLDS + 1):
         changes = [*TINY, f"data.folds={FOLDS}", f"data.fold={fold}", "data.dev_fraction=0.1", f"run={tmp_path / 'r'}"]
         experiment = read_experiment(table, changes)
@@ -76,8 +76,8 @@ def test_a_run_learns_from_the_other_folds_and_is_judged_by_its_own(table, tmp_p
         dev = dev_examples(experiment, task, print)["text"]
         assert sorted([*learnt, *dev, *test]) == sorted(f"text {number}" for number in range(COUNT))
         assert len(dev) > 5
-        judged += test
-    assert Counter(judged) == Counter(f"text {number}" for number in range(COUNT))
+        evaluated += test
+    assert Counter(evaluated) == Counter(f"text {number}" for number in range(COUNT))
 
 
 def test_a_run_of_a_fold_is_evaluated_without_files(table, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from classifiers import tiny_classifier_in
 from small_runs import SMALL, regard, write_texts
 
-from regard.runs.assembly import judge_of
+from regard.runs.assembly import classifier_of
 
 
 def train(folder: Path, run: str, *changes: str):
@@ -45,6 +45,8 @@ def test_what_cannot_teach_is_told_in_a_line(folder, teacher, changes, parts):
 def test_a_text_that_is_too_long_for_its_judge_is_cut(tmp_path):
     """A model of eight places reads seven words and the end, though it meets longer texts in the middle of training."""
     run = tiny_classifier_in(tmp_path, "model.position={name: learned, max_length: 8}")
-    long, cut, short = judge_of(run)(["a fine film and witty " * 5, "a fine film and witty a fine", "a fine film and"])
+    long, cut, short = classifier_of(run)(
+        ["a fine film and witty " * 5, "a fine film and witty a fine", "a fine film and"]
+    )
     assert long == pytest.approx(cut)
     assert long != pytest.approx(short)

@@ -52,7 +52,7 @@ def test_resuming_reproduces_an_uninterrupted_run(tmp_path, words):
 
 def test_copying_ends_the_run_with_one_line(tmp_path, words, monkeypatch):
     monkeypatch.setattr(denoising_back_translation, "COPIES_FROM", 1)
-    monkeypatch.setattr(denoising_back_translation, "copied_share", lambda texts, written: 0.95)
+    monkeypatch.setattr(denoising_back_translation, "copied_fraction", lambda texts, written: 0.95)
     done = regard("train", *words, "--run", tmp_path / "run")
     assert not unsaid(done, "95% of the words that back-translation writes are copies of its source")
 

@@ -117,7 +117,7 @@ def test_jumps_are_counted_as_in_all_alignments():
 
 def test_likelihood_rises(model):
     found: list[float] = []
-    fit(bitext(), model, warm_up=0, iterations=12, told=found.append)
+    fit(bitext(), model, warm_up=0, iterations=12, report=found.append)
     assert all(later >= earlier - 1e-9 for earlier, later in pairwise(found))
     assert found[-1] > found[0] + 1
 

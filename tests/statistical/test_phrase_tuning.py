@@ -43,7 +43,7 @@ def gains(sums):
 def test_weights_are_found_that_translate_all_words_right():
     decoder, rounds = decoder_of(), []
     assert sum(judge([], [decoder.translate(one)[0].words])[0, 0] for one in SENTENCES) == 0
-    found = tuned(decoder, SENTENCES, judge, gains, SEARCH, told=rounds.append)
+    found = tuned(decoder, SENTENCES, judge, gains, SEARCH, report=rounds.append)
     assert [found.translate(one)[0].words for one in SENTENCES] == [("a-right",), ("b-right",), ("a-right", "b-right")]
     values = [one.value for one in rounds]
     assert values[0] == 0 and max(values) == 4
@@ -56,7 +56,7 @@ def test_weights_are_found_that_translate_all_words_right():
 
 def test_it_ends_where_nothing_new_is_found():
     rounds = []
-    tuned(decoder_of(), SENTENCES, judge, gains, SEARCH, rounds=20, told=rounds.append)
+    tuned(decoder_of(), SENTENCES, judge, gains, SEARCH, rounds=20, report=rounds.append)
     assert len(rounds) < 5
     assert rounds[-1].candidates == rounds[-2].candidates == 2 + 2 + 4 + 4  # of two words in either order
 
@@ -65,6 +65,6 @@ def test_it_ends_where_nothing_new_is_found():
 def test_it_ends_with_the_time(monkeypatch, seconds, complete):
     clock, decoder, rounds = itertools.count(), decoder_of(), []
     monkeypatch.setattr(mert.time, "monotonic", lambda: next(clock))  # a second for each sentence
-    found = tuned(decoder, SENTENCES, judge, gains, SEARCH, seconds=seconds, told=rounds.append)
+    found = tuned(decoder, SENTENCES, judge, gains, SEARCH, seconds=seconds, report=rounds.append)
     assert len(rounds) == complete
     assert found is max(rounds, key=lambda one: one.value, default=Round(decoder, 0.0, 0)).decoder

@@ -14,7 +14,7 @@ from regard.data.columns import learn_columns
 from regard.data.document_windows import DOCUMENT_NUMBERS, parted
 from regard.data.examples import Example
 from regard.data.ragged import Ragged
-from regard.data.word_windows import CONTEXTS, TARGETS, HashedDraws
+from regard.data.word_windows import CONTEXTS, TARGETS, HashedNumbers
 from regard.errors import DataError
 from regard.experiment import read_experiment
 from regard.models import MODELS
@@ -196,7 +196,7 @@ def test_negatives_of_a_new_text_are_drawn_as_in_training(power):
     words = np.flatnonzero(task.worded)
     model.outputs.drawn[:] = 1.0
     model.outputs.drawn[words] = torch.arange(9.0, 9.0 + len(words), dtype=model.outputs.drawn.dtype)
-    bits = HashedDraws(1, 0).of(np.zeros(100_000), np.arange(100_000))
+    bits = HashedNumbers(1, 0).of(np.zeros(100_000), np.arange(100_000))
     found = np.bincount(task._text_windows(model)._windows._noise.draw(bits), minlength=len(task.worded))
     wanted = np.where(task.worded, model.outputs.drawn.numpy(), 0.0)
     assert np.abs(found / found.sum() - wanted / wanted.sum()).max() < 0.01

@@ -22,7 +22,7 @@ TEXTS = ["to be, or not to be", "", "that is the question", "a", "", "ay, there 
 FULL = [text for text in TEXTS if text]
 
 
-def judged(model, task, texts, tokens=50):
+def evaluated(model, task, texts, tokens=50):
     engine = engine_of(model, task)
     return Validation(model, task, engine, {"text": texts}, task.likelihoods(), batch_tokens=tokens)(lambda: False)
 
@@ -38,7 +38,7 @@ def test_the_perplexity_of_a_unigram_model_by_hand():
     model = LanguageModel(Blind(), LinearHead(1, len(task.text), torch.nn.Parameter(weight)))
     entropy = -sum(share * math.log2(share) for share in shares.values())
     words = sum(len(text.split()) + 1 for text in TEXTS)
-    found = judged(model, task, TEXTS)
+    found = evaluated(model, task, TEXTS)
     assert found == {
         "loss": pytest.approx(entropy * math.log(2)),
         "perplexity": pytest.approx(2**entropy),
@@ -66,7 +66,7 @@ def test_windows_of_enough_context_lose_what_the_whole_text_loses(tokens):
 def test_a_loss_is_forced_decoding_line_by_line(tokens):
     task = task_of(TEXTS)
     model = model_of("recurrent", len(task.text))
-    found = judged(model, task, FULL, tokens)
+    found = evaluated(model, task, FULL, tokens)
     scored = predictor_of(model, task).score([""] * len(FULL), FULL)
     total, count = -sum(one.score for one in scored), sum(len(text) + 1 for text in FULL)
     assert found["loss"] == pytest.approx(total / count)

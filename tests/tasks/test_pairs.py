@@ -194,6 +194,6 @@ def test_an_empty_text_keeps_no_other_pair_from_its_answer(folder):
 def test_texts_that_are_too_long_for_maps_say_so(folder, monkeypatch, most, shown):
     monkeypatch.setattr(explaining, "MOST_SHOWN", most)
     model = regard.load(folder / "run")
-    (found,) = explaining.Looking(model).explained(model.predict(["the car is red\tred car"]), maps=False)
+    (found,) = explaining.AttentionExplainer(model).explained(model.predict(["the car is red\tred car"]), maps=False)
     assert bool(found.explanation.maps) is shown
     assert ("too long for attention maps" in found.details().get("warning", "")) is not shown

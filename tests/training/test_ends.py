@@ -154,8 +154,8 @@ def test_the_k_best_and_the_last_are_kept(trainer, tmp_path):
 def test_the_last_update_is_judged_though_no_validation_fell_on_it(trainer, tmp_path, lines):
     report = trainer([5.0, 4.0, 1.0], validate_every=3, max_updates=7).prepare().train()
     assert (report.updates, report.checkpoint, report.score) == (7, files.step_folder(tmp_path, 7), 1.0)
-    judged = [(line["update"], line["best"]) for line in lines(tmp_path) if line["event"] == "validation"]
-    assert judged == [(3, True), (6, True), (7, True)]
+    evaluated = [(line["update"], line["best"]) for line in lines(tmp_path) if line["event"] == "validation"]
+    assert evaluated == [(3, True), (6, True), (7, True)]
 
 
 def test_a_run_shorter_than_its_first_validation_has_a_score(trainer):

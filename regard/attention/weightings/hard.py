@@ -38,7 +38,7 @@ class HardWeighting(Weighting):
         ] = "argmax",
     ) -> None:
         super().__init__()
-        self.soft_probability, self.inference, self.only_draws = soft_probability, inference, soft_probability == 0
+        self.soft_probability, self.inference, self.only_samples = soft_probability, inference, soft_probability == 0
 
     def begin(self, queries: Tensor, memory: Memory) -> Tensor | None:
         """Return the mask (...) of the rows that stay soft; None: all are hard."""

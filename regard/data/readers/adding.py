@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from regard.config import Doc
-from regard.data.readers.synthetic import DrawSeed, ExampleCount, Length, LengthRange, ShortestLength, SyntheticReader
+from regard.data.readers.synthetic import ExampleCount, Length, LengthRange, SampleSeed, ShortestLength, SyntheticReader
 from regard.text.numbers import write_rows
 
 _STEPS = 10_000  # to the unit: values have four digits, so that texts stay short
@@ -27,17 +27,17 @@ class AddingReader(SyntheticReader):
         length: Length = 100,
         min_length: ShortestLength = None,
         examples: ExampleCount = 10_000,
-        seed: DrawSeed = 1,
+        seed: SampleSeed = 1,
     ) -> None:
         self._adds, self._lengths = operation == "add", LengthRange(length, min_length, least=MARKERS)
         made = "sums" if self._adds else "products"
         super().__init__(columns, 2, f"{made} of two of {self._lengths} values", examples, seed)
 
-    def make(self, draws: np.random.Generator) -> tuple[str, ...]:
-        length = self._lengths.draw(draws)
+    def make(self, rng: np.random.Generator) -> tuple[str, ...]:
+        length = self._lengths.sample(rng)
         rows = np.zeros((length, 2))
-        rows[:, 0] = draws.integers(-_STEPS if self._adds else 0, _STEPS + 1, length) / _STEPS
-        first, second = int(draws.integers(length)), int(draws.integers(length - 1))
+        rows[:, 0] = rng.integers(-_STEPS if self._adds else 0, _STEPS + 1, length) / _STEPS
+        first, second = int(rng.integers(length)), int(rng.integers(length - 1))
         second += second >= first  # any place but the first one's
         rows[[first, second], 1] = 1
         x, y = rows[first, 0], rows[second, 0]

@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.data.readers.synthetic import DrawSeed, ExampleCount, Length, LengthRange, ShortestLength, SyntheticReader
+from regard.data.readers.synthetic import ExampleCount, Length, LengthRange, SampleSeed, ShortestLength, SyntheticReader
 from regard.text.numbers import write_rows
 
 
@@ -21,12 +21,12 @@ class CopyingReader(SyntheticReader):
         length: Length = 20,
         min_length: ShortestLength = 1,
         examples: ExampleCount = 10_000,
-        seed: DrawSeed = 1,
+        seed: SampleSeed = 1,
     ) -> None:
         self._width, self._lengths = width, LengthRange(length, min_length)
         super().__init__(columns, 2, f"copying {self._lengths} rows of {width} bits", examples, seed)
 
-    def make(self, draws: np.random.Generator) -> tuple[str, ...]:
-        bits = draws.integers(0, 2, (self._lengths.draw(draws), self._width))
+    def make(self, rng: np.random.Generator) -> tuple[str, ...]:
+        bits = rng.integers(0, 2, (self._lengths.sample(rng), self._width))
         text = write_rows(bits.tolist())
         return text, text

@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.data.readers.synthetic import DrawSeed, ExampleCount, LengthRange, SyntheticReader
+from regard.data.readers.synthetic import ExampleCount, LengthRange, SampleSeed, SyntheticReader
 
 
 class CountingReader(SyntheticReader):
@@ -19,11 +19,11 @@ class CountingReader(SyntheticReader):
         length: Annotated[Size, Doc("Maximum count of a in a line.")] = 19,
         min_length: Annotated[Size | None, Doc("Minimum count of a in a line; null: equal to the maximum.")] = 1,
         examples: ExampleCount = 10_000,
-        seed: DrawSeed = 1,
+        seed: SampleSeed = 1,
     ) -> None:
         self._lengths = LengthRange(length, min_length)
         super().__init__(columns, 1, f"counting {self._lengths}", examples, seed)
 
-    def make(self, draws: np.random.Generator) -> tuple[str, ...]:
-        count = self._lengths.draw(draws)
+    def make(self, rng: np.random.Generator) -> tuple[str, ...]:
+        count = self._lengths.sample(rng)
         return (" ".join("a" * count + "b" * count),)

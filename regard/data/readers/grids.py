@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.data.readers.synthetic import DrawSeed, ExampleCount, SyntheticReader
+from regard.data.readers.synthetic import ExampleCount, SampleSeed, SyntheticReader
 from regard.errors import PartError
 from regard.text.numbers import write_rows
 
@@ -30,16 +30,16 @@ class GridsReader(SyntheticReader):
         size: Annotated[Size, Doc("Number of rows and of columns of a grid.")] = 4,
         marked: Annotated[Size, Doc("Number of marked cells.")] = 3,
         examples: ExampleCount = 10_000,
-        seed: DrawSeed = 1,
+        seed: SampleSeed = 1,
     ) -> None:
         if marked > size * size:
             raise PartError(f"is {marked}, and a grid has {size * size} cells", "fewer", setting="marked")
         super().__init__(columns, 2, f"grids of {size} by {size} cells, {marked} marked", examples, seed)
         self._cells, self._marked = size * size, marked
 
-    def make(self, draws: np.random.Generator) -> tuple[str, ...]:
-        colours, shapes = (draws.integers(len(kinds), size=self._cells) for kinds in (COLOURS, SHAPES))
-        marked = np.sort(draws.choice(self._cells, self._marked, replace=False))
+    def make(self, rng: np.random.Generator) -> tuple[str, ...]:
+        colours, shapes = (rng.integers(len(kinds), size=self._cells) for kinds in (COLOURS, SHAPES))
+        marked = np.sort(rng.choice(self._cells, self._marked, replace=False))
         cells = np.zeros((self._cells, len(COLOURS) + len(SHAPES) + 1))
         every = np.arange(self._cells)
         cells[every, colours] = cells[every, len(COLOURS) + shapes] = 1

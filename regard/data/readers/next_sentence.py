@@ -17,7 +17,7 @@ from regard.errors import DataError
 NEXT, OTHER = "next", "other"
 _TEXT = "text"
 _Document = list[tuple[int, str]]  # its sentences with their lines, from 1
-_EVERY, LEAST_EVERY, DOCUMENTS = 10, 3, 2  # of `every`; documents that each part needs
+_EVERY, MIN_EVERY, DOCUMENTS = 10, 3, 2  # of `every`; documents that each part needs
 _SHOWN = 3  # lines that an error lists
 
 
@@ -58,8 +58,8 @@ class NextSentenceReader(Reader):
         self.files = (self._path,) if self._index is None else self._index.files
 
     def key(self) -> str:
-        draws = f"{self._rounds} {self._seed} {self._index is not None} {self._sentences}"
-        return f"next_sentence {self.columns} {self._part} {self._every} {draws} by text"
+        sampling = f"{self._rounds} {self._seed} {self._index is not None} {self._sentences}"
+        return f"next_sentence {self.columns} {self._part} {self._every} {sampling} by text"
 
     def __iter__(self) -> Iterator[Example]:
         documents = list(self._documents())
@@ -99,10 +99,10 @@ class NextSentenceReader(Reader):
 
     def _example(self, number: int, line: int, first: str, second: str, seconds: Sequence[str], own: range) -> Example:
         """Pair the first text with the second or with one of `seconds` outside `own`, those of its document."""
-        draws = random.Random(f"{self._seed} {number} {line}")
+        rng = random.Random(f"{self._seed} {number} {line}")
         label = NEXT
-        if draws.random() < 0.5:
-            place = draws.randrange(len(seconds) - len(own))
+        if rng.random() < 0.5:
+            place = rng.randrange(len(seconds) - len(own))
             second, label = seconds[place if place < own.start else place + len(own)], OTHER
         return Example(line, dict(zip(self.columns, (first, second, label), strict=True)))
 
@@ -131,7 +131,7 @@ def cycle_of(path: Path) -> int:
 
     Raises DataError for a text with too few documents for three parts.
     """
-    count, least = sum(1 for _ in islice(_parted(path), _EVERY * DOCUMENTS)), LEAST_EVERY * DOCUMENTS
+    count, least = sum(1 for _ in islice(_parted(path), _EVERY * DOCUMENTS)), MIN_EVERY * DOCUMENTS
     if count < least:
         problem = f"has {count} document{'s' * (count != 1)}, and next sentences are learnt from {least} or more"
         raise DataError(path, problem, hint="an empty line between two documents, a sentence a line")

@@ -41,7 +41,7 @@ class SentenceOrderReader(WindowReader):
 def reordered(sentences: Sequence[str]) -> list[str]:
     """Return sentences, not all of them equal, in another order, which depends on them alone."""
     digest = hashlib.blake2b(SENTENCE_TAB.join(sentences).encode(), digest_size=8).digest()
-    draws = np.random.default_rng(int.from_bytes(digest, "little"))
-    while (found := [sentences[place] for place in draws.permutation(len(sentences))]) == [*sentences]:
+    rng = np.random.default_rng(int.from_bytes(digest, "little"))
+    while (found := [sentences[place] for place in rng.permutation(len(sentences))]) == [*sentences]:
         pass
     return found

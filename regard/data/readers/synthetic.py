@@ -13,7 +13,7 @@ from regard.data.readers.reader import Reader, check_columns
 from regard.errors import PartError
 
 ExampleCount = Annotated[Size, Doc("Number of generated examples.")]
-DrawSeed = Annotated[Count, Doc("Random seed of the generated examples.")]
+SampleSeed = Annotated[Count, Doc("Random seed of the generated examples.")]
 Length = Annotated[Size, Doc("Maximum length of an example, in rows.")]
 ShortestLength = Annotated[Size | None, Doc("Minimum length of an example, in rows; null: equal to the maximum.")]
 
@@ -34,13 +34,13 @@ class SyntheticReader(Reader):
         return f"{self.examples} examples of {self.rule}, seed {self.seed}"
 
     @abstractmethod
-    def make(self, draws: np.random.Generator) -> tuple[str, ...]:
+    def make(self, rng: np.random.Generator) -> tuple[str, ...]:
         """Return the values of one example, one per column."""
 
     def __iter__(self) -> Iterator[Example]:
         for number in range(1, self.examples + 1):
-            draws = np.random.Generator(np.random.PCG64((self.seed, number)))
-            yield Example(number, dict(zip(self.columns, self.make(draws), strict=True)))
+            rng = np.random.Generator(np.random.PCG64((self.seed, number)))
+            yield Example(number, dict(zip(self.columns, self.make(rng), strict=True)))
 
 
 class LengthRange:
@@ -60,6 +60,6 @@ class LengthRange:
     def __str__(self) -> str:
         return f"{self.last}" if self.first == self.last else f"{self.first} to {self.last}"
 
-    def draw(self, draws: np.random.Generator) -> int:
+    def sample(self, rng: np.random.Generator) -> int:
         """Sample a length uniformly."""
-        return int(draws.integers(self.first, self.last + 1))
+        return int(rng.integers(self.first, self.last + 1))

@@ -37,11 +37,11 @@ def pairs(
     return _sampled(LANGUAGES[language], count, random.Random(f"{seed}"), part == "test")
 
 
-def _sampled(target: str, count: int, draws: random.Random, test: bool) -> Iterator[tuple[str, str]]:
+def _sampled(target: str, count: int, rng: random.Random, test: bool) -> Iterator[tuple[str, str]]:
     """Sample, and keep new sentences of the right part."""
     english, say, seen = speaker("english"), speaker(target), set[str]()
     while len(seen) < count:
-        sentence = grammar().sentence(draws)
+        sentence = grammar().sentence(rng)
         if in_test(sentence) != test:
             continue
         source = english(sentence)

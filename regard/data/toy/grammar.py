@@ -76,79 +76,79 @@ class Grammar:
         self.portable, self.tops = nouns_of("thing", "accessory"), spots("surface", "seat")
         self.beasts, self.habitats = nouns_of("pet", "animal"), spots("outside", "shore")
 
-    def sentence(self, draws: random.Random) -> RuleTree:
+    def sentence(self, rng: random.Random) -> RuleTree:
         """Sample a sentence of any pattern."""
-        roll = draws.random()
+        roll = rng.random()
         if roll < 0.5:
-            return statement(self.event(draws, draws.choice(self.verbs), front=True))
+            return statement(self.event(rng, rng.choice(self.verbs), front=True))
         if roll < 0.6:
-            return question(self.asked(draws))
+            return question(self.asked(rng))
         if roll < 0.7:
-            return statement(self.quality(draws) if draws.random() < 0.75 else self.located(draws))
+            return statement(self.quality(rng) if rng.random() < 0.75 else self.located(rng))
         if roll < 0.74:
-            return statement(self.presence(draws))
-        both = self.joined(draws)
+            return statement(self.presence(rng))
+        both = self.joined(rng)
         while both.main.subject == both.other.subject:  # nobody says that Tom hopes that Tom is well
-            both = self.joined(draws)
+            both = self.joined(rng)
         return both
 
-    def joined(self, draws: random.Random) -> RuleTree:
+    def joined(self, rng: random.Random) -> RuleTree:
         """Sample a feeling or an opinion about something, or its reason."""
-        roll = draws.random()
+        roll = rng.random()
         if roll < 0.4:
-            main = event(self.subject(draws), draws.choice(self.attitudes), "state")
-            return joined(main, "that", self.clause(draws))
+            main = event(self.subject(rng), rng.choice(self.attitudes), "state")
+            return joined(main, "that", self.clause(rng))
         if roll < 0.7:
-            habit = self.event(draws, draws.choice(self.habits), "habit", timed=False, positive=True)
-            return joined(self.feeling(draws), "when", habit, draws.random() < 0.5)
+            habit = self.event(rng, rng.choice(self.habits), "habit", timed=False, positive=True)
+            return joined(self.feeling(rng), "when", habit, rng.random() < 0.5)
         if roll < 0.9:
-            return joined(self.feeling(draws), "because", self.clause(draws))
-        main = self.event(draws, draws.choice(self.coming), "future", timed=False)
-        return joined(main, "because", self.feeling(draws, negative=0.0))
+            return joined(self.feeling(rng), "because", self.clause(rng))
+        main = self.event(rng, rng.choice(self.coming), "future", timed=False)
+        return joined(main, "because", self.feeling(rng, negative=0.0))
 
-    def clause(self, draws: random.Random, positive: bool = False) -> RuleTree:
+    def clause(self, rng: random.Random, positive: bool = False) -> RuleTree:
         """Sample a clause that can follow a conjunction or be a question: no time at its front."""
-        roll = draws.random()
+        roll = rng.random()
         if roll < 0.2:
-            return self.quality(draws, positive)
+            return self.quality(rng, positive)
         if roll < 0.25:
-            return self.located(draws, positive)
-        return self.event(draws, draws.choice(self.verbs), positive=positive)
+            return self.located(rng, positive)
+        return self.event(rng, rng.choice(self.verbs), positive=positive)
 
-    def asked(self, draws: random.Random) -> RuleTree:
+    def asked(self, rng: random.Random) -> RuleTree:
         """Sample the clause of a question. German starts it with the verb: rare verb forms are avoided."""
-        clause = self.clause(draws, positive=True)
+        clause = self.clause(rng, positive=True)
         while clause.rule == "event" and clause.tense in ("progressive", "habit"):
-            clause = self.clause(draws, positive=True)
+            clause = self.clause(rng, positive=True)
         return clause
 
-    def feeling(self, draws: random.Random, negative: float = NEGATIVE) -> RuleTree:
-        return quality(self.subject(draws), draws.choice(self.feelings), draws.random() < negative)
+    def feeling(self, rng: random.Random, negative: float = NEGATIVE) -> RuleTree:
+        return quality(self.subject(rng), rng.choice(self.feelings), rng.random() < negative)
 
-    def quality(self, draws: random.Random, positive: bool = False) -> RuleTree:
+    def quality(self, rng: random.Random, positive: bool = False) -> RuleTree:
         """The old house is small; never twice the same adjective."""
-        noun = draws.choice(self.described)
-        thing = self.phrase(draws, noun, {"the": 4, "this": 1, "my": 1}, adjective=0)
-        return quality(thing, draws.choice(self.adjectives[noun]), not positive and draws.random() < NEGATIVE)
+        noun = rng.choice(self.described)
+        thing = self.phrase(rng, noun, {"the": 4, "this": 1, "my": 1}, adjective=0)
+        return quality(thing, rng.choice(self.adjectives[noun]), not positive and rng.random() < NEGATIVE)
 
-    def located(self, draws: random.Random, positive: bool = False) -> RuleTree:
+    def located(self, rng: random.Random, positive: bool = False) -> RuleTree:
         """A thing on something, or an animal somewhere."""
-        thing = draws.random() < 0.5
-        noun = draws.choice(self.portable if thing else self.beasts)
-        who = self.phrase(draws, noun, {"the": 3, "my": 1})
-        where = self.place(draws, self.tops if thing else self.habitats)
-        return located(who, where, not positive and draws.random() < NEGATIVE)
+        thing = rng.random() < 0.5
+        noun = rng.choice(self.portable if thing else self.beasts)
+        who = self.phrase(rng, noun, {"the": 3, "my": 1})
+        where = self.place(rng, self.tops if thing else self.habitats)
+        return located(who, where, not positive and rng.random() < NEGATIVE)
 
-    def presence(self, draws: random.Random) -> RuleTree:
-        thing = draws.random() < 0.5
-        where = self.place(draws, self.tops if thing else self.habitats)
-        negative = draws.random() < NEGATIVE
-        noun = draws.choice(self.portable if thing else self.beasts)
-        return presence(where, self.phrase(draws, noun, {"a": 1} if negative else {"a": 1, "number": 2}), negative)
+    def presence(self, rng: random.Random) -> RuleTree:
+        thing = rng.random() < 0.5
+        where = self.place(rng, self.tops if thing else self.habitats)
+        negative = rng.random() < NEGATIVE
+        noun = rng.choice(self.portable if thing else self.beasts)
+        return presence(where, self.phrase(rng, noun, {"a": 1} if negative else {"a": 1, "number": 2}), negative)
 
     def event(
         self,
-        draws: random.Random,
+        rng: random.Random,
         verb: Lexeme,
         tense: Tense | None = None,
         *,
@@ -157,22 +157,22 @@ class Grammar:
         positive: bool = False,
     ) -> RuleTree:
         """Somebody does something; at some time where `timed`, which may stand in `front`."""
-        tense = tense or TENSES[draws.choice(verb.tenses)]
-        thing = self.object(draws, verb, tense)
+        tense = tense or TENSES[rng.choice(verb.tenses)]
+        thing = self.object(rng, verb, tense)
         times = self.times[tense] if timed and tense != "state" else []
-        time = draws.choice(times) if times and (tense == "habit" or draws.random() < 0.5) else None
-        slot = open_slot(draws, time, front) if time else None
-        negative = not positive and tense != "habit" and draws.random() < NEGATIVE and can_deny(verb, thing)
+        time = rng.choice(times) if times and (tense == "habit" or rng.random() < 0.5) else None
+        slot = open_slot(rng, time, front) if time else None
+        negative = not positive and tense != "habit" and rng.random() < NEGATIVE and can_deny(verb, thing)
         if negative and slot != "front" and thing and thing.definite:
             time = slot = None  # the place of nicht would be open to taste
-        known = partial(self.phrase, draws, adjective=0)
-        receiver = known(draws.choice(nouns_of("person")), {"the": 3, "my": 1}) if "receiver" in verb.flags else None
-        who, companion, where = self.subject(draws, verb, tense), None, None
-        if "company" in verb.flags and draws.random() <= COMPANION:
+        known = partial(self.phrase, rng, adjective=0)
+        receiver = known(rng.choice(nouns_of("person")), {"the": 3, "my": 1}) if "receiver" in verb.flags else None
+        who, companion, where = self.subject(rng, verb, tense), None, None
+        if "company" in verb.flags and rng.random() <= COMPANION:
             mates = nouns_of("kin", "pet") if verb.english == "play" else nouns_of("kin")
-            companion = known(draws.choice(mates), {"the": 3, "my": 2})
-        if self.places[verb] and ("placed" in verb.flags or draws.random() < (0.2 if thing else 0.5)):
-            where = self.place(draws, self.places[verb])
+            companion = known(rng.choice(mates), {"the": 3, "my": 2})
+        if self.places[verb] and ("placed" in verb.flags or rng.random() < (0.2 if thing else 0.5)):
+            where = self.place(rng, self.places[verb])
         return event(
             who,
             verb,
@@ -186,7 +186,7 @@ class Grammar:
             negative=negative,
         )
 
-    def object(self, draws: random.Random, verb: Lexeme, tense: Tense) -> RuleTree | None:
+    def object(self, rng: random.Random, verb: Lexeme, tense: Tense) -> RuleTree | None:
         """Sample the object of a verb."""
         nouns = self.things[verb]
         if not nouns:
@@ -194,9 +194,9 @@ class Grammar:
         weights = next(some for flag, some in OBJECTS.items() if flag in verb.flags or not flag)
         if tense == "habit":  # nobody always reads three books
             weights = {determiner: weight for determiner, weight in weights.items() if determiner != "number"}
-        return self.phrase(draws, draws.choice(nouns), weights, one=bool(verb.flags & {"goal", "one"}))
+        return self.phrase(rng, rng.choice(nouns), weights, one=bool(verb.flags & {"goal", "one"}))
 
-    def subject(self, draws: random.Random, verb: Lexeme | None = None, tense: Tense = "state") -> Lexeme | RuleTree:
+    def subject(self, rng: random.Random, verb: Lexeme | None = None, tense: Tense = "state") -> Lexeme | RuleTree:
         """Sample a subject: a pronoun, a name, or a noun that fits the verb; without a verb, a person.
 
         In German each verb has its own form for "I" in the present, and most would be too rare to learn in a demo.
@@ -204,23 +204,23 @@ class Grammar:
         """
         if verb and "weather" in verb.subjects:
             return self.weather[0]
-        if verb is None or ("person" in verb.subjects and draws.random() < _NAMES):
-            return draws.choice(self.others if tense in ("progressive", "habit") else self.persons)
-        return self.phrase(draws, draws.choice(self.agents[verb]), SUBJECT)
+        if verb is None or ("person" in verb.subjects and rng.random() < _NAMES):
+            return rng.choice(self.others if tense in ("progressive", "habit") else self.persons)
+        return self.phrase(rng, rng.choice(self.agents[verb]), SUBJECT)
 
-    def place(self, draws: random.Random, spots: Sequence[Spot]) -> RuleTree:
-        preposition, noun = draws.choice(spots)
-        return placed_at(preposition, self.phrase(draws, noun, _PLACE, ADJECTIVE / 2, one=True))
+    def place(self, rng: random.Random, spots: Sequence[Spot]) -> RuleTree:
+        preposition, noun = rng.choice(spots)
+        return placed_at(preposition, self.phrase(rng, noun, _PLACE, ADJECTIVE / 2, one=True))
 
     def phrase(
-        self, draws: random.Random, noun: Lexeme, weights: _Weights, adjective: float = ADJECTIVE, one: bool = False
+        self, rng: random.Random, noun: Lexeme, weights: _Weights, adjective: float = ADJECTIVE, one: bool = False
     ) -> RuleTree:
         """A noun with a determiner that it can have; `one` makes it singular."""
-        determiner = fitting_determiner(noun, weighted(draws, weights))
-        plural = determiner in ("number", "none") or (determiner in ("the", "this", "my") and draws.random() < PLURAL)
-        number = draws.choice(lexicon().numbers) if determiner == "number" else None
+        determiner = fitting_determiner(noun, weighted(rng, weights))
+        plural = determiner in ("number", "none") or (determiner in ("the", "this", "my") and rng.random() < PLURAL)
+        number = rng.choice(lexicon().numbers) if determiner == "number" else None
         fitting = self.adjectives[noun]
-        described = draws.choice(fitting) if fitting and draws.random() < adjective else None
+        described = rng.choice(fitting) if fitting and rng.random() < adjective else None
         return phrase(noun, determiner, described, plural and bool(noun.plural) and not one, number)
 
 
@@ -242,8 +242,8 @@ def spots(*kinds: str) -> list[Spot]:
     return list(found.values())
 
 
-def weighted(draws: random.Random, weights: dict[_T, int]) -> _T:
-    return draws.choices(list(weights), list(weights.values()))[0]
+def weighted(rng: random.Random, weights: dict[_T, int]) -> _T:
+    return rng.choices(list(weights), list(weights.values()))[0]
 
 
 def fitting_determiner(noun: Lexeme, sampled: Determiner) -> Determiner:
@@ -262,10 +262,10 @@ def fitting_determiner(noun: Lexeme, sampled: Determiner) -> Determiner:
     return sampled
 
 
-def open_slot(draws: random.Random, time: Lexeme, front: bool) -> Slot | None:
+def open_slot(rng: random.Random, time: Lexeme, front: bool) -> Slot | None:
     """Sample the place of a time in an English sentence; None where only the front would fit and is taken."""
     free: list[Slot] = [name for name in _SLOTS if name in time.slots and (front or name != "front")]
-    return draws.choice(free) if free else None
+    return rng.choice(free) if free else None
 
 
 def can_deny(verb: Lexeme, thing: RuleTree | None) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from regard.data.streams import PlannedStream
 from regard.data.transforms.noise import Noise
-from regard.data.transforms.transform import Draws, Transform, Transformed
+from regard.data.transforms.transform import LineSeeds, Transform, Transformed
 from regard.registry import Choice, Registry
 
 TRANSFORMS: Registry[Transform] = Registry("data.transforms", {"noise": Noise})
@@ -17,4 +17,4 @@ def transformed(stream: PlannedStream, choices: Iterable[Choice], seed: int) -> 
     return stream
 
 
-__all__ = ["TRANSFORMS", "Draws", "Transform", "Transformed", "transformed"]
+__all__ = ["TRANSFORMS", "LineSeeds", "Transform", "Transformed", "transformed"]

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from regard.arrays import Longs
-from regard.data.transforms.transform import Draws, Transform
+from regard.data.transforms.transform import LineSeeds, Transform
 from regard.pieces import PAD, SPECIALS
 from regard.records import Batch, Sequences
 
@@ -50,7 +50,7 @@ class Masking(Transform):
         self.column, self.answers, self.mask, self.share = column, answers, mask, share
         self.masked, self.random, self.words = masked, random, words
 
-    def __call__(self, batch: Batch, draws: Draws) -> Batch:
+    def __call__(self, batch: Batch, draws: LineSeeds) -> Batch:
         """Return the batch with masked texts and MASKED_PIECES; `count` counts the answers, `read` the pieces."""
         text = batch.sequences(self.column)
         items, known = text.items.numpy(), text.mask.numpy()

@@ -12,7 +12,7 @@ from regard.data.streams import BatchPlan, PlannedStream, StreamPlace
 from regard.records import Batch
 
 
-class Draws(NamedTuple):
+class LineSeeds(NamedTuple):
     """Seeds of the random numbers of a transform."""
 
     seed: int
@@ -31,7 +31,7 @@ class Transform(ABC):
     """
 
     @abstractmethod
-    def __call__(self, batch: Batch, draws: Draws) -> Batch:
+    def __call__(self, batch: Batch, draws: LineSeeds) -> Batch:
         """Return the changed batch, with the same rows in order and updated `mask`, EOS and `count`."""
 
 
@@ -47,4 +47,4 @@ class Transformed(PlannedStream):
                 yield plan._replace(make=partial(self._make, plan))
 
     def _make(self, plan: BatchPlan) -> Batch:
-        return self.transform(plan.make(), Draws(self.seed, self.stage, plan.epoch))
+        return self.transform(plan.make(), LineSeeds(self.seed, self.stage, plan.epoch))

@@ -21,7 +21,7 @@ from regard.statistical.arpa import read_arpa
 from regard.statistical.ngram_model import EMPTY_STATE, NgramModel
 
 NGRAM_FILE = "language.arpa.gz"  # in the folder of what was learnt
-LEAST_KNOWN = 0.5  # share of a model's words that are pieces of the vocabulary
+MIN_KNOWN = 0.5  # share of a model's words that are pieces of the vocabulary
 
 
 class Contexts(NamedTuple):
@@ -61,7 +61,7 @@ class NgramModelFeature(Feature):
         if not any(SPACE in word for word in model.words):  # it is of words, which may be pieces
             pieces = [piece.removeprefix(SPACE) for piece in pieces]
         known = len({*model.words}.intersection(pieces)) / len(model.words)
-        if known < LEAST_KNOWN:
+        if known < MIN_KNOWN:
             problem = f"only {known:.0%} of its words are pieces that the run writes"
             raise DataError(path, problem, hint="learn one of the run's pieces: regard tune RUN")
         other._ngrams = PieceNgrams(model, np.array([model.id(piece) for piece in pieces], np.int64))

@@ -15,7 +15,7 @@ from regard.statistical.translations import Translations
 from regard.text.words import cut_words
 
 TRANSLATIONS_FILE = "translations.tsv.gz"  # in a run's folder
-USUAL_SHARE, SEEN_LEAST = 0.9, 5  # share of occurrences, occurrences
+USUAL_FRACTION, MIN_SEEN = 0.9, 5  # share of occurrences, occurrences
 
 
 class LexiconAdequacy(Adequacy):
@@ -31,8 +31,8 @@ class LexiconAdequacy(Adequacy):
         *,
         min_confidence: Annotated[
             Share, Doc("Minimum fraction of a word's occurrences that have a usual translation.")
-        ] = USUAL_SHARE,
-        min_count: Annotated[Count, Doc("Minimum number of occurrences in training.")] = SEEN_LEAST,
+        ] = USUAL_FRACTION,
+        min_count: Annotated[Count, Doc("Minimum number of occurrences in training.")] = MIN_SEEN,
     ) -> None:
         self.translations, self.min_confidence, self.min_count = kept_translations(folder), min_confidence, min_count
 
@@ -52,8 +52,8 @@ def is_left_out(
     word: str,
     written: set[str],
     *,
-    min_confidence: float = USUAL_SHARE,
-    min_count: int = SEEN_LEAST,
+    min_confidence: float = USUAL_FRACTION,
+    min_count: int = MIN_SEEN,
 ) -> bool:
     """Return whether a word has a usual translation, and a text has none of its translations nor the word itself."""
     return counts.is_usual(word, min_confidence=min_confidence, min_count=min_count) and not counts.is_covered(

@@ -2,7 +2,7 @@
 
 import torch
 
-from regard.explain.relevance.attention_weights import item_rows, looks_of
+from regard.explain.relevance.attention_weights import item_rows, mean_weights_of
 from regard.explain.relevance.method import Relevance, Relevances
 from regard.explain.relevance.question import Question
 
@@ -19,17 +19,17 @@ class AttentionRollout(Relevance):
 
     def of(self, question: Question) -> Relevances:
         """One pass forth."""
-        looks, places = looks_of(question)
+        every_mean, places = mean_weights_of(question)
         widths = {name: ids.shape[1] for name, (_, ids) in zip(question.columns, question.reads, strict=True)}
         start = {  # each word of a column is itself and nothing else: (place, n) of each column
             name: {other: torch.eye(wide) if other == name else torch.zeros(wide, n) for other, n in widths.items()}
             for name, wide in widths.items()
         }
         states, pooled = dict(start), None
-        for look in looks:
-            mixed = {name: look.weights @ part for name, part in states[look.keys].items()}
-            if look.queries:
-                states[look.queries] = {name: (states[look.queries][name] + mixed[name]) / 2 for name in widths}
+        for mean in every_mean:
+            mixed = {name: mean.weights @ part for name, part in states[mean.keys].items()}
+            if mean.queries:
+                states[mean.queries] = {name: (states[mean.queries][name] + mixed[name]) / 2 for name in widths}
             else:
                 pooled = mixed
         last = question.columns[-1]

@@ -12,7 +12,7 @@ from regard.explain.relevance.method import Relevance, Relevances
 from regard.explain.relevance.question import Question
 
 
-class Look(NamedTuple):
+class MeanWeights(NamedTuple):
     """The weights of one attention, the mean of its heads."""
 
     queries: str  # the column that looks; "": a learned question
@@ -31,31 +31,31 @@ class AttentionWeights(Relevance):
 
     def of(self, question: Question) -> Relevances:
         """One pass forth."""
-        looks, places = looks_of(question)
+        every_mean, places = mean_weights_of(question)
         last, found = question.columns[-1], []
         for column, (_, ids) in zip(question.columns, question.reads, strict=True):
             rows = torch.zeros(len(places), ids.shape[1])
-            for look in looks:
-                if look.keys == column and look.queries in ("", last):
-                    rows = item_rows(look.weights, look.queries, places)
+            for mean in every_mean:
+                if mean.keys == column and mean.queries in ("", last):
+                    rows = item_rows(mean.weights, mean.queries, places)
             found.append(rows)
         return Relevances(found)
 
 
-def looks_of(question: Question) -> tuple[list[Look], list[int | None]]:
+def mean_weights_of(question: Question) -> tuple[list[MeanWeights], list[int | None]]:
     """Return every attention by layer, and the place of each item in the last column; None: it has none."""
     lengths = {name: ids.shape[1] for name, (_, ids) in zip(question.columns, question.reads, strict=True)}
     with torch.no_grad(), recording(question.model) as records:
         answer = question.answer(question.vectors)
     placed = answer.shape[1] == lengths[question.columns[-1]]
     maps = attention_maps(records, 0, lengths, pooled=True)
-    looks = []
+    every_mean = []
     for one in maps:  # those whose states are one for each word
-        look = Look(one.queries, one.keys, torch.tensor(mean_of_heads(one)))
-        wide = look.weights.dim() == 2 and look.weights.shape[1] == lengths[look.keys]
-        if wide and (not look.queries or look.weights.shape[0] == lengths[look.queries]):
-            looks.append(look)
-    return looks, [place if placed else None for place in question.items.tolist()]
+        mean = MeanWeights(one.queries, one.keys, torch.tensor(mean_of_heads(one)))
+        wide = mean.weights.dim() == 2 and mean.weights.shape[1] == lengths[mean.keys]
+        if wide and (not mean.queries or mean.weights.shape[0] == lengths[mean.queries]):
+            every_mean.append(mean)
+    return every_mean, [place if placed else None for place in question.items.tolist()]
 
 
 def item_rows(weights: Tensor, queries: str, places: list[int | None]) -> Tensor:

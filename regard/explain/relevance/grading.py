@@ -8,7 +8,7 @@ from torch import Tensor
 
 from regard.explain.relevance.question import Baseline, Question
 
-SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the words of a text
+FRACTIONS = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the words of a text
 
 
 class Curves(NamedTuple):
@@ -29,11 +29,11 @@ def curves(question: Question, relevance: Tensor, baseline: Baseline = "unknown"
     ranks = relevance.argsort(dim=1, descending=True, stable=True).argsort(dim=1).to(shown[0].device)
     whole = question.scores(shown).exp()
     deletion, insertion = torch.zeros_like(whole), torch.zeros_like(whole)
-    for share in SHARES:
+    for share in FRACTIONS:
         top = (ranks < math.ceil(share * count)).repeat_interleave(rows, dim=0).unsqueeze(-1)
         without = question.scores([torch.where(top, covers[0], shown[0]), *shown[1:]]).exp()
         alone = question.scores([torch.where(top, shown[0], covers[0]), *shown[1:]]).exp()
-        deletion, insertion = deletion + (whole - without) / len(SHARES), insertion + alone / len(SHARES)
+        deletion, insertion = deletion + (whole - without) / len(FRACTIONS), insertion + alone / len(FRACTIONS)
     return Curves(deletion, insertion)
 
 

@@ -101,8 +101,8 @@ def convolution(step: TapeStep, slopes: Sequence[Slope], tape: Tape, how: Propag
     """x * w + b: by the ε rule."""
     (slope,), bias = slopes, step.leaves[2]
     assert slope is not None  # else nothing goes back through it
-    weighed = None if bias is None else bias.view(-1, *[1] * (slope.dim() - 2))
-    slope = _unbiased(slope, tape.values[_only(step.outputs)], weighed, how)
+    weighted = None if bias is None else bias.view(-1, *[1] * (slope.dim() - 2))
+    slope = _unbiased(slope, tape.values[_only(step.outputs)], weighted, how)
     return _pulled(step.again, [tape.values[one] for one in step.inputs], [slope])
 
 

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from regard.config import Doc
 from regard.config.bounds import Count, Size
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.errors import PartError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions.position import Position
@@ -41,7 +41,7 @@ class CharacterNgramEmbedder(Embedder):
         order: Annotated[Size, Doc("Maximum n-gram length.")] = 5,
         rows: Annotated[Count, Doc("Number of most frequent n-grams per length with their own vector.")] = 4000,
         scale: Annotated[bool, Doc("Multiply the embeddings by sqrt(dim).")] = True,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         if vocab_size**order > _NEVER:

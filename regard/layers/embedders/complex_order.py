@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from regard.aliases import alias
 from regard.config import Doc
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.errors import PartError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions.position import Position
@@ -48,7 +48,7 @@ class ComplexOrderEmbedder(Embedder):
         phases: Annotated[bool, Doc("Learn phases, too.")] = False,
         places: Annotated[bool, Doc("Rotate features by position; without it word order is ignored.")] = True,
         scale: Annotated[bool, Doc("Multiply the embeddings by sqrt(dim).")] = True,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         if dim % 2:

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.errors import PartError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions.position import Position
@@ -43,7 +43,7 @@ class PretrainedEmbedder(Embedder):
         ] = None,
         width: Annotated[Size | None, Doc("Dimension of the vectors in the file; null: the model's dim.")] = None,
         frozen: Annotated[bool, Doc("Freeze the vectors.")] = False,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         self.dim, self.vectors = dim, vectors

@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from regard.config import Doc
 from regard.config.bounds import NotNegative, Size
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.normalisation.norm import Eps
 from regard.layers.positions.position import Position
@@ -43,7 +43,7 @@ class SegmentEmbedder(Embedder):
         scale: Annotated[bool, Doc("Multiply the embeddings by sqrt(dim).")] = False,
         std: Annotated[NotNegative, Doc("Standard deviation of the initial values.")] = 0.02,
         eps: Annotated[Eps, Doc("Epsilon, for numerical stability.")] = 1e-12,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.empty(vocab_size, dim))

@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from regard.config import Doc
 from regard.config.bounds import NotNegative, Size
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions.position import Position
 from regard.ops.dropout import Dropout
@@ -40,7 +40,7 @@ class WordNgramEmbedder(Embedder):
             Doc("Standard deviation of n-gram vectors at the start; 0: unseen ones are zero; null: as words."),
         ] = None,
         scale: Annotated[bool, Doc("Multiply the embeddings by sqrt(dim).")] = True,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         self.dim, self.order, self.buckets = dim, order, buckets

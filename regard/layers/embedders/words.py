@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from regard.config import Doc
 from regard.config.bounds import NotNegative
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions.position import Position
 from regard.ops.dropout import Dropout
@@ -44,7 +44,7 @@ class WordEmbedder(Embedder):
         zero_start: Annotated[
             bool, Doc("Let the decoder start from a zero vector (and its position), as Marian does; false: from <s>.")
         ] = False,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.empty(vocab_size, dim))

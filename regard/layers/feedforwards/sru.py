@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.layers.feedforwards.feedforward import FeedForward
 from regard.layers.recurrent.directions import Bidirectional
 from regard.layers.recurrent.recurrent import Past
@@ -25,7 +25,7 @@ class SruFeedForward(FeedForward):
         *,
         version: Version = 2,
         highway_bias: HighwayBias = -3.0,
-        dropout: DropoutShare = 0.0,
+        dropout: DropoutProbability = 0.0,
     ) -> None:
         super().__init__()
         self.dim, self.dropout = dim, Dropout(dropout)
@@ -50,7 +50,7 @@ class BidirectionalSruFeedForward(FeedForward):
         *,
         version: Version = 2,
         highway_bias: HighwayBias = -3.0,
-        dropout: DropoutShare = 0.0,
+        dropout: DropoutProbability = 0.0,
     ) -> None:
         super().__init__()
         self.dim, self.dropout = dim, Dropout(dropout)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from regard.config import Doc
 from regard.config.bounds import Positive
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.layers.feedforwards.two_layers import TwoLayers
 from regard.ops.kernels.transformer import StandardFeedForward
 
@@ -26,7 +26,7 @@ class SwishFeedForward(TwoLayers):
         hidden_dim: int,
         *,
         beta: Annotated[Positive, Doc("Slope of the sigmoid; 1: SiLU, 1.702: Marian's gelu.")] = 1.0,
-        dropout: DropoutShare = 0.0,
+        dropout: DropoutProbability = 0.0,
     ) -> None:
         super().__init__(dim, hidden_dim, dropout=dropout)
         self.beta = beta

@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.layers.feedforwards.feedforward import FeedForward
 from regard.ops.dropout import Dropout
 from regard.ops.linear import Linear
@@ -14,7 +14,7 @@ from regard.ops.linear import Linear
 class TwoLayers(FeedForward):
     """f(x W1 + b1) W2 + b2, the same at every position."""
 
-    def __init__(self, dim: int, hidden_dim: int, *, dropout: DropoutShare = 0.0) -> None:
+    def __init__(self, dim: int, hidden_dim: int, *, dropout: DropoutProbability = 0.0) -> None:
         super().__init__()
         self.dim = dim
         self.to_hidden, self.to_out = Linear(dim, hidden_dim), Linear(hidden_dim, dim)

@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from regard.config import Doc
 from regard.config.bounds import Positive, Size
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.layers.pooling.pooling import Pooling
 from regard.layers.pooling.query import windows_mask
 from regard.ops.dropout import Dropout
@@ -43,7 +43,7 @@ class ConvolutionalPooling(Pooling):
         kernel_sizes: WindowSizes = (3, 4, 5),
         num_filters: Maps = 100,
         max_norm: MaxNorm = None,
-        dropout: DropoutShare = 0.5,
+        dropout: DropoutProbability = 0.5,
     ) -> None:
         super().__init__()
         self.widest, self.max_norm, self.dropout = max(kernel_sizes), max_norm, Dropout(dropout)

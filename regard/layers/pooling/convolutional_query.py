@@ -12,7 +12,7 @@ from torch.nn import functional
 from regard.attention import SCORES
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.layers.pooling.convolutional import ConvolutionalPooling, Maps, MaxNorm, WindowSizes
 from regard.layers.pooling.reading import ScoreChoice, query_socket, read_by
 from regard.layers.recurrent import RECURRENT, Bidirectional, Cell
@@ -42,7 +42,7 @@ class ConvolutionalQueryPooling(ConvolutionalPooling):
         cell: Cell = Choice("lstm"),
         hidden_dim: Annotated[Size, Doc("Width of the recurrent state, per direction.")] = 64,
         score: Annotated[ScoreChoice, Doc("Score between the query and a window.")] = Choice("bilinear"),
-        dropout: DropoutShare = 0.5,
+        dropout: DropoutProbability = 0.5,
     ) -> None:
         super().__init__(dim, kernel_sizes=kernel_sizes, num_filters=num_filters, max_norm=max_norm, dropout=dropout)
         self.reader = Bidirectional(*(RECURRENT.build(cell, dim, hidden_dim, place="cell") for _ in range(2)))

@@ -9,7 +9,7 @@ from torch.nn import functional
 from regard.aliases import alias
 from regard.config import Doc
 from regard.config.bounds import Layers, Size
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.errors import PartError
 from regard.layers.convolutional import Kernel
 from regard.layers.mutual_attention import MutualAttention
@@ -71,7 +71,7 @@ class BcnnComparison(Comparison):
             bool, Doc("Normalise both means to a mean square of 1: sums of `pooling_attention` grow with text length.")
         ] = False,
         differences: Annotated[bool, Doc("Also compare difference and product of the means.")] = False,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         self.scaled, self.differences, self.beyond = scaled, differences, kernel - 1

@@ -8,7 +8,7 @@ from torch import Tensor
 from regard.attention import EACH, Role, stamped
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.errors import PartError
 from regard.layers.mutual_attention import MutualAttention
 from regard.models.build import build_attention
@@ -46,7 +46,7 @@ class DecomposableComparison(Comparison):
         differences: Annotated[
             bool, Doc("Compare words by difference and product as well as by concatenation.")
         ] = False,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         self.intra, self.differences = None, differences

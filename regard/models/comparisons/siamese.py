@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from regard.attention import EACH, name_columns
 from regard.config import Doc, PartOf
 from regard.config.bounds import Size
-from regard.config.common_settings import DropoutShare
+from regard.config.common_settings import DropoutProbability
 from regard.layers.pooling import POOLINGS
 from regard.models.comparisons.comparison import Comparison, rectified, stacked
 from regard.records import Sequences
@@ -33,7 +33,7 @@ class SiameseComparison(Comparison):
         ),
         symmetric: Annotated[bool, Doc("Symmetric comparison: the order of the texts has no effect.")] = False,
         hidden_dim: Annotated[Size | None, Doc("Width of a hidden layer on top of the comparison; null: none.")] = 256,
-        dropout: DropoutShare = 0.1,
+        dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         self.pooling, self.symmetric = POOLINGS.build(pooling, dim, place="pooling"), symmetric

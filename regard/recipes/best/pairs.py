@@ -91,22 +91,22 @@ def make_texts(
         raise DataError(pairs[-1], problem, hint="is one text given twice?" if name == "copied" else _FAULTS_LISTED)
     say(f"{len(train):,} pairs, {len(faulty):,} left out for clear faults ({_FAULTS_LISTED})")
     if dev:
-        judged = [pair for pair in read_text_pairs(dev, say) if pair.source.strip() and pair.target.strip()]
-        train = _without(train, judged, dev[0])
-        judged = judged[:: max(1, len(judged) // _MOST_DEV)]
+        evaluated = [pair for pair in read_text_pairs(dev, say) if pair.source.strip() and pair.target.strip()]
+        train = _without(train, evaluated, dev[0])
+        evaluated = evaluated[:: max(1, len(evaluated) // _MOST_DEV)]
     else:
-        train, judged = _held_out(train)
-        say(f"{len(judged):,} pairs are held out as dev text")
-    if len(judged) < _LEAST_DEV or not train:
-        problem = f"leave {len(judged):,} pairs of dev text, and {len(train):,} to learn from"
+        train, evaluated = _held_out(train)
+        say(f"{len(evaluated):,} pairs are held out as dev text")
+    if len(evaluated) < _LEAST_DEV or not train:
+        problem = f"leave {len(evaluated):,} pairs of dev text, and {len(train):,} to learn from"
         raise ConfigError("pairs", problem, f"{_LEAST_DEV} of dev text at least, 100 or more in all; or --dev-source")
     sides = [PlainText(str(pairs[-1 if place else 0]), [pair[place] for pair in train]) for place in range(len(_SIDES))]
     if len(pairs) > 1:
         check_two_languages(*sides)
     for side, file in more.items():
-        _write_more(folder, side, file, judged, sides, say)
+        _write_more(folder, side, file, evaluated, sides, say)
     _write(folder, "train", train)
-    _write(folder, "dev", judged)
+    _write(folder, "dev", evaluated)
     return made_texts(folder, pairs)
 
 
@@ -134,12 +134,12 @@ def _write(folder: Path, part: str, pairs: Sequence[TextPair]) -> None:
 
 def _without(train: list[TextPair], dev: Sequence[TextPair], file: Path) -> list[TextPair]:
     """The pairs that do not stand in the dev set. Raises DataError where much of it stands among them."""
-    judged = set(dev)
-    both = judged & set(train)
-    if len(both) > _OVERLAP * len(judged):
-        problem = f"{len(both):,} of {len(judged):,} dev pairs stand among the training pairs, too"
+    evaluated = set(dev)
+    both = evaluated & set(train)
+    if len(both) > _OVERLAP * len(evaluated):
+        problem = f"{len(both):,} of {len(evaluated):,} dev pairs stand among the training pairs, too"
         raise DataError(file, problem, hint="give dev text that is not learnt from, or none: a part is held out then")
-    return [pair for pair in train if pair not in judged]
+    return [pair for pair in train if pair not in evaluated]
 
 
 def _held_out(pairs: Sequence[TextPair]) -> tuple[list[TextPair], list[TextPair]]:

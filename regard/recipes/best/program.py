@@ -215,7 +215,7 @@ def _try(work: Workshop, state: _State, seconds: float, say: Say) -> None:
         start = time.monotonic()
         try:
             note = step.make(name, work, mine)
-            found = work.judged(name, step, time.monotonic() - start, note)
+            found = work.evaluated(name, step, time.monotonic() - start, note)
         except (NoGainError, DataError, CheckpointError, TrainingError) as error:  # the others may still do
             left_out[name] = str(error) if isinstance(error, NoGainError) else f"failed: {error}"
             say(f"{name}: {left_out[name]}")

@@ -106,7 +106,7 @@ class Workshop:
             return -1.0
         return self.metric.value(self.metric.statistics(corpus_of(found, self.references[:_COMPARED])).sum(axis=0))
 
-    def judged(self, name: str, step: BestStep, seconds: float, note: str) -> StepResult:
+    def evaluated(self, name: str, step: BestStep, seconds: float, note: str) -> StepResult:
         """Translate the dev set by a step's candidate, compare it with those so far, and keep the result.
 
         The first of the phrases, and of the networks, stays without a gain: later steps begin with it.

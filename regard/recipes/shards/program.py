@@ -60,7 +60,7 @@ class Processes(Launcher):
         try:
             while running:
                 time.sleep(_LOOK_SECONDS)
-                if progress.look():
+                if progress.update():
                     restarts = 0
                 for process in [one for one in running if one.poll() is not None]:
                     running.remove(process)
@@ -97,7 +97,7 @@ class Ray(Launcher):
             compute=ray.data.ActorPoolStrategy(size=min(workers, len(left))),
         )
         for _ in answered.iter_rows():
-            progress.look()
+            progress.update()
 
 
 class RayActor:
@@ -151,7 +151,7 @@ class ShardProgress:
         """The number of shards that are not done."""
         return len(self._waiting)
 
-    def look(self) -> bool:
+    def update(self) -> bool:
         """Return whether a shard was done since the last call."""
         done = {number for number in self._waiting if self._folder.done(number)}
         self._waiting -= done

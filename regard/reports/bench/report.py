@@ -8,7 +8,7 @@ import torch
 
 from regard.explain.tokens import visible_line
 from regard.reports.bench.bench import MEGABYTE, LengthTiming, Timing, Workload
-from regard.reports.report import Report, new_figure, picture_of
+from regard.reports.report import Report, figure_bytes, new_figure
 from regard.reports.table import DASH, Cell, Table, number_cell
 from regard.runs.folder import environment
 
@@ -68,7 +68,7 @@ def plot(timings: Sequence[Timing], *, title: str, kind: str) -> bytes:
     _draw(right, timings, lambda one: one.bytes / MEGABYTE, "MB held at most")
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
     figure.suptitle(visible_line(title), fontsize=10, parse_math=False)
-    return picture_of(figure, kind)
+    return figure_bytes(figure, kind)
 
 
 def _draw(axes: Any, timings: Sequence[Timing], value: Callable[[LengthTiming], float], label: str) -> None:

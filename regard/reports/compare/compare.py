@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from regard.config import write_atomically
 from regard.errors import ConfigError, nearest
-from regard.reports.compare.measure import Gold, Judge, Result, check_judged_alike, measure_run
+from regard.reports.compare.measure import Evaluator, Gold, Result, check_same_evaluation, measure_run
 from regard.reports.compare.page import comparison_page
 from regard.reports.compare.plan import (
     Budget,
@@ -69,7 +69,7 @@ class ComparisonPlan(NamedTuple):
     contenders: list[Contender]
     runs: list[PlannedRun]
     baseline: str
-    judge: Judge
+    evaluator: Evaluator
     origins: TextOrigins
 
 
@@ -174,14 +174,14 @@ def prepare(request: Request) -> ComparisonPlan:
     baseline = names[0] if request.baseline is None else request.baseline
     if baseline not in names:
         raise ConfigError("--baseline", f"there is no '{baseline}'", nearest(baseline, names))
-    check_judged_alike(contenders)
+    check_same_evaluation(contenders)
     origins = TextOrigins()
     test = common_test(contenders, origins, any_data=request.any_data)
     for one in contenders:
         origins.of(one)  # as the texts are now: a run is trained later, and compared with this
     seeds = seeds_of(contenders, request.seeds)
-    judge = Judge.of(contenders, test, request.gold, fold_tests(contenders, seeds))
-    return ComparisonPlan(contenders, runs_of(contenders, seeds, request.folder), baseline, judge, origins)
+    evaluator = Evaluator.of(contenders, test, request.gold, fold_tests(contenders, seeds))
+    return ComparisonPlan(contenders, runs_of(contenders, seeds, request.folder), baseline, evaluator, origins)
 
 
 def _open(folder: Path) -> None:
@@ -203,8 +203,8 @@ def _train(plan: ComparisonPlan, request: Request, *, quiet: bool) -> FailedRuns
     for names in same_models(plan.contenders):
         watch.warn(f"{', '.join(names)}: the same model is trained for each, as they differ in its use alone")
     watch.say(
-        f"comparing {len(plan.contenders)} systems, {'folds' if plan.judge.folds else 'seeds'}: {plan.runs[-1].seed}, "
-        f"runs: {len(plan.runs)}"
+        f"comparing {len(plan.contenders)} systems, "
+        f"{'folds' if plan.evaluator.folds else 'seeds'}: {plan.runs[-1].seed}, runs: {len(plan.runs)}"
         + (f", {len(ended)} of them finished" if ended else "")
         + (f", {request.jobs} at once" if request.jobs > 1 else "")
         + f", in {request.folder}"
@@ -251,13 +251,13 @@ def _measure(plan: ComparisonPlan, failed: FailedRuns, *, quiet: bool) -> Result
             continue
         try:
             stage_of(run, plan.origins)  # raises where its folder has become another run's meanwhile
-            found = measure_run(run, plan.judge.of_run(run))
+            found = measure_run(run, plan.evaluator.of_run(run))
         except Exception as error:  # hours of training must not be lost for one run that is too large to be decoded
             failed[run.name] = failure(run, error)
             watch.warn(f"test set, {run.name} failed: {failed[run.name]}")
             continue
         results.setdefault(run.contender.name, []).append(found)
-        pairs = zip(plan.judge.metrics, found.scores, strict=True)
+        pairs = zip(plan.evaluator.metrics, found.scores, strict=True)
         scores = " · ".join(f"{metric.name} {score:.2f}" for metric, score in pairs)
         watch.say(f"test set, run {number} of {len(plan.runs)}, {run.name}: {scores}")
     return results
@@ -275,7 +275,7 @@ def _write(plan: ComparisonPlan, results: Results, failed: FailedRuns, request: 
         "environment": environment_of(trained),
         "notes": [*notes, *condition_notes(trained, request.jobs)],
     }
-    compared = summarise(plan.contenders, results, plan.judge, baseline, failed, about)
+    compared = summarise(plan.contenders, results, plan.evaluator, baseline, failed, about)
     write_atomically(request.folder / _FILE, json.dumps(finite(compared.values()), indent=1, ensure_ascii=False))
     write_atomically(request.folder / REPORT_PAGE, comparison_page(compared))
     return compared

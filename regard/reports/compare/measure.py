@@ -55,7 +55,7 @@ class Gold(NamedTuple):
     links: list[GoldAlignment]
 
 
-class Judge(NamedTuple):
+class Evaluator(NamedTuple):
     """Evaluation that all runs share."""
 
     test: Examples
@@ -69,7 +69,7 @@ class Judge(NamedTuple):
     @classmethod
     def of(
         cls, contenders: Sequence[Contender], test: Examples, gold: Gold | None, folds: Sequence[Examples] = ()
-    ) -> "Judge":
+    ) -> "Evaluator":
         """Choose the metrics that all name, by default BLEU; likelihood for language models.
 
         Raises ConfigError for gold links without a model that aligns.
@@ -85,7 +85,7 @@ class Judge(NamedTuple):
         curve_metric = chosen.pop() if len(chosen) == 1 else task.spec.metric  # the task's is in every log
         return cls(test, task.measures(choices), choices, curve_metric, gold, task.spec.wording, folds)
 
-    def of_run(self, run: PlannedRun) -> "Judge":
+    def of_run(self, run: PlannedRun) -> "Evaluator":
         """Return the evaluation of a run: on its own fold, where there are folds."""
         return self._replace(test=self.folds[run.seed - 1], folds=()) if self.folds else self
 
@@ -123,7 +123,7 @@ class Result(NamedTuple):
     statistics: list[NDArray[np.float64]]  # metric by metric: (sentence, statistic)
 
 
-def check_judged_alike(contenders: Sequence[Contender]) -> None:
+def check_same_evaluation(contenders: Sequence[Contender]) -> None:
     """Raise ConfigError where contenders have no metric in common, or name different metrics or settings of them."""
     first, *others = contenders
     ours = first.experiment.evaluation.metrics
@@ -141,29 +141,29 @@ def check_judged_alike(contenders: Sequence[Contender]) -> None:
             raise ConfigError("task", f"{names} have no figure in common", "compare each task alone")
 
 
-def measure_run(run: PlannedRun, judge: Judge) -> Result:
+def measure_run(run: PlannedRun, evaluator: Evaluator) -> Result:
     """Return the stored result of an earlier call if its inputs are unchanged; else measure and store it."""
-    path, key = run.path.parent / _FOLDER / f"{run.name}.json", _key(run, judge)
+    path, key = run.path.parent / _FOLDER / f"{run.name}.json", _key(run, evaluator)
     with suppress(OSError, ValueError, KeyError, TypeError):
         kept = json.loads(path.read_text(encoding="utf-8"))
         if kept.pop("key") == key:
             tables = [np.array(rows, dtype=np.float64) for rows in kept.pop("statistics")]
             clocks = {name: clock(*kept.pop(name)) for name, clock in CLOCKS.items()}
             return Result(**kept, **clocks, statistics=tables)
-    result = _measure(run, judge)
+    result = _measure(run, evaluator)
     path.parent.mkdir(exist_ok=True)
     values = {**result._asdict(), "statistics": [rows.tolist() for rows in result.statistics], "key": key}
     write_atomically(path, json.dumps(values))
     return result
 
 
-def _measure(run: PlannedRun, judge: Judge) -> Result:
+def _measure(run: PlannedRun, evaluator: Evaluator) -> Result:
     predictor = load(run.path)
-    warn_of_unknown(predictor.task, judge.test, run.name)
-    texts, tables, spent = judge.answers(predictor)
+    warn_of_unknown(predictor.task, evaluator.test, run.name)
+    texts, tables, spent = evaluator.answers(predictor)
     state = files.latest_valid(run.path, training=False)[0].state
     log = events(run.path)
-    tokens, sentences = training_rate(log), spent.rate(count_of(judge.test))
+    tokens, sentences = training_rate(log), spent.rate(count_of(evaluator.test))
     here = next(predictor.model.parameters()).device.type == "cpu"
     return Result(
         name=run.name,
@@ -173,27 +173,27 @@ def _measure(run: PlannedRun, judge: Judge) -> Result:
         spent=TimeSpent(state["seconds"], state.get("core_seconds")),
         tokens=tokens if _trained_on_a_cpu(run) else tokens._replace(per_core_second=None),
         sentences=sentences if here else sentences._replace(per_core_second=None),
-        tokens_per_word=tokens_per_word(predictor, judge.test),
-        error_rate=None if judge.gold is None else error_rate(predictor, judge.gold),
-        curve=curve_of(log, judge.curve_metric),
+        tokens_per_word=tokens_per_word(predictor, evaluator.test),
+        error_rate=None if evaluator.gold is None else error_rate(predictor, evaluator.gold),
+        curve=curve_of(log, evaluator.curve_metric),
         texts=texts,
-        scores=[metric.value(rows.sum(axis=0)) for metric, rows in zip(judge.metrics, tables, strict=True)],
+        scores=[metric.value(rows.sum(axis=0)) for metric, rows in zip(evaluator.metrics, tables, strict=True)],
         statistics=tables,
     )
 
 
-def _key(run: PlannedRun, judge: Judge) -> str:
+def _key(run: PlannedRun, evaluator: Evaluator) -> str:
     """Return a digest of all inputs of the result."""
     final, experiment = run.path / FINAL, run.contender.experiment
     if not RunFolder(run.path).finished:
         raise CheckpointError(run.path, "has not been trained to its end")
-    settings = [as_values(experiment.decoding), as_values(judge.choices), judge.curve_metric]
+    settings = [as_values(experiment.decoding), as_values(evaluator.choices), evaluator.curve_metric]
     speed = [experiment.device, torch.get_num_threads(), version("regard"), torch.__version__]
     gold = None
-    if judge.gold is not None:
-        links = [[sorted(one.sure), sorted(one.possible)] for one in judge.gold.links]
-        gold = [judge.gold.sources, judge.gold.targets, links]
-    rest: list[Any] = [_FORMAT, final.read_text(encoding="utf-8"), settings, speed, judge.test, gold]
+    if evaluator.gold is not None:
+        links = [[sorted(one.sure), sorted(one.possible)] for one in evaluator.gold.links]
+        gold = [evaluator.gold.sources, evaluator.gold.targets, links]
+    rest: list[Any] = [_FORMAT, final.read_text(encoding="utf-8"), settings, speed, evaluator.test, gold]
     log = (run.path / METRICS_FILE).stat().st_size if (run.path / METRICS_FILE).exists() else 0
     return hashlib.sha256(json.dumps([*rest, log]).encode()).hexdigest()
 

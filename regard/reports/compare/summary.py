@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from regard.errors import RegardError
 from regard.evaluation.tokenization import words
-from regard.reports.compare.measure import Judge, Result
+from regard.reports.compare.measure import Evaluator, Result
 from regard.reports.compare.plan import Contender, Publication, differing_settings
 from regard.reports.compare.statistics import Difference, Figure, Tables, figures, gains, spread
 from regard.reports.length_buckets import length_buckets
@@ -164,7 +164,7 @@ class Compared(NamedTuple):
 def summarise(
     contenders: Sequence[Contender],
     results: Mapping[str, Sequence[Result]],
-    judge: Judge,
+    evaluator: Evaluator,
     baseline: str,
     failed: Mapping[str, str],
     about: Mapping[str, Any],
@@ -174,15 +174,16 @@ def summarise(
     A fold counts if every row has a result of it, so that all are evaluated on the same examples.
     """
     listed = [one for one in contenders if results.get(one.name)]
-    if judge.folds:
+    if evaluator.folds:
         results = _of_common_folds({one.name: results[one.name] for one in listed})
     tables: list[Tables] = [
         {one.name: [run.statistics[place] for run in results[one.name]] for one in listed}
-        for place in range(len(judge.metrics))
+        for place in range(len(evaluator.metrics))
     ]
-    folds = [run.seed - 1 for run in results[baseline]] if judge.folds else []
+    folds = [run.seed - 1 for run in results[baseline]] if evaluator.folds else []
     by_metric = [
-        figures(metric, some, baseline, folds=bool(folds)) for metric, some in zip(judge.metrics, tables, strict=True)
+        figures(metric, some, baseline, folds=bool(folds))
+        for metric, some in zip(evaluator.metrics, tables, strict=True)
     ]
     return Compared(
         rows=[
@@ -192,17 +193,17 @@ def summarise(
             for name, config, changes, _, publication in listed
         ],
         baseline=baseline,
-        metrics=[metric.name for metric in judge.metrics],
-        signatures=judge.signatures(),
-        higher_is_better=[metric.higher_is_better for metric in judge.metrics],
-        curve_metric=judge.curve_metric,
-        sentences=sum(count_of(judge.folds[fold]) for fold in folds) if folds else count_of(judge.test),
-        buckets=[] if folds else buckets_of(tables[0], judge, baseline),
+        metrics=[metric.name for metric in evaluator.metrics],
+        signatures=evaluator.signatures(),
+        higher_is_better=[metric.higher_is_better for metric in evaluator.metrics],
+        curve_metric=evaluator.curve_metric,
+        sentences=sum(count_of(evaluator.folds[fold]) for fold in folds) if folds else count_of(evaluator.test),
+        buckets=[] if folds else buckets_of(tables[0], evaluator, baseline),
         differing=differing_settings(listed),
         failed=dict(failed),
         about=dict(about),
-        halves=None if folds else halves_of(tables[0], judge, baseline),
-        wording=judge.wording,
+        halves=None if folds else halves_of(tables[0], evaluator, baseline),
+        wording=evaluator.wording,
         folds=len(folds),
     )
 
@@ -215,30 +216,30 @@ def _of_common_folds(results: Mapping[str, Sequence[Result]]) -> dict[str, list[
     return {name: [run for run in several if run.seed in common] for name, several in results.items()}
 
 
-def buckets_of(tables: Tables, judge: Judge, baseline: str) -> list[ComparisonBucket]:
+def buckets_of(tables: Tables, evaluator: Evaluator, baseline: str) -> list[ComparisonBucket]:
     """Return the first metric by the length of the texts; buckets of few sentences are joined with a neighbour."""
     found = []
-    for label, lines in length_buckets(_lengths(judge), SMALLEST_BUCKET):
+    for label, lines in length_buckets(_lengths(evaluator), SMALLEST_BUCKET):
         some = {name: [table[lines] for table in several] for name, several in tables.items()}
-        found.append(ComparisonBucket(label, len(lines), list(figures(judge.metrics[0], some, baseline).values())))
+        found.append(ComparisonBucket(label, len(lines), list(figures(evaluator.metrics[0], some, baseline).values())))
     return found
 
 
-def halves_of(tables: Tables, judge: Judge, baseline: str) -> Halves | None:
+def halves_of(tables: Tables, evaluator: Evaluator, baseline: str) -> Halves | None:
     """Return whether a lead grows with length; None where there are few sentences, or nobody to compare."""
-    lengths = _lengths(judge)
+    lengths = _lengths(evaluator)
     edge = min(set(lengths), key=lambda edge: (abs(2 * sum(length > edge for length in lengths) - len(lengths)), edge))
     longer = [place for place, length in enumerate(lengths) if length > edge]
     shorter = [place for place, length in enumerate(lengths) if length <= edge]
     if min(len(longer), len(shorter)) < SMALLEST_BUCKET:
         return None
-    found = gains(judge.metrics[0], tables, baseline, longer, shorter)
+    found = gains(evaluator.metrics[0], tables, baseline, longer, shorter)
     return Halves(edge, len(shorter), len(longer), [found.get(name) for name in tables]) if found else None
 
 
-def _lengths(judge: Judge) -> list[int]:
+def _lengths(evaluator: Evaluator) -> list[int]:
     """Words of each given text."""
-    return [len(words(text)) for text in next(iter(judge.test.values()))]
+    return [len(words(text)) for text in next(iter(evaluator.test.values()))]
 
 
 def finite(value: Any) -> Any:

@@ -19,7 +19,7 @@ from regard.experiment.time_plan import TRAINING, measured_pace
 from regard.ops.memory import keep_memory
 from regard.reports.data_check import read_text_pairs
 from regard.reports.forecast.coefficients import FORECAST_SCORES, Coefficients, NetworkFacts, read_coefficients
-from regard.reports.forecast.learning_curve import BAND_DRAWS, HIGHEST, Band, LearningCurve, SlopePriors
+from regard.reports.forecast.learning_curve import BAND_SAMPLES, HIGHEST, Band, LearningCurve, SlopePriors
 from regard.reports.forecast.pilot_fits import PilotFit, pilot_fits, split_pairs
 from regard.reports.forecast.unpaired import TextsFacts, domain_overlap, texts_facts
 from regard.runs.texts import Say
@@ -42,7 +42,7 @@ class PairsFacts(NamedTuple):
     fits: Sequence[PilotFit]
     rows: int  # pairs of an update
     seconds: float  # of an update, on the wall
-    core_share: float  # seconds of a core in a second on the wall
+    core_fraction: float  # seconds of a core in a second on the wall
     dev_lines: int
 
     def curve(self, score: str, priors: SlopePriors) -> LearningCurve:
@@ -51,12 +51,12 @@ class PairsFacts(NamedTuple):
         errors = [value * one.error * _ERRORS[score] for value, one in zip(scores, self.fits, strict=True)]
         return LearningCurve.of([one.pairs for one in self.fits], scores, errors, priors)
 
-    def draws_of_phrases(self, score: str, pairs: int, priors: SlopePriors) -> Floats:
+    def phrase_samples(self, score: str, pairs: int, priors: SlopePriors) -> Floats:
         """Return sampled scores (sample,) of untuned phrases of `pairs` pairs, on lines that were not held out."""
         generator = np.random.default_rng(2)
         doublings, lines = max(0.0, log2(pairs / self.fits[-1].pairs)), self.fits[-1].error * _ERRORS[score]
-        beyond = np.exp(generator.normal(0.0, np.hypot(_BEYOND * doublings, lines), BAND_DRAWS))
-        return _within(self.curve(score, priors).draws(pairs, generator) * beyond)
+        beyond = np.exp(generator.normal(0.0, np.hypot(_BEYOND * doublings, lines), BAND_SAMPLES))
+        return _within(self.curve(score, priors).samples(pairs, generator) * beyond)
 
     def network(self, pairs: int, minutes: float) -> NetworkFacts:
         """Return the features of a training on `pairs` pairs."""
@@ -159,7 +159,7 @@ def read_text(path: Path) -> list[str]:
 def pairs_facts(
     experiment: Experiment,
     pairs: Sequence[TextPair],
-    judged: Sequence[TextPair] = (),
+    evaluated: Sequence[TextPair] = (),
     *,
     seed: int = 1,
     say: Say = lambda line: None,
@@ -168,14 +168,14 @@ def pairs_facts(
 
     Held-out pairs evaluate them: a tenth of the pairs where none are given. Raises DataError for too few pairs.
     """
-    known, held = split_pairs(pairs, judged, seed)
+    known, held = split_pairs(pairs, evaluated, seed)
     keep_memory()  # as a training does
     pace = measured_pace(experiment)
     if pace is None:
         raise ConfigError("FILES", "no network can be timed on these pairs", "regard train on the same files says why")
     say(f"a network takes {1 / pace.seconds:.1f} updates a second, of {pace.rows} pairs each")
     fits = pilot_fits(known, held, say)
-    lines = len(judged) or len(held)
+    lines = len(evaluated) or len(held)
     share = pace.core_seconds / pace.seconds
     return PairsFacts(len(known), fits, pace.rows, pace.seconds, share, min(_TUNED_LINES, lines))
 
@@ -191,10 +191,10 @@ def forecast_pairs(facts: PairsFacts, minutes: float, known: Coefficients) -> Fo
     roads = [
         Road(
             name,
-            Band.of_draws(getattr(found["bleu", 0], name)),
-            Band.of_draws(getattr(found["chrf", 0], name)),
+            Band.of_samples(getattr(found["bleu", 0], name)),
+            Band.of_samples(getattr(found["chrf", 0], name)),
             times[name],
-            {more: Band.of_draws(getattr(found["bleu", more], name)) for more in MORE_PAIRS},
+            {more: Band.of_samples(getattr(found["bleu", more], name)) for more in MORE_PAIRS},
         )
         for name in _Samples._fields
     ]
@@ -208,21 +208,21 @@ def forecast_texts(source: Sequence[str], target: Sequence[str], minutes: float,
     """
     start = time.monotonic()
     facts = texts_facts(source, target)
-    draws = np.exp(known.unpaired.draws(facts.features(), np.random.default_rng(1))) - 0.1
+    samples = np.exp(known.unpaired.samples(facts.features(), np.random.default_rng(1))) - 0.1
     took = (time.monotonic() - start) / 60 + _STARTUP_MINUTES
-    road = Road("word by word", Band.of_draws(_within(draws)), known.unpaired_chrf, took, known.first_pairs)
+    road = Road("word by word", Band.of_samples(_within(samples)), known.unpaired_chrf, took, known.first_pairs)
     return Forecast(minutes, [road], texts=facts)
 
 
 def _samples(facts: PairsFacts, network: NetworkFacts, score: str, known: Coefficients) -> _Samples:
     """Sample scores of all roads from the facts and their uncertainty."""
-    generator, untuned = np.random.default_rng(1), facts.draws_of_phrases(score, network.pairs, known.slopes[score])
-    phrases = _within(untuned * np.exp(generator.normal(*known.tuning[score], BAND_DRAWS)))
-    ratios = known.network[score].draws(network.features(), generator)
+    generator, untuned = np.random.default_rng(1), facts.phrase_samples(score, network.pairs, known.slopes[score])
+    phrases = _within(untuned * np.exp(generator.normal(*known.tuning[score], BAND_SAMPLES)))
+    ratios = known.network[score].samples(network.features(), generator)
     alone = (untuned + 1) * np.exp(ratios) - 1
-    alone = _within(np.where(alone < 0, generator.uniform(0.0, _UNTAUGHT, BAND_DRAWS), alone))
+    alone = _within(np.where(alone < 0, generator.uniform(0.0, _UNTAUGHT, BAND_SAMPLES), alone))
     better, worse = np.maximum(phrases, alone), np.minimum(phrases, alone)
-    gain = generator.normal(*known.both, BAND_DRAWS) * worse / np.maximum(better, 1e-9)
+    gain = generator.normal(*known.both, BAND_SAMPLES) * worse / np.maximum(better, 1e-9)
     return _Samples(phrases, alone, _within(better * np.exp(gain)))
 
 
@@ -235,4 +235,4 @@ def _phrases_minutes(facts: PairsFacts, known: Coefficients) -> float:
     last = facts.fits[-1]
     startup, factor, per_line = known.phrases_seconds
     seconds = startup + factor * last.seconds * facts.pairs / last.pairs + per_line * last.decoding * facts.dev_lines
-    return seconds / 60 / min(1.0, max(0.1, facts.core_share / torch.get_num_threads()))
+    return seconds / 60 / min(1.0, max(0.1, facts.core_fraction / torch.get_num_threads()))

@@ -10,7 +10,7 @@ from regard.reports.forecast.coefficients import read_coefficients
 from regard.reports.forecast.forecast import MORE_PAIRS, NEAR_ZERO, Forecast, PairsFacts, Road
 from regard.reports.forecast.learning_curve import Band
 from regard.reports.forecast.unpaired import TextsFacts
-from regard.reports.report import Report, new_figure, picture_of
+from regard.reports.report import Report, figure_bytes, new_figure
 from regard.reports.table import Cell, Table, number_cell
 
 _OTHER_DOMAIN = 2.0  # perplexity ratio from which text is of another domain
@@ -161,4 +161,4 @@ def _picture(forecast: Forecast, ending: str) -> bytes:
     axes.set_xlabel("pairs")
     axes.set_ylabel("BLEU, 80 % band")
     axes.legend()
-    return picture_of(figure, ending)
+    return figure_bytes(figure, ending)

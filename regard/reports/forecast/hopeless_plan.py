@@ -22,7 +22,7 @@ def hopeless_plan(experiment: Experiment) -> str:
         return ""
     updates = min(training.max_minutes * 60 * TRAINING / pace.seconds, training.max_updates or np.inf)
     facts = NetworkFacts(count_examples(experiment), updates, pace.rows)
-    ratios = np.exp(read_coefficients().network["bleu"].draws(facts.features(), np.random.default_rng(1)))
+    ratios = np.exp(read_coefficients().network["bleu"].samples(facts.features(), np.random.default_rng(1)))
     high = float(np.quantile(ratios, _SURE))
     few = f"about {updates:,.0f} updates in {training.max_minutes:.3g} minutes"
     return f"{few} stay below {high:.0%} of what phrases reach (forecast)" if high < _FAR else ""

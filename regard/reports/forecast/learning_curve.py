@@ -8,7 +8,7 @@ import numpy as np
 
 from regard.arrays import Floats
 
-BAND_DRAWS = 4_000  # of normal numbers, by which bands of sums and maxima are found
+BAND_SAMPLES = 4_000  # of normal numbers, by which bands of sums and maxima are found
 CERTAIN = 1e9  # degrees of freedom of a spread that is known
 HIGHEST = 100.0  # of BLEU and chrF
 POWER_ODDS = 0.25  # of a power law beside a line: lines erred less where 2 to 16 times the pairs were known
@@ -23,9 +23,9 @@ class Band(NamedTuple):
     high: float
 
     @classmethod
-    def of_draws(cls, draws: Floats) -> "Band":
+    def of_samples(cls, samples: Floats) -> "Band":
         """Return the band of sampled figures (sample,)."""
-        return cls(*np.percentile(draws, (10, 50, 90)).tolist())
+        return cls(*np.percentile(samples, (10, 50, 90)).tolist())
 
     def holds(self, value: float) -> bool:
         """Return whether a figure is inside."""
@@ -77,7 +77,7 @@ class LinearFit(NamedTuple):
         """Return the value to expect."""
         return float(np.dot(self.coefficients, features))
 
-    def draws(self, features: Sequence[float], generator: np.random.Generator, count: int = BAND_DRAWS) -> Floats:
+    def samples(self, features: Sequence[float], generator: np.random.Generator, count: int = BAND_SAMPLES) -> Floats:
         """Return sampled values (sample,), of Student's distribution since the spread is estimated."""
         return self.mean(features) + self.deviation(features) * generator.standard_t(self.freedom, count)
 
@@ -117,15 +117,15 @@ class LearningCurve(NamedTuple):
         odds = POWER_ODDS * exp(max(-700.0, min(700.0, (line_misfit - power_misfit) / 2)))
         return cls(line, power, odds / (1 + odds))
 
-    def draws(self, pairs: float, generator: np.random.Generator, count: int = BAND_DRAWS) -> Floats:
+    def samples(self, pairs: float, generator: np.random.Generator, count: int = BAND_SAMPLES) -> Floats:
         """Return sampled scores (sample,) of `pairs` pairs."""
         row = [1.0, log2(pairs)]
-        lines, powers = self.line.draws(row, generator, count), np.exp(self.power.draws(row, generator, count))
+        lines, powers = self.line.samples(row, generator, count), np.exp(self.power.samples(row, generator, count))
         return np.clip(np.where(generator.random(count) < self.power_weight, powers, lines), 0.0, HIGHEST)
 
     def band(self, pairs: float) -> Band:
         """Return the band of the score of `pairs` pairs."""
-        return Band.of_draws(self.draws(pairs, np.random.default_rng(1)))
+        return Band.of_samples(self.samples(pairs, np.random.default_rng(1)))
 
 
 def _weighted(rows: Floats, values: Floats, errors: Floats, slope: tuple[float, float]) -> tuple[LinearFit, float]:

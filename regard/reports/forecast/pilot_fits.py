@@ -20,7 +20,7 @@ from regard.text.words import cut_words
 
 FEWEST_PAIRS = 200  # pairs of a forecast, without the held-out lines
 MOST_FITTED = 16_000  # of the largest fit: about fifteen seconds of a core
-JUDGED_LINES = 300  # held-out lines, at most
+EVALUATED_LINES = 300  # held-out lines, at most
 _SHARES = (4, 2, 1)  # parts of the pairs
 _RESAMPLES = 200
 _LEAST_ERROR = 0.02  # of a logarithm: lines of one corpus are never as different as all that is written
@@ -37,17 +37,19 @@ class PilotFit(NamedTuple):
     decoding: float  # seconds of a core, for each line
 
 
-def pilot_fits(pairs: Sequence[TextPair], judged: Sequence[TextPair], say: Say = lambda line: None) -> list[PilotFit]:
+def pilot_fits(
+    pairs: Sequence[TextPair], evaluated: Sequence[TextPair], say: Say = lambda line: None
+) -> list[PilotFit]:
     """Fit phrases to a quarter, a half and all of the pairs, at most MOST_FITTED, and translate the held-out lines."""
     largest, found = min(len(pairs), MOST_FITTED), list[PilotFit]()
     for share in _SHARES:
-        found.append(pilot_fit(pairs[: largest // share], judged))
-        say(f"phrases of {found[-1].pairs:,} pairs: BLEU {found[-1].bleu:.1f} on {len(judged):,} held-out lines")
+        found.append(pilot_fit(pairs[: largest // share], evaluated))
+        say(f"phrases of {found[-1].pairs:,} pairs: BLEU {found[-1].bleu:.1f} on {len(evaluated):,} held-out lines")
     return found
 
 
 def split_pairs(
-    pairs: Sequence[TextPair], judged: Sequence[TextPair], seed: int
+    pairs: Sequence[TextPair], evaluated: Sequence[TextPair], seed: int
 ) -> tuple[list[TextPair], list[TextPair]]:
     """Return the pairs in random order, and the held-out ones: a tenth of the pairs where none are given.
 
@@ -56,12 +58,12 @@ def split_pairs(
     generator = random.Random(seed)
     known = [one for one in pairs if one.source.strip() and one.target.strip()]
     generator.shuffle(known)
-    if judged:
-        held = [one for one in judged if one.source.strip() and one.target.strip()]
+    if evaluated:
+        held = [one for one in evaluated if one.source.strip() and one.target.strip()]
         generator.shuffle(held)
-        held = held[:JUDGED_LINES]
+        held = held[:EVALUATED_LINES]
     else:
-        count = min(JUDGED_LINES, len(known) // 10)
+        count = min(EVALUATED_LINES, len(known) // 10)
         held, known = known[:count], known[count:]
         seen = {side.casefold().strip() for one in held for side in one}
         known = [one for one in known if not seen & {side.casefold().strip() for side in one}]
@@ -71,16 +73,16 @@ def split_pairs(
     return known, held
 
 
-def pilot_fit(pairs: Sequence[TextPair], judged: Sequence[TextPair]) -> PilotFit:
+def pilot_fit(pairs: Sequence[TextPair], evaluated: Sequence[TextPair]) -> PilotFit:
     """Count phrases of all pairs, and translate the held-out lines with untuned weights."""
     start = time.process_time()
     model = PhraseBased([], [], SearchLimits(), order=5, max_phrase=7, iterations=5)
     model.fit([(cut_words(pair.source), cut_words(pair.target)) for pair in pairs])
     counted = time.process_time()
-    texts = ["".join(_translated(model.decoder, cut_words(pair.source))).strip() for pair in judged]
+    texts = ["".join(_translated(model.decoder, cut_words(pair.source))).strip() for pair in evaluated]
     decoded = time.process_time()
     bleu, chrf = (METRICS.build(Choice(name)) for name in ("bleu", "chrf"))
-    corpus = corpus_of(texts, [pair.target for pair in judged])
+    corpus = corpus_of(texts, [pair.target for pair in evaluated])
     statistics = bleu.statistics(corpus)
     figures = resampled(bleu, statistics[None], resamples=_RESAMPLES, seed=1)[:, 0]
     return PilotFit(
@@ -89,7 +91,7 @@ def pilot_fit(pairs: Sequence[TextPair], judged: Sequence[TextPair]) -> PilotFit
         chrf.value(chrf.statistics(corpus).sum(axis=0)),
         max(_LEAST_ERROR, float(np.std(np.log(figures + 0.1)))),
         counted - start,
-        (decoded - counted) / len(judged),
+        (decoded - counted) / len(evaluated),
     )
 
 

@@ -124,9 +124,9 @@ class PairIndex:
         to_source = (forward / forward.sum(axis=1, keepdims=True))[here, 1:]
         to_target = (reverse / reverse.sum(axis=1, keepdims=True))[:, here + 1].T
         both = np.sqrt(to_source * to_target)  # (place, source)
-        weighed = both * np.array([asked.get(one, 0.0) for one in sources.tolist()])
-        place, source = np.unravel_index(int(weighed.argmax()), weighed.shape) if weighed.size else (0, 0)
-        link = float(weighed[place, source]) if weighed.size else 0.0
+        weighted = both * np.array([asked.get(one, 0.0) for one in sources.tolist()])
+        place, source = np.unravel_index(int(weighted.argmax()), weighted.shape) if weighted.size else (0, 0)
+        link = float(weighted[place, source]) if weighted.size else 0.0
         linked = (int(source),) if link >= _LEAST_LINK else ()
         return TaughtPair(row, link, float(similarity), linked, tuple(here.tolist()))
 

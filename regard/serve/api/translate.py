@@ -35,10 +35,10 @@ async def detect_language(service: Service, request: Request) -> JSONResponse:
     check_libretranslate_sizes(texts, service.settings)
     request.state.asked.count(texts)
     guesses = await in_thread(sum(map(len, texts)), detect, service, "\n".join(texts))
-    return JSONResponse([told(guess) for guess in guesses[:MAX_GUESSES]])
+    return JSONResponse([client_guess(guess) for guess in guesses[:MAX_GUESSES]])
 
 
-def told(guess: Detected) -> dict[str, Any]:
+def client_guess(guess: Detected) -> dict[str, Any]:
     """Return a guess in the clients' form."""
     return {"confidence": round(float(guess.confidence), 1), "language": outward(guess.language)}
 
@@ -65,7 +65,7 @@ def _answer(found: list[Translated], question: TextQuestion) -> dict[str, Any]:
     """Return a list if `q` was one, else its only item."""
     columns: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
     if question.source == AUTO:
-        columns["detectedLanguage"] = [told(one.detected) for one in found if one.detected is not None]
+        columns["detectedLanguage"] = [client_guess(one.detected) for one in found if one.detected is not None]
     if any(one.warnings for one in found):
         columns["warnings"] = [one.warnings for one in found]
     if question.alternatives:

@@ -13,7 +13,7 @@ from regard.serve.api.access import admitted
 from regard.serve.api.answers import AnswerLimit, asked_pair, check_maps, json_answer, sentence_json
 from regard.serve.api.checking import asked_texts, check_sizes
 from regard.serve.api.request_body import read_values
-from regard.serve.api.translate import told
+from regard.serve.api.translate import client_guess
 from regard.serve.catalogue import ServedModel
 from regard.serve.engine import Predict
 from regard.serve.errors import bad
@@ -113,9 +113,9 @@ def _text(one: Translated, seems: Detected | None) -> dict[str, Any]:
     answer: dict[str, Any] = {"translatedText": one.text}
     answer["score"] = round(score, SCORE_DIGITS) if math.isfinite(score) else None
     if one.detected is not None:
-        answer["detectedLanguage"] = told(one.detected)
+        answer["detectedLanguage"] = client_guess(one.detected)
     if seems is not None:
-        answer["seems"] = told(seems)
+        answer["seems"] = client_guess(seems)
     answer["model"] = None if one.model is None else one.model.name
     sentences: list[dict[str, Any]] = [sentence_json(sentence) for sentence in one.sentences]
     for number, column in enumerate(_in_place(one)):

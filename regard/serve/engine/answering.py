@@ -19,7 +19,7 @@ from regard.predictor import Predictor, check_open, load_routes
 from regard.predictor.engines import load_export
 from regard.registry import Choice
 from regard.results import Prediction
-from regard.serve.engine.explaining import FIRST_PIECES, Looking, rewritten
+from regard.serve.engine.explaining import FIRST_PIECES, AttentionExplainer, rewritten
 from regard.serve.engine.messages import Refused, TextCost
 from regard.serve.engine.model_card import card_of
 from regard.serve.engine.questions import Kept, Pair, Predict, Question
@@ -52,7 +52,7 @@ class Answering:
     def __init__(self, predictor: Predictor, search: Choice) -> None:
         self.predictor, self.search = predictor, search
         self._searches = functools.cache(self._search)
-        self.looking = Looking(predictor)
+        self.looking = AttentionExplainer(predictor)
         self.routes: dict[str, Answering] = {}  # further language pairs of the same model, by name
 
     @classmethod

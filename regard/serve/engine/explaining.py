@@ -34,7 +34,7 @@ FIRST_PIECES = 2  # first tokens tried per requested word: several may begin one
 _LIKELIEST = 500  # likeliest tokens; some continue the word before
 
 
-class Looking:
+class AttentionExplainer:
     """Explains predictions of a model, some at a time."""
 
     def __init__(self, predictor: Predictor) -> None:
@@ -50,7 +50,7 @@ class Looking:
         for each in seen.explanation.maps if seen.explanation is not None else ():
             self.heads[each.queries, each.keys] += len(each.weights)
 
-    def of(self, predictor: Predictor) -> "Looking":
+    def of(self, predictor: Predictor) -> "AttentionExplainer":
         """Return the explainer of another copy of the model."""
         other = copy.copy(self)
         other.predictor = predictor

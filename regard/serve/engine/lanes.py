@@ -19,7 +19,7 @@ from regard.serve.engine.pipe import Pipe
 from regard.serve.engine.questions import QuestionRow
 from regard.serve.engine.waiting import Item, QueuedRequest, Waiting, deliver
 
-LEAST_BATCH = 64.0  # tokens of a batch: in smaller ones the overhead outweighs the shorter wait
+MIN_BATCH = 64.0  # tokens of a batch: in smaller ones the overhead outweighs the shorter wait
 HEED, QUICK_HEED = 0.2, 0.5  # weight of the latest batch in moving averages of speed and of size
 LONGEST_WAIT = 60  # seconds
 MOST_KINDS = 64  # kinds of requests with a recorded speed
@@ -63,7 +63,7 @@ class Pace:
         return min(max(math.ceil(items * self.item_seconds), 1), LONGEST_WAIT)
 
     def _bounded(self, size: float) -> float:
-        return min(max(size, LEAST_BATCH), self.limits.max_batch_tokens)
+        return min(max(size, MIN_BATCH), self.limits.max_batch_tokens)
 
 
 class Working(NamedTuple):
@@ -109,7 +109,7 @@ class Batcher:
         for name, items in self._working:
             left = [row for row, item in enumerate(items) if item.request is request]
             if left and self._pipe is not None:
-                self._pipe.tell(Leave(batch=name, rows=left))
+                self._pipe.notify(Leave(batch=name, rows=left))
 
     def fail(self, error: Callable[[], ServingError]) -> None:
         """Fail all waiting requests, batches in progress included."""

@@ -86,7 +86,7 @@ class Refused(Struct, tag=True):
     """Reason of a text without an answer."""
 
     kind: str  # "long", "costly", "pieces", "memory", "wrong" or "failed"
-    told: Any = None  # [pieces, limit], the arguments of TooCostly, pieces, nothing, or the reason
+    details: Any = None  # [pieces, limit], the arguments of TooCostly, pieces, nothing, or the reason
 
 
 class Loaded(Message):

@@ -26,7 +26,7 @@ _ENVIRONMENT = {
     "MALLOC_ARENA_MAX": "1",  # one heap, with free pages returned: a tenth less memory at no measurable cost
 }
 _PATIENCE = 2.0  # seconds before a process that should end is killed
-LEAST_CPU = 0.01  # part of a heartbeat interval: a process below it is waiting
+MIN_CPU = 0.01  # part of a heartbeat interval: a process below it is waiting
 LARGE_MESSAGE = 100_000  # bytes of a message that is parsed in a thread, off the event loop
 
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -62,7 +62,7 @@ class Pulse:
         steps, cpu = said.steps, said.cpu
         same = {name for name, count in steps.items() if self._steps.get(name) == count}
         self._still = {name: self._still.get(name, 0) + 1 for name in same}
-        waits = same and len(same) == len(steps) and cpu - self._cpu < LEAST_CPU * BEAT
+        waits = same and len(same) == len(steps) and cpu - self._cpu < MIN_CPU * BEAT
         self._idle = self._idle + 1 if waits else 0
         self._steps, self._cpu = steps, cpu
 
@@ -141,7 +141,7 @@ class Pipe:
         finally:
             del self._answers[number]
 
-    def tell(self, message: Message) -> None:
+    def notify(self, message: Message) -> None:
         """Send a message without an answer."""
         if not self._reading.done():
             self._writer.write(packed(message))

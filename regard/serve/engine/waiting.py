@@ -197,4 +197,4 @@ _FAULTS: Mapping[str, Callable[[int, Any], ServingError | Miscounted]] = {
 
 
 def _fault(index: int, refused: Refused) -> ServingError | Miscounted:
-    return _FAULTS[refused.kind](index, refused.told)
+    return _FAULTS[refused.kind](index, refused.details)

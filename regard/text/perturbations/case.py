@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from regard.config import Doc
-from regard.text.perturbations.perturbation import ChangedShare, ChangeSeed, Vectors, WordPerturbation
+from regard.text.perturbations.perturbation import ChangeProbability, ChangeSeed, Vectors, WordPerturbation
 
 
 class CasePerturbation(WordPerturbation):
@@ -15,7 +15,7 @@ class CasePerturbation(WordPerturbation):
         self,
         vectors: Vectors,
         *,
-        probability: ChangedShare = 0.1,
+        probability: ChangeProbability = 0.1,
         to: Annotated[Literal["upper", "lower", "title", "swapped"], Doc("Case to convert words to.")] = "upper",
         seed: ChangeSeed = 1,
     ) -> None:

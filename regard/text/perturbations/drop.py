@@ -18,8 +18,8 @@ class DropPerturbation(Perturbation):
         changed = super().__call__(text, line)
         return text if changed == text else " ".join(changed.split())
 
-    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Floats) -> list[str]:
+    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], rng: Floats) -> list[str]:
         kept = ~chosen
         if len(words) and not kept.any():
-            kept[draws[:, 0].argmax()] = True
+            kept[rng[:, 0].argmax()] = True
         return [word if stays else "" for word, stays in zip(words, kept, strict=True)]

@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Annotated, Literal
 
 from regard.config import Doc
-from regard.text.perturbations.perturbation import ChangedShare, ChangeSeed, Vectors, WordPerturbation, cased_as
+from regard.text.perturbations.perturbation import ChangeProbability, ChangeSeed, Vectors, WordPerturbation, cased_as
 
 LAYOUTS = {
     "qwerty": ("qwertyuiop", "asdfghjkl", "zxcvbnm"),
@@ -25,7 +25,7 @@ class KeyboardPerturbation(WordPerturbation):
         self,
         vectors: Vectors,
         *,
-        probability: ChangedShare = 0.1,
+        probability: ChangeProbability = 0.1,
         layout: Annotated[Literal["qwerty", "qwertz", "azerty"], Doc("Keyboard layout.")] = "qwerty",
         seed: ChangeSeed = 1,
     ) -> None:

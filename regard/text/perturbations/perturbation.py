@@ -18,9 +18,9 @@ _WORD = re.compile(rf"([{UNSPACED}]|(?:(?![{UNSPACED}])\w)+(?:['’]\w+)*)")
 
 Vectors = Callable[[], VectorTable]  # of the words that may stand in a text; asked for by who needs them
 
-ChangedShare = Annotated[Share, Doc("Perturbation probability of a word.")]
+ChangeProbability = Annotated[Share, Doc("Perturbation probability of a word.")]
 ChangeSeed = Annotated[Count, Doc("Random seed of the perturbations.")]
-DRAWS = 3  # numbers in [0, 1) for each word: whether, where and how it is changed
+RANDOM_NUMBERS = 3  # numbers in [0, 1) for each word: whether, where and how it is changed
 
 
 def changeable_words(text: str) -> list[str]:
@@ -34,29 +34,29 @@ class Perturbation(ABC):
     Samples depend on (seed, line) alone, and a word that changes at a small probability does so at a larger one.
     """
 
-    def __init__(self, vectors: Vectors, *, probability: ChangedShare = 0.1, seed: ChangeSeed = 1) -> None:
+    def __init__(self, vectors: Vectors, *, probability: ChangeProbability = 0.1, seed: ChangeSeed = 1) -> None:
         self.probability, self.seed = probability, seed
 
     def __call__(self, text: str, line: int) -> str:
         """Return the text of a line with words changed; what stands between words stays."""
         cut = _WORD.split(text)
         words = cut[1::2]
-        draws = np.random.default_rng((self.seed, line)).random((len(words), DRAWS))
-        cut[1::2] = self.changed(words, draws[:, 0] < self.probability, draws[:, 1:])
+        rng = np.random.default_rng((self.seed, line)).random((len(words), RANDOM_NUMBERS))
+        cut[1::2] = self.changed(words, rng[:, 0] < self.probability, rng[:, 1:])
         return "".join(cut)
 
     @abstractmethod
-    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Floats) -> list[str]:
+    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], rng: Floats) -> list[str]:
         """Return as many words, those `chosen` (n,) changed by the random numbers (n, 2); one may become empty."""
 
 
 class WordPerturbation(Perturbation):
     """A change of each word by itself."""
 
-    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Floats) -> list[str]:
+    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], rng: Floats) -> list[str]:
         return [
             self.of_word(word, *numbers.tolist()) if taken else word
-            for word, taken, numbers in zip(words, chosen, draws, strict=True)
+            for word, taken, numbers in zip(words, chosen, rng, strict=True)
         ]
 
     @abstractmethod

@@ -14,7 +14,7 @@ class SwapPerturbation(Perturbation):
 
     aliases = "word_order"
 
-    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Floats) -> list[str]:
+    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], rng: Floats) -> list[str]:
         found, place = list(words), 0
         while place + 1 < len(found):
             if chosen[place]:

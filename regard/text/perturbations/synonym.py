@@ -4,7 +4,7 @@ from typing import Annotated
 
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.text.perturbations.perturbation import ChangedShare, ChangeSeed, Vectors, WordPerturbation, cased_as
+from regard.text.perturbations.perturbation import ChangeProbability, ChangeSeed, Vectors, WordPerturbation, cased_as
 
 
 class SynonymPerturbation(WordPerturbation):
@@ -20,7 +20,7 @@ class SynonymPerturbation(WordPerturbation):
         self,
         vectors: Vectors,
         *,
-        probability: ChangedShare = 0.1,
+        probability: ChangeProbability = 0.1,
         count: Annotated[Size, Doc("Number of nearest neighbours to sample a synonym from.")] = 3,
         seed: ChangeSeed = 1,
     ) -> None:

@@ -40,8 +40,8 @@ def test_no_plain_text_is_enciphered_in_training(tmp_path):
     ciphers, plains = ({word for pair in found for word in pair[side].split()} for side in (0, 1))
     assert len(ciphers) == len(plains) == 4 * len(found) == 80
     assert not ciphers & plains
-    judged = {word for part in ("dev", "test") for pair in read(path, part, size=200) for word in pair[1].split()}
-    assert not judged & (ciphers | plains)
+    evaluated = {word for part in ("dev", "test") for pair in read(path, part, size=200) for word in pair[1].split()}
+    assert not evaluated & (ciphers | plains)
 
 
 def test_rare_symbols_are_dropped_or_one_symbol(text):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from torch.testing import assert_close
-from weighed import QUESTIONS, asked, classifier, example, sequences, translator
+from weighted import QUESTIONS, asked, classifier, example, sequences, translator
 
 from regard.attention import recording
 from regard.explain.relevance import RELEVANCES

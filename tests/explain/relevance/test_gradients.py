@@ -4,7 +4,7 @@ import pytest
 import torch
 from networks import columns_of
 from torch.testing import assert_close
-from weighed import QUESTIONS, translator
+from weighted import QUESTIONS, translator
 
 from regard.explain.relevance import RELEVANCES, Question, StateQuestion, integrated_gradients
 from regard.explain.relevance.gradients import gradients

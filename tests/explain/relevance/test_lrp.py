@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn, tensor
 from torch.testing import assert_close
-from weighed import QUESTIONS, translator
+from weighted import QUESTIONS, translator
 
 from regard.errors import RegardError
 from regard.explain.relevance import RELEVANCES, Question, StateQuestion

@@ -9,7 +9,7 @@ from tasks import statistics_of
 
 from regard.evaluation import METRICS, paired_bootstrap
 from regard.registry import Choice
-from regard.reports.compare.measure import Judge
+from regard.reports.compare.measure import Evaluator
 from regard.reports.compare.statistics import gains
 from regard.reports.compare.summary import SMALLEST_BUCKET, buckets_of, finite, halves_of
 from regard.reports.compare.tables import comparison_markdown, gain_table, length_table
@@ -21,14 +21,14 @@ SHORT, LONG = 40, 50  # sentences
 
 
 @pytest.fixture
-def exact() -> Judge:
+def exact() -> Evaluator:
     """40 sources of 3 words, then 50 of 12."""
     sources = ["a b c"] * SHORT + ["a b c d e f g h i j k l"] * LONG
     targets = [f"right {place}" for place in range(len(sources))]
-    return Judge({"source": sources, "target": targets}, [EXACT], (), "bleu", None)
+    return Evaluator({"source": sources, "target": targets}, [EXACT], (), "bleu", None)
 
 
-def right(judge: Judge, share_of_short: float, share_of_long: float, seed: int = 0):
+def right(judge: Evaluator, share_of_short: float, share_of_long: float, seed: int = 0):
     """The table of a system that has so many right of either."""
     draw = np.random.default_rng(seed)
     shares = np.where(np.arange(SHORT + LONG) < SHORT, share_of_short, share_of_long)

@@ -165,7 +165,7 @@ def test_what_has_to_be_kept_and_explained_is_counted(answering):
     plain, prefix, target = answering.count(Predict(["yes"]))[0].pieces, "ein Hund", answering.predictor.task.target
     assert pieces(answering.count(Predict(["yes"], prefix=prefix))) == [plain + len(target.encode(prefix))]
     (costly,) = answering.count(Predict(["yes"], prefix=prefix * 600))
-    assert (costly.kind, "target_prefix" in costly.told) == ("wrong", True)
+    assert (costly.kind, "target_prefix" in costly.details) == ("wrong", True)
     assert pieces(answering.count(Explain(pairs_of(["yes"], ["ja"]), by="lrp"))) == [
         5 * (plain + len(target.encode("ja")))
     ]

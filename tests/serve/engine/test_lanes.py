@@ -8,7 +8,7 @@ from engines import asking, pairs_of, texts_of, until
 
 from regard.serve.engine import Busy, Explain, Failed, Predict, TooCostly, TooLate, TooLong
 from regard.serve.engine.capacity import Limits
-from regard.serve.engine.lanes import LEAST_BATCH, Pace, lane_of
+from regard.serve.engine.lanes import MIN_BATCH, Pace, lane_of
 from regard.serve.engine.messages import Leave
 
 
@@ -166,11 +166,11 @@ def test_batches_come_to_take_as_long_as_they_may(pace, speed):
     for _ in range(100):
         size = pace.budget(KIND)
         pace.note(KIND, 10, int(size), size / speed, full=True)
-    assert pace.budget(KIND) == pytest.approx(speed * 0.5, rel=0.01) or pace.budget(KIND) == LEAST_BATCH
+    assert pace.budget(KIND) == pytest.approx(speed * 0.5, rel=0.01) or pace.budget(KIND) == MIN_BATCH
 
 
 def test_never_beyond_the_budget_nor_below_what_a_call_is_worth(pace):
-    for seconds, limit in ((1e-6, 20_000), (1e6, LEAST_BATCH)):
+    for seconds, limit in ((1e-6, 20_000), (1e6, MIN_BATCH)):
         for _ in range(100):
             pace.note(KIND, 1, int(pace.budget(KIND)), seconds, full=True)
         assert pace.budget(KIND) == pytest.approx(limit, rel=0.01)

@@ -85,4 +85,4 @@ def test_who_leaves_a_batch_of_short_texts_is_the_one_who_is_meant(answering):
 def test_a_term_that_is_too_long_is_refused(answering):
     done = answering.answer(Predict(["a dog"], glossary=(f"dog\t{'Hund ' * 200}",)))
     assert done.refused[0].kind == "wrong"
-    assert "more than a beam can place" in done.refused[0].told
+    assert "more than a beam can place" in done.refused[0].details

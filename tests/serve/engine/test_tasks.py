@@ -11,7 +11,7 @@ from small_runs import regard
 from regard.answers import LabelPrediction
 from regard.predictor import load
 from regard.serve.engine.answering import Answering
-from regard.serve.engine.explaining import Looking
+from regard.serve.engine.explaining import AttentionExplainer
 from regard.serve.engine.messages import HEAD, Batch, CountTexts, Refused, TextCost, Warm, heard, packed, unpacked
 from regard.serve.engine.questions import Predict
 from regard.serve.engine.worker import answer, count
@@ -209,7 +209,7 @@ def test_any_task_is_loaded_warmed_and_asked(task, tmp_path, monkeypatch):
     if served.wrong is not None:
         (refused,) = answering.count(Predict([served.wrong]))
         assert refused.kind == "wrong"
-        assert refused.told.startswith(served.why)
+        assert refused.details.startswith(served.why)
 
 
 def test_a_language_model_is_asked_too(tmp_path):
@@ -230,5 +230,5 @@ def test_a_language_model_is_asked_too(tmp_path):
     (found,) = answering.answer(Predict(["a dog"], explain=True, maps=True)).found.values()
     shown = [row for each in found.explanation.maps for head in each.weights for row in head]
     assert answering.looking.weights(found) >= sum(map(len, shown)) > 0
-    assert isinstance(answering.looking, Looking)
+    assert isinstance(answering.looking, AttentionExplainer)
     assert answer(answering, Warm()).speed > 0
