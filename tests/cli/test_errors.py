@@ -193,7 +193,7 @@ def test_who_says_nothing_is_shown_what_there_is():
     ],
 )
 def test_too_little_memory_is_one_line(monkeypatch, error, told):
-    def load(*_):
+    def load(*_, **__):
         raise error
 
     monkeypatch.setattr("regard.predictor.load", load)

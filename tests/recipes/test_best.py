@@ -2,6 +2,7 @@
 
 import errno
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,8 +16,10 @@ from small_runs import regard, unsaid
 
 from regard.errors import TrainingError
 from regard.experiment import RerankSettings
+from regard.explain.frame import static
 from regard.predictor import load
 from regard.recipes.best import BEST_STEPS, page, phrases, program
+from regard.recipes.best import step as step_module
 from regard.recipes.best.pairs import BestTexts, make_texts, write_lines
 from regard.recipes.best.phrases import PhraseTimes, PhraseTuning
 from regard.recipes.best.step import NoGainError
@@ -329,3 +332,13 @@ def test_killed_again_and_again_it_ends_with_all_steps(texts):
     assert {one["step"] for one in found} >= {"phrases", "phrases_of_back", "network", "taught", "back", "self_taught"}
     assert (texts / "run" / "report.html").is_file()
     assert len(load(texts / "run").predict([pair[0] for pair in PARTS["dev"]])) == len(PARTS["dev"])
+
+
+def test_every_step_has_chinese_words():
+    script = static("best.js", "regard.recipes.best")
+    assert [step.about for step in BEST_STEPS.values() if f'"{step.about}":' not in script] == []
+    patterns = [one.replace("\\/", "/") for one in re.findall(r"\[/(\^.+?\$)/,", script)]
+    outcomes = ("the best so far", "dropped: no sure gain", "kept", "kept, as the first of its kind")
+    late = (step_module.NO_TIME, f"{step_module.NO_TIME}: phrases would take 3.1 minutes here")
+    for text in (*page._COLUMNS, *outcomes, *late, "no --text-target was given", "there is no network to begin with"):
+        assert text == "p" or any(re.search(one, text) for one in patterns), text

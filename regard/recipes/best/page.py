@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 from shlex import quote
 
-from regard.explain.frame import framed
+from regard.explain.frame import bundle, framed, static
 from regard.explain.tokens import visible_line
 from regard.recipes.best.step import NO_TIME, SURE_GAIN, StepResult, step_folder_of
 from regard.recipes.best.steps import BEST_STEPS
@@ -40,7 +40,7 @@ def best_report(
 
 
 def best_page(report: Report, title: str) -> str:
-    """Return the report as one HTML file that asks for nothing outside itself."""
+    """Return the report as one HTML file, in English and Chinese, that asks for nothing outside itself."""
     (table,) = report.rows
     head = "".join(f"<th>{escape(name)}</th>" for name in table.columns)
     body = "".join(
@@ -50,7 +50,13 @@ def best_page(report: Report, title: str) -> str:
     whole = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
     card = f'<section class="card"><h2>{escape(visible_line(report.heading))}</h2>{whole}<ul>{notes}</ul></section>'
     style = ".report { display: block; } td { text-align: start; } ul { padding: 12px 0 0 18px; }"
-    return framed(f'<main class="report">{card}</main>', title=title, script="", style=style)
+    return framed(
+        f'<main class="report">{card}</main>',
+        title=title,
+        script=f"{bundle('phrases.js')}\n{static('best.js', 'regard.recipes.best')}",
+        style=style,
+        tools='<button type="button" id="language"></button><button type="button" id="theme"></button>',
+    )
 
 
 def step_outcome(one: StepResult) -> str:

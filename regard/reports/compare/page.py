@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from regard.explain.frame import framed, static
+from regard.explain.frame import bundle, framed, static
 from regard.explain.tokens import visible_line
 from regard.reports.compare.summary import Compared
 from regard.reports.compare.tables import colour_note, figure_cell, run_table, sections
@@ -22,7 +22,7 @@ _COLOURS = 12  # classes c0 … c11; beyond them the same again, dashed
 
 
 def comparison_page(compared: Compared) -> str:
-    """Return the whole page. All texts are escaped; only the script and the style with its nonce may run."""
+    """Return the whole page, in English and Chinese. All texts are escaped; only its own script and style may run."""
     first, *others = sections(compared)
     body = _render(
         "report.html",
@@ -38,9 +38,9 @@ def comparison_page(compared: Compared) -> str:
     return framed(
         body,
         title=compared.title,
-        script=static("compare.js", PACKAGE),
+        script=f"{bundle('phrases.js')}\n{static('chinese.js', PACKAGE)}\n{static('compare.js', PACKAGE)}",
         style=static("compare.css", PACKAGE),
-        tools='<button type="button" id="theme" hidden>Theme: system</button>',
+        tools='<button type="button" id="language"></button><button type="button" id="theme"></button>',
     )
 
 

@@ -1,6 +1,7 @@
 """The report as a page: self-contained, and no name in it is ever markup. The slow tests open it in chromium."""
 
 import math
+import re
 import shutil
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from regard.explain.frame import static
 from regard.reports.compare.page import Line, Point, chart, comparison_page, ticks
 from regard.reports.compare.plan import Publication
 
@@ -63,6 +65,23 @@ def test_the_page_asks_for_nothing_and_runs_nothing_but_its_own(compared):
     assert not [one for _, one in read.elements for name in one if name == "style" or name.startswith("on")]
     assert read.texts.count("regard compare a.yaml 'b c.yaml' --seeds 2") == 1
     assert html.count('class="chart"') == 2
+
+
+@pytest.mark.parametrize("seeds", [1, 2, {"first": 1, "other": 2}])
+def test_every_text_has_chinese_words(compared, seeds):
+    """Names, metrics and figures have none: a text is a name, a number or a phrase."""
+    script = static("chinese.js", "regard.reports.compare")
+    patterns = [re.compile(one.replace("\\/", "/")) for one in re.findall(r"\[/(\^.+?\$)/,", script)]
+    about = {"notes": ["2 trainings ran at once: their wall times are of a shared machine."], "command": "x"}
+    found = compared({"first": 0.1, "other": 0.6}, seeds, publication=Publication("a", "b"), **about)
+    read = Read(comparison_page(found))
+    texts = [text.strip() for text in [*read.texts, *(one["title"] for _, one in read.elements if "title" in one)]]
+    start = texts.index("Result")
+    figures = r"[\d.,+—–-]+( ± [\d.]+)?|[\d -]+\([\d,]+\)|p( = [\d.]+)?|95 %"
+    names = re.compile(figures + r"|(first|other)(-seed\d)?|(BLEU|exact match)( \(95 %\)|: .*)?|Regard .*|[abx]|")
+    shown = [text for text in texts[start:] if not names.fullmatch(text) and "\n" not in text]
+    assert len(shown) > 20
+    assert [text for text in shown if not any(one.search(text) for one in patterns)] == []
 
 
 def test_a_surely_poorer_system_is_marked_and_a_like_one_is_not(compared):
@@ -169,3 +188,16 @@ def test_the_theme_follows_the_system_and_the_button(tab):
     assert tab.evaluate(shade) != dark
     tab.locator("#theme").click()
     assert tab.evaluate(shade) == dark
+
+
+@pytest.mark.slow
+def test_the_page_speaks_both_languages(tab):
+    language = tab.locator("#language")
+    if tab.locator("html").get_attribute("lang") != "zh-CN":
+        assert "Every run" in tab.locator("main").inner_text()
+        language.click()
+    text = tab.locator("main").inner_text()
+    assert "全部运行" in text and "Every run" not in text and ALERT in text
+    assert tab.locator("h1").inner_text().startswith("对比：b")
+    language.click()
+    assert "Every run" in tab.locator("main").inner_text()

@@ -1,4 +1,4 @@
-// Tables sort by a click on a column's name; pointing at a system dims the others; the theme follows the button.
+// Tables sort by a click on a column's name; pointing at a system dims the others; buttons choose language and theme.
 const value = (row, place) => row.cells[place].dataset.value ?? row.cells[place].textContent;
 
 function order(a, b) {
@@ -39,13 +39,4 @@ for (const each of systems) {
   each.addEventListener("pointerleave", () => point(null));
 }
 
-const THEMES = ["system", "light", "dark"];
-const theme = document.querySelector("#theme");
-theme.hidden = false;
-theme.addEventListener("click", () => {
-  const now = document.documentElement.dataset.theme ?? "system";
-  const next = THEMES[(THEMES.indexOf(now) + 1) % THEMES.length];
-  if (next === "system") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = next;
-  theme.textContent = `Theme: ${next}`;
-});
+$phrases.connectPhrases(PHRASES);
