@@ -7,6 +7,7 @@ Pages are copied as they lie in the repository, so that their links need no chan
 is copied as text. Zensical builds in strict mode; a dead link, a dead anchor or a request outside ends the build.
 """
 
+import argparse
 import json
 import os
 import re
@@ -198,5 +199,8 @@ def check(site: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    words = [word for word in sys.argv[1:] if word != "--quick"]
-    main(Path(words[0] if words else ROOT / "build").resolve(), quick="--quick" in sys.argv)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "build", help="folder of pages/ and site/")
+    parser.add_argument("--quick", action="store_true", help="run no notebooks and make no gallery")
+    chosen = parser.parse_args()
+    main(chosen.folder.resolve(), quick=chosen.quick)
