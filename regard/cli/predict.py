@@ -239,6 +239,8 @@ def _predict_lines(run: Path, words: list[str], source: Path | None, output: Pat
     predictor = _loaded(run, changed, given)
     _check_options(predictor, given.search, given.n_best, alignment=given.alignment)
     kept.check(predictor)
+    if given.memory is not None and given.prefix is not None:
+        raise ConfigError("--memory", "does not go with --prefix: it answers whole lines", "leave one out")
     memory = RememberedAnswers(given.memory, warn)
     memory.check(predictor)
     lines = BytesIO("".join(f"{text}\n" for text in texts).encode()) if texts else sys.stdin.buffer

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rapidfuzz.distance import Levenshtein
 
 from regard.scripts import UNSPACED
+from regard.text.clean import without_surrogates
 
 EXACT, IN_CONTEXT = 100, 101
 _ALMOST = 99  # the same words in other case or with other signs
@@ -16,8 +17,8 @@ _SPACES = re.compile(r"\s+")
 
 
 def plain_text(text: str) -> str:
-    """Return a text in NFC with single spaces: texts that are equal then are exact matches."""
-    return _SPACES.sub(" ", unicodedata.normalize("NFC", text)).strip()
+    """Return a text in NFC with single spaces and without surrogates: texts that are equal then are exact matches."""
+    return _SPACES.sub(" ", unicodedata.normalize("NFC", without_surrogates(text))).strip()
 
 
 def segment_words(text: str) -> list[str]:

@@ -74,22 +74,30 @@ class TranslationMemory:
         self.path = Path(path)
         if languages is None and not self.path.is_file():
             raise DataError(self.path, "there is no such memory", hint="regard memory add MEMORY FILE... makes one")
-        self._connection = sqlite3.connect(
-            self.path, timeout=_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=64
-        )
         with self._faults():
-            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection = sqlite3.connect(
+                self.path, timeout=_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=64
+            )
             self._connection.execute("PRAGMA synchronous=FULL")  # what is confirmed outlives a power cut
-            self._prepare(languages)
+            if languages is not None and not self._rows("SELECT 1 FROM sqlite_master"):
+                self._make(languages)
+            self._check(languages)
 
-    def _prepare(self, languages: tuple[str, str] | None) -> None:
+    def _make(self, languages: tuple[str, str]) -> None:
+        """Make the tables in an empty file."""
+        self._connection.execute("PRAGMA journal_mode=WAL")
         with self._writing():
-            if not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'facts'"):
-                for statement in _TABLES.split(";"):
-                    self._connection.execute(statement)
-                source, target = languages or ("", "")
-                made = {"version": _VERSION, "loose": 0, "source": source, "target": target}
-                self._connection.executemany("INSERT INTO facts VALUES (?, ?)", made.items())
+            if self._rows("SELECT 1 FROM sqlite_master"):  # another process was faster
+                return
+            for statement in _TABLES.split(";"):
+                self._connection.execute(statement)
+            made = {"version": _VERSION, "loose": 0, "source": languages[0], "target": languages[1]}
+            self._connection.executemany("INSERT INTO facts VALUES (?, ?)", made.items())
+
+    def _check(self, languages: tuple[str, str] | None) -> None:
+        """Raise DataError for the file of another program, version or language pair."""
+        if not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'postings'"):
+            raise DataError(self.path, "is not a translation memory", hint="choose another file")
         facts: dict[str, Any] = dict(self._rows("SELECT name, value FROM facts"))
         if facts.get("version") != _VERSION:
             raise DataError(self.path, f"is a memory of version {facts.get('version')}; expected {_VERSION}")
@@ -99,7 +107,8 @@ class TranslationMemory:
 
     def __len__(self) -> int:
         """Return the number of segments."""
-        return int(self._rows("SELECT count(*) FROM segments")[0][0])
+        with self._faults():
+            return int(self._rows("SELECT count(*) FROM segments")[0][0])
 
     def close(self) -> None:
         """Close the file."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from regard.errors import ConfigError
+from regard.errors import ConfigError, DataError
 from regard.memory import EXACT, TranslationMemory
 from regard.predictor.kept_terms import LineAnswer, Warn
 from regard.predictor.predictor import Predictor
@@ -49,9 +49,12 @@ class RememberedAnswers:
         def remembered(texts: list[str], before: int) -> list[Prediction]:
             sides = zip(texts, [self._before, *texts], strict=False)
             found = [memory.search(text, before=one, limit=_MATCHES) if text.strip() else [] for text, one in sides]
-            self._before = texts[-1] if texts else self._before
             left = [place for place, matches in enumerate(found) if not _is_exact(matches)]
-            asked = dict(zip(left, answer([texts[place] for place in left], before), strict=True)) if left else {}
+            try:
+                asked = dict(zip(left, answer([texts[place] for place in left], before), strict=True)) if left else {}
+            except DataError as error:  # its line counts the texts that the model was given
+                raise error if error.line is None else error.at(left[error.line - 1] + 1) from error
+            self._before = texts[-1] if texts else self._before
             self._count(found)
             return [
                 _with(asked[place], matches) if place in asked else _reused(text, matches)

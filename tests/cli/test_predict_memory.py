@@ -49,6 +49,15 @@ def test_similar_segments_are_in_json(run, memory):
     assert "1 with similar segments" in said
 
 
+def test_a_line_that_is_too_long_leaves_the_others(run, memory):
+    long = "dog " * 3000
+    lines, said = predicted(run, "--memory", memory, "--raw", given=f"two cats\ntwo cats\n{long}\nyes\n")
+    plain, _ = predicted(run, "--raw", given=f"{long}\nyes\n")
+    assert lines[2:] == plain
+    assert all(lines[:2])
+    assert "stdin:3:" in said
+
+
 def test_refusals(run, memory, tmp_path):
     other = TranslationMemory(tmp_path / "other.memory", ("fr", "de"))
     page = tmp_path / "page.html"
@@ -56,6 +65,7 @@ def test_refusals(run, memory, tmp_path):
     for words, said in (
         (("--memory", tmp_path / "none.memory"), "there is no such memory"),
         (("--memory", other.path), "has fr → de, and the model translates en → de"),
+        (("--memory", memory, "--prefix", page), "does not go with --prefix"),
         (("--memory", memory, "-i", page, "-o", tmp_path / "out.html"), "is for lines"),
     ):
         assert unsaid(regard("predict", run, *words, given="x\n"), said) == []

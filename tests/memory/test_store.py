@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import random
 import signal
+import sqlite3
 import time
 from itertools import pairwise
 
@@ -143,6 +144,31 @@ def test_what_is_confirmed_outlives_two_kills(tmp_path):
 @pytest.mark.slow
 def test_what_is_confirmed_outlives_a_hundred_kills(tmp_path):
     kill_writers(tmp_path, 100)
+
+
+def test_the_database_of_another_program_stays_as_it_is(tmp_path):
+    path = tmp_path / "other.sqlite"
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE own (value)")
+    other.close()
+    before = path.read_bytes()
+    for languages in (None, LANGUAGES):
+        with pytest.raises(DataError, match="is not a translation memory"):
+            TranslationMemory(path, languages)
+    assert path.read_bytes() == before
+    with pytest.raises(DataError, match="cannot be used"):
+        TranslationMemory(tmp_path / "no folder" / "m.memory", LANGUAGES)
+
+
+def test_a_memory_that_is_written_can_be_searched(memory):
+    memory.add([Unit("A dog", "Ein Hund")])
+    with memory._writing():
+        assert [one.target for one in TranslationMemory(memory.path).search("A dog")] == ["Ein Hund"]
+
+
+def test_half_characters_are_replaced(memory):
+    memory.add([Unit("a \ud800 dog", "x")])
+    assert memory.search("a \ud800 dog")[0].percent == 100
 
 
 def test_faults_are_one_line(tmp_path, memory):
