@@ -69,7 +69,7 @@ class Adaptation:
         self.parts = {_NEW: new, **({} if old is None else {_OLD: old})}
         self.measure, self.folder, self.tolerance = measure, folder, tolerance
         self.sign = 1 if measure.higher_is_better else -1
-        self.start = _kept_start(folder) if folder.started else {}
+        self.start = _kept_start(folder) if folder.started and not start_is_due(folder) else {}
 
     @property
     def has_old(self) -> bool:
@@ -109,6 +109,13 @@ class Adaptation:
     def _figure(self, rows: Statistics) -> float:
         """Return the metric, signed so that higher is better."""
         return self.sign * self.measure.value(rows.sum(axis=0))
+
+
+def start_is_due(folder: RunFolder) -> bool:
+    """Return whether the validation of the start was interrupted: the resumed training makes it again."""
+    if (folder.path / START_FILE).is_file() or folder.finished:
+        return False
+    return files.steps(folder.path)[:1] == [files.step_folder(folder.path, 0)]
 
 
 def _kept_start(folder: RunFolder) -> dict[str, Statistics]:

@@ -20,7 +20,7 @@ from regard.experiment import Experiment
 from regard.models import MODELS, Model
 from regard.models.counting import count_for_embedders
 from regard.objectives import Objective
-from regard.runs.adaptation import START_FILE, Adaptation
+from regard.runs.adaptation import START_FILE, Adaptation, start_is_due
 from regard.runs.assembly import objective_of
 from regard.runs.embeddings import fill_embedders
 from regard.runs.folder import RunFolder
@@ -248,9 +248,9 @@ def selects_by_choice(validation: object) -> bool:
 
 def _is_adapted(ready: Prepared, *, continues: bool) -> bool:
     """Return whether the run is compared with the weights that it started from."""
-    return (
-        continues if ready.new else (ready.folder.path / START_FILE).is_file() or ready.experiment.data.old is not None
-    )
+    folder = ready.folder
+    kept = (folder.path / START_FILE).is_file() or start_is_due(folder)
+    return continues if ready.new else kept or ready.experiment.data.old is not None
 
 
 def _learnt_columns(experiment: Experiment, folder: RunFolder, origin: Run | None, progress: Progress) -> Columns:

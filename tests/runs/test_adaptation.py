@@ -1,6 +1,7 @@
 """Fine-tuning of a translator: old text beside new text, the start kept unless new text gains."""
 
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from regard.evaluation.significance import compare_statistics
 from regard.exchange import model_card
 from regard.experiment import read_experiment
 from regard.predictor import load
-from regard.runs import Run, RunFolder
+from regard.runs import Run, RunFolder, validation
 from regard.runs.adaptation import selection_score
 from regard.runs.teaching import CHOICE, scores_of
 from regard.runs.texts import old_dev_examples, old_readers
@@ -170,6 +171,32 @@ def test_resumed_adaptation_is_the_uninterrupted_one(base, new, tmp_path):
     assert all(torch.equal(first[name], second[name]) for name in first)
     kept = [Run.open(run).measurements.kept("adaptation.json") for run in (whole, parts)]
     assert kept[0] == kept[1]
+
+
+@pytest.mark.parametrize("old", [[], ["data.old=null"]], ids=["old text", "new text alone"])
+def test_interrupted_validation_of_the_start_is_made_again(old, base, new, tmp_path, monkeypatch):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    options = ["--from", base, "--source", new[0], "--target", new[1], "training.max_updates=4", *old, "--quiet"]
+    assert regard("train", *options, "--run", whole).code == 0
+
+    signals = iter([signal.SIGINT])  # one: a second would end at once
+
+    def interrupted(*words):
+        for number in signals:
+            signal.raise_signal(number)
+        words[-1]()  # asks whether to stop
+
+    with monkeypatch.context() as patch:
+        patch.setattr(validation, "outcome_of", interrupted)
+        assert regard("train", *options, "--run", parts).code == 75
+    assert [one.name for one in (parts / "checkpoints").glob("step-*")] == ["step-00000000"]
+    assert not (parts / "start.json").exists()
+    done = regard("train", "--run", parts, "--resume", "--quiet")
+    assert done.code == 0, done.said
+    kept = [Run.open(run).measurements.kept("adaptation.json") for run in (whole, parts)]
+    assert kept[0] == kept[1]
+    first, second = weights(whole), weights(parts)
+    assert all(torch.equal(first[name], second[name]) for name in first)
 
 
 def test_selection_score_by_hand():
