@@ -70,7 +70,7 @@ def best_command(
 
     Tries phrase tables, networks, back-translation and ensembles; a step is kept if it gains on the dev set.
     report.html in the folder lists all steps. The folder is a run: regard predict FOLDER. Interrupted, the same
-    command continues. Without --source the translator learns from monolingual text alone.
+    command continues. Without pairs, --text-source and --text-target together train a translator.
 
     regard best train.en train.de --text-target more.de --minutes 60 --run runs/en-de
     regard best --text-source news.en --text-target news.de

@@ -23,7 +23,12 @@ OtherTranslations = Annotated[
 ]
 StudentDevSource = Annotated[Path | None, typer.Option(metavar="FILE", help="Source text of the dev set.")]
 StudentDevTarget = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Its translation. (default: the dev set of the teacher)")
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Its translation. (default: the dev files that the teacher was trained with; a held-out part does not "
+        "count)",
+    ),
 ]
 ShapeOption = Annotated[
     str, typer.Option(metavar="NAME", help="Size of the student: small, tiny, base_memory or base.")
@@ -56,9 +61,10 @@ def distil_command(
     """Train a small, fast student on what teachers write.
 
     Several teachers translate as an ensemble. The student has a deep encoder, a shallow recurrent decoder, 8-bit
-    weights and a shortlist. Interrupted, the same command continues.
+    weights and a shortlist. Interrupted, the same command continues. For a teacher that was trained without dev files,
+    --dev-source and --dev-target must be given.
 
-    regard distil runs/en-de --text news.en --run runs/small
+    regard distil runs/en-de --text news.en --dev-source dev.en --dev-target dev.de --run runs/small
     regard distil runs/a runs/b --text train.en --text news.en --minutes 60
     regard distil --text news.en --translated news.de --dev-source dev.en --dev-target dev.de
     """

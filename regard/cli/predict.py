@@ -25,7 +25,10 @@ _CHANGE = re.compile(r"[A-Za-z_][\w.-]*=")  # of a setting; anything else is a t
 _LONGEST_NAME = 256  # characters of a file
 TextsAndChanges = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[TEXT...] [KEY=VALUE...]", help="Texts; setting overrides: decoding.search.size=8."),
+    typer.Argument(
+        metavar="[TEXT...] [KEY=VALUE...]",
+        help="Texts, or with --shards files; setting overrides: decoding.search.size=8.",
+    ),
 ]
 Input = Annotated[
     Path | None,

@@ -190,7 +190,7 @@ def _substituted(command: str) -> str:
 
 def _quick(words: list[str], small: Sequence[str]) -> list[str]:
     """The words of a training that takes a second; what the page sets itself stays, but for its length."""
-    kept = [word for word in words if not word.startswith(LONG)]
+    kept = [word for word in _without(words, "--minutes") if not word.startswith(LONG)]
     if not kept[0].startswith("configs/"):
         return [*kept, *_fitting(kept, small)]
     place = Path(mkdtemp(prefix="of-config-", dir=Path.cwd()))
