@@ -122,8 +122,8 @@ EngineOption = Annotated[
         "--engine",
         metavar="NAME",
         rich_help_panel="Decoding",
-        help="Engine that answers in place of Regard's: ctranslate2, onnx or torch. RUN may be an export to it; a run "
-        "is exported once, into its folder engines.",
+        help="Engine that answers in place of Regard's: ctranslate2 or onnx. RUN may be an export to it; a run is "
+        "exported once, into its folder engines.",
     ),
 ]
 TranslationMemoryFile = Annotated[

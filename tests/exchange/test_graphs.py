@@ -1,6 +1,7 @@
 """Runs as graphs of ONNX and of torch.export, with the search in numpy beside Regard's own."""
 
 import json
+import shutil
 
 import pytest
 import torch
@@ -129,10 +130,10 @@ def test_damaged_folder_is_refused(name, onnx, exported, tmp_path):
         content = file.read_bytes()
         (tmp_path / file.name).write_bytes(content[: len(content) // 2] if file.name == name else content)
     with pytest.raises(CheckpointError, match=name):
-        opened_graphs(tmp_path)
+        opened_graphs(tmp_path, "onnx")
     (tmp_path / name).unlink()
     with pytest.raises(CheckpointError, match=name):
-        opened_graphs(tmp_path)
+        opened_graphs(tmp_path, "onnx")
 
 
 def test_text_that_is_too_long_is_refused(onnx, exported):
@@ -205,5 +206,27 @@ def test_engine_answers_from_an_export(onnx, exported, tmp_path):
     assert [one.text for one in engine.copy().predict(TEXTS[:3], safeguards=False)] == [one.text for one in ours[:3]]
     with pytest.raises(ConfigError, match="the onnx engine"):
         engine.score(TEXTS[:1], ["Das"])
-    with pytest.raises(CheckpointError, match="is an export to onnx, and torch cannot run it"):
+
+
+def test_graphs_of_torch_are_not_opened_by_engines(tmp_path, monkeypatch):
+    """torch.export.load unpickles, so a stranger's folder could run code."""
+    folder = tmp_path / "out"
+    export_folder(format_named("torch"), network(tmp_path, "transformer"), folder, count=0, say=quiet)
+    monkeypatch.setattr(torch.export, "load", lambda *_: pytest.fail("a program of torch was opened"))
+    assert not (folder / "regard").exists()
+    with pytest.raises(ConfigError, match="engine: there is no 'torch'"):
         load(folder, engine="torch")
+    with pytest.raises(CheckpointError, match="its graphs are of 'torch', and onnx is needed"):
+        opened_graphs(folder, "onnx")
+
+
+def test_export_to_onnx_that_names_graphs_of_torch_is_refused(onnx, exported, tmp_path, monkeypatch):
+    _, folder, _ = exported("rnnsearch")
+    shutil.copytree(folder, tmp_path / "hostile")
+    file = tmp_path / "hostile" / "translator.json"
+    file.write_text(
+        json.dumps({**json.loads(file.read_text("utf-8")), "program": "torch", "programs": {"encoder": []}})
+    )
+    monkeypatch.setattr(torch.export, "load", lambda *_: pytest.fail("a program of torch was opened"))
+    with pytest.raises(CheckpointError, match="its graphs are of 'torch', and onnx is needed"):
+        load(tmp_path / "hostile", engine="onnx")

@@ -76,7 +76,7 @@ class GraphFormat(Format):
             (folder / file.name).write_text(text, encoding="utf-8")
 
     def program(self, folder: Path, predictor: Predictor) -> Program | None:
-        return GraphProgram(folder)
+        return GraphProgram(folder, self.name)
 
 
 class OnnxFormat(GraphFormat):
@@ -114,8 +114,8 @@ class TorchFormat(GraphFormat):
 class GraphProgram:
     """The search in numpy over the graphs of a folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self._translator = opened_graphs(folder)
+    def __init__(self, folder: Path, program: str) -> None:
+        self._translator = opened_graphs(folder, program)
         self.name = self._translator.graphs.name
 
     def translate(self, texts: Sequence[str]) -> list[str]:

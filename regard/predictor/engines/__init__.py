@@ -11,16 +11,15 @@ from regard.errors import CheckpointError, ConfigError
 from regard.experiment import DecodingSettings
 from regard.predictor.engines.ctranslate2 import CTranslate2Engine
 from regard.predictor.engines.exported import EXPORT_FOLDER, Export, ExportEngine
-from regard.predictor.engines.graphs import OnnxEngine, TorchEngine
+from regard.predictor.engines.graphs import OnnxEngine
 from regard.predictor.predictor import Predictor
 from regard.predictor.setup import Abilities
 from regard.registry import Choice, Registry
 from regard.runs import Run
 from regard.runs.run import task_of
 
-ENGINES: Registry[ExportEngine] = Registry(
-    "engine", {"ctranslate2": CTranslate2Engine, "onnx": OnnxEngine, "torch": TorchEngine}
-)
+# no row for torch: its loader unpickles what a folder holds, and an export may come from a stranger
+ENGINES: Registry[ExportEngine] = Registry("engine", {"ctranslate2": CTranslate2Engine, "onnx": OnnxEngine})
 
 _SETTINGS = ("features", "shortlist", "ensemble", "adequacy", "rerank")  # of decoding, beside the search
 

@@ -1,4 +1,4 @@
-"""Graphs of ONNX Runtime or torch.export under the searches of this program: prefixes, glossaries, any search."""
+"""Graphs of ONNX Runtime under the searches of this program: prefixes, glossaries, any search."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -90,35 +90,23 @@ class OnnxEngine(ExportEngine):
     supported = frozenset({"terms", "confidence"})
 
     def open(self, export: Export) -> OpenedEngine:
-        return _opened(self.name, export)
+        writer = GraphWriter(self.name, opened_graphs(export.folder, self.name, threads=1))  # a thread computes a batch
+
+        def engine(search: Search) -> Answering:
+            return export.task.engine(writer, search)
+
+        return OpenedEngine(writer, engine)
 
 
-class TorchEngine(ExportEngine):
-    """Steps in programs of torch.export."""
+def opened_graphs(folder: Path, program: str, threads: int = 0) -> GraphTranslator:
+    """Open graphs of a program, onnx or torch; `threads` compute one batch, 0: all.
 
-    name = "torch"
-    packages = ("torch",)
-    extra = "onnx"
-    supported = frozenset({"terms", "confidence"})
-
-    def open(self, export: Export) -> OpenedEngine:
-        return _opened(self.name, export)
-
-
-def opened_graphs(folder: Path, threads: int = 0) -> GraphTranslator:
-    """Open graphs; `threads` compute one batch, 0: all. Raises CheckpointError for a damaged folder."""
+    Graphs of torch can run code when they are opened. Raises CheckpointError for a damaged folder and for graphs of
+    another program.
+    """
     try:
-        return GraphTranslator(folder, threads=threads)
+        return GraphTranslator(folder, threads=threads, program=program)
     except ImportError as error:
         raise RegardError(f"{folder}: {error.name} is not installed (pip install 'regard[onnx]')") from error
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
         raise CheckpointError(folder, f"cannot be opened: {error}", "export the run again") from error
-
-
-def _opened(name: str, export: Export) -> OpenedEngine:
-    writer = GraphWriter(name, opened_graphs(export.folder, threads=1))  # a thread computes each batch
-
-    def engine(search: Search) -> Answering:
-        return export.task.engine(writer, search)
-
-    return OpenedEngine(writer, engine)

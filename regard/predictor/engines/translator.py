@@ -5,7 +5,8 @@
     from translator import GraphTranslator
     GraphTranslator("FOLDER").translate(["A sentence."])
 
-This file needs numpy, and onnxruntime or torch; nothing else of the program that wrote it.
+This file needs numpy, and onnxruntime or torch; nothing else of the program that wrote it. Graphs of torch (*.pt2) can
+run code when they are opened: open only a folder that you trust.
 """
 
 import hashlib
@@ -130,13 +131,15 @@ class RowState(NamedTuple):
 class GraphTranslator:
     """A folder, opened."""
 
-    def __init__(self, folder: str | Path, *, threads: int = 0, **search: Any) -> None:
+    def __init__(self, folder: str | Path, *, threads: int = 0, program: str | None = None, **search: Any) -> None:
         """`threads` of ONNX Runtime, 0: all; `search` changes settings of the search, such as size=1.
 
-        Raises ValueError for a damaged folder.
+        Raises ValueError for a damaged folder, and for graphs of another program than `program`, onnx or torch.
         """
         folder = Path(folder)
         self.settings = read_translator(folder)
+        if program not in (None, self.settings["program"]):
+            raise ValueError(f"its graphs are of {self.settings['program']!r}, and {program} is needed")
         self.search = {**self.settings["search"], **search}
         kept = {name: PieceTable(_json(folder / name)) for name in {self.settings["source"], self.settings["target"]}}
         self.source, self.target = (kept[self.settings[name]] for name in ("source", "target"))
