@@ -23,7 +23,8 @@ from regard.exchange.marian.format import MarianFormat
 from regard.predictor import load
 from regard.predictor.engines import EXPORT_FOLDER
 from regard.registry import Choice, Registry
-from regard.runs import Run
+from regard.runs import Run, RunFolder
+from regard.training.world import process_count
 
 FORMATS: Registry[Format] = Registry(
     "format",
@@ -65,8 +66,9 @@ def start_of(folder: Path, run: Path | None, say: Callable[[str], None]) -> Path
     """Return the run to start from: `folder`, or the run that is made of it where it is another program's translator.
 
     That run stands beside `run`, as NAME-imported; one that is there is used again if it was made of the same files.
-    Folders of encoders of Hugging Face are returned as they are. Raises CheckpointError for a folder that cannot be
-    imported, ConfigError where something else stands at the place of the run.
+    What a killed import has left is made again. Folders of encoders of Hugging Face are returned as they are. Raises
+    CheckpointError for a folder that cannot be imported, ConfigError where something else stands at the place of the
+    run, and under torchrun, where each process would import.
     """
     if (folder / SETTINGS_FILE).exists() or not folder.is_dir():
         return folder
@@ -74,12 +76,14 @@ def start_of(folder: Path, run: Path | None, say: Callable[[str], None]) -> Path
     if row.name == HuggingFaceFormat.name and json_object(folder / CONFIG_FILE).get("model_type") not in ARCHITECTURES:
         return folder
     place = (Path("runs") if run is None else run.parent) / f"{folder.resolve().name}-imported"
-    if (place / IMPORTED).is_file():
+    hint = f"regard import {folder} -o RUN, then --from RUN"
+    if (place / IMPORTED).is_file() and RunFolder(place).started:
         noted = read_checked(place / IMPORTED)["files"]
         if any(not (folder / name).is_file() or file_digest(folder / name) != one for name, (_, one) in noted.items()):
-            hint = f"regard import {folder} -o RUN, then --from RUN"
             raise ConfigError("--from", f"'{place}' was imported from other files than those of {folder}", hint)
         say(f"{place} was imported from {folder} before")
+    elif process_count() > 1:
+        raise ConfigError("--from", f"'{folder}' is not a run, and several processes cannot import it", hint)
     else:
         import_folder(row, folder, place, say=say)
     return place

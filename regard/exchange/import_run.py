@@ -1,5 +1,6 @@
 """Runs made without training: of a folder of another program, with a certificate in it, or as the mean of runs."""
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,7 +49,7 @@ def import_folder(
     `count` texts are compared: the first of `texts`, or some made of pieces of the vocabulary. Raises CheckpointError
     for a folder that cannot be read, ConfigError where there is something at the place of the run.
     """
-    RunFolder(run).check_free()
+    _freed(run).check_free()
     foreign = row.read(folder, options)
     write_run(foreign, run)
     predictor = load(run)
@@ -71,7 +72,9 @@ def average_runs(runs: Sequence[Path], run: Path, weights: Sequence[float] = ())
     (https://arxiv.org/abs/2109.01903). Settings are those of the first. Raises ConfigError for runs that differ in
     network or vocabularies, and for weights that do not fit.
     """
-    if weights and (len(weights) != len(runs) or min(weights) < 0 or not sum(weights)):
+    if wrong := [one for one in weights if not 0 <= one < math.inf]:  # no comparison holds for NaN
+        raise ConfigError("--weights", f"{wrong[0]:g} is not a weight", "finite numbers, 0 or more")
+    if weights and (len(weights) != len(runs) or not sum(weights)):
         raise ConfigError("--weights", f"names {len(weights)} weights for {len(runs)} runs", "one each, 0 or more")
     opened = [Run.open(one) for one in runs]
     first = opened[0]
@@ -101,14 +104,14 @@ def average_runs(runs: Sequence[Path], run: Path, weights: Sequence[float] = ())
 
 def write_run(foreign: Foreign, run: Path) -> None:
     """Make a run folder of a model. Raises CheckpointError for weights that do not fit the settings."""
-    experiment, place = read_settings(Experiment, {**foreign.settings, "run": str(run)}), RunFolder(run)
+    experiment, place = read_settings(Experiment, {**foreign.settings, "run": str(run)}), _freed(run)
     with place.created(), place.preparing(experiment):
+        write_checked(run / IMPORTED, {**foreign.origin, "not_carried": [*foreign.not_carried]})  # first: see _freed
         place.begin({})
         for name, tokenizer in foreign.tokenizers.items():
             tokenizer.save(place.text / name)
         for name, content in foreign.files.items():
             (run / name).write_bytes(content)
-        write_checked(run / IMPORTED, {**foreign.origin, "not_carried": [*foreign.not_carried]})
         place.seal()
         columns = load_columns(experiment.vocabularies, place.text, shared=experiment.text.shared)
         with skip_init():  # every weight is given
@@ -117,6 +120,19 @@ def write_run(foreign: Foreign, run: Path) -> None:
         made = files.step_folder(run, 0)
         files.write(made, files.content_of(model), {"update": 0, "best": {"ranked": [], "waited": 0}})
         write_checked(run / files.FINAL, {"checkpoint": made.name})
+
+
+def _freed(run: Path) -> RunFolder:
+    """Return the folder of a run to make, without what a killed import has left there: a model without weights.
+
+    Raises ConfigError where another process makes it now.
+    """
+    place = RunFolder(run)
+    if (run / IMPORTED).is_file() and not place.started:
+        with place.held(make=True):
+            if not place.started:  # nor did the holder of the lock before finish it
+                place.remove()
+    return place
 
 
 def fill(model: nn.Module, weights: Tensors) -> None:

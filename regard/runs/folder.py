@@ -136,10 +136,10 @@ class RunFolder:
             experiment.save(self.path / SETTINGS_FILE)
             yield
         except OSError as error:  # mostly a full disk; readers report files that cannot be read
-            self._remove()
+            self.remove()
             raise RegardError(f"{self}: the run cannot be prepared: {error.strerror or error}") from error
         except BaseException:
-            self._remove()
+            self.remove()
             raise
 
     def begin(self, origins: dict[str, Any]) -> None:
@@ -219,7 +219,7 @@ class RunFolder:
         pairs = [(name, before.get(name, now), now) for name, now in environment().items()]
         return [f"{name} was {then}, is {now}" for name, then, now in pairs if then != now]
 
-    def _remove(self) -> None:
+    def remove(self) -> None:
         """Remove the folder, settings and lock last: if killed, this leaves a run that can be resumed or begun."""
         with suppress(OSError):  # another process may hold it as soon as the lock is gone
             (self.path / MANIFEST).unlink(missing_ok=True)

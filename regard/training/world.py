@@ -120,10 +120,15 @@ class World:
 ONE_PROCESS = World()
 
 
+def process_count() -> int:
+    """Return the number of processes that torchrun has started; 1 without it."""
+    return int(os.environ.get("WORLD_SIZE", "1")) if "RANK" in os.environ else 1
+
+
 @contextmanager
 def joined_world(device: torch.device) -> Iterator[World]:
     """The processes that torchrun has started, on one GPU each where the device is one; else this process alone."""
-    size = int(os.environ.get("WORLD_SIZE", "1")) if "RANK" in os.environ else 1
+    size = process_count()
     if size == 1:
         yield World(device=device)
         return

@@ -52,6 +52,10 @@ def test_runs_that_do_not_fit_are_one_line(runs, tmp_path):
     assert unsaid(regard("average", runs[0], wide, "-o", made), str(wide), "has another network than") == []
     assert unsaid(regard("average", runs[0], cut, "-o", made), str(cut), "has other vocabularies than") == []
     assert unsaid(regard("average", *runs, "-o", made, "--weights", "1"), "--weights: names 1 weights for 2 runs") == []
+    for wrong in ("nan,1", "1,inf", "2,-1"):
+        refused = unsaid(regard("average", *runs, "-o", made, f"--weights={wrong}"), "--weights: ", " is not a weight")
+        assert refused == [], wrong
+    assert unsaid(regard("average", *runs, "-o", made, "--weights", "0,0"), "--weights: names 2 weights") == []
     assert unsaid(regard("average", *runs, "-o", made, "--weights", "a,b"), "--weights: 'a,b' are not numbers") == []
     assert unsaid(regard("average", *runs, "-o", runs[0]), "exists and is not empty") == []
     assert not made.exists()

@@ -2,19 +2,22 @@
 
 import json
 import shutil
+import subprocess
+import sys
 import warnings
 
 import pytest
 import torch
 from foreign_translators import m2m100_folder, marian_folder, toy_lines
 
-from regard.errors import CheckpointError, RegardError
-from regard.exchange import format_of, import_folder
+from regard.errors import CheckpointError, ConfigError, RegardError
+from regard.exchange import format_of, import_folder, start_of
 from regard.exchange.certificate import certify
 from regard.exchange.format import ReadOptions
 from regard.ops.kernels.transformer import compiled_transformer
 from regard.pieces import BOS
 from regard.predictor import load
+from regard.runs import RunFolder
 
 SHAPES = {
     "marian beam": (marian_folder, {}),
@@ -201,3 +204,45 @@ def test_a_run_of_regard_needs_no_import(tmp_path):
 def test_folder_of_no_format_is_refused(tmp_path):
     with pytest.raises(RegardError, match="is not a folder of firefox or huggingface or marian"):
         format_of(tmp_path)
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from regard.exchange import import_run, start_of
+from regard.runs import RunFolder
+
+{place} = lambda *_: os._exit(9)
+start_of(Path(sys.argv[1]), Path(sys.argv[2]), print)
+"""
+
+
+@pytest.mark.parametrize("place", ["RunFolder.begin", "import_run.fill"])
+def test_killed_import_of_a_start_is_made_again(place, folder, tmp_path):
+    run, made = tmp_path / "run", tmp_path / "opus-imported"
+    code = KILLED.format(place=place)
+    killed = subprocess.run([sys.executable, "-c", code, folder, run], capture_output=True, text=True, check=False)
+    assert killed.returncode == 9, killed.stderr
+    assert (made / "experiment.yaml").is_file()
+    with RunFolder(made).held(), pytest.raises(ConfigError, match="by another process"):
+        start_of(folder, run, quiet)  # as while the other still imports
+    said = []
+    assert start_of(folder, run, said.append) == made
+    assert not any("before" in line for line in said)
+    assert load(made).predict(["a"])
+    assert start_of(folder, run, said.append) == made
+    assert said[-1] == f"{made} was imported from {folder} before"
+
+
+def test_several_processes_do_not_import(folder, tmp_path, monkeypatch):
+    run = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setenv("RANK", "1")
+        patch.setenv("WORLD_SIZE", "2")
+        with pytest.raises(ConfigError, match=f"several processes cannot import it .regard import {folder} -o RUN"):
+            start_of(folder, run, quiet)
+        assert not [*tmp_path.iterdir()]
+    made = start_of(folder, run, quiet)
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert start_of(folder, run, quiet) == made
