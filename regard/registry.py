@@ -53,20 +53,24 @@ class Registry(Generic[T]):
         """The rows of a table that was declared without any, since some of its parts are made of its parts."""
         self._parts |= parts
 
-    def add(self, parts: Mapping[str, Callable[..., T]]) -> None:
-        """Add rows from outside the package, or replace such rows. Raises PartError for names and settings."""
+    def check(self, parts: Mapping[str, Callable[..., T]]) -> None:
+        """Raise PartError for rows from outside the package that cannot be added: their names and settings."""
         for name, part in parts.items():
             if name in self._parts and name not in self._added:
                 raise PartError(f"there is a '{name}' already", "choose another name", setting=name)
-            self._parts[name] = part
-            self._added.add(name)
-            for known in (self._settings, self._models, self._groups):
-                known.pop(name, None)
             try:
-                self.settings(name)
+                Registry(self.place, {name: part}).settings(name)
             except (PartError, NameError, TypeError) as error:
-                del self._parts[name]
                 raise PartError(str(error), setting=name) from error
+
+    def add(self, parts: Mapping[str, Callable[..., T]]) -> None:
+        """Add rows from outside the package, or replace such rows. Raises PartError, and then adds none."""
+        self.check(parts)
+        self._parts |= parts
+        self._added |= parts.keys()
+        for known in (self._settings, self._models, self._groups):
+            for name in parts:
+                known.pop(name, None)
 
     def __getitem__(self, name: str) -> Callable[..., T]:
         if name not in self._parts:

@@ -36,7 +36,7 @@ def add_parts(parts: OwnParts) -> None:
             of their kind. Added again, a part replaces the earlier one of its name.
 
     Raises:
-        ConfigError: A kind is unknown, a name is one of Regard's own, or a setting has no type.
+        ConfigError: A kind is unknown, a name is one of Regard's own, or a setting has no type. No part is added.
     """
     faults = []
     for kind, rows in parts.items():
@@ -44,11 +44,13 @@ def add_parts(parts: OwnParts) -> None:
             faults.append(Fault(str(kind), "is not a kind of part", nearest(str(kind), PARTS)))
             continue
         try:
-            PARTS[kind].add(rows)
+            PARTS[kind].check(rows)
         except PartError as error:
             faults += [fault.inside(kind) for fault in error.faults]
     if faults:
         raise ConfigError.of(faults)
+    for kind, rows in parts.items():
+        PARTS[kind].add(rows)
     RECIPES.index()
     index_names()
 
@@ -67,6 +69,7 @@ def load_parts(files: Iterable[Path]) -> list[str]:
         try:
             add_parts(parts)
         except ConfigError as error:
+            del sys.modules[_module_name(path)]  # a corrected file is imported again
             raise ConfigError.of(one._replace(place=f"{file}: {one.place}") for one in error.faults) from error
         added += [f"{kind} {name}" for kind, rows in parts.items() for name in rows]
     return added

@@ -137,7 +137,12 @@ class SubwordTokenizer(Tokenizer):
 
     def parts(self, piece: str) -> list[int]:
         """Return the ids that this vocabulary cuts a piece of another one into, by merges alone."""
-        return self._make_sampler(0.0).cut(piece, 0)
+        return self._merger.cut(piece, 0)
+
+    @cached_property
+    def _merger(self) -> "Sampler":
+        """Cuts without chance; made once, since it reads the whole vocabulary."""
+        return self._make_sampler(0.0)
 
     def words(self, text: str) -> list[tuple[str, ...]]:
         """Return the pieces of a text word by word; a character without a piece stands for its bytes."""

@@ -133,6 +133,22 @@ def test_a_wrong_file_is_one_line(folder, code, line):
     assert "\n" not in found
 
 
+def test_a_refused_file_adds_nothing_and_is_refused_again(folder):
+    good = "class Mine:\n    def __init__(self, query_dim, key_dim, *, warmth: float = 1.0) -> None: ..."
+    Path("mine.py").write_text(f"{good}\nPARTS = {{'score': {{'mine': Mine}}}}", encoding="utf-8")
+    assert load_parts([Path("mine.py")]) == ["score mine"]
+    mine = SCORES["mine"]
+    bad = "PARTS = {'score': {'new': Mine, 'mine': lambda a, b, *, c=1: a}}"
+    Path("other.py").write_text(f"{good}\n{bad}", encoding="utf-8")
+    for _ in range(2):
+        with pytest.raises(ConfigError, match=r"^other.py: score.mine: 'mine' has a setting without a type: c"):
+            load_parts([Path("other.py")])
+        assert SCORES["mine"] is mine and list(SCORES.settings("mine")) == ["warmth"]
+        assert "new" not in SCORES
+    Path("other.py").write_text(f"{good}\nPARTS = {{'score': {{'new': Mine}}}}", encoding="utf-8")
+    assert load_parts([Path("other.py")]) == ["score new"]
+
+
 def test_a_missing_file_is_one_line(folder):
     with pytest.raises(ConfigError, match=r"^parts: there is no Python file '"):
         load_parts([Path("absent.py")])

@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 
 from regard.data import toy
+from regard.text import subwords
 from regard.text.subwords import BpeSampler, SubwordsRecipe, with_new_pieces
 from regard.text.vocabulary import matched_ids, more_merges
 
@@ -46,6 +47,22 @@ def test_segmentation_is_by_rank(known):
         assert grown.encode(text) == (plain.cut("▁" + text.replace(" ", "▁"), 0) if text else [])
         assert grown.decode(grown.encode(text)) == text
     assert sum(map(len, map(grown.encode, NEW))) < sum(map(len, map(known.encode, NEW))) / 2
+
+
+def test_parts_of_all_pieces_take_one_sampler(known, monkeypatch):
+    made = []
+
+    def counted(*words):
+        made.append(BpeSampler(*words))
+        return made[-1]
+
+    monkeypatch.setattr(subwords, "BpeSampler", counted)
+    grown = with_new_pieces(known, NEW, 40)
+    new = grown.listed[len(known) :]
+    assert len(new) > 10
+    for piece in new:
+        assert known.decode(known.parts(piece)) == piece.removeprefix("▁").replace("▁", " ")
+    assert len(made) == 1
 
 
 def test_new_pieces_are_merges_of_known_segmentations(known):
