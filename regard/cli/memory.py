@@ -76,7 +76,7 @@ def search_command(
     """Find the segments that are most like a text.
 
     Prints the similarity in per cent, the source, and its translation, a match a line; an empty line ends the matches
-    of a text. 101: the text before it is equal, too. 99: only case or signs differ.
+    of a text. 101: the text before it is equal, too. 99: only capitals or punctuation differ.
 
     regard memory search en-de.memory "A dog runs over the field."
     """
@@ -84,7 +84,7 @@ def search_command(
 
     store = TranslationMemory(memory)
     for text in texts or _lines():
-        emit(_matches(text, store.search(text, least=threshold, limit=count)), as_json=as_json)
+        emit(_matches(text, store.search(text, threshold=threshold, limit=count)), as_json=as_json)
 
 
 def _matches(text: str, matches: "Sequence[MemoryMatch]") -> "Report":

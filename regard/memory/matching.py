@@ -11,7 +11,7 @@ from regard.scripts import UNSPACED
 from regard.text.clean import without_surrogates
 
 EXACT, IN_CONTEXT = 100, 101
-_ALMOST = 99  # the same words in other case or with other signs
+_ALMOST = 99  # the same words with other capitals or punctuation
 _WORDS = re.compile(rf"[{UNSPACED}]|[^\W_]+(?:['’][^\W_]+)*")
 _SPACES = re.compile(r"\s+")
 
@@ -26,10 +26,10 @@ def segment_words(text: str) -> list[str]:
     return _WORDS.findall(unicodedata.normalize("NFC", text).casefold())
 
 
-def percent_of(words: Sequence[str], others: Sequence[str], least: int = 0) -> int:
-    """Return 100 · (1 - edit distance / length of the longer one), at most 99, or 0 below `least`."""
+def percent_of(words: Sequence[str], others: Sequence[str], threshold: int = 0) -> int:
+    """Return 100 · (1 - edit distance / length of the longer one), at most 99, or 0 below `threshold`."""
     longest = max(len(words), len(others), 1)
-    most = longest * (100 - least) // 100
+    most = longest * (100 - threshold) // 100
     distance = Levenshtein.distance(words, others, score_cutoff=most)
     return min(_ALMOST, 100 * (longest - distance) // longest) if distance <= most else 0
 

@@ -141,21 +141,21 @@ class TranslationMemory:
             )
             yield from (TranslationUnit(*row) for row in cursor)
 
-    def search(self, text: str, *, before: str = "", least: int = 70, limit: int = 5) -> list[MemoryMatch]:
+    def search(self, text: str, *, before: str = "", threshold: int = 70, limit: int = 5) -> list[MemoryMatch]:
         """Return the segments most like a text, best first; of equal ones the newest first.
 
         Args:
             text: The source text.
             before: The text before it in its document: an equal one makes an exact match one in context (101).
-            least: Minimum per cent, 1 to 100.
+            threshold: Minimum similarity in per cent, 1 to 100.
             limit: Maximum number of matches.
         """
         text, before = plain_text(text), plain_text(before)
         with self._faults():
             found = self._exact(text, before)
-            if len(found) < limit and least < EXACT:
+            if len(found) < limit and threshold < EXACT:
                 known = {match.segment for match in found}
-                found += [match for match in self._similar(text, least) if match.segment not in known]
+                found += [match for match in self._similar(text, threshold) if match.segment not in known]
         return sorted(found, key=lambda match: (-match.percent, -match.segment))[:limit]
 
     def _exact(self, text: str, before: str) -> list[MemoryMatch]:
@@ -168,23 +168,23 @@ class TranslationMemory:
             if row[1] == text
         ]
 
-    def _similar(self, text: str, least: int) -> list[MemoryMatch]:
+    def _similar(self, text: str, threshold: int) -> list[MemoryMatch]:
         words = segment_words(text)
-        numbers = self._candidates(words, least)
+        numbers = self._candidates(words, threshold)
         holes = ",".join("?" * len(numbers))
         rows = self._rows(
             f"SELECT id, source, target, origin, author, created FROM segments WHERE id IN ({holes})", numbers
         )
-        scored = ((percent_of(words, segment_words(row[1]), least), row) for row in rows)
-        return [MemoryMatch(percent, *row) for percent, row in scored if percent >= least]
+        scored = ((percent_of(words, segment_words(row[1]), threshold), row) for row in rows)
+        return [MemoryMatch(percent, *row) for percent, row in scored if percent >= threshold]
 
-    def _candidates(self, words: Sequence[str], least: int) -> list[int]:
+    def _candidates(self, words: Sequence[str], threshold: int) -> list[int]:
         """Return the segments that share enough words, at most 400: those that share most, then the newest."""
-        often, shared = Counter(words), max(1, -(-len(words) * least // 100))
+        often, shared = Counter(words), max(1, -(-len(words) * threshold // 100))
         holes = ",".join("?" * len(often))
         known = self._rows(f"SELECT id, word, count FROM words WHERE word IN ({holes}) ORDER BY count", [*often])
         weights = [often[word] for _, word, _ in known]
-        lengths = (shared, len(words) * 100 // least)
+        lengths = (shared, len(words) * 100 // threshold)
         found, counts = np.empty(0, np.uint32), np.empty(0, np.int64)
         for place, (word, _, _) in enumerate(known):
             later = sum(weights[place:])  # a segment seen here first shares no more than these

@@ -39,8 +39,8 @@ def likeness(one, other):
     return int(100 * (1 - rows[-1] / max(len(one), len(other))) + 1e-9)
 
 
-@pytest.mark.parametrize("least", [40, 60, 70, 85])
-def test_the_index_finds_what_a_search_of_all_finds(memory, least):
+@pytest.mark.parametrize("threshold", [40, 60, 70, 85])
+def test_the_index_finds_what_a_search_of_all_finds(memory, threshold):
     texts = [*dict.fromkeys(sentences(400, 1))]
     memory.add(Unit(text, text.upper()) for text in texts[:300])
     for text in texts[300:]:
@@ -48,8 +48,8 @@ def test_the_index_finds_what_a_search_of_all_finds(memory, least):
     for text in sentences(60, 2):
         words = text.split()
         wanted = sorted((min(99, likeness(words, one.split())) for one in texts if one != text), reverse=True)
-        found = memory.search(text, least=least, limit=400)
-        assert [one for one in wanted if one >= least] == [one.percent for one in found if one.percent < 100]
+        found = memory.search(text, threshold=threshold, limit=400)
+        assert [one for one in wanted if one >= threshold] == [one.percent for one in found if one.percent < 100]
         assert (text in texts) == any(one.percent == 100 for one in found)
 
 
@@ -59,7 +59,7 @@ def test_joined_blocks_hold_the_same(memory, monkeypatch):
     for text in texts:
         memory.add([Unit(text, "x")])
     for text in texts:
-        assert {one.source for one in memory.search(text, least=50, limit=300)} == {
+        assert {one.source for one in memory.search(text, threshold=50, limit=300)} == {
             one for one in texts if likeness(text.split(), one.split()) >= 50
         }
 
@@ -82,12 +82,12 @@ def test_a_pair_stands_once_and_can_be_removed(memory):
     assert len(memory) == 1
     assert memory.remove("A dog", "Ein Hund")
     assert not memory.remove("A dog", "Ein Hund")
-    assert memory.search("A dog runs", least=50) == []
+    assert memory.search("A dog runs", threshold=50) == []
 
 
 def test_texts_without_spaces_are_compared_by_characters(memory):
     memory.add([Unit("我喜欢吃苹果", "I like apples")])
-    (found,) = memory.search("我喜欢吃香蕉", least=60)
+    (found,) = memory.search("我喜欢吃香蕉", threshold=60)
     assert found.percent == 66
     assert segment_words("Don't 我喜 go_2") == ["don't", "我", "喜", "go", "2"]
 
@@ -134,7 +134,7 @@ def kill_writers(tmp_path, kills):
     for text in confirmed:
         assert memory.search(text, limit=1)[0].percent == 100
     for text in confirmed[:50]:
-        assert memory.search(f"{text} more", limit=1, least=60)
+        assert memory.search(f"{text} more", limit=1, threshold=60)
 
 
 def test_what_is_confirmed_outlives_two_kills(tmp_path):
