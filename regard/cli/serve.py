@@ -93,4 +93,4 @@ def check_installed() -> None:
     """Raises RegardError where the packages of a server are missing."""
     missing = [name for name in EXTRA if find_spec(name) is None]
     if missing:
-        raise RegardError(f"serve: {', '.join(missing)} is not installed (pip install 'regard[serve]')")
+        raise RegardError(f"serve: {', '.join(missing)} is not installed (pip install -e '.[serve]')")

@@ -53,7 +53,7 @@ class CTranslate2Format(Format):
     name = "ctranslate2"
     aliases = "ct2, opennmt"
     reads = False
-    program_hint = "pip install 'regard[ctranslate2]' installs it"
+    program_hint = "pip install -e '.[ctranslate2]' installs it"
 
     def __init__(self, *, quantization: WeightNumbers = "float32") -> None:
         self.quantization = quantization

@@ -60,7 +60,7 @@ class HuggingFaceFormat(Format):
 
     name = "huggingface"
     aliases = "hf, transformers, opus_mt, hugging_face"
-    program_hint = "pip install 'regard[transformers]' installs it"
+    program_hint = "pip install -e '.[transformers]' installs it"
 
     def recognises(self, folder: Path) -> bool:
         return (folder / CONFIG_FILE).is_file()

@@ -232,7 +232,7 @@ def _plotted(maps: Sequence[tuple[Heat, str]], dpi: int) -> bytes:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise RegardError("a PNG plot needs matplotlib: pip install 'regard[plot]' (an SVG does not)") from error
+        raise RegardError("a PNG plot needs matplotlib: pip install -e '.[plot]' (an SVG does not)") from error
     file = io.BytesIO()
     with rc_context({"font.family": plot_fonts()}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")  # shown as a box: no fault of the user's

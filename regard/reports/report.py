@@ -53,7 +53,7 @@ def new_figure(width: float, height: float) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise RegardError("--plot needs matplotlib: pip install 'regard[plot]'") from error
+        raise RegardError("--plot needs matplotlib: pip install -e '.[plot]'") from error
     return Figure(figsize=(width, height), dpi=150, layout="constrained")
 
 

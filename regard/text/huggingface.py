@@ -129,7 +129,7 @@ def read_tokenizer(file: Path) -> HuggingFaceTokenizer:
     try:
         from tokenizers import Tokenizer as Cutter
     except ImportError as error:
-        raise RegardError(f"{file}: reading it needs tokenizers: pip install 'regard[huggingface]'") from error
+        raise RegardError(f"{file}: reading it needs tokenizers: pip install -e '.[huggingface]'") from error
     try:
         source = file.read_bytes().decode()
     except (OSError, ValueError) as error:

@@ -210,7 +210,7 @@ def test_damaged_export_is_one_line(export, tmp_path):
 def test_program_that_is_not_installed_is_one_line(run, export, tmp_path, monkeypatch):
     monkeypatch.setattr("regard.exchange.ctranslate2.find_spec", lambda name: None)
     monkeypatch.setattr("regard.predictor.engines.find_spec", lambda name: None)
-    with pytest.raises(RegardError, match=r"ctranslate2 is not installed \(pip install 'regard\[ctranslate2\]'"):
+    with pytest.raises(RegardError, match=r"ctranslate2 is not installed \(pip install -e '\.\[ctranslate2\]'"):
         export_folder(format_named("ctranslate2"), load(run), tmp_path / "ct2", say=quiet)
     assert not (tmp_path / "ct2").exists()
     with pytest.raises(ConfigError, match=r"--engine: ctranslate2 is not installed \(pip install"):

@@ -159,7 +159,7 @@ def test_missing_package_is_one_line(tmp_path, monkeypatch):
     predictor = network(tmp_path, "transformer")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(
-        RegardError, match=r"onnx: onnx and onnxscript .* not installed \(pip install 'regard\[onnx\]'\)"
+        RegardError, match=r"onnx: onnx and onnxscript .* not installed \(pip install -e '\.\[onnx\]'\)"
     ):
         format_named("onnx").write(predictor, tmp_path)
 

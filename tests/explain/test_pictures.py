@@ -143,5 +143,5 @@ def test_png_of_nothing():
 
 def test_png_without_matplotlib_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(RegardError, match=r"pip install 'regard\[plot\]'"):
+    with pytest.raises(RegardError, match=r"pip install -e '\.\[plot\]'"):
         png(["a"], ["x"], [[1.0]])

@@ -197,5 +197,5 @@ def test_a_plot_that_cannot_be_made_is_told_beforehand(monkeypatch):
     with pytest.raises(ConfigError, match=r"^--plot: unknown file type '.txt'"):
         check_plot(Path("x.txt"))
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
-    with pytest.raises(RegardError, match=r"needs matplotlib: pip install 'regard\[plot\]'"):
+    with pytest.raises(RegardError, match=r"needs matplotlib: pip install -e '\.\[plot\]'"):
         check_plot(Path("x.png"))

@@ -110,5 +110,5 @@ def test_files_that_cannot_be_used_are_told(tmp_path, monkeypatch):
     with pytest.raises(CheckpointError, match=r"has no piece \[MASK\]"):
         train_tokenizer(choice, [])
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(RegardError, match=r"pip install 'regard\[huggingface\]'"):
+    with pytest.raises(RegardError, match=r"pip install -e '\.\[huggingface\]'"):
         train_tokenizer(choice, [])

@@ -50,7 +50,7 @@ class GraphFormat(Format):
         missing = [name for name in self.packages if importlib.util.find_spec(name) is None]
         if missing:
             problem = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed"
-            raise RegardError(f"{self.name}: {problem} (pip install 'regard[{self.extra}]')")
+            raise RegardError(f"{self.name}: {problem} (pip install -e '.[{self.extra}]')")
         search = search_settings(predictor)
         columns = {name: cast(TextColumn, one) for name, one in predictor.task.vocabularies.items()}
         kept = {name: pieces_of(columns[name].tokenizer, name) for name in ("source", "target")}

@@ -29,7 +29,7 @@ def engine_named(name: str) -> ExportEngine:
     row = ENGINES.build(ENGINES.find(name) or Choice(name))
     missing = [package for package in row.packages if find_spec(package) is None]
     if missing:
-        raise ConfigError("--engine", f"{row.name} is not installed", f"pip install 'regard[{row.extra}]'")
+        raise ConfigError("--engine", f"{row.name} is not installed", f"pip install -e '.[{row.extra}]'")
     return row
 
 

@@ -39,7 +39,7 @@ class ExportEngine(ABC):
 
     name: ClassVar[str]
     packages: ClassVar[tuple[str, ...]]  # that must be installed
-    extra: ClassVar[str]  # of `pip install 'regard[…]'`
+    extra: ClassVar[str]  # of `pip install -e '.[…]'`
     supported: ClassVar[frozenset[str]] = frozenset()  # of `setup.ABILITIES`
 
     @abstractmethod

@@ -107,6 +107,6 @@ def opened_graphs(folder: Path, program: str, threads: int = 0) -> GraphTranslat
     try:
         return GraphTranslator(folder, threads=threads, program=program)
     except ImportError as error:
-        raise RegardError(f"{folder}: {error.name} is not installed (pip install 'regard[onnx]')") from error
+        raise RegardError(f"{folder}: {error.name} is not installed (pip install -e '.[onnx]')") from error
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
         raise CheckpointError(folder, f"cannot be opened: {error}", "export the run again") from error

@@ -186,7 +186,7 @@ def test_a_folder_that_is_no_run(tmp_path, told):
 def test_without_the_packages_of_a_server(run, told, monkeypatch):
     monkeypatch.setattr(module, "EXTRA", ("fastapi", "nowhere_to_be_found"))
     done = regard("serve", run)
-    assert unsaid(done, "nowhere_to_be_found is not installed", "pip install 'regard[serve]'") == []
+    assert unsaid(done, "nowhere_to_be_found is not installed", "pip install -e '.[serve]'") == []
 
 
 PROBE = """
