@@ -19,11 +19,14 @@ LanguageCodes = Annotated[
     tuple[str, str] | None,
     typer.Option("--languages", metavar="SOURCE TARGET", help="Language codes, for a model of several languages."),
 ]
-CheckedTexts = Annotated[
-    Path | None, typer.Option("--text", metavar="FILE", help="Source texts to compare; default: sampled pieces.")
+TextsOfImport = Annotated[
+    Path | None, typer.Option("--text", metavar="FILE", help="Source texts to compare. (default: sampled pieces)")
+]
+TextsOfExport = Annotated[
+    Path | None, typer.Option("--text", metavar="FILE", help="Source texts to compare. (default: the dev set)")
 ]
 CheckedCount = Annotated[
-    int, typer.Option("--lines", min=0, metavar="INTEGER", help="Number of texts to compare; 0: none.")
+    int, typer.Option("--lines", min=0, metavar="INTEGER", help="Number of lines to compare; 0: none.")
 ]
 
 
@@ -34,19 +37,19 @@ def import_command(
     form: FormatName = None,
     languages: LanguageCodes = None,
     allow_pickle: AllowPickle = False,
-    text: CheckedTexts = None,
+    text: TextsOfImport = None,
     lines: CheckedCount = 20,
     quiet: Quiet = False,
 ) -> None:
     """Make a run of a model of another program.
 
-    Reads folders of Hugging Face, OPUS-MT (MarianMTModel) and M2M100; of Marian, model.npz or model.bin; and of
-    Firefox Translations. The run is used as any other: predict, serve,
-    explain, evaluate, train --from. Translations are compared with those of the model's own program, if it is
+    Reads folders of Hugging Face: OPUS-MT (MarianMTModel), M2M100 and NLLB; of Marian, model.npz or model.bin; and of
+    Firefox Translations. Download the folder first. The run is used as any other: predict, serve, explain, evaluate,
+    train --from. Translations are compared with those of the model's own program, if it is
     installed; the result is printed and kept in the run as certificate.json.
 
-    regard import opus-mt-en-de -o runs/opus-en-de
-    regard import opus-mt-en-de -o runs/opus-en-de --text dev.en --lines 100
+    regard import opus-mt-en-de --run runs/opus
+    regard import opus-mt-en-de --run runs/opus --text dev.en --lines 100
     """
     from regard.exchange import format_named, format_of, import_folder
     from regard.exchange.format import ReadOptions, read_texts
@@ -69,8 +72,8 @@ def average_command(runs: AveragedRuns, run: NewRun, *, weights: RunWeights = No
     They need the same network and the same vocabularies, as runs with one start or with other seeds of one start have.
     The mean of a start and its adaptation forgets less. The new run is used as any other, and as a start of training.
 
-    regard average runs/seed1 runs/seed2 runs/seed3 -o runs/mean
-    regard average runs/en-de runs/medicine -o runs/both --weights 0.3,0.7
+    regard average runs/seed1 runs/seed2 runs/seed3 --run runs/mean
+    regard average runs/en-de runs/medicine --run runs/both --weights 0.3,0.7
     """
     from regard.errors import ConfigError
     from regard.exchange import average_runs
@@ -88,7 +91,7 @@ TargetFormat = Annotated[
 ]
 NewFolder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder to make.")]
 License = Annotated[
-    str | None, typer.Option("--license", metavar="NAME", help="License of the model card; default: of the import.")
+    str | None, typer.Option("--license", metavar="NAME", help="Licence of the model card. (default: of the import)")
 ]
 
 
@@ -104,7 +107,7 @@ def export_run_command(
     *,
     to: TargetFormat,
     output: NewFolder,
-    text: CheckedTexts = None,
+    text: TextsOfExport = None,
     lines: CheckedCount = 100,
     license_name: License = None,
     quantization: Quantization = None,
@@ -112,8 +115,9 @@ def export_run_command(
 ) -> None:
     """Write a translator as a folder of another program.
 
-    Translations are compared with those of that program on the dev set, or on the lines of --text. If one differs,
-    nothing is written, and the first difference is printed. The folder has a certificate and a model card.
+    Translations are compared with those of that program, on the dev set or on the lines of --text. If too many differ
+    (any at all; firefox: over 10 %; ctranslate2 with int8: over 20 %), nothing is written, and the first difference is
+    printed. The folder has a certificate and a model card.
 
     regard export runs/en-de --to huggingface -o en-de
     regard export runs/en-de --to ctranslate2 --quantization int8 -o en-de decoding.search.stop=full
