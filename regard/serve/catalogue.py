@@ -27,6 +27,7 @@ class ServedModel:
         self.alphabet = frozenset(card.get("alphabet", ""))  # characters of its vocabulary; empty: any
         self.answer = ANSWERS[card["answers"]]
         self.most_answers = math.inf if self.answer.written else 1
+        self.explains: bool = card["explains"]  # False: its engine has no attention weights
         self.read_together: int = card.get("read_together", 1)  # sentences of a text
 
     @property

@@ -119,10 +119,12 @@ def sentences_of(found: Sequence[Translated]) -> list[str]:
 
 
 async def answered(service: Service, found: Sequence[Translated], wanted: Predict) -> None:
-    """Fill in the translations. Raises the engines' errors."""
+    """Fill in the translations. Raises the engines' errors, and ApiError if a model cannot explain as requested."""
     groups: dict[tuple[str, bool], list[Translated]] = {}
     for one in found:
         if one.model is not None and one.document is not None:
+            if wanted.explain:  # for markup alone an alignment is not necessary
+                check_explains(one.model)
             groups.setdefault((one.model.name, one.document.explain), []).append(one)
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -155,7 +157,9 @@ async def translate_file(
     predictions = await model.ask(question, seconds=_PATIENCE * service.settings.request_timeout)
     predictions = await service.files.work(found.checked, predictions)
     written = await service.files.work(found.rebuild, predictions, (source, outward(target)))
-    return TranslatedFile(written, _term_counts(predictions), _warnings(predictions))
+    unaligned = [_unaligned(model)] if found.explain and not model.explains else []
+    warnings = [*unaligned, *_warnings(predictions)]
+    return TranslatedFile(written, _term_counts(predictions), warnings)
 
 
 def _term_counts(predictions: Sequence[Prediction]) -> list[dict[str, Any]]:
@@ -174,6 +178,12 @@ def _warnings(predictions: Sequence[Prediction]) -> list[str]:
     return [f"{one.source}: {one.warning}" for one in predictions if one.warning][:MOST_WARNINGS]
 
 
+def _unaligned(model: ServedModel) -> str:
+    """Return the warning of a file with formatting or placeholders within sentences."""
+    lack = f"the engine of {model.name} has no word alignments, which help to place"
+    return f"{lack} formatting, numbers and links within a sentence: check them in the translation"
+
+
 def detect(service: Service, text: str) -> list[Detected]:
     """Return the likely languages of a text, best first; without any English with 0, as LibreTranslate does."""
     guesses = [Detected(inward(code), confidence) for code, confidence in service.detector.detect(text)]
@@ -189,6 +199,13 @@ def check_pair(catalogue: Catalogue, source: str, target: str) -> ServedModel | 
             f"from {name_of(source)} ({outward(source)})"
         )
     return found
+
+
+def check_explains(model: ServedModel, asked: str = "explain, maps") -> None:
+    """Raise ApiError if a model's engine has no attention weights; `asked` needs them."""
+    if not model.explains:
+        problem = f"{asked}: the engine of {model.name} has no attention weights"
+        raise bad(f"Invalid request: {problem}; /v1/models lists models that have them with explains: true")
 
 
 def _prepare_all(service: Service, question: TranslationRequest) -> list[Translated]:

@@ -3,6 +3,7 @@
 import errno
 import json
 import shutil
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -211,9 +212,14 @@ def test_imported_run_and_export_are_served(imported, trained, export, tmp_path)
     try:
         body = {"q": TEXT, "source": "en", "target": "de"}
         assert asked(served.ready(), "translate", body)["translatedText"] == wanted
-        found = asked(served.address(), "v1/translate", {**body, "explain": True})
+        found = asked(served.address(), "v1/translate", body)
         assert found["texts"][0]["translatedText"] == wanted
-        with pytest.raises(Exception, match="400"):
+        with urlopen(f"{served.address()}v1/models") as models:
+            assert [model["explains"] for model in json.load(models)["models"]] == [False]
+        with pytest.raises(HTTPError, match="400") as refused:
+            asked(served.address(), "v1/translate", {**body, "explain": True})
+        assert b"has no attention weights" in refused.value.read()
+        with pytest.raises(HTTPError, match="400"):
             asked(served.address(), "v1/explain", {**body, "source_text": TEXT, "target_text": wanted})
     finally:
         served.end()

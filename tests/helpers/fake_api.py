@@ -44,6 +44,7 @@ MODELS = {
 }
 EXAMPLES = {"reviews": ["a fine film"], "pairs": ["a dog\ta fine cat"], "tagger": []}
 OTHERS = {"reviews": ("label", ["text"]), "pairs": ("label", ["first", "second"]), "tagger": ("tags", ["text"])}
+UNEXPLAINED = "explain, maps: the engine has no attention weights"
 NAMES = {"de": "German", "en": "English", "ar": "Arabic", "zh": "Chinese"}
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
 
@@ -213,6 +214,7 @@ class FakeServer(ThreadingHTTPServer):
         self.loading = False  # then it tells nothing of what it has
         self.key = ""
         self.models = dict(MODELS)
+        self.unexplained: set[str] = set()  # models whose engine has no explanations
         self.others: list[str] = []  # models of OTHERS that are served too
         self.most_maps = 1000  # bytes of texts that maps are told of
         self.seems = ""  # a text that seems to be in the target's language
@@ -252,12 +254,14 @@ class Handler(BaseHTTPRequestHandler):
             ],
             "/v1/models": {
                 "models": [
-                    {"name": name, "source": source, "target": target, "ready": True, **self.server.learnt}
+                    {"name": name, "source": source, "target": target, "ready": True}
+                    | {"explains": name not in self.server.unexplained, **self.server.learnt}
                     for name, (source, target) in self.server.models.items()
                 ]
                 + [
                     {"name": name, "source": None, "target": None, "ready": True, "answers": answers, "given": given}
                     | {"task": "some_task", "pairs": 1200, "scores": {"accuracy": 81.5}, "examples": EXAMPLES[name]}
+                    | {"explains": name not in self.server.unexplained}
                     for name, (answers, given) in OTHERS.items()
                     if name in self.server.others
                 ]
@@ -278,8 +282,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append((self.path, body))
-        if self.server.key and body.get("api_key") != self.server.key:
-            return self.tell(403, {"error": "Invalid API key"})
+        if (refusal := self.refusal(body)) is not None:
+            return self.tell(*refusal)
         if self.path == "/v1/translate":
             return self.translate(body)
         if self.path == "/v1/predict":
@@ -296,6 +300,14 @@ class Handler(BaseHTTPRequestHandler):
         if body.get("steps"):
             sentence["details"] = {"search": searched(body["target_text"])}
         return self.tell(200, {"model": body["model"], "source": source, "target": target, "sentence": sentence})
+
+    def refusal(self, body: dict[str, Any]) -> tuple[int, dict[str, str]] | None:
+        if self.server.key and body.get("api_key") != self.server.key:
+            return 403, {"error": "Invalid API key"}
+        explains = body.get("explain", "target_text" in body) or body.get("maps", False)
+        if explains and body.get("model") in self.server.unexplained:
+            return 400, {"error": UNEXPLAINED}
+        return None
 
     def translate(self, body: dict[str, Any]) -> None:
         if self.server.refusals:
@@ -314,8 +326,13 @@ class Handler(BaseHTTPRequestHandler):
         )
         if model is None:
             return self.tell(400, {"error": f"{body['target']} is not supported"})
+        if body["explain"] and model in self.server.unexplained:
+            return self.tell(400, {"error": UNEXPLAINED})
         seems = {"seems": {"language": body["target"], "confidence": 95.0}} if body["q"] == self.server.seems else {}
         told = {**answer(body["q"], model, n_best=body["n_best"]), **detected, **seems, "model": model}
+        for sentence in () if body["explain"] else told["sentences"]:
+            for one in (sentence, *sentence["alternatives"]):
+                one["explanation"] = None
         for sentence in told["sentences"] if self.server.details else ():
             sentence["details"] = self.server.details
         return self.tell(200, {"model": model, "source": source, "target": body["target"], "texts": [told]})
@@ -327,7 +344,8 @@ class Handler(BaseHTTPRequestHandler):
         [example] = body["examples"]
         if body.get("maps") and len("".join(example.values())) > self.server.most_maps:
             return self.tell(413, {"error": "maps are made of shorter texts"})
-        told = to_json([predicted(body["model"], example)])["predictions"]
+        found = predicted(body["model"], example)
+        told = to_json([found if body["explain"] else replace(found, explanation=None)])["predictions"]
         return self.tell(200, {"model": body["model"], "task": "some_task", "predictions": told})
 
     def page(self) -> None:

@@ -36,7 +36,7 @@ class KnownEngine:
         self.name = name or f"{source}-{target}"
         self.info: dict[str, Any] = {"task": "translation", "predicted": "target", "answers": "text"}
         self.info |= {"parameters": 7, "attention": "dot", "sha256": "abc", "heads": 1, "methods": ["lrp", "saliency"]}
-        self.info |= {"languages": [source, target], "given": ["source"]}
+        self.info |= {"languages": [source, target], "given": ["source"], "explains": True}
         self.cards = {"": self.info}
         self.ready, self.started, self.stopped = False, False, False
         self.queue_size, self.busy = 0, 0
@@ -94,9 +94,13 @@ class KnownEngine:
         for watcher in self.watchers:
             watcher(Batched(len(question.texts), 10, 0.1, 0.01, 0))
 
+    def _explains(self, question: Predict) -> bool:
+        """As the engine of an export, a model whose card says so leaves explanations out in silence."""
+        return self.info["explains"] and (question.explain or question.maps)
+
     def _predict(self, source: str, text: str, question: Predict) -> Prediction:
         others = [Prediction(source, f"{text} {number}", -2.0 - number) for number in range(1, question.n_best)]
-        found = _diagonal(source.split(), text.split(), question) if question.explain or question.maps else None
+        found = _diagonal(source.split(), text.split(), question) if self._explains(question) else None
         known = Prediction(source, text, -1.5, [-0.5, -1.0], alternatives=others, explanation=found)
         return _with_terms(known, question.glossary) if question.glossary else known
 
@@ -123,7 +127,7 @@ class KnownClassifier(KnownEngine):
 
     def _predict(self, source: str, text: str, question: Predict) -> Prediction:
         order = ["good", "bad"] if "fine" in source.split() else ["bad", "good"]
-        found = self._explained(source, order[0]) if question.explain else None
+        found = self._explained(source, order[0]) if self._explains(question) else None
         chances = dict(zip(order, (0.75, 0.25), strict=True))
         return LabelPrediction(source, order[0], math.log(0.75), explanation=found, probabilities=chances)
 

@@ -24,7 +24,7 @@ from regard.serve.security import OWN_PAGE
 from regard.serve.service import Service
 from regard.serve.settings import MIB
 from regard.serve.telemetry import Asked
-from regard.serve.translating import Sentence, check_pair
+from regard.serve.translating import Sentence, check_explains, check_pair
 from regard.text.windows import SENTENCE_TAB, with_window
 
 
@@ -54,6 +54,7 @@ async def alternatives(service: Service, request: Request) -> Response:
     """Return other words in place of one of a translation, likeliest first; the rest is translated again."""
     question = models.AlternativesQuestion.of(await admitted(service, request, read_values))
     model = _asked_model(service, question, request.state.asked)
+    check_explains(model, "/v1/alternatives")  # its answer has explanations
     texts = (_texts_of(model, question),)
     asked_for = Alternatives(texts, word=question.word, count=question.count)
     wanted = AnswerLimit(service.settings.max_maps, asked_for)

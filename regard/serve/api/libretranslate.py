@@ -118,8 +118,9 @@ class TermCount(BaseModel):
 
 
 class FileAnswer(BaseModel):
-    """Address of the translated file, valid for half an hour; warnings of sentences, and terms of the glossary."""
+    """Address of the translated file, valid for half an hour; warnings, and terms of the glossary."""
 
     translatedFileUrl: str  # noqa: N815  as LibreTranslate spells it
     terms: list[TermCount] | None = None
-    warnings: list[str] | None = None  # of sentences with missing terms or numbers, or badly fitting terms
+    # of sentences with missing terms or numbers, or badly fitting terms; of formatting without word alignments
+    warnings: list[str] | None = None

@@ -219,6 +219,7 @@ class ModelAnswer(BaseModel):
     bleu: float | None  # of the dev set
     scores: dict[str, float] | None  # metrics of the dev set, by name
     demo: bool | None  # trained on the grammar of `regard demo` alone
+    explains: bool  # false: its engine has no attention weights, and `explain` and `maps` are refused
     methods: list[str] | None  # attribution methods
     grades: dict[str, Any] | None  # faithfulness of each, from `regard explain RUN --grade`
     calibration: dict[str, Any] | None  # calibration error, from `regard calibrate RUN`; null: not measured

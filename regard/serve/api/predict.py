@@ -18,6 +18,7 @@ from regard.serve.engine import OutOfMemory, Predict, Unreadable
 from regard.serve.errors import bad
 from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.service import Service
+from regard.serve.translating import check_explains
 
 
 async def predict_any(service: Service, request: Request) -> Response:
@@ -26,13 +27,15 @@ async def predict_any(service: Service, request: Request) -> Response:
     model = _asked_model(service, question.model)
     if question.n_best > model.most_answers:
         raise bad(f"Invalid request: n_best: {model.name} does not generate text")
+    explain = question.explain or question.maps
+    if explain:
+        check_explains(model)
     lines = _lines(model, question)
     check_sizes(lines, service.settings)
     request.state.asked.pair = model.pair
     request.state.asked.count(lines, model.name)
     if question.maps:
         check_maps(*lines)
-    explain = question.explain or question.maps
     asked_for = Predict(tuple(lines), n_best=question.n_best, explain=explain, maps=question.maps)
     found = await _predictions(model, asked_for, service.settings.request_timeout)
     length = sum(map(len, lines))

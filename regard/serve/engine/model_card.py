@@ -33,6 +33,7 @@ def card_of(predictor: Predictor) -> dict[str, Any]:
     """Return plain values: input and output, sizes, architecture, and the SHA-256 of the weights file."""
     run, experiment = predictor.run, predictor.run.experiment
     model, task = experiment.model.settings, predictor.task
+    explains = "explanations" in predictor.setup.abilities.supported
     parts = {name: model[name] for name in ("encoder", "decoder", "pooling") if model.get(name)}
     attention = model.get("attention")
     translated = task.spec.translated
@@ -50,7 +51,8 @@ def card_of(predictor: Predictor) -> dict[str, Any]:
         "layers": {name: int(part.settings.get("num_layers", 1)) for name, part in parts.items() if name != "pooling"},
         "heads": None if attention is None else attention.num_heads,
         "vocabulary": {name: len(column) for name, column in task.vocabularies.items()},
-        "methods": quick_methods() if "explanations" in predictor.setup.abilities.supported else [],
+        "explains": explains,  # False: the engine has no attention weights
+        "methods": quick_methods() if explains else [],
         "grades": run.measurements.grades(),
         "calibration": None if predictor.setup.calibration is None else run.measurements.kept(CALIBRATION),
         "pieces": predictor.encoder.max_source - 1,  # maximum of a text

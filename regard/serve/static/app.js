@@ -41,7 +41,7 @@ const models = new ModelTab({ ...others, limit: () => about.limit });
 const outputs = [0, 1].map((which) => new Output({
   t, shared: share, copied: put, suggested: (...what) => suggesting.open(...what),
   lights: light, name: (code) => about.name(code), known: (name) => pairs?.models.find((model) => model.name === name), refused: tellFault,
-  beside: () => (outputs[1 - which].answer ? outputs[1 - which].model() : null),
+  beside: () => { const other = outputs[1 - which]; return other.answer && pairs.explains(other.model()) ? other.model() : null; },
   chosen: (at) => { const other = outputs[1 - which]; if (other.answer && at < other.sentences().length) other.select(at); },
 }));
 byId("outputs").append(...outputs.map((output) => output.pane));
@@ -73,7 +73,7 @@ async function translate({ pause = 0 } = {}) {
     const models = pairs.other ? [pairs.model, pairs.other] : [pairs.model];
     const glossary = terms(byId("terms"));
     const answers = await Promise.all(models.map((model) => patiently(() => ask("v1/translate", { signal, body: {
-      q: asked, source: pairs.source, target: pairs.target, n_best: BEST, explain: true,
+      q: asked, source: pairs.source, target: pairs.target, n_best: BEST, explain: pairs.explains(model),
       ...(model ? { model } : {}), ...(glossary ? { glossary } : {}), ...(key.value ? { api_key: key.value } : {}) } }), signal, tellFault)));
     if (signal.aborted) return undefined;
     tellFault(null);

@@ -107,11 +107,12 @@ export class ModelTab {
     return undefined;
   }
 
-  // With all maps, or without them if they are too large.
+  // With all maps, or without them if they are too large, or if the model has none.
   async predict(values, signal) {
-    const { name, given } = this.model;
+    const { name, given, explains } = this.model;
     const key = this.key();
-    const body = { model: name, examples: [Object.fromEntries(given.map((column, at) => [column, values[at]]))], explain: true, ...(key ? { api_key: key } : {}) };
+    const body = { model: name, examples: [Object.fromEntries(given.map((column, at) => [column, values[at]]))], explain: explains, ...(key ? { api_key: key } : {}) };
+    if (!explains) return ask("v1/predict", { signal, body });
     try {
       return await ask("v1/predict", { signal, body: { ...body, maps: true } });
     } catch (error) {

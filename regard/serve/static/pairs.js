@@ -72,6 +72,11 @@ export class Pairs {
     return this.source === "auto" ? this.detected : this.source;
   }
 
+  // True if every model that may answer has explanations; "": the model depends on the language of the text.
+  explains(name) {
+    return this.models.filter((model) => (name ? model.name === name : model.target === this.target)).every((model) => model.explains);
+  }
+
   targets() {
     const meant = this.source === "auto" ? this.languages : this.languages.filter((language) => language.code === this.source);
     const all = [...new Set(meant.flatMap((language) => language.targets))];

@@ -296,7 +296,7 @@ def test_models(client):
         "layers": None, "heads": 1, "vocabulary": None, "sha256": "abc",
         "task": "translation", "given": ["source"], "predicted": "target", "answers": "text",
         "pairs": None, "bleu": None, "scores": None, "demo": None, "examples": [],
-        "methods": ["lrp", "saliency"], "grades": None, "calibration": None,
+        "methods": ["lrp", "saliency"], "grades": None, "calibration": None, "explains": True,
     }  # fmt: skip
     assert [model["name"] for model in found] == ["en-de", "de-en", "fr-en", "other"]
 

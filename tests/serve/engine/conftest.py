@@ -15,6 +15,7 @@ from regard.serve.engine.pipe import Pipe
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 CARD = {"languages": ["en", "de"], "pieces": 9, "answers": "text", "given": ["source"], "task": "translation"}
+CARD |= {"explains": True}
 
 
 @pytest.fixture(scope="module")
