@@ -43,7 +43,7 @@ MoreSource = Annotated[
 MoreTarget = Annotated[
     Path | None, typer.Option("--text-target", metavar="FILE", rich_help_panel="Data", help="Monolingual target text.")
 ]
-Parent = Annotated[Path | None, typer.Option("--from", metavar="RUN", help="Run to initialize the networks from.")]
+Parent = Annotated[Path | None, typer.Option("--from", metavar="RUN", help="Run to initialise the networks from.")]
 Minutes = Annotated[float, typer.Option(min=0.01, metavar="NUMBER", help="Time limit, wall clock, over all calls.")]
 ResultFolder = Annotated[
     Path | None,
