@@ -1,19 +1,20 @@
 """Folders of other programs' translators, read and written. One file a row."""
 
-import shutil
+import fcntl
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from regard.config import SETTINGS_FILE, read_checked
+from regard.config import SETTINGS_FILE, as_values, read_checked
 from regard.data.sealed import file_digest
-from regard.errors import CheckpointError, ConfigError
+from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.exchange.card import model_card
 from regard.exchange.certificate import Certificate
 from regard.exchange.ctranslate2 import CTranslate2Format
 from regard.exchange.export_run import export_folder
-from regard.exchange.format import Format, json_object
+from regard.exchange.format import Format, digest_of_texts, json_object
 from regard.exchange.graphs.formats import OnnxFormat, TorchFormat
 from regard.exchange.huggingface import CONFIG_FILE, HuggingFaceFormat
 from regard.exchange.huggingface_weights import ARCHITECTURES
@@ -38,7 +39,7 @@ FORMATS: Registry[Format] = Registry(
     },
 )
 
-ENGINE_EXPORTS = "engines"  # in a run: its exports by the name of their engine
+ENGINE_EXPORTS = "engines"  # in a run: its exports, by engine and search
 
 
 def format_named(name: str, settings: Mapping[str, Any] = MappingProxyType({})) -> Format:
@@ -92,21 +93,32 @@ def start_of(folder: Path, run: Path | None, say: Callable[[str], None]) -> Path
 def export_for_engine(folder: Path, engine: str, changes: Sequence[str], say: Callable[[str], None]) -> Path:
     """Return an export that an engine opens: the folder itself, or that of a run, in its folder `engines`.
 
-    It is made there where there is none, or where it has other weights or another search than the run with `changes`.
+    Each search has its own. It is made where there is none, and again where it is damaged or has other weights than the
+    run with `changes`; what is there stays until the new one is checked. One process exports, and others wait for it.
     Raises RegardError for a run that cannot be exported.
     """
     if (folder / EXPORT_FOLDER).is_dir():
         return folder
     run = Run.open(folder, changes)
-    place = run.path / ENGINE_EXPORTS / engine
-    if (place / EXPORT_FOLDER).is_dir():
-        made = Run.open(place / EXPORT_FOLDER)
-        kept = made.exported is not None and made.weights_digest == run.weights_digest
-        if kept and made.experiment.decoding.search == run.experiment.decoding.search:
-            return place
-        shutil.rmtree(place)
-    export_folder(format_named(engine), load(folder, changes), place, say=say)
+    search = json.dumps(as_values(run.experiment.decoding.search), sort_keys=True)
+    place = run.path / ENGINE_EXPORTS / f"{engine}-{digest_of_texts([search])[:8]}"
+    if _is_export_of(run, place):
+        return place
+    place.parent.mkdir(exist_ok=True)
+    with (place.parent / ".lock").open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if not _is_export_of(run, place):  # another process may have made it meanwhile
+            export_folder(format_named(engine), load(folder, changes), place, say=say, replace=True)
     return place
+
+
+def _is_export_of(run: Run, place: Path) -> bool:
+    """Return whether a folder is an undamaged export of the weights of a run."""
+    try:
+        made = Run.open(place / EXPORT_FOLDER)
+    except RegardError:
+        return False
+    return made.exported is not None and made.weights_digest == run.weights_digest
 
 
 __all__ = [

@@ -1,10 +1,10 @@
 """`regard export`: a run → a folder of another program, checked beside that program while it is written."""
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 
@@ -34,15 +34,16 @@ def export_folder(
     texts: Sequence[str] = (),
     count: int = 100,
     license_name: str | None = None,
+    replace: bool = False,
     say: Callable[[str], None] = print,
 ) -> Certificate:
     """Write a run as a folder of a format, with a certificate and a model card in it.
 
     `count` texts are compared: the first of `texts`, of the dev set, or some made of pieces of the vocabulary. Raises
     RegardError for a run that the format cannot hold, and with the first difference where fewer texts are equal than
-    the format's `min_equal`: then nothing is written.
+    the format's `min_equal`: then nothing is written. With `replace` a folder that is there gives way at the end.
     """
-    if folder.exists():
+    if folder.exists() and not replace:
         raise RegardError(f"{folder}: exists already; choose another -o FOLDER")
     asked = [text for text in texts if text.strip()][:count] or checked_texts(predictor, count)
     with _naming_full_disk(folder), making(folder) as made:
@@ -55,7 +56,12 @@ def export_folder(
         values = {"format": row.name, "sha256_of_weights": predictor.run.weights_digest, **certificate.values()}
         (made / CERTIFICATE).write_text(json.dumps(values, indent=1, ensure_ascii=False), encoding="utf-8")
         (made / "README.md").write_text(model_card(predictor, row.name, certificate, license_name), encoding="utf-8")
-        made.rename(folder)
+        if folder.exists():
+            folder.rename(before := made.with_name(f"{made.name}.before"))
+            made.rename(folder)
+            shutil.rmtree(before, ignore_errors=True)
+        else:
+            made.rename(folder)
     say(f"wrote {quote(str(folder))}")
     missing = certificate.texts and not certificate.program and row.program_hint
     say(f"{certificate} ({row.program_hint})" if missing else str(certificate))
@@ -82,7 +88,8 @@ def write_run_without_weights(predictor: Predictor, row: Format, folder: Path) -
     source, target = run.experiment.data.language_pair()
     data = DataSettings(languages=(source, target) if source and target else None)
     shutil.copytree(run.folder.text, place.text)
-    replace(experiment, data=data, run=None, init=None).save(place.path / SETTINGS_FILE)
+    kept = dataclasses.replace(experiment, data=data, run=None, init=None, device="auto")
+    kept.save(place.path / SETTINGS_FILE)
     noted = {"format": row.name, "sha256_of_weights": run.weights_digest, **row.notes(predictor)}
     write_checked(place.path / EXPORTED, noted)
     write_manifest(place.path, [path for path in sorted(place.path.rglob("*")) if path.is_file()])

@@ -21,6 +21,8 @@ ABILITIES: Mapping[str, str] = {  # that the native engine has, and another one 
     "scores": "scores of given translations",
     "explanations": "attention weights, word alignments and relevance",
     "confidence": "probabilities of single pieces",
+    "precision": "a choice of precision: its export has one",
+    "gpu": "GPUs",
 }
 
 

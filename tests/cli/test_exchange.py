@@ -3,6 +3,7 @@
 import errno
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -13,6 +14,7 @@ from small_runs import SMALL, regard, unsaid, write_texts
 from typer.testing import CliRunner
 
 from regard.cli.app import app
+from regard.exchange import export_for_engine
 
 TEXT = "The man sees a dog."
 SEARCH = "decoding.search={name: beam, size: 3, stop: full, max_ratio: 1.0, max_extra: 3}"
@@ -134,7 +136,7 @@ def test_engine_answers_as_the_run_does(trained, export, texts):
     wanted = printed("predict", trained, "-i", texts)
     assert printed("predict", export, "--engine", "ctranslate2", "-i", texts) == wanted
     assert printed("predict", trained, "--engine", "ctranslate2", "-i", texts) == wanted
-    assert (trained / "engines" / "ctranslate2" / "model.bin").is_file()
+    assert [one.name for one in trained.glob("engines/ctranslate2-*/*.bin")] == ["model.bin"]
     rows = [json.loads(line) for line in printed("predict", export, "--engine", "ctranslate2",
             "-i", texts, "--json", "--n-best", 2, "--raw").splitlines()]  # fmt: skip
     assert [len(row["alternatives"]) for row in rows] == [1] * len(rows)
@@ -143,17 +145,57 @@ def test_engine_answers_as_the_run_does(trained, export, texts):
 def test_export_in_a_run_is_renewed_with_its_weights(trained, texts, tmp_path):
     run = shutil.copytree(trained, tmp_path / "run", ignore=shutil.ignore_patterns("engines"))
     printed("predict", run, "--engine", "ctranslate2", "-i", texts)
-    model = run / "engines" / "ctranslate2" / "model.bin"
+    (model,) = run.glob("engines/ctranslate2-*/model.bin")
     before = model.stat().st_mtime_ns
     printed("predict", run, "--engine", "ctranslate2", "-i", texts)
     assert model.stat().st_mtime_ns == before
-    noted = run / "engines" / "ctranslate2" / "regard" / "export.json"
+    noted = model.parent / "regard" / "export.json"
     from regard.config import read_checked, write_checked
 
     write_checked(noted, {**read_checked(noted), "sha256_of_weights": "of others"})
     (noted.parent / "manifest.json").unlink()
     printed("predict", run, "--engine", "ctranslate2", "-i", texts)
-    assert model.stat().st_mtime_ns > before
+    renewed = model.stat().st_mtime_ns
+    assert renewed > before
+    noted.write_text("{", encoding="utf-8")
+    printed("predict", run, "--engine", "ctranslate2", "-i", texts)
+    assert model.stat().st_mtime_ns > renewed
+    assert sorted(one.name for one in model.parents[1].iterdir()) == [".lock", model.parent.name]
+
+
+def test_each_search_has_its_own_export_in_a_run(trained, texts, tmp_path):
+    run = shutil.copytree(trained, tmp_path / "run", ignore=shutil.ignore_patterns("engines"))
+    printed("predict", run, "--engine", "ctranslate2", "-i", texts)
+    (model,) = run.glob("engines/ctranslate2-*/model.bin")
+    before = model.stat().st_ino
+    printed("predict", run, "--engine", "ctranslate2", "-i", texts, "decoding.search=greedy")
+    assert model.stat().st_ino == before
+    assert len([*run.glob("engines/ctranslate2-*/model.bin")]) == 2
+
+
+def test_first_calls_at_once_export_once(trained, tmp_path):
+    run = shutil.copytree(trained, tmp_path / "run", ignore=shutil.ignore_patterns("engines"))
+    lines = []
+    with ThreadPoolExecutor(2) as pool:
+        calls = [pool.submit(export_for_engine, run, "ctranslate2", [], lines.append) for _ in range(2)]
+        first, second = (one.result() for one in calls)
+    assert first == second
+    assert len([line for line in lines if line.startswith("wrote ")]) == 1
+
+
+def test_export_in_a_run_stays_where_a_new_one_fails(trained, texts, tmp_path, monkeypatch):
+    run = shutil.copytree(trained, tmp_path / "run", ignore=shutil.ignore_patterns("engines"))
+    printed("predict", run, "--engine", "ctranslate2", "-i", texts)
+    (noted,) = run.glob("engines/*/regard/export.json")
+    noted.write_text("{", encoding="utf-8")
+
+    def fails(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("regard.exchange.ctranslate2.CTranslate2Format.write", fails)
+    assert unsaid(regard("predict", run, "--engine", "ctranslate2", "-i", texts), "No space left on device") == []
+    assert noted.read_text("utf-8") == "{"
+    assert (noted.parents[1] / "model.bin").is_file()
 
 
 @pytest.mark.parametrize(("words", "parts"), [

@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.testing import assert_close
 
+from regard.decoding import GreedySearch
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.exchange import export_folder, format_named, format_of, import_folder
 from regard.exchange.ctranslate2 import fill_spec, variables
@@ -18,6 +20,7 @@ from regard.exchange.standard_network import StandardNetwork
 from regard.models import ROUTE, AttentionSettings
 from regard.predictor import load
 from regard.predictor.engines import ENGINES, load_export
+from regard.predictor.engines.ctranslate2 import CTranslate2Search, LoadedModel, _Written
 from regard.records import Sequences
 from regard.registry import Choice
 from regard.runs.training import train
@@ -103,6 +106,21 @@ def test_n_best_lists_are_ours(run, export):
     agree(*zip(*ended, strict=True), n_best=4)
 
 
+class Translator:
+    """Cuts sources as CTranslate2 does: to 1024 pieces, unless it is called with 0."""
+
+    def score_batch(self, sources, targets, max_input_length=1024):
+        return [SimpleNamespace(log_probs=[-0.1 if len(one[: max_input_length or None]) == len(one) else -9.0])
+                for one in sources]  # fmt: skip
+
+
+def test_end_of_a_long_source_is_scored_with_all_of_it():
+    network = LoadedModel(Translator(), [], ["<pad>", "a"], 4096)
+    search = CTranslate2Search(network, GreedySearch(at_limit="end"))
+    ((found,),) = search._with_ends([["a"] * 2000], [[_Written([1], -1.0, 1, False)]])
+    assert found.log_prob == pytest.approx(-1.1)
+
+
 def test_batch_mates_do_not_matter(export):
     engine = load(export, engine="ctranslate2")
     alone = [engine.predict([text])[0].text for text in TEXTS[:10]]
@@ -164,6 +182,7 @@ def test_abilities_that_are_missing_are_one_line(asked, export):
 @pytest.mark.parametrize(("change", "line"), [
     ("decoding.shortlist=true", r"decoding\.shortlist: the ctranslate2 engine does not have shortlists"),
     ("decoding.features=length", r"decoding\.features: the ctranslate2 engine does not have features"),
+    ("decoding.precision=int8", r"decoding\.precision: the ctranslate2 engine does not have a choice of precision"),
     ("decoding.search=sampling", r"decoding\.search: is not one that the ctranslate2 engine has"),
     ("decoding.search.normalisation=gnmt", r"decoding\.search: is not one that the ctranslate2 engine has"),
     ("model.dim=3", r"model\.dim: cannot change"),

@@ -206,6 +206,8 @@ def test_engine_answers_from_an_export(onnx, exported, tmp_path):
     assert [one.text for one in engine.copy().predict(TEXTS[:3], safeguards=False)] == [one.text for one in ours[:3]]
     with pytest.raises(ConfigError, match="the onnx engine"):
         engine.score(TEXTS[:1], ["Das"])
+    with pytest.raises(ConfigError, match="device: the onnx engine does not have GPUs"):
+        load(folder, ["device=cuda"], engine="onnx")
 
 
 def test_graphs_of_torch_are_not_opened_by_engines(tmp_path, monkeypatch):

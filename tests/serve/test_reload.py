@@ -98,11 +98,11 @@ def test_keys_are_read_anew(tmp_path):
 
 
 def test_only_files_that_an_answer_depends_on_are_looked_at(tmp_path):
-    for name in ("experiment.yaml", "metrics.jsonl", "data/train", "checkpoints/1/model"):
+    for name in ("experiment.yaml", "metrics.jsonl", "data/train", "engines/onnx-1/x", "checkpoints/1/model"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("1", encoding="utf-8")
     before = fingerprint(tmp_path)
-    for name in ("metrics.jsonl", "data/train"):
+    for name in ("metrics.jsonl", "data/train", "engines/onnx-1/x"):
         (tmp_path / name).write_text("22", encoding="utf-8")
     assert fingerprint(tmp_path) == before
     (tmp_path / "checkpoints/1/model").write_text("22", encoding="utf-8")

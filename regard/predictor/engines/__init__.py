@@ -56,7 +56,7 @@ def load_export(folder: Path, engine: str, changes: Sequence[str] = (), *, threa
     run = export_of(folder, row).changed(changes)
     settings, task = run.experiment.decoding, task_of(run.experiment, run.columns)
     abilities = Abilities(row.name, row.supported)
-    _check(settings, abilities)
+    _check(settings, run.experiment.device, abilities)
     export = Export(folder, run, task, threads or torch.get_num_threads())
     opened, search = row.open(export), SEARCHES.build(settings.search)
     languages = run.experiment.data.language_pair()
@@ -67,11 +67,15 @@ def load_export(folder: Path, engine: str, changes: Sequence[str] = (), *, threa
     return found
 
 
-def _check(settings: DecodingSettings, abilities: Abilities) -> None:
+def _check(settings: DecodingSettings, device: str, abilities: Abilities) -> None:
     """Raise ConfigError for settings that an engine does not have."""
     for name in _SETTINGS:
         if getattr(settings, name):
             abilities.check(name, f"decoding.{name}")
+    if settings.precision != "float32":
+        abilities.check("precision", "decoding.precision")
+    if device not in ("auto", "cpu"):
+        abilities.check("gpu", "device")
 
 
 __all__ = ["ENGINES", "EXPORT_FOLDER", "engine_named", "export_of", "load_export"]

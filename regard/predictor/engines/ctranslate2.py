@@ -21,6 +21,7 @@ class CTranslate2Engine(ExportEngine):
     name = "ctranslate2"
     packages = ("ctranslate2",)
     extra = "ctranslate2"
+    supported = frozenset({"gpu"})
 
     def open(self, export: Export) -> OpenedEngine:
         import ctranslate2
@@ -148,7 +149,8 @@ class CTranslate2Search:
         log_probs = [0.0] * len(open_ends)
         if open_ends and self.search.at_limit == "end":
             targets = [[self.network.target[one] for one in written[row][place].ids] for row, place in open_ends]
-            scored = self.network.translator.score_batch([texts[row] for row, _ in open_ends], targets)
+            sources = [texts[row] for row, _ in open_ends]
+            scored = self.network.translator.score_batch(sources, targets, max_input_length=0)
             log_probs = [one.log_probs[-1] for one in scored]
         found = [[*some] for some in written]
         for (row, place), log_prob in zip(open_ends, log_probs, strict=True):

@@ -24,7 +24,7 @@ _COUNTED = 10_000  # characters tokenized at a time
 _SOON = 2  # retry after these seconds while a model is loaded
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before a restart of a process
 
-_UNREAD, UNREAD_FOLDER = (".lock", "metrics.jsonl"), "data"  # files of a run that do not affect answers
+_UNREAD, _UNREAD_FOLDERS = (".lock", "metrics.jsonl"), ("data", "engines")  # of a run: they do not affect answers
 
 Fingerprint = frozenset[tuple[str, int, int, int]]
 
@@ -225,7 +225,7 @@ def fingerprint(run: Path) -> Fingerprint:
     """
     found = set[tuple[str, int, int, int]]()
     for folder, folders, names in os.walk(run.resolve()):
-        folders[:] = [name for name in folders if name != UNREAD_FOLDER]
+        folders[:] = [name for name in folders if name not in _UNREAD_FOLDERS]
         for name in names:
             if name not in _UNREAD:
                 path = os.path.join(folder, name)
