@@ -12,11 +12,13 @@ from torch import Tensor
 from regard.config import parse_json
 from regard.data.sealed import file_digest
 from regard.errors import CheckpointError, DataError, RegardError
+from regard.experiment import Experiment
 from regard.predictor import Predictor
 from regard.text import Tokenizer
 from regard.training.shards import Tensors
 
 LARGEST_SIZE = 1_000_000  # of a layer, a vocabulary, a number of layers
+_NETWORK_ALONE = {"features": "[]", "shortlist": "false", "ensemble": "[]", "rerank": "null"}  # of decoding
 START_BIAS = -30.0  # of the beginning where its row is a copy: it takes 1e-13 of the probability of what it copies
 
 
@@ -80,6 +82,20 @@ class Format(ABC):
     def program(self, folder: Path, predictor: Predictor) -> Program | None:
         """Open a folder with the format's own program; None where it is not installed."""
         return None
+
+
+def check_plain_translator(experiment: Experiment, program: str) -> None:
+    """Raise RegardError for a run that is not a translator of one pair of languages, searched by its network alone."""
+    if experiment.task.name != "translation" or experiment.model.name != "translator":
+        raise not_exportable(f"it is a '{experiment.model.name}'", "a translator of one pair of languages", program)
+    for name, empty in _NETWORK_ALONE.items():
+        if getattr(experiment.decoding, name):
+            raise not_exportable(f"decoding.{name} changes its translations", f"decoding.{name}={empty}", program)
+
+
+def not_exportable(problem: str, needed: str, program: str) -> RegardError:
+    """Return the error of a run that a program cannot carry."""
+    return RegardError(f"this run cannot be exported: {problem} ({program}: {needed})")
 
 
 def origin_of_folder(format_name: str, folder: Path, architecture: str, files: Sequence[str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import RegardError
+from regard.exchange.format import check_plain_translator, not_exportable
 from regard.exchange.huggingface_weights import ARCHITECTURES, OUTPUT_TABLE, SOURCE_TABLE, TARGET_TABLE
 from regard.exchange.vocabularies import Side
 from regard.pieces import BOS, EOS, PAD, UNK
@@ -16,7 +17,6 @@ from regard.text.subwords import SubwordTokenizer
 from regard.training.shards import Tensors
 
 _SOCKET = {"gate": False, "bias": True, "out_proj": True}
-_ALONE = {"features": "[]", "shortlist": "false", "ensemble": "[]", "rerank": "null"}  # of decoding
 _ACTIVATIONS = {"position_wise": "relu", "gelu": "gelu", "swish": "swish"}
 _READS = ("from_query.weight", "from_key.weight", "from_value.weight", "to_hidden.weight")  # columns are features
 _WRITES = ("to_out.weight", "to_out.bias")  # rows are features
@@ -78,14 +78,10 @@ class StandardNetwork(NamedTuple):
 def standard_network(predictor: Predictor, limits: NetworkLimits = TRANSFORMERS) -> StandardNetwork:
     """Return the network of a run. Raises RegardError, with what is in the way, for one that a program cannot carry."""
     experiment = predictor.run.experiment
-    if experiment.task.name != "translation" or experiment.model.name != "translator":
-        raise _refused(f"is a '{experiment.model.name}'", "a translator of one pair of languages")
+    check_plain_translator(experiment, limits.program)
     settings = experiment.model.settings
     for place, found, wanted in _differences(settings, limits):
         raise _refused(f"model.{place} is {found!r}", f"{wanted!r}", limits.program)
-    for name, empty in _ALONE.items():
-        if getattr(experiment.decoding, name):
-            raise _refused(f"decoding.{name} changes its translations", f"decoding.{name}={empty}", limits.program)
     columns = predictor.task.vocabularies
     source, target = (_side(columns[name].tokenizer, name) for name in ("source", "target"))
     weights = dict(predictor.model.state_dict())
@@ -156,4 +152,4 @@ def _in_halves(weights: Mapping[str, Tensor], dim: int) -> Tensors:
 
 
 def _refused(problem: str, needed: str, program: str = "other programs") -> RegardError:
-    return RegardError(f"this run cannot be exported: {problem} ({program}: {needed})")
+    return not_exportable(problem, needed, program)

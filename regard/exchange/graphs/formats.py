@@ -3,7 +3,7 @@
 import importlib.util
 import json
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -14,16 +14,16 @@ from torch import Tensor
 from regard.data.columns import TextColumn
 from regard.data.sealed import file_digest
 from regard.errors import RegardError
-from regard.exchange.format import Format, Program
+from regard.exchange.format import Format, Program, check_plain_translator, not_exportable
 from regard.exchange.graphs.onnx_files import write_onnx
-from regard.exchange.graphs.ports import GraphPort, present
+from regard.exchange.graphs.ports import GraphPort
 from regard.exchange.graphs.programs import Graphs, graphs_of
 from regard.models.translator import Translator
 from regard.pieces import EOS
 from regard.predictor import Predictor
 from regard.predictor.engines import pieces, translator
 from regard.predictor.engines.graphs import opened_graphs
-from regard.predictor.engines.translator import DECODER_GRAPH, ENCODER_GRAPH, SETTINGS_NAME
+from regard.predictor.engines.translator import DECODER_GRAPH, ENCODER_GRAPH, SETTINGS_NAME, present
 from regard.scripts import CUT_APART
 from regard.text import Tokenizer
 from regard.text.counted import CountedTokenizer
@@ -31,7 +31,6 @@ from regard.text.subwords import SubwordTokenizer
 from regard.text.vocabulary import FIRST_BYTE, FIRST_PIECE
 from regard.text.words import PIECE_PATTERN
 
-_ALONE: Mapping[str, Any] = {"features": "[]", "shortlist": "false", "ensemble": "[]", "rerank": "null"}
 _PACKAGE = "from regard.predictor.engines.pieces import"
 
 
@@ -129,13 +128,9 @@ class GraphProgram:
 
 def search_settings(predictor: Predictor) -> dict[str, Any]:
     """Return the settings of a run's search. Raises RegardError for a run with parts that no graph holds."""
-    experiment, decoding = predictor.run.experiment, predictor.run.experiment.decoding
-    if experiment.task.name != "translation" or experiment.model.name != "translator":
-        raise _refused(f"it is a '{experiment.model.name}'", "a translator of one pair of languages")
-    for name, empty in _ALONE.items():
-        if getattr(decoding, name):
-            raise _refused(f"decoding.{name} changes its translations", f"decoding.{name}={empty}")
-    named = decoding.search.name
+    experiment = predictor.run.experiment
+    check_plain_translator(experiment, "graphs")
+    named = experiment.decoding.search.name
     if named not in ("beam", "greedy"):
         raise _refused(f"decoding.search is {named!r}", "beam or greedy")
     search: Any = predictor.setup.search.as_beam() if named == "beam" else predictor.setup.search
@@ -180,11 +175,10 @@ def _subwords(tokenizer: SubwordTokenizer) -> dict[str, Any]:
     count = range(len(tokenizer))
     listed, scores = tokenizer.pieces(count), [processor.get_score(number) for number in count]
     bytes_ = [number for number in count if processor.is_byte(number)]
-    own = [score for number, score in enumerate(scores) if number > max(bytes_)]
-    kind = "bpe" if all(score == int(score) for score in own[:1000]) else "unigram"
+    kind = "bpe" if tokenizer.ranked else "unigram"
     reserved = [*range(EOS + 2, min(bytes_))]
     return {"kind": kind, "pieces": listed, "bytes": bytes_, "scores": scores, "reserved": reserved}
 
 
 def _refused(problem: str, needed: str) -> RegardError:
-    return RegardError(f"this run cannot be exported: {problem} (graphs: {needed})")
+    return not_exportable(problem, needed, "graphs")

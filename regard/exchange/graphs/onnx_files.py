@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.exchange.graphs.ports import PAST_AXIS, GraphPort, present
+from regard.exchange.graphs.ports import PAST_AXIS, GraphPort
 from regard.exchange.graphs.programs import Graph, Graphs
-from regard.predictor.engines.translator import DECODER_GRAPH, ENCODER_GRAPH
+from regard.predictor.engines.translator import DECODER_GRAPH, ENCODER_GRAPH, present
 
 BRANCH = "use_cache_branch"
 OPSET = 18

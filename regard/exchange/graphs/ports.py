@@ -107,11 +107,6 @@ def states_of(model: Translator, vocabulary: int) -> States:
     return States(one.batch, one.encoded, one.written, one.vocabulary, *ports, masks, counters, paths)
 
 
-def present(name: str) -> str:
-    """past_key_values.0.decoder.key → present.0.decoder.key: the name that it has when it comes out of a step."""
-    return name.replace("past_key_values", "present", 1).replace("past_state", "present_state", 1)
-
-
 def _run(model: Translator, rows: int, pieces: int, vocabulary: int) -> _Example:
     """Encode a source of which one row is padded, since a mask that shows all would be left out, and write words."""
     ids = torch.arange(rows * pieces).view(rows, pieces) % (vocabulary - EOS - 1) + EOS + 1

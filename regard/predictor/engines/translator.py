@@ -178,8 +178,8 @@ class GraphTranslator:
         given = {**state.moving, **state.fixed, "input_ids": words[:, None], "encoder_attention_mask": state.mask}
         given["position"] = np.array([state.words], np.int64)
         after = self.graphs.decode(given, first=not state.words)
-        moving = {name: after[_present(name)] for name in self.settings["moving"]}
-        fixed = state.fixed if state.words else {name: after[_present(name)] for name in self.settings["fixed"]}
+        moving = {name: after[present(name)] for name in self.settings["moving"]}
+        fixed = state.fixed if state.words else {name: after[present(name)] for name in self.settings["fixed"]}
         return after["logits"][:, -1], RowState(moving, fixed, state.mask, state.words + 1)
 
     def searched(self, rows: Sequence[Sequence[int]]) -> list[GraphHypothesis]:
@@ -308,7 +308,8 @@ def _ranks(examples: _Array) -> _Array:
     return np.arange(len(examples)) - starts
 
 
-def _present(name: str) -> str:
+def present(name: str) -> str:
+    """past_key_values.0.decoder.key → present.0.decoder.key: the name that it has when it comes out of a step."""
     return name.replace("past_key_values", "present", 1).replace("past_state", "present_state", 1)
 
 
