@@ -79,8 +79,8 @@ def _is_exact(matches: Sequence[MemoryMatch]) -> bool:
 
 
 def _reused(text: str, matches: Sequence[MemoryMatch]) -> Prediction:
-    return TextPrediction(text, matches[0].target, 0.0, memory=tuple(matches))
+    return TextPrediction(text, matches[0].target, 0.0, memory=[*matches])
 
 
 def _with(prediction: Prediction, matches: Sequence[MemoryMatch]) -> Prediction:
-    return replace(prediction, memory=tuple(matches)) if isinstance(prediction, TextPrediction) else prediction
+    return replace(prediction, memory=[*matches]) if isinstance(prediction, TextPrediction) else prediction

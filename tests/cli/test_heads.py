@@ -93,7 +93,7 @@ def test_heads_of_a_classifier(tmp_path):
 
 
 def test_a_model_without_heads_is_told(tmp_path):
-    parts = ["model.encoder=recurrent", "model.decoder=recurrent", "model.attention=bahdanau"]
+    parts = ["model.encoder=recurrent", "model.decoder=recurrent", "model.attention={score: additive, num_heads: 1}"]
     settings = [*parts, "model.dim=8", "text.tokenizer.size=300", "training.max_updates=1"]
     done = call("train", *write_texts(tmp_path), "--run", tmp_path / "run", "--quiet", *settings)
     assert done.code == 0, done.said

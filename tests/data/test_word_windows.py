@@ -135,7 +135,7 @@ def test_draws_depend_on_seed_epoch_line_and_number_alone():
 @pytest.mark.parametrize("weights", [[1.0, 2.0, 0.0, 5.0], [1.0], [0.0, 1.0], list(np.arange(1, 200) ** -1.0)])
 def test_noise_is_drawn_by_its_weights(weights):
     noise, weights = AliasSampler(np.array(weights)), np.array(weights)
-    drawn = noise.draw(HashedNumbers(0, 0).of(np.zeros(200_000, np.int64), np.arange(200_000)))
+    drawn = noise.sample(HashedNumbers(0, 0).of(np.zeros(200_000, np.int64), np.arange(200_000)))
     shares = np.bincount(drawn, minlength=len(weights)) / len(drawn)
     wanted = weights / weights.sum()
     assert np.abs(shares - wanted).max() < 0.005

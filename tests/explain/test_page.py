@@ -144,7 +144,8 @@ def test_the_colours_and_the_flags_agree_on_what_is_unsure():
 def test_every_script_is_on_the_page():
     there = {each.name for each in (files("regard.explain") / "static").iterdir() if each.name.endswith(".js")}
     script = bundle("page.js")
-    assert {f"{name}.js" for name in re.findall(r"^const \$(\w+) = ", script, re.MULTILINE)} == there
+    bundled = f"{script}\n{bundle('phrases.js')}"  # the one of reports' pages
+    assert {f"{name}.js" for name in re.findall(r"^const \$(\w+) = ", bundled, re.MULTILINE)} == there
     assert not re.search("^(import|export) ", script, re.MULTILINE)
     assert "{{" not in page(to_json([]))
 

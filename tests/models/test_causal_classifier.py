@@ -80,7 +80,7 @@ def test_a_language_model_has_all_of_it_but_the_class(decoder):
 def test_what_is_shown_is_what_pieces_saw_of_each_other():
     """The start of the text has neither a row nor a column; the rest are the weights of the decoder."""
     model, row = build(), ROWS[0]
-    records = model.look(batch_of([row])).records
+    records = model.attention_records(batch_of([row])).records
     name, record = next(iter(records.items()))
     attention = dict(model.named_modules())[name]
     seen = []

@@ -56,7 +56,7 @@ def test_a_pair_is_what_it_is_alone(task, model, assert_agrees):
 
 def test_maps_are_parts_of_the_joint_one(task, model):
     batch = batch_of(task, PAIRS)
-    seen, _ = model.look(batch)
+    seen, _ = model.attention_records(batch)
     with recording(model) as records:
         model.log_probs(batch)
     name, joint = next((name, one.answers[0].weights) for name, one in records.items())

@@ -45,9 +45,9 @@ def teacher(run: Path):
     return lambda texts: [{"original": share(text), "shuffled": 1 - share(text)} for text in texts]
 
 
-def objective(name: str, model: TableWriter, judge=teacher, task=None, **settings):
+def objective(name: str, model: TableWriter, open_classifier=teacher, task=None, **settings):
     rewards = {"rewards": [{**COHERENCE, **settings.pop("reward", {})}]}
-    context = Context(model, task or ToldText(), judge=judge)
+    context = Context(model, task or ToldText(), open_classifier=open_classifier)
     return OBJECTIVES.build(Choice(name, {**rewards, **settings, "likelihood": 0.0}), context)
 
 
@@ -108,7 +108,7 @@ def test_a_teacher_that_says_the_same_of_all_changes_no_gradient(name, model):
     found = []
     for weight in (0.0, 1.0):
         torch.manual_seed(1)
-        built = objective(name, model, judge=lambda run: lambda texts: [{"original": 0.7}] * len(texts),
+        built = objective(name, model, open_classifier=lambda run: lambda texts: [{"original": 0.7}] * len(texts),
                           reward={"weight": weight})  # fmt: skip
         found.append(gradient(built.loss(in_texts(), "model").sum, model))
     assert_close(found[1], found[0])
@@ -127,4 +127,4 @@ def test_a_label_that_the_teacher_does_not_know_is_told(model):
 
 def test_a_teacher_needs_runs(model):
     with pytest.raises(ConfigError, match="none can be opened here"):
-        objective("minimum_risk", model, judge=None)
+        objective("minimum_risk", model, open_classifier=None)

@@ -54,6 +54,9 @@ def flip(path, place=None):
     path.write_bytes(whole)
 
 
+START = "training.max_updates=1", "data.dev_fraction=0.2"
+
+
 def opened(run):
     """Everything that opens a run → how it ended, each by its name."""
     texts = write_texts(run.parent)
@@ -62,7 +65,7 @@ def opened(run):
         "explain": regard("explain", run, "a dog"),
         "evaluate": regard("evaluate", run, *texts),
         "resume": regard("train", run, *MORE),
-        "start": regard("train", "--from", run, *texts, "--run", run / "new", "--quiet", "training.max_updates=1"),
+        "start": regard("train", "--from", run, *texts, "--run", run / "new", "--quiet", *START),
     }
 
 

@@ -197,7 +197,7 @@ def test_negatives_of_a_new_text_are_drawn_as_in_training(power):
     model.outputs.drawn[:] = 1.0
     model.outputs.drawn[words] = torch.arange(9.0, 9.0 + len(words), dtype=model.outputs.drawn.dtype)
     bits = HashedNumbers(1, 0).of(np.zeros(100_000), np.arange(100_000))
-    found = np.bincount(task._text_windows(model)._windows._noise.draw(bits), minlength=len(task.worded))
+    found = np.bincount(task._text_windows(model)._windows._noise.sample(bits), minlength=len(task.worded))
     wanted = np.where(task.worded, model.outputs.drawn.numpy(), 0.0)
     assert np.abs(found / found.sum() - wanted / wanted.sum()).max() < 0.01
 
@@ -252,6 +252,6 @@ def test_one_document_is_refused(tmp_path):
         "task=document_vectors",
         "data.dev_fraction=0",
     ]
-    words += ["text.tokenizer=uncased_words"]
+    words += ["text.tokenizer={name: uncased_words, min_count: 1}"]
     with pytest.raises(DataError, match="needs two different documents"):
         train_run(read_experiment(None, [*words, f"run={tmp_path / 'run'}"]), quiet=True)

@@ -146,15 +146,14 @@ def test_samples_follow_the_seed_alone(place):
 
 def test_bpe_sampling_without_dropout_is_the_best_cutting():
     tokenizer = trained(3)
-    sampler = tokenizer._make_sampler()
-    sampler.strength = 0.0
+    sampler = tokenizer._make_sampler(0.0)
     for text in TEXTS[:4]:
         assert sampler.cut("\u2581" + text.replace(" ", "\u2581"), 1) == tokenizer.encode(text)
 
 
 def test_unigram_draws_follow_their_probabilities():
     """p(cutting) ∝ product of piece probabilities to the power of the strength, by enumeration."""
-    sampler = trained(5)._make_sampler()
+    sampler = trained(5)._make_sampler(0.5)
     sampler.scores = {"a": -1.0, "b": -2.0, "ab": -2.5}
     sampler.strength = 0.5
     ways = {("a", "b"): 2.718281828 ** (0.5 * -3.0), ("ab",): 2.718281828 ** (0.5 * -2.5)}
