@@ -223,7 +223,7 @@ def test_examples_of_a_test_part_that_cannot_be_read_are_told(files):
         ("data.train={name: copying, examples: 9}", "writes several"),
         ("model={name: neural_turing_machine}", "model: a Neural Turing Machine answers bits"),
         ("training.metric=bleu", "there is no 'bleu'"),
-        ("model=translator", "'translator' needs the column 'source'"),
+        ("model={name: translator, encoder: recurrent, decoder: recurrent}", "'translator' needs the column 'source'"),
     ],
 )
 def test_settings_that_cannot_be_are_one_line(folder, tmp_path, change, told):
