@@ -70,7 +70,7 @@ class Predictor:
         self._run, self._model, self._task = run, model.eval(), task
         self._setup = Setup(
             engine,
-            partial(task.engine, model, features=tuple(features)),
+            partial(task.engine, model),
             settings,
             search or BeamSearch(),
             tuple(features),
@@ -242,7 +242,7 @@ class Predictor:
         wanted = (search or setup.search).n_best
         if reranker is not None:
             search = reranker.widened(search or setup.search, setup.engine.width)
-        engine = setup.engine if search is None else setup.for_search(search)
+        engine = setup.engine if search is None else setup.for_search(search, setup.features)
         predict = partial(self.task.predict, engine)
         found = iter(self.encoder.in_batches(rows, predict, width=engine.width, lines=[lines[row] for row in asked]))
         whole = [next(found) if answer is None else answer for answer in answers]

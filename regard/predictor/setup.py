@@ -48,7 +48,7 @@ class Setup:
     """Decoding of a predictor."""
 
     engine: Answering
-    for_search: Callable[[Search], Answering]  # the engine with another search
+    for_search: Callable[[Search, Sequence[Feature]], Answering]  # the engine with another search, and features
     settings: DecodingSettings  # limits of batches and texts, cost of terms
     search: Search  # the run's own
     features: Sequence[Feature] = ()  # added to every search that a call names

@@ -63,7 +63,8 @@ def load_export(folder: Path, engine: str, changes: Sequence[str] = (), *, threa
     found = Predictor(
         opened.model, task, opened.engine(search), run=run, settings=settings, search=search, languages=languages
     )
-    found.setup.for_search, found.setup.abilities = opened.engine, abilities
+    found.setup.for_search = lambda search, _: opened.engine(search)  # no engine has features
+    found.setup.abilities = abilities
     return found
 
 
