@@ -101,7 +101,9 @@ class TextPrediction(Prediction):
     shares: Mapping[str, float] = field(default_factory=dict, kw_only=True)  # of the score: model, features; {}: none
     lexicon: LexiconReport | None = field(default=None, kw_only=True)  # None: nobody asked, or nothing was counted
     search: SearchTree | None = field(default=None, kw_only=True)  # None: nobody asked what the search held
-    memory: Sequence[MemoryMatch] = field(default_factory=list, kw_only=True)  # segments like the source, the best first
+    memory: Sequence[MemoryMatch] = field(
+        default_factory=list, kw_only=True
+    )  # segments like the source, the best first
 
     def lexicon_report(self) -> LexiconReport | None:
         """Report of the lexicon of translation counts."""
