@@ -178,9 +178,9 @@ def test_help_is_quick():
 
 
 BOUNDS = {  # as measured; lines may grow with abilities alone, all else may only fall
-    "lines": 91_500,
-    "lines of tests and benchmarks": 87_000,
-    "modules with one importer": 35,
+    "lines": 90_700,
+    "lines of tests and benchmarks": 85_900,
+    "modules with one importer": 33,
     "public names in several modules": 15,
     "pairs of files with a repeated run": 47,
     "public members of Task": 20,
