@@ -1,6 +1,6 @@
 """A run in CTranslate2 beside Regard: equal texts, sizes, start and speed; texts in, texts out.
 
-    python benchmarks/exported_engines.py RUN --text FILE [--lines 1000] [--rounds 5] [--threads 1] [--beams 1 4] [--json FILE]
+    python benchmarks/exported_engines.py RUN --text FILE [--lines 1000] [--rounds 5] [--beams 1 4] [--json FILE]
 
 The run is exported in float32 and in int8. A beam stops once its size have ended (`stop: full`), as CTranslate2's does.
   regard            the predictor, as `regard predict` uses it
