@@ -231,7 +231,7 @@ def _predict_lines(run: Path, words: list[str], source: Path | None, output: Pat
     """Answer texts, lines or a document."""
     from regard.predictor.kept_terms import KeptTerms
     from regard.predictor.line_answers import Abstention, LineFormat, answer_blocks, document_path
-    from regard.predictor.remembered import RememberedAnswers
+    from regard.predictor.memory_answers import MemoryAnswers
 
     texts, changes = _texts_and_changes(words, source)
     changed, kept = _changes(changes, given.search, given.n_best), KeptTerms(given.glossary, given.prefix, warn)
@@ -244,7 +244,7 @@ def _predict_lines(run: Path, words: list[str], source: Path | None, output: Pat
     kept.check(predictor)
     if given.memory is not None and given.prefix is not None:
         raise ConfigError("--memory", "does not go with --prefix: it answers whole lines", "leave one out")
-    memory = RememberedAnswers(given.memory, warn)
+    memory = MemoryAnswers(given.memory, warn)
     memory.check(predictor)
     lines = BytesIO("".join(f"{text}\n" for text in texts).encode()) if texts else sys.stdin.buffer
     if "" in texts:

@@ -89,6 +89,7 @@ def write_run_without_weights(predictor: Predictor, row: Format, folder: Path) -
     data = DataSettings(languages=(source, target) if source and target else None)
     shutil.copytree(run.folder.text, place.text)
     kept = dataclasses.replace(experiment, data=data, run=None, init=None, device="auto")
+    kept = dataclasses.replace(kept, parts=tuple(Path(one.name) for one in kept.parts))  # no path of this machine
     kept.save(place.path / SETTINGS_FILE)
     noted = {"format": row.name, "sha256_of_weights": run.weights_digest, **row.notes(predictor)}
     write_checked(place.path / EXPORTED, noted)

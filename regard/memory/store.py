@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import DataError
-from regard.memory.matching import EXACT, IN_CONTEXT, percent_of, plain_text, segment_words
+from regard.memory.similarity import EXACT, IN_CONTEXT, percent_of, plain_text, segment_words
 from regard.results import MemoryMatch
 
 Numbers = NDArray[np.uint32]
@@ -169,6 +169,8 @@ class TranslationMemory:
         ]
 
     def _similar(self, text: str, threshold: int) -> list[MemoryMatch]:
+        if len(text) > _LONGEST:  # no segment is as long
+            return []
         words = segment_words(text)
         numbers = self._candidates(words, threshold)
         holes = ",".join("?" * len(numbers))

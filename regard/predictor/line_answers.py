@@ -17,8 +17,8 @@ from regard.explain import aligned_words, format_pharaoh
 from regard.packed import open_packed
 from regard.predictor.confidence import abstained
 from regard.predictor.kept_terms import KeptTerms, LineAnswer, Warn
+from regard.predictor.memory_answers import MemoryAnswers
 from regard.predictor.predictor import Predictor
-from regard.predictor.remembered import RememberedAnswers
 from regard.results import Prediction
 from regard.tasks.example_texts import given_columns
 
@@ -50,7 +50,7 @@ def answer_blocks(
     kept: KeptTerms,
     sure: "Abstention",
     shown: LineFormat,
-    memory: RememberedAnswers,
+    memory: MemoryAnswers,
     *,
     raw: bool,
 ) -> Iterator[bytes]:
@@ -58,24 +58,8 @@ def answer_blocks(
     if document:
         memory.check_document(document)
         yield from translated_document(predictor, document, kept)
-    else:
-        yield from answered_lines(predictor, source, kept, sure, shown, memory, raw=raw)
-        sure.close()
-        memory.close()
-    kept.close()
-
-
-def answered_lines(
-    predictor: Predictor,
-    source: Path | BinaryIO,
-    kept: KeptTerms,
-    sure: "Abstention",
-    shown: LineFormat,
-    memory: RememberedAnswers,
-    *,
-    raw: bool,
-) -> Iterator[bytes]:
-    """Return the answers to the lines of a file or of standard input, chunk by chunk as they arrive."""
+        kept.close()
+        return
     name, numbers = str(source) if isinstance(source, Path) else "stdin", count()
     plain = partial(raw_lines, predictor, explain=shown.alignment) if raw or shown.alignment else predictor.translate
     answer = memory.answer(sure.answer(beside_empty(kept.answer(plain), predictor)))
@@ -84,6 +68,9 @@ def answered_lines(
         chunks = chunks_of_lines(stream, name, kept.warn)
         for some in kept.counted(predicted(answer, chunks, name, kept.warn)):
             yield "".join(f"{shown.write(one, next(numbers))}\n" for one in some).encode()
+    sure.close()
+    memory.close()
+    kept.close()
 
 
 def beside_empty(answer: LineAnswer, predictor: Predictor) -> LineAnswer:

@@ -10,7 +10,7 @@ from regard.decoding import SEARCHES
 from regard.errors import CheckpointError, ConfigError
 from regard.experiment import DecodingSettings
 from regard.predictor.engines.ctranslate2 import CTranslate2Engine
-from regard.predictor.engines.exported import EXPORT_FOLDER, Export, ExportEngine
+from regard.predictor.engines.export_engine import EXPORT_FOLDER, Export, ExportEngine
 from regard.predictor.engines.graphs import OnnxEngine
 from regard.predictor.predictor import Predictor
 from regard.predictor.setup import Abilities
@@ -33,13 +33,16 @@ def engine_named(name: str) -> ExportEngine:
     return row
 
 
-def export_of(folder: Path, row: ExportEngine) -> Run:
-    """Return the run without weights in an export. Raises CheckpointError for a folder that is not of the engine."""
+def export_of(folder: Path, row: ExportEngine, changes: Sequence[str] = ()) -> Run:
+    """Return the run without weights in an export. Raises CheckpointError for a folder that is not of the engine.
+
+    `changes` may name the file of the run's own parts.
+    """
     inside = folder / EXPORT_FOLDER
     if not inside.is_dir():
         hint = f"regard export RUN --to {row.name} -o FOLDER makes one"
         raise CheckpointError(folder, "is not an export of Regard", hint)
-    run = Run.open(inside)
+    run = Run.open(inside, changes)
     if run.exported is None or run.exported["format"] != row.name:
         other = "unknown" if run.exported is None else run.exported["format"]
         raise CheckpointError(folder, f"is an export to {other}, and {row.name} cannot run it", f"--engine {other}")
@@ -53,7 +56,7 @@ def load_export(folder: Path, engine: str, changes: Sequence[str] = (), *, threa
     installed, and for settings that it does not have.
     """
     row = engine_named(engine)
-    run = export_of(folder, row).changed(changes)
+    run = export_of(folder, row, changes)
     settings, task = run.experiment.decoding, task_of(run.experiment, run.columns)
     abilities = Abilities(row.name, row.supported)
     _check(settings, run.experiment.device, abilities)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from regard.decoding import BeamSearch, GreedySearch, Hypothesis, Search
 from regard.decoding.search import SURE_END
 from regard.errors import CheckpointError, ConfigError
-from regard.predictor.engines.exported import Export, ExportEngine, MissingNetwork, OpenedEngine
+from regard.predictor.engines.export_engine import Export, ExportEngine, MissingNetwork, OpenedEngine
 from regard.records import EOS, Batch
 from regard.runs.folder import choose_device
 from regard.tasks.text_predictions import rows_of

@@ -11,7 +11,7 @@ from regard.decoding import Answering, Search
 from regard.errors import CheckpointError, RegardError
 from regard.models import Generator
 from regard.ops.topk import best_words
-from regard.predictor.engines.exported import Export, ExportEngine, MissingNetwork, OpenedEngine
+from regard.predictor.engines.export_engine import Export, ExportEngine, MissingNetwork, OpenedEngine
 from regard.predictor.engines.translator import GraphTranslator, RowState
 from regard.records import Batch, Decoded, Encoded, Step
 from regard.tasks.text_predictions import rows_of

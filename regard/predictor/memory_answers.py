@@ -13,7 +13,7 @@ from regard.results import MemoryMatch, Prediction, TextPrediction
 _MATCHES = 3  # of a text that are reported
 
 
-class RememberedAnswers:
+class MemoryAnswers:
     """A translation memory beside a model: equal texts are answered by it, the others by the model.
 
     A text that the memory has in the same context comes first, then the newest translation.
