@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from doc_blocks import without
 from typer.testing import CliRunner
 
 from regard.cli.app import app
@@ -57,7 +58,7 @@ def run(line: str) -> str:
         place = words.index("<")
         text = Path(words[place + 1]).read_text(encoding="utf-8")
         del words[place : place + 2]
-    words = [word for word in words[1:] if not word.startswith(("training.max_minutes", "training.validate_every"))]
+    words = [word for word in without(words[1:], "--minutes") if not word.startswith("training.validate_every")]
     if words[0] == "train":
         new = "--resume" not in words
         words += [*SMALL, *(MODEL if new and "--from" not in words else [])] if new else ["training.max_updates=3"]

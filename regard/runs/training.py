@@ -267,7 +267,7 @@ def _report(report: TrainingReport, ready: Prepared, evaluated: Validated, *, hi
         minutes = max(2, round(report.seconds / 60 * 3))  # in total, the past included
         if "updates" in experiment.training.schedule.settings:
             limits += f" training.schedule.updates={report.updates * 3}"
-        progress.say(f"still improving; continue with: {command}{limits} training.max_minutes={minutes}")
+        progress.say(f"still improving; continue with: {command}{limits} --minutes {minutes}")
     if hints:
         parts = [f" parts={quote(str(one))}" for one in experiment.parts[:1]]
         progress.say(usage_of(experiment.task_class, "".join([quote(str(folder)), *parts])))

@@ -157,7 +157,7 @@ def run_line(line: str, small: Sequence[str]) -> str:
     if words[0] == "train":
         words = ["train", *_quick(words[1:], small)]
     if words[0] == "compare":
-        words = [*_without(words, "--seeds", "--minutes", "--updates"), "--seeds", "1", "--updates", "2"]
+        words = [*without(words, "--seeds", "--minutes", "--updates"), "--seeds", "1", "--updates", "2"]
     done = CliRunner().invoke(app, words, input=given)
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
@@ -173,7 +173,7 @@ def _in_shell(line: str) -> str:
     return subprocess.run(["bash", "-c", line], check=True, capture_output=True, text=True, env=place).stdout
 
 
-def _without(words: Sequence[str], *options: str) -> list[str]:
+def without(words: Sequence[str], *options: str) -> list[str]:
     """Words without options that have a value."""
     return [word for before, word in zip(["", *words], words, strict=False) if not {before, word} & {*options}]
 
@@ -190,7 +190,7 @@ def _substituted(command: str) -> str:
 
 def _quick(words: list[str], small: Sequence[str]) -> list[str]:
     """The words of a training that takes a second; what the page sets itself stays, but for its length."""
-    kept = [word for word in _without(words, "--minutes") if not word.startswith(LONG)]
+    kept = [word for word in without(words, "--minutes") if not word.startswith(LONG)]
     if not kept[0].startswith("configs/"):
         return [*kept, *_fitting(kept, small)]
     place = Path(mkdtemp(prefix="of-config-", dir=Path.cwd()))

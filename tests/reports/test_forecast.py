@@ -190,7 +190,7 @@ def test_the_command_of_each_road_is_said():
     files = [Path("a b.en"), Path("a.de")]
     for name, command in (
         ("phrases", "regard train --source 'a b.en' --target a.de task=phrases"),
-        ("network", "regard train --source 'a b.en' --target a.de training.max_minutes=2"),
+        ("network", "regard train --source 'a b.en' --target a.de --minutes 2"),
         ("both", "regard best --source 'a b.en' --target a.de --minutes 2"),
         ("word by word", "regard train --text 'a b.en' --text a.de --run runs/without-pairs"),
     ):

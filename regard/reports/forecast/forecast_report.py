@@ -79,7 +79,7 @@ def _command(road: Road, minutes: float, files: Sequence[Path]) -> list[str]:
     return [
         {
             "phrases": f"  regard train {texts} task=phrases",
-            "network": f"  regard train {texts} training.max_minutes={minutes:g}",
+            "network": f"  regard train {texts} --minutes {minutes:g}",
             "both": f"  regard best {texts} --minutes {minutes:g}",
             "word by word": f"  regard train {' '.join(f'--text {name}' for name in names)} --run runs/without-pairs",
         }[road.name]
