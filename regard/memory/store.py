@@ -66,17 +66,20 @@ class TranslationMemory:
     Args:
         path: The file; a new one is made where there is none and `languages` are given.
         languages: Codes of source and target. None: those of the file.
+        seconds: Time to wait for another process that writes.
 
     Raises DataError for a file that is missing, not a memory, or one of other languages.
     """
 
-    def __init__(self, path: Path | str, languages: tuple[str, str] | None = None) -> None:
-        self.path = Path(path)
+    def __init__(
+        self, path: Path | str, languages: tuple[str, str] | None = None, *, seconds: float = _SECONDS
+    ) -> None:
+        self.path, self.seconds = Path(path), seconds
         if languages is None and not self.path.is_file():
             raise DataError(self.path, "there is no such memory", hint="regard memory add MEMORY FILE... makes one")
         with self._faults():
             self._connection = sqlite3.connect(
-                self.path, timeout=_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=64
+                self.path, timeout=seconds, isolation_level=None, check_same_thread=False, cached_statements=64
             )
             self._connection.execute("PRAGMA synchronous=FULL")  # what is confirmed outlives a power cut
             if languages is not None and not self._rows("SELECT 1 FROM sqlite_master"):
@@ -293,7 +296,9 @@ class TranslationMemory:
             yield
         except sqlite3.DatabaseError as error:
             busy = "locked" in str(error)
-            problem = "another process has been writing for 30 seconds" if busy else f"cannot be used: {error}"
+            problem = (
+                f"another process has been writing for {self.seconds:g} seconds" if busy else f"cannot be used: {error}"
+            )
             raise DataError(self.path, problem) from error
 
 

@@ -12,6 +12,7 @@ from regard.serve.downloads import Downloads
 from regard.serve.engine import Engine, Engines, NotReady
 from regard.serve.glossaries import Glossaries
 from regard.serve.in_thread import ThreadSlots
+from regard.serve.memories import Memories
 from regard.serve.security import AllowedOrigins, Hosts, Rates
 from regard.serve.settings import Settings
 from regard.serve.telemetry import AccessLog, Metrics
@@ -45,6 +46,7 @@ class Service:
         self.downloads = Downloads()
         self.files = ThreadSlots(FILES)
         self.glossaries = Glossaries(settings.max_terms, settings.max_term_alternatives)
+        self.memories = Memories(settings.memories, settings.memory_threshold)
         self.draining = False
         self.unanswered = set[asyncio.Timeout]()  # the timeout of each admitted request
         self._failed = failed

@@ -211,6 +211,19 @@ class Settings:
         bool, Option(None, "Disable the translation of files.", name="disable_files_translation", form=OFF, group=_PAGE)
     ] = True
     suggestions: Annotated[Path | None, Option("FILE", "File of suggested translations.", group=_PAGE)] = None
+    memories: Annotated[
+        tuple[Path, ...],
+        Option(
+            "FILE",
+            "Translation memory of a pair of languages; may be repeated.",
+            name="memory",
+            form=Form(list[Path], lambda _, typed: tuple(typed), list),
+            group=_PAGE,
+        ),
+    ] = ()
+    memory_threshold: Annotated[
+        int, Option("INTEGER", "Minimum similarity of a reported segment in per cent.", 30, 100, group=_PAGE)
+    ] = 70
     url_prefix: Annotated[str, Option("PATH", "Prefix of all URLs.", form=Form(str, read_prefix), group=_ACCESS)] = ""
     key_link: Annotated[
         str,
