@@ -117,14 +117,18 @@ class TranslationMemory:
         """Close the file."""
         self._connection.close()
 
-    def add(self, segments: Iterable[TranslationUnit]) -> int:
+    def add(self, segments: Iterable[TranslationUnit], *, newest: bool = False) -> int:
         """Add segments, and return how many are new. Each 200,000 are written at once, completely or not at all.
 
-        Pairs that the memory has, empty sides and sides longer than 10,000 characters are left out.
+        Pairs that the memory has, empty sides and sides longer than 10,000 characters are left out. `newest`: pairs
+        that it has become its newest segments.
         """
         rest, added = iter(segments), 0
         while some := [*islice(rest, _AT_ONCE)]:
             with self._faults(), self._writing():
+                if newest:
+                    pairs = ((_mark(plain_text(one.source), plain_text(one.target)),) for one in some)
+                    self._connection.executemany("DELETE FROM segments WHERE pair = ?", pairs)
                 added += self._added(some)
                 if len(some) < _LOOSE:
                     self._count_loose(len(some))

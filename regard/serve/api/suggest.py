@@ -10,7 +10,8 @@ from regard.errors import ConfigError
 from regard.serve.api.access import admitted
 from regard.serve.api.checking import check_libretranslate_sizes, check_served
 from regard.serve.api.libretranslate import SuggestQuestion
-from regard.serve.errors import ApiError
+from regard.serve.errors import LATE, ApiError, later
+from regard.serve.memories import confirm
 from regard.serve.service import Service
 from regard.serve.settings import MIB
 
@@ -21,9 +22,18 @@ async def keep_suggestion(service: Service, request: Request) -> dict[str, bool]
     """Store a better translation."""
     values = await admitted(service, request)
     place = service.settings.suggestions
-    if place is None:
+    if place is None and not service.memories.pairs:
         raise ApiError(403, "Suggestions are disabled on this server.")
-    keep(place, _suggestion(service, SuggestQuestion.of(values)))
+    question = SuggestQuestion.of(values)
+    pair = question.source, question.target
+    if place is None and service.memories.of(*pair) is None:
+        raise ApiError(403, "Suggestions of these languages are disabled on this server.")
+    suggestion = _suggestion(service, question)
+    if place is not None:
+        keep(place, suggestion)
+    stored = await confirm(service.memories, pair, question.q, question.s, request.state.asked.key)
+    if place is None and not stored:
+        raise later(503, "the translation memory cannot be written now", LATE)
     return {"success": True}
 
 

@@ -4,10 +4,13 @@ import asyncio
 import sqlite3
 
 import pytest
+from known_engine import served
+from questions import ask, plain
 
 from regard.errors import ConfigError, DataError
 from regard.memory import TranslationMemory, TranslationUnit
 from regard.serve.memories import Memories
+from regard.serve.settings import Settings
 
 
 @pytest.fixture
@@ -62,3 +65,22 @@ def test_searches_do_not_wait_for_a_program_that_writes(place):
     other.execute("BEGIN IMMEDIATE")
     assert found(memory, "A dog runs.")[0]
     other.rollback()
+
+
+def test_a_confirmed_translation_is_the_newest_segment(place):
+    with served(settings=Settings(memories=(place,))) as client:
+        for text in ("Servus.", "Grüß Gott.", "Servus."):
+            body = {"q": "Hello.", "s": text, "source": "en", "target": "de"}
+            assert plain(ask(client, "/suggest", body, "json")) == (200, {"success": True})
+        assert ask(client, "/suggest", {**body, "source": "de", "target": "en"}, "json").status_code == 403
+    assert [one.target for one in TranslationMemory(place).search("Hello.")] == ["Servus.", "Grüß Gott."]
+
+
+def test_sentences_of_a_confirmed_text_are_segments(place):
+    with served(settings=Settings(memories=(place,))) as client:
+        for text in ("Guten Morgen. Wie geht es?", "Guten Morgen, wie geht es dir heute?"):
+            body = {"q": "Good morning. How are you?", "s": text, "source": "en", "target": "de"}
+            assert ask(client, "/suggest", body, "json").status_code == 200
+    units = [(one.source, one.target, one.before) for one in TranslationMemory(place).segments()][2:]
+    assert units[:2] == [("Good morning.", "Guten Morgen.", ""), ("How are you?", "Wie geht es?", "Good morning.")]
+    assert units[2:] == [(body["q"], text, "")]
