@@ -6,6 +6,7 @@ import re
 import secrets
 import time
 from collections.abc import Collection
+from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
@@ -60,7 +61,7 @@ class Framed:
         if scope["method"] == "HEAD":  # as GET; uvicorn omits the body
             scope = {**scope, "method": "GET"}
         began, status, size = time.perf_counter(), GONE, {"bytes_in": 0, "bytes_out": 0}
-        own, asked = self._headers(scope), Asked()
+        own, asked = self._headers(scope), Asked(source=[] if self.service.settings.log_texts else None)
         scope.setdefault("state", {})["asked"] = asked
 
         async def receiving() -> Message:
@@ -271,7 +272,8 @@ async def _while_there(app: ASGIApp, scope: Scope, body: bytes, receive: Receive
         await asyncio.gather(work, leaving, return_exceptions=True)
 
 
-def _question(asked: Asked) -> dict[str, str | int | None]:
-    """Return the fields of an access log line for a question: counts, no texts."""
+def _question(asked: Asked) -> dict[str, Any]:
+    """Return the fields of an access log line for a question: counts, and the texts if they are kept."""
     model, pair = ",".join(asked.models) or None, asked.pair or None
-    return {"model": model, "pair": pair, "texts": asked.texts, "characters": asked.characters}
+    source = {} if asked.source is None else {"source": asked.source}
+    return {"model": model, "pair": pair, "texts": asked.texts, "characters": asked.characters, **source}

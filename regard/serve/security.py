@@ -10,10 +10,14 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from regard.errors import ConfigError
+from regard.errors import ConfigError, nearest
 
+TRANSLATE, SUGGEST, ADMIN = "translate", "suggest", "admin"
+RIGHTS = (TRANSLATE, SUGGEST, ADMIN)
+DEFAULT_RIGHTS = frozenset({TRANSLATE, SUGGEST})  # of a key without any, and of a client where none is required
 BROWSER_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -23,6 +27,7 @@ NO_PAGE = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancest
 OWN_PAGE = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"  # for a page with a policy of its own
 _ANY = "*"
 _LONGEST_NAME = 64  # characters of the name of a key
+_KEY_LINE = "key, tab, name, tab, rights: the last two may be left out"
 MINUTE = 60.0  # seconds
 FORGET_ABOVE = 10_000  # clients
 
@@ -96,47 +101,66 @@ def _is_address(name: str) -> bool:
     return True
 
 
+class Holder(NamedTuple):
+    """Name of a key, which reveals nothing of it, and its rights."""
+
+    name: str
+    rights: frozenset[str] = DEFAULT_RIGHTS
+
+
 class Keys:
     """Accepted keys, hashed with a salt of this process and compared in constant time.
 
-    A line of a file has a key and, after a tab, its name for logs and metrics; a key without one is `key 1`, `key 2`
-    in order. Two keys with one name are one client: an old key and its successor.
+    A line of a file has a key and, after tabs, its name for logs and metrics and its rights: `translate,suggest,admin`.
+    A key without a name is `key 1`, `key 2` in order; without rights it has DEFAULT_RIGHTS. Two keys with one name are
+    one client: an old key and its successor.
     """
 
     def __init__(self, keys: Iterable[str] = (), file: Path | None = None) -> None:
         """Raise ConfigError for a file without a key, OSError or UnicodeError for an unreadable one."""
         self._salt, self._file = secrets.token_bytes(32), file
         given = dict.fromkeys(map(self._digest, keys))
-        self._given = {digest: f"key {number}" for number, digest in enumerate(given, 1)}
-        self._names = self._given
+        self._given = {digest: Holder(f"key {number}") for number, digest in enumerate(given, 1)}
+        self._holders = self._given
         self.reread()
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._holders)
 
     def __repr__(self) -> str:
         return f"Keys({len(self)})"
 
-    def holder(self, key: str) -> str | None:
-        """Return the name of a key, which reveals nothing of it; None for an unknown key."""
+    def holder(self, key: str) -> Holder | None:
+        """Return the name and rights of a key; None for an unknown key."""
         digest, found = self._digest(key), None
-        for known, name in self._names.items():  # all of them: the time must not reveal a match
+        for known, holder in self._holders.items():  # all of them: the time must not reveal a match
             if hmac.compare_digest(digest, known):
-                found = name
+                found = holder
         return found
 
     def reread(self) -> None:
         """Read the keys of the file again. On an error, raise as the constructor does and keep the old keys."""
         if self._file is None:
             return
-        names = dict(self._given)
-        for line in self._read(self._file).splitlines():
-            key, _, name = line.strip().partition("\t")
-            if (key := key.strip()) and not key.startswith("#"):
-                names.setdefault(self._digest(key), name.strip()[:_LONGEST_NAME] or f"key {len(names) + 1}")
-        if len(names) == len(self._given):
+        holders = dict(self._given)
+        for number, line in enumerate(self._read(self._file).splitlines(), 1):
+            key, name, rights, *rest = [*map(str.strip, line.split("\t")), "", ""]
+            if not key or key.startswith("#"):
+                continue
+            if any(rest):
+                raise ConfigError("--api-keys", f"'{self._file}', line {number}: more than three columns", _KEY_LINE)
+            named = name[:_LONGEST_NAME] or f"key {len(holders) + 1}"
+            holders.setdefault(self._digest(key), Holder(named, self._rights(rights, number)))
+        if len(holders) == len(self._given):
             raise ConfigError("--api-keys", f"there is no key in '{self._file}'", "one a line")
-        self._names = names
+        self._holders = holders
+
+    def _rights(self, typed: str, line: int) -> frozenset[str]:
+        rights = frozenset(filter(None, map(str.strip, typed.split(","))))
+        for right in sorted(rights - {*RIGHTS}):
+            hint = f"{nearest(right, RIGHTS)}; rights are {', '.join(RIGHTS)}"
+            raise ConfigError("--api-keys", f"'{self._file}', line {line}: '{right}' is not a right", hint)
+        return rights or DEFAULT_RIGHTS
 
     def _read(self, file: Path) -> str:
         try:

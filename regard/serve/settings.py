@@ -130,7 +130,7 @@ class Settings:
         Option("KEY", "Require this key; may be repeated.", name="api_key", form=_KEYS, group=_ACCESS),
         Option(
             "FILE",
-            "File of keys, one a line, with a name; SIGHUP reloads it.",
+            "File of keys, one a line, with a name and rights; SIGHUP reloads it.",
             name="api_keys",
             form=KEY_FILE,
             group=_ACCESS,
@@ -200,6 +200,7 @@ class Settings:
     access_log: Annotated[
         str | None, Option("FILE", "Log each request as a JSON line, without its texts; -: stdout.", group=_PAGE)
     ] = None
+    log_texts: Annotated[bool, Option(None, "Add the source texts to the access log.", group=_PAGE)] = False
     metrics: Annotated[bool, Option(None, "Serve Prometheus metrics at /metrics.", group=_PAGE)] = False
     metrics_auth_token: Annotated[str, Option("TOKEN", "Token of /metrics.", group=_ACCESS)] = field(
         default="", repr=False

@@ -1,16 +1,18 @@
-"""Prometheus metrics of a server, and its access log: a line of JSON for each request, without its text.
+"""Prometheus metrics of a server, and its access log: a line of JSON for each request, without its text by default.
 
 {"time": "2026-11-24T01:02:03.456Z", "request_id": "9f…", "client": "192.0.2.7", "key": "mastodon",
  "method": "POST", "route": "/translate", "status": 200, "bytes_in": 54, "bytes_out": 62, "seconds": 0.0312,
  "model": "en-de", "pair": "en-de", "texts": 1, "characters": 17}
 
-No label of a metric contains data of a client or a text; a line of the log names the client.
+No label of a metric contains data of a client or a text; a line of the log names the client. With --log-texts it ends
+with `"source": ["…"]`.
 """
 
 import json
 import logging
 import os
 import sys
+from collections import Counter as Counts
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -43,6 +45,7 @@ class Asked:
     models: tuple[str, ...] = ()
     texts: int | None = None
     characters: int | None = None
+    source: list[str] | None = None  # the texts, with --log-texts
 
     @property
     def model(self) -> str:
@@ -51,8 +54,10 @@ class Asked:
 
     def count(self, texts: Iterable[str], *models: str) -> None:
         """Record the models, and the number and characters of texts."""
-        lengths = [len(text) for text in texts]
-        self.texts, self.characters = len(lengths), sum(lengths)
+        given = list(texts)
+        self.texts, self.characters = len(given), sum(map(len, given))
+        if self.source is not None:
+            self.source = given
         self.models = tuple(dict.fromkeys(models))
 
 
@@ -108,10 +113,12 @@ class Metrics:
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
+        self.used = Counts[str]()  # characters of answered requests since the start, by name of the key
         counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
         histogram, named = partial(Histogram, registry=registry), ["pair", "model"]
         self.requests = counter("regard_requests", "Requests answered", ["route", "status", *named])  # with `_total`
-        self.seconds = histogram("regard_request_seconds", "Time of a request", ["route"], buckets=_SECONDS)
+        self.seconds = histogram("regard_request_seconds", "Time of a request", ["route", "model"], buckets=_SECONDS)
+        self.characters = counter("regard_characters", "Characters of answered texts", ["route", "model"])
         self.in_flight = gauge("regard_in_flight", "Requests being worked on")
         self.by_key = counter("regard_key_requests", "Requests answered, by the name of their key", ["key", "status"])
         self._reloads = counter("regard_reloads", "Reloads of changed runs, loaded or failed", ["model", "result"])
@@ -162,7 +169,11 @@ class Metrics:
     def answered(self, route: str, status: int, asked: Asked, seconds: float) -> None:
         """Record an answered request."""
         self.requests.labels(route, str(status), asked.pair, asked.model).inc()
-        self.seconds.labels(route).observe(seconds)
+        self.seconds.labels(route, asked.model).observe(seconds)
+        done = asked.characters or 0 if status < 400 else 0
+        if asked.model:
+            self.characters.labels(route, asked.model).inc(done)
+        self.used[asked.key] += done
         if asked.key:
             self.by_key.labels(asked.key, str(status)).inc()
 

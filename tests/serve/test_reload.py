@@ -21,7 +21,7 @@ from regard.errors import CheckpointError
 from regard.serve.engine import Engine
 from regard.serve.engine.engine import fingerprint
 from regard.serve.engine.questions import Predict
-from regard.serve.security import Keys
+from regard.serve.security import DEFAULT_RIGHTS, Keys
 from regard.serve.settings import Settings
 
 
@@ -94,7 +94,7 @@ def test_keys_are_read_anew(tmp_path):
     keys = Keys(file=file)
     file.write_text("new", encoding="utf-8")
     service, *_ = reloading(pairs("en-de"), Settings(keys=keys))
-    assert [service.settings.keys.holder(key) for key in ("old", "new")] == [None, "key 1"]
+    assert [service.settings.keys.holder(key) for key in ("old", "new")] == [None, ("key 1", DEFAULT_RIGHTS)]
 
 
 def test_only_files_that_an_answer_depends_on_are_looked_at(tmp_path):

@@ -7,18 +7,26 @@ from fastapi import Request
 
 from regard.serve.api.request_body import read_fields
 from regard.serve.errors import ApiError, bad, later
+from regard.serve.security import DEFAULT_RIGHTS, TRANSLATE
 from regard.serve.service import Service
 
 BEARER = "bearer "
 
 
 async def admitted(
-    service: Service, request: Request, read: Callable[[Request], Awaitable[Mapping[str, Any]]] = read_fields
+    service: Service,
+    request: Request,
+    read: Callable[[Request], Awaitable[Mapping[str, Any]]] = read_fields,
+    *,
+    right: str = TRANSLATE,
 ) -> Mapping[str, Any]:
-    """Return the fields of a request that may enter. Raises ApiError, if possible before the body is read."""
+    """Return the fields of a request that may enter. Raises ApiError, if possible before the body is read.
+
+    `right`: one of RIGHTS, which the key must have. A server without keys gives anyone DEFAULT_RIGHTS.
+    """
     check_key(service, request)
     values = await read(request)
-    admit(service, request, values)
+    admit(service, request, values, right)
     return values
 
 
@@ -28,29 +36,35 @@ def check_key(service: Service, request: Request) -> None:
     holder = keys.holder(key) if keys and key else None
     if keys and key and holder is None:
         admit(service, request, {})  # refuses and counts it: guessing of keys is rate-limited
-    if service.rates.banned(holder or _address(request)):
+    if service.rates.banned(holder.name if holder else _address(request)):
         raise _banned()
 
 
-def admit(service: Service, request: Request, values: Mapping[str, Any]) -> None:
-    """Raise ApiError for a client that is banned, is over its rate limit, or lacks a required key."""
+def admit(service: Service, request: Request, values: Mapping[str, Any], right: str = TRANSLATE) -> None:
+    """Raise ApiError for a client that is banned, is over its rate limit, or lacks a required key or right."""
     key = values.get("api_key")
     key = key if key and isinstance(key, str) else _bearer(request)
     keys, rates = service.settings.keys, service.rates
     holder = keys.holder(key) if keys and key else None
-    client = holder or _address(request)
-    request.state.asked.key = holder or ""
+    client = holder.name if holder else _address(request)
+    request.state.asked.key = holder.name if holder else ""
     if rates.banned(client):
         raise _banned()
     wait = rates.wait(client)
     if wait:
         raise later(429, f"Slowdown: {rates.limit} per 1 minute", round(wait + 0.5))
     if not keys or holder is not None:
+        _check_right(holder.rights if holder else DEFAULT_RIGHTS, right)
         return
     if key:
         raise ApiError(403, "Invalid API key")
     link = service.settings.key_link
     raise bad(f"Visit {link} to get an API key" if link else "Please contact the server operator to get an API key")
+
+
+def _check_right(rights: frozenset[str], right: str) -> None:
+    if right not in rights:
+        raise ApiError(403, f"This needs an API key with the right {right}")
 
 
 def _bearer(request: Request) -> str:

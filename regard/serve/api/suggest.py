@@ -12,6 +12,7 @@ from regard.serve.api.checking import check_libretranslate_sizes, check_served
 from regard.serve.api.libretranslate import SuggestQuestion
 from regard.serve.errors import LATE, ApiError, later
 from regard.serve.memories import confirm
+from regard.serve.security import SUGGEST
 from regard.serve.service import Service
 from regard.serve.settings import MIB
 
@@ -20,7 +21,7 @@ MAX_FILE = 64 * MIB  # anyone may write here
 
 async def keep_suggestion(service: Service, request: Request) -> dict[str, bool]:
     """Store a better translation."""
-    values = await admitted(service, request)
+    values = await admitted(service, request, right=SUGGEST)
     place = service.settings.suggestions
     if place is None and not service.memories.pairs:
         raise ApiError(403, "Suggestions are disabled on this server.")

@@ -2,15 +2,20 @@
 
 import json
 import os
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
+from fastapi import Request
 from known_engine import KnownClassifier, pairs, served
 from questions import HELLO, KINDS, ask, plain
 
 from regard.errors import ConfigError
-from regard.serve.security import Keys
-from regard.serve.settings import Settings
-from regard.serve.telemetry import AccessLog
+from regard.serve.api.access import admit
+from regard.serve.errors import ApiError
+from regard.serve.security import Keys, Rates
+from regard.serve.settings import NO_LIMIT, Settings
+from regard.serve.telemetry import AccessLog, Asked
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -60,6 +65,34 @@ def test_wrong_keys_count_as_requests(where):
     assert found[-1].json() == {"error": "Too many request limits violations"}
 
 
+def test_a_key_does_only_what_it_has_a_right_to(tmp_path):
+    keys, place = tmp_path / "keys", tmp_path / "better"
+    keys.write_text("one\tann\ttranslate\ntwo\tbob\tsuggest\nthree\n", encoding="utf-8")
+    suggestion = {**HELLO, "s": "Hallo!"}
+    with served(settings=Settings(keys=Keys(file=keys), suggestions=place)) as client:
+        for key, statuses in {"one": (200, 403), "two": (403, 200), "three": (200, 200)}.items():
+            asked = {"api_key": key}
+            found = [ask(client, "/translate", {**HELLO, **asked}, "json")]
+            found.append(ask(client, "/suggest", {**suggestion, **asked}, "json"))
+            assert tuple(one.status_code for one in found) == statuses
+        refused = ask(client, "/suggest", {**suggestion, "api_key": "one"}, "json")
+        assert refused.json() == {"error": "This needs an API key with the right suggest"}
+    assert len(lines(place)) == 2
+
+
+@pytest.mark.parametrize("given", ["", "plain", "admin"])
+def test_administration_needs_a_key_with_that_right(given, tmp_path):
+    """Also of a server without keys, where anyone may translate."""
+    keys = tmp_path / "keys"
+    keys.write_text("plain\tann\nadmin\troot\tadmin\n", encoding="utf-8")
+    settings = Settings(keys=Keys(file=keys) if given else Keys())
+    service = SimpleNamespace(settings=settings, rates=Rates(NO_LIMIT, NO_LIMIT))
+    request = Request({"type": "http", "headers": [], "client": ("::1", 1), "state": {"asked": Asked()}})
+    allowed = given == "admin"
+    with nullcontext() if allowed else pytest.raises(ApiError, match="right admin"):
+        admit(service, request, {"api_key": given}, "admin")
+
+
 PAIR = {"source": "en", "target": "de"}
 HALLO = b'{"translatedText":"Hallo"}'
 BODY = json.dumps(HELLO).encode()
@@ -104,6 +137,26 @@ def test_a_line_for_each_request(tmp_path):
     assert 'regard_requests_total{model="reviews",pair="",route="/v1/predict",status="200"} 1.0' in measured
     assert 'regard_key_requests_total{key="mastodon",status="200"} 4.0' in measured
     assert "secret-key" not in measured
+
+
+def test_texts_are_logged_on_request(tmp_path):
+    log = tmp_path / "log"
+    with served(settings=Settings(access_log=str(log), log_texts=True)) as client:
+        ask(client, "/translate", HELLO, "json")
+        client.get("/languages")
+    assert [one["source"] for one in lines(log)] == [["Hello"], []]
+
+
+def test_every_model_has_its_time_and_characters():
+    with served([*pairs("en-de"), KnownClassifier()], Settings(metrics=True)) as client:
+        ask(client, "/translate", {**HELLO, "q": "Hello you"}, "json")
+        ask(client, "/translate", {**HELLO, "q": ""}, "json")
+        client.post("/v1/predict", json={"texts": ["a fine film"]})
+        measured = client.get("/metrics").text
+    for route, model, characters in (("/translate", "en-de", 9.0), ("/v1/predict", "reviews", 11.0)):
+        labels = f'{{model="{model}",route="{route}"}}'
+        assert f"regard_characters_total{labels} {characters}" in measured
+        assert f"regard_request_seconds_count{labels} 1.0" in measured
 
 
 def test_after_a_rotation_the_next_line_is_in_the_new_file(tmp_path):

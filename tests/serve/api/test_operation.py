@@ -262,7 +262,7 @@ def test_metrics():
     assert found['regard_requests_total{model="",pair="",route="/translate",status="400"}'] == "1.0"
     assert found['regard_requests_total{model="",pair="",route="other",status="404"}'] == "1.0"
     assert found['regard_requests_total{model="",pair="",route="/translate",status="429"}'] == "1.0"
-    assert found['regard_request_seconds_count{route="/translate"}'] == "4.0"
+    assert found['regard_request_seconds_count{model="en-de",route="/translate"}'] == "4.0"
     assert found['regard_queue_size{model="en-de",pair="en-de"}'] == "7.0"
     assert found['regard_model_info{attention="dot",model="en-de",pair="en-de",sha="abc"}'] == "1.0"
     assert found["regard_in_flight"] == "1.0"  # this very question

@@ -9,7 +9,7 @@ from known_engine import listening_server, served
 from questions import HELLO
 
 from regard.errors import ConfigError
-from regard.serve.security import AllowedOrigins, Hosts, Keys, Rates, host_name, same_secret
+from regard.serve.security import AllowedOrigins, Holder, Hosts, Keys, Rates, host_name, same_secret
 from regard.serve.settings import Settings, read_origin, read_proxy
 
 
@@ -113,7 +113,7 @@ def test_nobody_is_a_friend_if_nothing_is_said():
 def test_keys_are_forgotten_and_told_apart():
     keys = Keys(["one", "two", "one"])
     holders = [keys.holder(key) for key in ("one", "two", "three", "", "\ud800")]
-    assert holders == ["key 1", "key 2", None, None, None]
+    assert holders == [Holder("key 1"), Holder("key 2"), None, None, None]
     told = repr(vars(keys)) + repr(keys)
     assert not any(key in told for key in ("one'", "two'"))
     assert (bool(keys), bool(Keys())) == (True, False)
@@ -124,15 +124,35 @@ def test_keys_of_a_file_have_names_and_are_read_anew(tmp_path):
     file.write_text("# ours\nold\tmastodon\nnew \t mastodon \nplain words\n", encoding="utf-8")
     keys = Keys(["typed"], file)
     assert [keys.holder(key) for key in ("typed", "old", "new", "plain words", "mastodon")] == [
-        "key 1", "mastodon", "mastodon", "key 4", None,
+        Holder("key 1"), Holder("mastodon"), Holder("mastodon"), Holder("key 4"), None,
     ]  # fmt: skip
     file.write_text("new\tmastodon\n", encoding="utf-8")
     keys.reread()
-    assert [keys.holder(key) for key in ("typed", "old", "new")] == ["key 1", None, "mastodon"]
+    assert [keys.holder(key) for key in ("typed", "old", "new")] == [Holder("key 1"), None, Holder("mastodon")]
     file.write_text("# none\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="there is no key"):
         keys.reread()
-    assert (len(keys), keys.holder("new")) == (2, "mastodon")
+    assert (len(keys), keys.holder("new")) == (2, Holder("mastodon"))
+
+
+def test_keys_of_a_file_have_rights(tmp_path):
+    file = tmp_path / "keys"
+    file.write_text("one\tann\ttranslate\ntwo\t\t admin, suggest \nthree\tbob\t\nfour\n", encoding="utf-8")
+    keys, default = Keys(file=file), {"translate", "suggest"}
+    assert [keys.holder(key) for key in ("one", "two", "three", "four")] == [
+        ("ann", {"translate"}), ("key 2", {"admin", "suggest"}), ("bob", default), ("key 4", default),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [("one\tann\tadmn", r"line 2: 'admn' is not a right \(did you mean 'admin'"), ("a\tb\tadmin\td", "line 2: more")],
+)
+def test_keys_with_unknown_rights_are_refused(tmp_path, line, problem):
+    file = tmp_path / "keys"
+    file.write_text(f"fine\n{line}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=problem):
+        Keys(file=file)
 
 
 def test_every_key_is_compared(monkeypatch):
