@@ -25,7 +25,6 @@ from regard.registry import Choice
 from regard.reports.dictionary import read_word_pairs, word_maps
 from regard.runs.embeddings import read_embeddings
 from regard.runs.folder import RunFolder
-from regard.runs.teaching import scores_of
 from regard.statistical.kneser_ney import kneser_ney
 from regard.statistical.word_by_word import in_words, oracle_order, swapped_order
 from regard.text.words import cut_words
@@ -100,7 +99,7 @@ def network_figures(run: Path, test: Sequence[Sequence[str]]) -> dict[str, float
     for place, changes in enumerate(([], ["decoding.route=de-en"])):
         answers = load(run, [*changes, "decoding.search=greedy"]).predict(test[place])
         found[f"{CODES[place]}-{CODES[1 - place]}"] = bleu([one.text for one in answers], test[1 - place])
-    found["round trip"] = max(scores.get("round_trip", 0.0) for scores in scores_of(RunFolder(run)).values())
+    found["round trip"] = max(scores.get("round_trip", 0.0) for scores in RunFolder(run).scores().values())
     return found
 
 

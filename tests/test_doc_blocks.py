@@ -54,6 +54,7 @@ NOT_RUN = {  # commands that are read and not run, by what they say: the reason
     r"^\. ": "sets up a machine",
     r"^python benchmarks/": "minutes: tests/test_benchmarks.py",
     r"regard (best|distil|import|export|forecast|demo|pretrain-finetune)\b": "minutes: tests/recipes, tests/exchange",
+    r"regard (teach|undo)\b|runs/taught": "needs 10 corrections, and minutes: tests/recipes",
     r"regard compare configs/": "hours: tests/reports compares small systems",
     r"--grade|bytenet": "a minute and more: tests/explain, tests/decoders",
     r"babi|runs/questions|reading\.yaml": "of a data set: tests/test_configs.py trains it",

@@ -37,6 +37,7 @@ from regard.cli.pretrain_finetune import pretrain_finetune_command
 from regard.cli.schema import schema_command
 from regard.cli.serve import serve_command
 from regard.cli.shortlist import shortlist_command
+from regard.cli.teach import teach_command, undo_command
 from regard.cli.train import train_command
 from regard.cli.tune import tune_command
 from regard.cli.words import words_command
@@ -58,6 +59,8 @@ COMMANDS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {  # by the 
     },
     "Improve a run": {
         "best": best_command,
+        "teach": teach_command,
+        "undo": undo_command,
         "distil": distil_command,
         "tune": tune_command,
         "calibrate": calibrate_command,

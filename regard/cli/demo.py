@@ -24,7 +24,8 @@ def demo_command(
     regard demo
     regard demo --language zh --run runs/demo-zh --serve
     """
-    from regard.recipes.demo import MODEL, demo, made_before
+    from regard.config.versions import MODEL
+    from regard.recipes.demo import demo, made_before
 
     if not serve:
         if demo(run, language) is None:

@@ -6,7 +6,15 @@ from regard.config.descriptions import Before, Doc, Fixed, Open, Taken, bears, d
 from regard.config.markers import FieldsOf, OneOrMany, PartOf, read_settings, schema_of, spelled
 from regard.config.merging import lay, merge, name_parts, parse_changes
 from regard.config.models import Setting, Settings, SharedSettings, declared, settings_model
-from regard.config.reading import SETTINGS_FILE, quoted, read_yaml, settings_file, settings_folder, write_yaml
+from regard.config.reading import (
+    SETTINGS_FILE,
+    own_folder,
+    quoted,
+    read_yaml,
+    settings_file,
+    settings_folder,
+    write_yaml,
+)
 from regard.config.values import Choice, as_values
 from regard.config.warnings import collected_notes, deferred_warnings, note, notes_at
 
@@ -38,6 +46,7 @@ __all__ = [
     "name_parts",
     "note",
     "notes_at",
+    "own_folder",
     "parse_changes",
     "parse_json",
     "quoted",

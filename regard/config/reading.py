@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from regard.config.atomic_write import write_atomically
+from regard.config.versions import current_run
 from regard.errors import CheckpointError, ConfigError
 
 SETTINGS_FILE = "experiment.yaml"  # in the folder of a run
@@ -73,6 +74,11 @@ for _tag in _NUMBERS:
 
 
 def settings_folder(folder: Path) -> Path:
+    """Return the run folder to use: of a run with versions, which `regard teach` makes, the one in use."""
+    return current_run(own_folder(folder))
+
+
+def own_folder(folder: Path) -> Path:
     """Return a run folder, or the one inside of a folder that is none: `model` of a demo, `regard` of an export."""
     if (folder / SETTINGS_FILE).exists():
         return folder

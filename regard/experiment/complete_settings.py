@@ -29,7 +29,7 @@ from regard.data.examples import Example
 from regard.data.readers import READERS
 from regard.errors import ConfigError, Fault, RegardError
 from regard.experiment.checks import check_model, impossible_settings, ineffective_settings, unused_metrics
-from regard.experiment.corrections import as_changes, correction_defaults, names_corrections, with_corrections
+from regard.experiment.corrections import as_changes, names_corrections, with_corrections
 from regard.experiment.data import by_ending, is_learnt_from
 from regard.experiment.initial import (
     adaptation_defaults,
@@ -248,9 +248,7 @@ def _completed(
     given = read_settings(Experiment, _without_open_schedule(settings))
     pairs = count_examples(given)
     defaults = lay(_sizes(given, said, pairs, say), task_defaults(task, settings))
-    if given.init is not None and (teaching := correction_defaults(given.data)):
-        defaults = lay(defaults, teaching)
-    elif adapts and is_adaptation(given):
+    if adapts and is_adaptation(given):
         defaults = lay(defaults, adaptation_defaults(given, said, pairs, _count(given, "old.train")))
         defaults["data"].pop("recombination", None)
         defaults.pop("text", None)

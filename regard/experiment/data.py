@@ -91,8 +91,16 @@ class OldTextSettings:
     ] = 0.5
     tolerance: Annotated[
         NotNegative,
-        Doc("Maximum loss on the old dev set, in points of training.metric: a worse checkpoint is not kept."),
+        Doc("Maximum loss on the old dev set, in points of its metric: a worse checkpoint is not kept."),
     ] = 1.0
+    metric: Annotated[str | None, Doc("Metric of the old dev set; null: training.metric.")] = None
+    significant: Annotated[
+        bool,
+        Doc(
+            "Keep only checkpoints that gain on new text, and lose nothing on old text, beyond chance "
+            "(95 % intervals of a paired bootstrap)."
+        ),
+    ] = False
 
 
 @dataclass(frozen=True)

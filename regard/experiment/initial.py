@@ -10,7 +10,7 @@ from typing import Any
 from regard.attention.recipes import as_yaml
 from regard.config import SETTINGS_FILE, Taken, lay, marked, read_settings, read_yaml, settings_file
 from regard.errors import CheckpointError, ConfigError
-from regard.experiment.corrections import correction_corpora, texts_of
+from regard.experiment.corrections import KIND, texts_of
 from regard.experiment.data import DataSettings
 from regard.experiment.huggingface import CONFIG, absolute, huggingface_settings, is_huggingface
 from regard.experiment.settings import Experiment
@@ -156,11 +156,7 @@ def is_adaptation(experiment: Experiment) -> bool:
     if init is None or init.run is None or init.parts or init.frozen or init.own_vocabulary or experiment.data.routes:
         return False
     before = upgraded(read_yaml(settings_file(init.run)))
-    return (
-        experiment.task.name == named_task(before) == "translation"
-        and not correction_corpora(experiment.data)
-        and _same_pair(experiment.data, before)
-    )
+    return experiment.task.name == named_task(before) == "translation" and _same_pair(experiment.data, before)
 
 
 def with_old_texts(said: dict[str, Any], start: Path, say: Callable[[str], None] | None) -> dict[str, Any]:
@@ -200,7 +196,7 @@ def _takes_old_texts(said: Mapping[str, Any], start: Path) -> bool:
         return False
     before = upgraded(read_yaml(settings_file(start)))
     tasks = {named_task(before), named_task(said, named_task(before))}
-    return tasks == {"translation"} and not correction_corpora(data) and _same_pair(data, before)
+    return tasks == {"translation"} and _same_pair(data, before)
 
 
 def adaptation_defaults(given: Experiment, said: Mapping[str, Any], pairs: int, old_pairs: int) -> dict[str, Any]:
@@ -211,7 +207,11 @@ def adaptation_defaults(given: Experiment, said: Mapping[str, Any], pairs: int, 
     data, old, dim = given.data, given.data.old, int(given.model.settings.get("dim", 512))
     if data.dev is None and "dev_fraction" not in said.get("data", {}) and pairs < _FEWEST:
         problem = f"must be given: {pairs} pairs are too few to hold a dev set out of them"
-        raise ConfigError("data.dev", problem, "--dev-source FILE --dev-target FILE, or data.dev_fraction=0.2")
+        corrected = data.train is not None and data.train.name == KIND
+        hint = "--dev-source FILE --dev-target FILE, or data.dev_fraction=0.2"
+        raise ConfigError(
+            "data.dev", problem, "of corrections 10 suffice: regard teach RUN FILE" if corrected else hint
+        )
     mixed = old is not None and old.train is not None
     tokens = next((tokens for most, tokens in _BATCH.items() if pairs < most), _LARGE_BATCH)
     least, most = _UPDATES

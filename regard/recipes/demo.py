@@ -14,6 +14,7 @@ from rich.console import Console
 
 from regard.answers import show
 from regard.config import quoted
+from regard.config.versions import MODEL
 from regard.data.toy import LANGUAGES, pairs
 from regard.errors import ConfigError, nearest
 from regard.evaluation import METRICS
@@ -24,7 +25,7 @@ from regard.registry import Choice
 from regard.runs import Run, RunFolder, train_run
 
 DEMO_MARK = "demo.json"  # marks a folder made by the demo, which it may overwrite
-TEXTS, MODEL, PAGE, PLOT_FILE = "texts", "model", "attention.html", "attention.png"
+TEXTS, PAGE, PLOT_FILE = "texts", "attention.html", "attention.png"
 DEMO_BEFORE = "model.before"  # the last demo's model, until there is a new one
 SIZES = {"train": 40_000, "dev": 200, "test": 500}
 SETTINGS = (

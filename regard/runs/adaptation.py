@@ -11,14 +11,23 @@ from regard.errors import CheckpointError
 from regard.evaluation.metric import Statistics
 from regard.evaluation.significance import SignificanceTest, compare_statistics
 from regard.runs.folder import RunFolder
-from regard.runs.teaching import CHOICE
 from regard.runs.validation import Validation
 from regard.tasks import Measure
 from regard.tasks.examples import count_of
 from regard.training import checkpoint as files
 
 START_FILE = "start.json"  # statistics of the initial weights on the dev sets
-_NEW, _OLD = "new", "old"
+CHOICE = "choice"  # the selection criterion among the scores of a validation
+_NEW, OLD_TEXT = "new", "old"
+_BEHIND = 1e-6  # points
+
+
+class OldText(NamedTuple):
+    """The old dev set, its metric, and the loss that is allowed on it."""
+
+    validation: Validation
+    measure: Measure
+    tolerance: float  # in points of the metric
 
 
 class AdaptationOutcome(NamedTuple):
@@ -58,57 +67,86 @@ class AdaptationOutcome(NamedTuple):
 class Adaptation:
     """Called by the trainer: metrics of the new and of the old dev set.
 
-    Checkpoints are selected by the metric on new text. One that loses more than `tolerance` points on old text ranks
-    behind the start.
+    Checkpoints are selected by the metric on new text. One that loses more than the tolerance on old text ranks behind
+    the start; with `significant` also one whose gain on new text may be chance, or whose loss on old text is not.
     """
 
     def __init__(
-        self, new: Validation, old: Validation | None, measure: Measure, folder: RunFolder, tolerance: float
+        self,
+        new: Validation,
+        measure: Measure,
+        folder: RunFolder,
+        old: OldText | None = None,
+        *,
+        significant: bool = False,
+        first: Statistics | None = None,
     ) -> None:
-        """Raises CheckpointError where the start's statistics are missing in a run that is resumed."""
-        self.parts = {_NEW: new, **({} if old is None else {_OLD: old})}
-        self.measure, self.folder, self.tolerance = measure, folder, tolerance
-        self.sign = 1 if measure.higher_is_better else -1
-        self.start = _kept_start(folder) if folder.started and not start_is_due(folder) else {}
+        """`first`: statistics of old text before all adaptations, with which it is compared in place of the start's.
+
+        Raises CheckpointError where the start's statistics are missing in a run that is resumed.
+        """
+        self.parts, self.measures, self.old = {_NEW: new}, {_NEW: measure}, old
+        if old is not None:
+            self.parts[OLD_TEXT], self.measures[OLD_TEXT] = old.validation, old.measure
+        self.folder, self.significant, self.first = folder, significant, first
+        self.start = start_statistics(folder) if folder.started and not start_is_due(folder) else {}
 
     @property
     def has_old(self) -> bool:
         """Return whether old text is evaluated, too."""
-        return _OLD in self.parts
+        return self.old is not None
 
     def __call__(self, should_stop: Callable[[], bool]) -> Mapping[str, float]:
         """Return all metrics; empty when stopped early."""
         found = {name: part.statistics(should_stop) for name, part in self.parts.items()}
         if not all(found.values()):
             return {}
-        rows = {name: statistics[self.measure.key] for name, statistics in found.items()}
+        rows = {name: statistics[self.measures[name].key] for name, statistics in found.items()}
         if not self.start:
-            write_checked(self.folder.path / START_FILE, {name: values.tolist() for name, values in rows.items()})
-            self.start = rows
+            self.start = {**rows}
+            if self.first is not None and OLD_TEXT in rows and self.first.shape == rows[OLD_TEXT].shape:
+                self.start[OLD_TEXT] = self.first
+            write_checked(self.folder.path / START_FILE, {name: one.tolist() for name, one in self.start.items()})
         values = {name: part.values(found[name]) for name, part in self.parts.items()}
-        if _OLD not in rows:
+        if self.old is None:
             return values[_NEW]
-        lost = self._figure(self.start[_OLD]) - self._figure(rows[_OLD])
-        selection = selection_score(self._figure(rows[_NEW]), self._figure(self.start[_NEW]), lost, self.tolerance)
-        return {**values[_NEW], **{f"{key}-{_OLD}": value for key, value in values[_OLD].items()}, CHOICE: selection}
+        lost = self._figure(OLD_TEXT, self.start[OLD_TEXT]) - self._figure(OLD_TEXT, rows[OLD_TEXT])
+        start = self._figure(_NEW, self.start[_NEW])
+        selection = selection_score(self._figure(_NEW, rows[_NEW]), start, lost, self.old.tolerance)
+        if self.significant and selection > start and not self._is_sure(rows):
+            selection = start - _BEHIND
+        old = {f"{key}-{OLD_TEXT}": value for key, value in values[OLD_TEXT].items()}
+        return {**values[_NEW], **old, CHOICE: selection}
 
     def outcome(self, checkpoint: Path) -> AdaptationOutcome:
         """Compare the start with the weights of a checkpoint, which are put into the model."""
         model = self.parts[_NEW].model
         files.load_model(model, files.load_checkpoint(checkpoint, training=False))
         model.eval()
-        key = self.measure.key
         tests, counts = dict[str, SignificanceTest](), dict[str, int]()
         for name, part in self.parts.items():
-            signature = self.measure.signature(part.examples)
-            tests[name] = compare_statistics(self.measure, self.start[name], part.statistics()[key], signature)
+            tests[name] = self._test(name, part.statistics()[self.measures[name].key])
             counts[name] = count_of(part.examples)
         adapted = checkpoint != files.step_folder(self.folder.path, 0)
-        return AdaptationOutcome(adapted, tests, counts, self.tolerance if _OLD in self.parts else None)
+        return AdaptationOutcome(adapted, tests, counts, None if self.old is None else self.old.tolerance)
 
-    def _figure(self, rows: Statistics) -> float:
-        """Return the metric, signed so that higher is better."""
-        return self.sign * self.measure.value(rows.sum(axis=0))
+    def _test(self, name: str, rows: Statistics) -> SignificanceTest:
+        """Compare the start with statistics of a text."""
+        measure = self.measures[name]
+        return compare_statistics(measure, self.start[name], rows, measure.signature(self.parts[name].examples))
+
+    def _is_sure(self, rows: Mapping[str, Statistics]) -> bool:
+        """Return whether new text gains beyond chance, and old text does not lose beyond chance."""
+        ends = {}
+        for name, measure in self.measures.items():
+            low, high = self._test(name, rows[name]).interval
+            ends[name] = (low, high) if measure.higher_is_better else (-high, -low)
+        return ends[_NEW][0] > 0 and ends[OLD_TEXT][1] >= 0
+
+    def _figure(self, name: str, rows: Statistics) -> float:
+        """Return the metric of a text, signed so that higher is better."""
+        measure = self.measures[name]
+        return (1 if measure.higher_is_better else -1) * measure.value(rows.sum(axis=0))
 
 
 def start_is_due(folder: RunFolder) -> bool:
@@ -118,12 +156,12 @@ def start_is_due(folder: RunFolder) -> bool:
     return files.steps(folder.path)[:1] == [files.step_folder(folder.path, 0)]
 
 
-def _kept_start(folder: RunFolder) -> dict[str, Statistics]:
-    """Return the statistics of the start. Raises CheckpointError where they cannot be read."""
+def start_statistics(folder: RunFolder) -> dict[str, Statistics]:
+    """Return the statistics of the start, by text. Raises CheckpointError where they cannot be read."""
     path = folder.path / START_FILE
     try:
         found = read_checked(path)
-        return {name: np.asarray(found[name], dtype=np.float64) for name in (_NEW, _OLD) if name in found}
+        return {name: np.asarray(found[name], dtype=np.float64) for name in (_NEW, OLD_TEXT) if name in found}
     except (OSError, ValueError) as error:
         hint = "take it from a copy of the run, or start the training again"
         raise CheckpointError(path, f"cannot be read: {error}", hint) from error

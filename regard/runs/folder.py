@@ -25,7 +25,7 @@ import json
 import os
 import platform
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -194,6 +194,17 @@ class RunFolder:
         for _, update, *_ in latest.state["best"]["ranked"][:1]:
             return files.load_checkpoint(files.step_folder(self.path, update), training=False)
         return latest
+
+    def scores(self) -> dict[int, Mapping[str, float]]:
+        """Return the metrics of the validations by update, without lines of the log that are damaged."""
+        path, found = self.path / METRICS_FILE, dict[int, Mapping[str, float]]()
+        lines = path.read_text("utf-8", "replace").splitlines() if path.is_file() else []
+        for line in lines:
+            if line.startswith('{"event": "validation"'):
+                with suppress(ValueError):  # half a line, where a process was killed
+                    one = parse_json(line)
+                    found[one["update"]] = one
+        return found
 
     def check_format(self) -> None:
         """Raise CheckpointError for a run of a newer format; one without a format is older, and is accepted."""

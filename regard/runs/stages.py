@@ -16,11 +16,20 @@ from regard.data.manifest import note_file, verify_file
 from regard.data.streams import Stream
 from regard.decoding import GreedySearch
 from regard.errors import CheckpointError
+from regard.evaluation.metric import Statistics
 from regard.experiment import Experiment
+from regard.experiment.data import OldTextSettings
 from regard.models import MODELS, Model
 from regard.models.counting import count_for_embedders
 from regard.objectives import Objective
-from regard.runs.adaptation import START_FILE, Adaptation, start_is_due
+from regard.runs.adaptation import (
+    OLD_TEXT,
+    START_FILE,
+    Adaptation,
+    OldText,
+    start_is_due,
+    start_statistics,
+)
 from regard.runs.assembly import objective_of
 from regard.runs.embeddings import fill_embedders
 from regard.runs.folder import RunFolder
@@ -40,7 +49,6 @@ from regard.runs.initial import (
 from regard.runs.rehearsal import Rehearsal
 from regard.runs.resuming import check_resumed, origins_of
 from regard.runs.run import Run, model_of, routed, task_of
-from regard.runs.teaching import Teaching, corrections_of
 from regard.runs.texts import (
     check_sides_differ,
     dev_examples,
@@ -107,7 +115,7 @@ class Validated(NamedTuple):
     """The training objective, and the validation."""
 
     objective: Objective
-    validation: Validation | Validations | Teaching | Adaptation | None
+    validation: Validation | Validations | Adaptation | None
     higher_is_better: bool  # of the metric of early stopping
     continues: bool  # from complete weights, which are ranked as a checkpoint, too
     halvings: int  # times that batches must be halved to fit into memory
@@ -218,18 +226,12 @@ def started(ready: Prepared, made: Built) -> Started:
 def validated(ready: Prepared, made: Built, begun: Started) -> Validated:
     """Build validation and objective."""
     experiment, folder, model, task = ready.experiment, ready.folder, made.model, made.task
-    validation: Validation | Validations | Teaching | Adaptation | None
+    validation: Validation | Validations | Adaptation | None
     validation = _validation(experiment, model, task, begun.examples, ready.say)
-    corrected = corrections_of(experiment, task)
     mapped = experiment.init is not None and experiment.init.own_vocabulary  # its start speaks no language
     continues = not mapped and (is_whole(model, made.taken) or experiment.data.old is not None)
-    if corrected is not None:
-        validation = Teaching(validation, model, task, corrected, experiment, folder)
-    elif isinstance(validation, Validation) and _is_adapted(ready, continues=continues):
-        old = old_dev_examples(experiment, task, ready.say)
-        beside = None if old is None else validation.on(old)
-        tolerance = experiment.data.old.tolerance if experiment.data.old else 0.0
-        validation = Adaptation(validation, beside, measure_of(task, experiment.training.metric), folder, tolerance)
+    if isinstance(validation, Validation) and _is_adapted(ready, continues=continues):
+        validation = _adaptation(experiment, task, validation, folder, ready.say)
     count, world = sum(parameter.numel() for parameter in model.parameters()), ready.world
     several = f" in each of {world.size} processes" if world.size > 1 else ""
     size = f"{count / 1e6:.1f} M parameters on {world.device}{several}, "
@@ -241,9 +243,35 @@ def validated(ready: Prepared, made: Built, begun: Started) -> Validated:
     return Validated(objective, validation, higher, continues, halvings)
 
 
+def _adaptation(
+    experiment: Experiment, task: Task, new: Validation, folder: RunFolder, say: Callable[[str], None]
+) -> Adaptation:
+    """Return the validation on new and on old text. The baseline of old text may be that of an earlier adaptation."""
+    examples = old_dev_examples(experiment, task, say)
+    settings = experiment.data.old or OldTextSettings()
+    metric = settings.metric or experiment.training.metric
+    measure, of_old = measure_of(task, experiment.training.metric), measure_of(task, metric)
+    old = None if examples is None else OldText(new.on(examples, of_old), of_old, settings.tolerance)
+    return Adaptation(new, measure, folder, old, significant=settings.significant, first=_first_statistics(experiment))
+
+
+def _first_statistics(experiment: Experiment) -> Statistics | None:
+    """Return statistics of old text by the weights from which the run to start from was adapted.
+
+    None unless that run measured the same old text by the same metric: a loss must not add up over adaptations.
+    """
+    init, old = experiment.init, experiment.data.old
+    if init is None or init.run is None or old is None:
+        return None
+    before = Run.open(init.run)
+    same = before.experiment.data.old == old and before.experiment.training.metric == experiment.training.metric
+    kept = same and (before.path / START_FILE).is_file()
+    return start_statistics(before.folder).get(OLD_TEXT) if kept else None
+
+
 def selects_by_choice(validation: object) -> bool:
     """Return whether checkpoints are selected by a score of its own, in which more than the dev set counts."""
-    return isinstance(validation, Teaching) or (isinstance(validation, Adaptation) and validation.has_old)
+    return isinstance(validation, Adaptation) and validation.has_old
 
 
 def _is_adapted(ready: Prepared, *, continues: bool) -> bool:

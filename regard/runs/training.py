@@ -22,7 +22,7 @@ from regard.ops.memory import keep_memory
 from regard.ops.plain import is_plain
 from regard.ops.timings import timings
 from regard.registry import Choice
-from regard.runs.adaptation import Adaptation
+from regard.runs.adaptation import CHOICE, Adaptation
 from regard.runs.folder import RunFolder, choose_device
 from regard.runs.measurements import ADAPTATION
 from regard.runs.request import TrainingRequest
@@ -38,7 +38,6 @@ from regard.runs.stages import (
     started,
     validated,
 )
-from regard.runs.teaching import CHOICE, Teaching
 from regard.runs.texts import part_reader
 from regard.statistical.language_checks import in_one_language
 from regard.statistical.pair_checks import CLEAR_FAULT, PAIR_CHECKS, PairCorpus, TextPair, check_class
@@ -225,8 +224,6 @@ def _trainer(ready: Prepared, made: Built, begun: Started, evaluated: Validated)
     settings = ready.experiment.training
     if selects_by_choice(evaluated.validation):
         settings = replace(settings, metric=CHOICE)
-    if isinstance(evaluated.validation, Teaching):
-        settings = replace(settings, average=1)
     return Trainer(
         made.model,
         evaluated.objective,
@@ -254,9 +251,7 @@ def _report(report: TrainingReport, ready: Prepared, evaluated: Validated, *, hi
     command = f"regard train {quote(str(folder))} --resume"
     others = [name for name in LIMITS if name != "max_minutes" and getattr(experiment.training, name) is not None]
     limits = "".join(f" training.{name}=null" for name in others)  # which would end a longer training
-    if isinstance(evaluated.validation, Teaching):
-        progress.say(evaluated.validation.summary(folder, report.checkpoint))
-    elif isinstance(evaluated.validation, Adaptation) and ready.world.size == 1:
+    if isinstance(evaluated.validation, Adaptation) and ready.world.size == 1:
         outcome = evaluated.validation.outcome(report.checkpoint)
         Run.open(folder).measurements.keep(ADAPTATION, outcome.values())
         for line in outcome.lines():

@@ -34,9 +34,11 @@ class Validation:
         self.model, self.task, self.engine, self.examples = model, task, engine, examples
         self.measures, self.batch_tokens, self.say = tuple(measures), batch_tokens, say
 
-    def on(self, examples: Examples) -> "Validation":
-        """Return the same validation on other examples, without answers printed."""
-        return Validation(self.model, self.task, self.engine, examples, self.measures, batch_tokens=self.batch_tokens)
+    def on(self, examples: Examples, measure: Measure) -> "Validation":
+        """Return the same validation on other examples, by a further measure, without answers printed."""
+        more = [] if measure.key in (one.key for one in self.measures) else [measure]
+        measures, tokens = [*self.measures, *more], self.batch_tokens
+        return Validation(self.model, self.task, self.engine, examples, measures, batch_tokens=tokens)
 
     def __call__(self, should_stop: Callable[[], bool]) -> Mapping[str, float]:
         """Return all metrics; empty when stopped early."""

@@ -49,10 +49,13 @@ def check_two_languages(first: PlainText, second: PlainText) -> None:
         raise DataError(first.place, problem, hint="two texts of two languages are needed")
 
 
-def check_expected_language(text: PlainText, own: PlainText, other: PlainText) -> None:
-    """Raise DataError for a text that is in the language of `other` and not, as it should be, in that of `own`."""
+def check_expected_language(text: PlainText, own: PlainText, other: PlainText, *, fewest: int = 100) -> None:
+    """Raise DataError for a text that is in the language of `other` and not, as it should be, in that of `own`.
+
+    With fewer lines than `fewest`, or fewer than 100 of the others, nothing is checked.
+    """
     lines, owns, others = (_sample(one.lines) for one in (text, own, other))
-    if min(map(len, (lines, owns, others))) < _FEWEST or in_one_language(owns, others):
+    if len(lines) < fewest or min(len(owns), len(others)) < _FEWEST or in_one_language(owns, others):
         return
     gains = CharacterModel(others).log_probs(lines) - CharacterModel(owns).log_probs(lines)
     if (gains > 0).mean() > _CHANCE:

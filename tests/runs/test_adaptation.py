@@ -15,8 +15,7 @@ from regard.exchange import model_card
 from regard.experiment import read_experiment
 from regard.predictor import load
 from regard.runs import Run, RunFolder, validation
-from regard.runs.adaptation import selection_score
-from regard.runs.teaching import CHOICE, scores_of
+from regard.runs.adaptation import CHOICE, selection_score
 from regard.runs.texts import old_dev_examples, old_readers
 
 SMALL = [
@@ -151,7 +150,7 @@ def test_start_is_kept_where_old_text_loses_too_much(base, new, tmp_path):
                   "data.old.fraction=0.001", "training.learning_rate=0.5", "training.max_updates=20",
                   "training.schedule=constant", "training.average=1", "training.metric=loss")  # fmt: skip
     assert done.code == 0, done.said
-    scores = scores_of(RunFolder(run))
+    scores = RunFolder(run).scores()
     assert all(one["loss-old"] > scores[0]["loss-old"] for number, one in scores.items() if number)
     assert all(one[CHOICE] < scores[0][CHOICE] for number, one in scores.items() if number)
     assert "no checkpoint beats the start on new text within a loss of 0 on old text" in done.said
@@ -290,3 +289,10 @@ def test_few_weights_are_trained(words, base, new, tmp_path):
         matrices = {name: after[name] - before[name] for name in before if before[name].dim() == 2}
         assert moved and moved <= matrices.keys()
         assert all(torch.linalg.matrix_rank(one, rtol=1e-3) <= 2 for one in matrices.values())
+
+
+def test_scores_are_read_from_a_log_that_ends_in_half_a_line(tmp_path):
+    lines = ['{"event": "update", "update": 1}', '{"event": "validation", "update": 0, "loss": 2.5}']
+    (tmp_path / "metrics.jsonl").write_text("\n".join([*lines, '{"event": "validation", "upd']), encoding="utf-8")
+    assert {update: one["loss"] for update, one in RunFolder(tmp_path).scores().items()} == {0: 2.5}
+    assert RunFolder(tmp_path / "none").scores() == {}

@@ -15,6 +15,9 @@ from regard.data.readers.tables import FIRST_ROWS
 from regard.errors import DataError, PartError, nearest
 from regard.text.clean import without_surrogates
 
+_CODES = {"source", "target"}
+_CORRECTION = {"q", "s", *_CODES}  # the fields of a line that `regard serve --suggestions` writes
+
 
 class JsonlReader(FileReader):
     """`fields` gives the key of each column; by default its own name. An integer is read as text.
@@ -68,6 +71,9 @@ class JsonlReader(FileReader):
         if not isinstance(row, dict):
             problem = f"expected a JSON object, not {_kind(row)}"
             raise DataError(path, problem, line=number, hint="one object a line, no array around them")
+        if row.keys() >= _CORRECTION and {*self._names.values()} == _CODES:
+            hint = "the texts are q and s: regard teach RUN FILE"
+            raise DataError(path, "source and target are codes of languages here", line=number, hint=hint)
         texts = {}
         for column, name in self._names.items():
             if name not in row:

@@ -12,7 +12,6 @@ from regard.recipes.best.steps import BEST_STEPS
 from regard.reports.report import Report
 from regard.reports.table import DASH, Cell, Table
 from regard.runs import RunFolder
-from regard.runs.teaching import scores_of
 
 _COLUMNS = ("step", "dev BLEU", "difference", "p", "minutes", "against", "outcome")
 _LATE = (NO_TIME, "not one line was translated in its time")  # reasons that more minutes change
@@ -108,6 +107,6 @@ def _more(folder: Path, results: Sequence[StepResult], left_out: Mapping[str, st
 
 def last_third(run: Path) -> float:
     """Return the BLEU that the best figure of a training's validations gained in their last third."""
-    figures = [float(one["bleu"]) for _, one in sorted(scores_of(RunFolder(run)).items()) if "bleu" in one]
+    figures = [float(one["bleu"]) for _, one in sorted(RunFolder(run).scores().items()) if "bleu" in one]
     before = figures[: len(figures) * 2 // 3]
     return max(figures) - max(before) if before else 0.0

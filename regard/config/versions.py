@@ -1,0 +1,104 @@
+"""Versions of a run: complete runs in its folder `versions`, and a pointer to the one that is in use.
+
+RUN/version.json        {"version": 2}; without it the run's own weights are in use, which are version 0
+RUN/versions/2/model    a complete run; beside it the texts that it has learnt
+RUN/versions/.lock      held by the process that makes a version
+
+The pointer is replaced atomically, after the version is complete: a process killed at any moment leaves the version
+that was in use. A folder with a higher number than the pointer's is unfinished, or was undone.
+"""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from regard.config.checked_json import read_checked, write_checked
+from regard.errors import CheckpointError, ConfigError
+
+POINTER, VERSION_FOLDER = "version.json", "versions"
+MODEL = "model"  # the run in the folder of a version, and of a demo
+MOST = 5  # versions that are kept, the one in use among them, beside the run's own weights
+_KEY = "version"
+
+
+def current_version(run: Path) -> int:
+    """Return the number of the version in use; 0: the run's own weights. Raises CheckpointError for a damaged file."""
+    path = run / POINTER
+    try:
+        return int(read_checked(path)[_KEY])
+    except FileNotFoundError:
+        return 0
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        hint = "remove it to use the run's own weights"
+        raise CheckpointError(path, f"cannot be read: {error}", hint) from error
+
+
+def version_folder(run: Path, number: int) -> Path:
+    """Return the folder of a version, with its texts and its run."""
+    return run / VERSION_FOLDER / str(number)
+
+
+def current_run(run: Path) -> Path:
+    """Return the run folder that is in use. Raises CheckpointError where it is missing."""
+    number = current_version(run)
+    if not number:
+        return run
+    found = version_folder(run, number) / MODEL
+    if not found.is_dir():
+        hint = f"remove '{run / POINTER}' to use the run's own weights"
+        raise CheckpointError(found, f"version {number}, which is in use, is missing", hint)
+    return found
+
+
+def use_version(run: Path, number: int) -> None:
+    """Point to a version that is complete, and remove those that are too old."""
+    write_checked(run / POINTER, {_KEY: number})
+    for other in sorted(_numbers(run), reverse=True)[MOST:]:
+        if other < number:
+            shutil.rmtree(version_folder(run, other), ignore_errors=True)
+
+
+def new_version(run: Path) -> Path:
+    """Return an empty folder for the next version, without unfinished and undone ones. The caller holds the lock."""
+    number = current_version(run) + 1
+    for other in _numbers(run):
+        if other >= number:
+            shutil.rmtree(version_folder(run, other))
+    folder = version_folder(run, number)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def undo_version(run: Path) -> tuple[int, int]:
+    """Point to the version before the one in use; return both numbers.
+
+    Raises ConfigError where there is none, or where another process makes a version.
+    """
+    with versions_held(run):
+        number = current_version(run)
+        if not number:
+            raise ConfigError(str(run), "has no earlier version: its own weights are in use", "regard teach RUN FILE")
+        before = max((one for one in _numbers(run) if one < number), default=0)
+        write_checked(run / POINTER, {_KEY: before})
+        return number, before
+
+
+@contextmanager
+def versions_held(run: Path) -> Iterator[None]:
+    """Hold the lock of a run's versions, which ends with its process. Raises ConfigError if another one has it."""
+    folder = run / VERSION_FOLDER
+    folder.mkdir(exist_ok=True)
+    with (folder / ".lock").open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ConfigError(str(run), "another process makes a version of it", "wait for its end") from error
+        yield
+
+
+def _numbers(run: Path) -> list[int]:
+    folder = run / VERSION_FOLDER
+    return [int(name) for name in os.listdir(folder) if name.isdecimal()] if folder.is_dir() else []

@@ -1,0 +1,76 @@
+"""Versions of a run: a pointer that is replaced at once, so that a kill leaves the version in use."""
+
+import os
+
+import pytest
+
+from regard.config import settings_folder, versions
+from regard.errors import CheckpointError, ConfigError
+
+
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "experiment.yaml").touch()
+    return tmp_path
+
+
+def make(run):
+    with versions.versions_held(run):
+        folder = versions.new_version(run)
+        (folder / versions.MODEL).mkdir()
+        versions.use_version(run, int(folder.name))
+    return folder / versions.MODEL
+
+
+def test_the_pointer_names_the_run_that_is_used(run):
+    assert settings_folder(run) == run
+    first = make(run)
+    second = make(run)
+    assert (first.parent.name, settings_folder(run)) == ("1", second)
+    assert versions.undo_version(run) == (2, 1)
+    assert settings_folder(run) == first
+    assert versions.undo_version(run) == (1, 0)
+    assert settings_folder(run) == run
+    with pytest.raises(ConfigError, match="no earlier version"):
+        versions.undo_version(run)
+
+
+def test_an_undone_or_unfinished_version_gives_way_to_the_next(run):
+    make(run)
+    undone = make(run)
+    versions.undo_version(run)
+    with versions.versions_held(run):
+        folder = versions.new_version(run)
+    assert (folder / versions.MODEL, [*folder.iterdir()]) == (undone, [])
+    assert versions.current_version(run) == 1  # as a process that is killed here leaves it
+
+
+def test_few_versions_are_kept(run):
+    for _ in range(versions.MOST + 3):
+        newest = make(run)
+    kept = sorted(int(name) for name in os.listdir(run / versions.VERSION_FOLDER) if name.isdecimal())
+    assert kept == [*range(4, versions.MOST + 4)]
+    assert settings_folder(run) == newest
+
+
+def test_a_kill_while_the_pointer_is_written_leaves_the_old_one(run, monkeypatch):
+    first = make(run)
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        make(run)
+    assert settings_folder(run) == first
+
+
+def test_one_process_makes_a_version_at_a_time(run):
+    with versions.versions_held(run), pytest.raises(ConfigError, match="another process"), versions.versions_held(run):
+        pass
+
+
+def test_damage_is_one_line(run):
+    make(run)
+    (run / versions.POINTER).write_text('{"version": 2}', encoding="utf-8")
+    with pytest.raises(CheckpointError, match="remove it to use the run's own weights"):
+        settings_folder(run)
+    versions.use_version(run, 7)
+    with pytest.raises(CheckpointError, match="version 7, which is in use, is missing"):
+        settings_folder(run)
