@@ -44,7 +44,7 @@ class Size(NamedTuple):
 def batches(size: Size, count: int, rows: int) -> list[Batch]:
     """Masked texts of about one length each, as training has them: lengths like those of sentences of Brown."""
     draws, found = np.random.default_rng(0), []
-    masking = Masking("text", size.vocab - 1, share=0.15, masked=0.8, random=0.1)
+    masking = Masking("text", size.vocab - 1, probability=0.15, masked=0.8, random=0.1)
     for number in range(count):
         longest = int(np.clip(draws.lognormal(3.3, 0.5), 8, size.longest))
         lengths = draws.integers(max(4, longest - 3), longest + 1, rows * 32 // longest + 1)

@@ -24,11 +24,14 @@ class Alias(NamedTuple):
     names: tuple[str, ...]
     settings: Mapping[str, Any]
     note: str  # what a name with two meanings is taken for, or ""
+    num_heads: int | None  # of a whole attention of that name, where no setting gives them; None: the default
 
 
-def alias(names: str, settings: Mapping[str, Any] | None = None, note: str = "") -> Alias:
+def alias(
+    names: str, settings: Mapping[str, Any] | None = None, note: str = "", *, num_heads: int | None = None
+) -> Alias:
     """Names, separated by ", ", for a part with these settings."""
-    return Alias(tuple(names.split(", ")), settings or {}, note)
+    return Alias(tuple(names.split(", ")), settings or {}, note, num_heads)
 
 
 def known_as(*aliases: str | Alias) -> Callable[[T], T]:

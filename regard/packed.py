@@ -70,7 +70,7 @@ def _open_zst(path: Path, mode: str) -> BinaryIO:
     try:
         import zstandard
     except ImportError as error:
-        raise OSError(errno.ENOSYS, "needs a package: pip install zstandard", str(path)) from error
+        raise OSError(errno.ENOSYS, "needs zstandard: pip install -e '.[bulk]'", str(path)) from error
     if mode == "rb":
         return io.BufferedReader(_ZstFile(path, zstandard))
     return cast(BinaryIO, zstandard.ZstdCompressor().stream_writer(path.open(mode), closefd=True))

@@ -104,8 +104,8 @@ def _table(seen: TokenWeights) -> Text:
     text = Text()
     for number, cells in enumerate(zip(*columns, strict=True)):
         line = "".join(f"  {cell}{' ' * (size - cell_len(cell))}" for cell, size in zip(cells, wide, strict=True))
-        told = f"{line}  {visible_line(seen.tokens[units[number - 1]].strip())}" if number else line.rstrip()
-        text.append(f"{told}\n", None if number else "cyan")
+        row = f"{line}  {visible_line(seen.tokens[units[number - 1]].strip())}" if number else line.rstrip()
+        text.append(f"{row}\n", None if number else "cyan")
     text.rstrip()
     return text
 
@@ -146,8 +146,8 @@ class TaggedWords:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Its lines, two for each row of words."""
-        told = [tag + "?" * (chance < UNSURE) for tag, chance in zip(self.tags, self.probabilities, strict=True)]
-        pairs = [(visible_line(word), visible_line(tag)) for word, tag in zip(self.words, told, strict=True)]
+        marked = [tag + "?" * (chance < UNSURE) for tag, chance in zip(self.tags, self.probabilities, strict=True)]
+        pairs = [(visible_line(word), visible_line(tag)) for word, tag in zip(self.words, marked, strict=True)]
         above, below = Text(" "), Text(" ")
         for word, tag in pairs:
             size = max(cell_len(word), cell_len(tag))

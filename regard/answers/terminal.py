@@ -74,8 +74,8 @@ def _sides(found: Explanation) -> Text:
     tokens = found.column(found.link.target).texts
     words = [word for word in words_of(tokens) if not is_end(tokens, word.pieces[0])]
     means = [sum(shares[piece] for piece in word.pieces) / len(word.pieces) for word in words]
-    told = ", ".join(f"{visible(word.text)} {mean:.0%}" for word, mean in zip(words, means, strict=True))
-    return Text(f"from the {column}: {told}", "dim")
+    words_listed = ", ".join(f"{visible(word.text)} {mean:.0%}" for word, mean in zip(words, means, strict=True))
+    return Text(f"from the {column}: {words_listed}", "dim")
 
 
 def heat_map(source_words: Sequence[str], target_words: Sequence[str], weights: Weights) -> str:
@@ -139,8 +139,8 @@ def search_lines(tree: SearchTree) -> list[str]:
         lines.append(f"{step + 1:3} {head}".rstrip())
         for fate, name in (("kept", "held"), ("ended", "ended"), ("dropped", "dropped")):
             others = [place for place in places if tree.nodes[place].fate == fate and place != mine][:NODES]
-            told = [_node(tree.nodes[place], _path_end(paths[place])) for place in others]
-            lines += [f"      {name:8}{' · '.join(told)}"] if told else []
+            nodes = [_node(tree.nodes[place], _path_end(paths[place])) for place in others]
+            lines += [f"      {name:8}{' · '.join(nodes)}"] if nodes else []
     return lines if tree.whole else [*lines, "    further steps are not shown: the tree is too large"]
 
 
@@ -191,8 +191,8 @@ def beside_lines(explained: Mapping[str, Prediction]) -> list[str]:
     for text, place in zip(first.texts, first.places, strict=True):
         lines.append(visible(text))
         for name, words in found.items():
-            told = [one for one, spot in zip(words.sources, words.places, strict=True) if _meet(spot, place)]
-            lines.append(f"  {visible(name):{width}} ← {' · '.join(told) or '–'}")
+            linked = [one for one, spot in zip(words.sources, words.places, strict=True) if _meet(spot, place)]
+            lines.append(f"  {visible(name):{width}} ← {' · '.join(linked) or '–'}")
     return lines
 
 
@@ -207,5 +207,5 @@ def _rested(prediction: Prediction) -> _Rested:
     sources, targets, weights, _ = aligned_words(found)
     shares = are_fractions(found.link.weights)
     names, most = [visible(word.text) for word in sources], largest(weights)
-    told = [", ".join(strongest(names, row, most, shares=shares)) for row in weights]
-    return _Rested([word.text for word in targets], word_places(targets, prediction.text), told)
+    strongest_words = [", ".join(strongest(names, row, most, shares=shares)) for row in weights]
+    return _Rested([word.text for word in targets], word_places(targets, prediction.text), strongest_words)

@@ -1,7 +1,8 @@
 """Names for a whole attention: those of its parts, and `RECIPES`, which name several settings at once.
 
-`attention: bahdanau` in a config is `attention: {score: additive}`. A name changes what it stands for and nothing else:
-with `attention: hard` the score and the heads of a file stay as they are.
+`attention: sparse` in a config is `attention: {weighting: sparsemax}`. A name changes what it stands for and nothing
+else: with `attention: hard` the score and the heads of a file stay as they are. A name of recurrent attention stands
+for one head where no setting gives another number: `attention: bahdanau` is `{score: additive, num_heads: 1}`.
 """
 
 import re
@@ -13,6 +14,7 @@ from regard.aliases import Alias, alias, aliases_of, bare, close
 from regard.attention.scores import SCORES
 from regard.attention.spans import SPANS
 from regard.attention.weightings import WEIGHTINGS
+from regard.config import NumberOfName
 from regard.errors import ConfigError
 from regard.registry import Registry
 
@@ -55,7 +57,8 @@ class Recipes:
             yield from ((row, AttentionRecipe({kind: row}, "")) for row in table)
             for row, one in [(name, one) for name in table for one in aliases_of(table[name])]:
                 choice = {"name": row, **one.settings} if one.settings else row
-                yield from ((name, AttentionRecipe({kind: choice}, one.note)) for name in one.names)
+                heads = {} if one.num_heads is None else {"num_heads": NumberOfName(one.num_heads)}
+                yield from ((name, AttentionRecipe({kind: choice, **heads}, one.note)) for name in one.names)
 
     def aliases(self) -> dict[str, Mapping[str, Any]]:
         """Every name as papers write it → the settings."""

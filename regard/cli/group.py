@@ -15,8 +15,8 @@ from regard.cli.help_page import PageGroup
 from regard.compat import usage_error
 from regard.errors import RegardError
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # told of a write, without the name of the file
-_LONGEST = 800  # characters of a line that is told
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # reported of a write, without the name of the file
+_LONGEST = 800  # characters of a line that is printed
 _FAULT, INTERRUPTED, STOPPED, CLOSED_PIPE = 2, 75, 130, 141  # exit codes; 0 is success
 
 _VALUE = re.compile(r"^Invalid value for '([^']+)'(?: / '[^']+')*(?: \(env var: '[^)]*'\))?: ")
@@ -88,10 +88,10 @@ def _one_line() -> Iterator[None]:
         if type(error).__name__ == _HELP:
             raise
         command = error.ctx.command_path if error.ctx is not None else "regard"
-        told = _VALUE.sub(r"\1: ", " ".join(error.format_message().split()).removesuffix("."))
+        message = _VALUE.sub(r"\1: ", " ".join(error.format_message().split()).removesuffix("."))
         for theirs, ours in _WORDS:
-            told = told.replace(theirs, ours)
-        print_lines(f"{told} ({command} --help)")
+            message = message.replace(theirs, ours)
+        print_lines(f"{message} ({command} --help)")
         raise typer.Exit(_FAULT) from error
 
 

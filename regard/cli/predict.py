@@ -306,8 +306,8 @@ def _loaded(run: Path, changes: list[str], given: _Given) -> "Predictor":
         return load(run, changes, engine=given.engine)
     except ConfigError as error:
         option = Fault("--n-best", "needs a search that finds several", "--search beam or --search sampling")
-        told = [option if n_best > 1 and fault.place == N_BEST else fault for fault in error.faults]
-        raise ConfigError.of(told) from error
+        faults = [option if n_best > 1 and fault.place == N_BEST else fault for fault in error.faults]
+        raise ConfigError.of(faults) from error
 
 
 def _check_options(predictor: "Predictor", search: str | None, n_best: int, *, alignment: bool) -> None:

@@ -61,7 +61,7 @@ def _options() -> Iterator[Parameter]:
     kinds, defaults = get_type_hints(Settings), Settings()
     for setting, options in Settings.options().items():
         for option in options:
-            told = typer.Option(
+            typed = typer.Option(
                 option.form.write(getattr(defaults, setting)),
                 option.flag,
                 metavar=option.metavar,
@@ -72,7 +72,7 @@ def _options() -> Iterator[Parameter]:
                 help=option.help,
             )
             kind = option.form.kind or kinds[setting]
-            yield Parameter(option.name, Parameter.KEYWORD_ONLY, default=told, annotation=kind)
+            yield Parameter(option.name, Parameter.KEYWORD_ONLY, default=typed, annotation=kind)
 
 
 _WORDS = signature(serve_command).parameters["words"]

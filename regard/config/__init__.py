@@ -4,7 +4,7 @@ from regard.config.atomic_write import is_unfinished, staged, write_atomically
 from regard.config.checked_json import parse_json, read_checked, write_checked
 from regard.config.descriptions import Before, Doc, Fixed, Open, Taken, bears, described, listed_before, marked
 from regard.config.markers import FieldsOf, OneOrMany, PartOf, read_settings, schema_of, spelled
-from regard.config.merging import lay, merge, name_parts, parse_changes
+from regard.config.merging import NumberOfName, lay, merge, name_parts, parse_changes
 from regard.config.models import Setting, Settings, SharedSettings, declared, settings_model
 from regard.config.reading import (
     SETTINGS_FILE,
@@ -25,6 +25,7 @@ __all__ = [
     "Doc",
     "FieldsOf",
     "Fixed",
+    "NumberOfName",
     "OneOrMany",
     "Open",
     "PartOf",

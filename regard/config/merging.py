@@ -9,6 +9,10 @@ from regard.errors import ConfigError, Fault
 _Settings = Mapping[str, Any]
 
 
+class NumberOfName(int):
+    """A number that a name stands for: it replaces a default, but no number that a file or a change gives."""
+
+
 def merge(base: _Settings, over: _Settings) -> dict[str, Any]:
     """`over` laid on `base`: groups join name by name, anything else is replaced.
 
@@ -29,6 +33,8 @@ def lay(default: Any, given: Any) -> Any:
 
 def _grouped(default: Any, given: Any) -> Any:
     """Return given values, with the names of default parts that have settings as groups."""
+    if isinstance(given, NumberOfName):
+        return int(given)
     if not isinstance(default, Mapping):
         return given
     if isinstance(given, Mapping):
@@ -53,6 +59,8 @@ def _merged(base: _Settings, over: _Settings, place: str) -> dict[str, Any]:
 
 
 def _join(base: Any, over: Any, place: str) -> Any:
+    if isinstance(over, NumberOfName) and base is not None:
+        return base
     if not isinstance(over, Mapping):
         return over
     if isinstance(base, list) and over and all(name.isdecimal() and len(name) < 7 for name in over):

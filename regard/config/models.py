@@ -165,8 +165,8 @@ class Settings(BaseModel):
 def present_names(given: Mapping[str, Any], old_names: Mapping[str, str], part: str) -> dict[str, Any]:
     """Return values under present names; warn of each old one, with the part or group that it belongs to."""
     for name in given.keys() & old_names.keys():
-        told = f"'{name}' of {part} is now '{old_names[name]}'; the old name is read for one more release"
-        warnings.warn(told, FutureWarning, stacklevel=2)
+        message = f"'{name}' of {part} is now '{old_names[name]}'; the old name is read for one more release"
+        warnings.warn(message, FutureWarning, stacklevel=2)
     return {old_names.get(name, name): value for name, value in given.items()}
 
 

@@ -17,9 +17,9 @@ def collate(rows: Sequence[Sequence[int]]) -> Sequences:
     return padded(np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum())), lengths)
 
 
-def padded(flat: NDArray[Any], lengths: NDArray[np.int64], *, least: int = 0) -> Sequences:
-    """Rows that lie one after the other → (batch, longest), padded on the right; `least` places at least."""
-    mask = np.arange(lengths.max(initial=least)) < lengths[:, None]
+def padded(flat: NDArray[Any], lengths: NDArray[np.int64], *, min_length: int = 0) -> Sequences:
+    """Rows that lie one after the other → (batch, longest), padded on the right; at least `min_length` places."""
+    mask = np.arange(lengths.max(initial=min_length)) < lengths[:, None]
     ids = np.full(mask.shape, PAD, np.int64)
     ids[mask] = flat
     return Sequences(torch.from_numpy(ids), torch.from_numpy(mask))

@@ -164,12 +164,12 @@ class _Terms:
             self.enough, self.free, *terms, *automata, nodes, met, self.tried, self.prefixes, self.banks, self.widths
         )
 
-    def asked(self, examples: Array, place: int) -> tuple[Array, Array]:
+    def tried_words(self, examples: Array, place: int) -> tuple[Array, Array]:
         """(rows, some) words to try, -1: none, and (rows, 1) whether the last is of a prefix, so that it is the only
         one."""
         prefix = self.prefixes[examples, place, None]
-        asked, forced = self.tried[examples], prefix >= 0
-        return np.where(forced, np.where(np.arange(asked.shape[1]) < asked.shape[1] - 1, -1, prefix), asked), forced
+        tried, forced = self.tried[examples], prefix >= 0
+        return np.where(forced, np.where(np.arange(tried.shape[1]) < tried.shape[1] - 1, -1, prefix), tried), forced
 
     def read(self, before: PhraseProgress, choices: _Choices) -> tuple[PhraseProgress, Array, Array]:
         """Write the words: what each choice has then, whether it may stand, and its bank."""
@@ -204,15 +204,15 @@ class _Beams:
         """The likeliest words of each row, and EOS, or the words of its terms and the next one of its prefix."""
         each = self.widths[self.examples, None] * (1 if self.search.trace is None else 2) + 1  # one more than go on
         if self.terms is None:
-            best, asked, forced = guided.best(int(each.max())), np.full((len(each), 1), EOS), np.zeros_like(each, bool)
+            best, tried, forced = guided.best(int(each.max())), np.full((len(each), 1), EOS), np.zeros_like(each, bool)
         else:
-            asked, forced = self.terms.asked(self.examples, self.length)
-            best = guided.best(int(each.max()), asked.clip(0))
+            tried, forced = self.terms.tried_words(self.examples, self.length)
+            best = guided.best(int(each.max()), tried.clip(0))
         words, scores = best.words.numpy(force=True), _numbers(best.scores)
-        count = words.shape[1] - asked.shape[1]
+        count = words.shape[1] - tried.shape[1]
         near = (np.arange(count) < each) & ~forced  # whatever its batch mates have
-        known = ((asked[:, :, None] == words[:, None, :count]) & near[:, None, :]).any(axis=-1)
-        given = np.concatenate([near, (asked >= 0) & ~known], axis=1) & (scores > _NO_SCORE)
+        known = ((tried[:, :, None] == words[:, None, :count]) & near[:, None, :]).any(axis=-1)
+        given = np.concatenate([near, (tried >= 0) & ~known], axis=1) & (scores > _NO_SCORE)
         rows, places = given.nonzero()
         tried = (places >= count) & ~forced[rows, 0]
         log_probs = _numbers(best.log_probs)
@@ -346,13 +346,13 @@ class _Beams:
     def _tell(self, trace: SearchTrace, choices: _Choices, sums: Array, ranked: Array, order: Array) -> None:
         """A trace the choices of each example, the best first, and which of them go on."""
         firsts = self.examples.searchsorted(self.examples)  # the first row of the example of each
-        told = sums, choices.words, choices.rows - firsts[choices.rows], choices.log_probs
+        kept = sums, choices.words, choices.rows - firsts[choices.rows], choices.log_probs
         examples = self.examples[choices.rows]
         for example in np.unique(self.examples).tolist():
             mine = ranked[examples[ranked] == example]
             places = {one: place for place, one in enumerate(mine.tolist())}
             going = [places[one] for one in order[examples[order] == example].tolist()]
-            trace.step(example, Considered(*(one[mine].tolist() for one in told)), going, int(self.widths[example]))
+            trace.step(example, Considered(*(one[mine].tolist() for one in kept)), going, int(self.widths[example]))
 
     def _give_up(self, examples: Array, length: int) -> None:
         """An example that none of the hypotheses has ended of is answered by the best of them, unfinished; with terms

@@ -81,11 +81,11 @@ def with_contributions(
     lengths = torch.tensor([len(one.log_probs) for one in flat], dtype=torch.float64).clamp(min=1)
     for summed in feature_sums(writer, features, batch, found):
         parts.append((summed.steps.cpu() / search.norm(lengths) + summed.ends.cpu()).tolist())
-    told = iter(
+    explained = iter(
         one._replace(shares={MODEL_TERM: one.score - sum(mine), **dict(zip(names, mine, strict=True))})
         for one, mine in zip(flat, zip(*parts, strict=True), strict=True)
     )
-    return [[next(told) for _ in ranked] for ranked in found]
+    return [[next(explained) for _ in ranked] for ranked in found]
 
 
 def feature_sums(
@@ -120,11 +120,11 @@ def _steps(
     before = torch.full_like(rows, BOS)
     for place in range(ids.shape[1]):
         step, state = writer.step(before.unsqueeze(-1), state, need_weights=looks)
-        told = [
+        steps = [
             feature.step(step, before.unsqueeze(-1), guide) for feature, guide in zip(features, guides, strict=True)
         ]
-        guides = [guide for _, guide in told]
-        yield [added for added, _ in told], guides
+        guides = [guide for _, guide in steps]
+        yield [added for added, _ in steps], guides
         before = ids[:, place].where(ids[:, place] >= 0, EOS)
 
 

@@ -54,9 +54,9 @@ class Hypothesis(NamedTuple):
 class Likeliest(NamedTuple):
     """The best next words of each row, falling by score, and behind them EOS or others, even if they are among them."""
 
-    words: Tensor  # (rows, count + asked)
-    scores: Tensor  # (rows, count + asked), with what features add; -inf where a word may not stand
-    log_probs: Tensor  # (rows, count + asked), the model's own
+    words: Tensor  # (rows, count + included)
+    scores: Tensor  # (rows, count + included), with what features add; -inf where a word may not stand
+    log_probs: Tensor  # (rows, count + included), the model's own
 
 
 class Search(ABC):
@@ -180,15 +180,15 @@ class Guided:
             return None
         return self.writer.compiled_writer(self.ids, self.state, steps)
 
-    def best(self, count: int, asked: NDArray[np.int64] | None = None) -> Likeliest:
-        """Return the `count` best words of each row, falling, of equals the first, and behind them those asked for.
+    def best(self, count: int, included: NDArray[np.int64] | None = None) -> Likeliest:
+        """Return the `count` best words of each row, falling, of equals the first, and behind them those of `included`.
 
-        asked (rows, some); None: EOS. Then, without features, a head may answer without the log-probabilities of all
+        included (rows, some); None: EOS. Then, without features, a head may answer without the log-probabilities of all
         words.
         """
-        if asked is not None or self.features or not isinstance(self.writer, QuickWriter):
+        if included is not None or self.features or not isinstance(self.writer, QuickWriter):
             scores, log_probs = self.step()
-            more = self.ids.new_full((len(self.ids), 1), EOS) if asked is None else torch.from_numpy(asked)
+            more = self.ids.new_full((len(self.ids), 1), EOS) if included is None else torch.from_numpy(included)
             words = torch.cat([top(scores, count)[1], more.to(scores.device)], dim=-1)
             return Likeliest(words, scores.gather(-1, words), log_probs.gather(-1, words))
         hidden = (PAD, BOS, EOS) if self.written < self.min_length else (PAD, BOS)

@@ -75,7 +75,7 @@ class QuickWriter(Writer, Protocol):
     """A writer that answers the likeliest words alone, or writes all in compiled code: see `Generator`."""
 
     def best(
-        self, ids: Tensor, state: Any, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
+        self, ids: Tensor, state: Any, count: int, forbidden: Sequence[int] = (), included: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]: ...
 
     def compiled_writer(self, ids: Tensor, state: Any, steps: int) -> CompiledWriter | None: ...
@@ -113,11 +113,11 @@ class ShortlistedWriter:
         return step._replace(log_probs=listed), state._replace(inner=inner)
 
     def best(
-        self, ids: Tensor, state: Listed, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
+        self, ids: Tensor, state: Listed, count: int, forbidden: Sequence[int] = (), included: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, Listed]:
         """ids (rows, 1) → the likeliest words and their log-probabilities (rows, count)."""
         step, after = self.step(ids, state)
-        return *best_words(step.log_probs, count, forbidden, asked), after
+        return *best_words(step.log_probs, count, forbidden, included), after
 
     def compiled_writer(self, ids: Tensor, state: Listed, steps: int) -> CompiledWriter | None:
         """That of the writer, with the lists of the rows."""

@@ -9,7 +9,7 @@ from regard.results import SearchNode, SearchTree
 if TYPE_CHECKING:
     from regard.decoding.search import Hypothesis
 
-MOST_NODES = 4000  # of a sentence; what a beam holds after them is not told
+MOST_NODES = 4000  # of a sentence; what a beam holds after them is not reported
 ROOT = -1
 
 

@@ -82,8 +82,8 @@ class Document:
         """Return the predictions, with a warning where numerals of the source are lost or others are written."""
         found = list[Prediction]()
         for passage, prediction in zip(self.passages, predictions, strict=True):
-            told = numeral_check(passage, prediction)
-            found.append(prediction.warned(told) if told else prediction)
+            warning = numeral_check(passage, prediction)
+            found.append(prediction.warned(warning) if warning else prediction)
         return found
 
     def gaps(self, written: Sequence[str], target: str) -> list[str]:

@@ -56,12 +56,12 @@ def glossary_rows(text: str, name: str, languages: LanguagePair = (None, None)) 
 
 def _cut(lines: Sequence[str], name: str) -> Iterator[tuple[int, list[str]]]:
     """The columns of each line that has any, cut as the format of all of them is."""
-    told = {number: line for number, line in enumerate(lines, start=1) if line.strip()}
-    sign = _format(told, name)
+    filled = {number: line for number, line in enumerate(lines, start=1) if line.strip()}
+    sign = _format(filled, name)
     if sign and sign in DELIMITERS:
-        yield from _csv_rows(told, sign, name)
+        yield from _csv_rows(filled, sign, name)
         return
-    for number, line in told.items():
+    for number, line in filled.items():
         columns = line.split(TAB) if sign == TAB else _at_equals(line) if sign == _SIGN else [line]
         yield number, [column.strip() for column in columns]
 

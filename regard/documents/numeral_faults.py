@@ -122,14 +122,14 @@ def numeral_warning(source: str, written: str, *, kept: Sequence[str] | None = N
     allowed = digits_of_words(source, spans)
     lost += [one for one in _DECADE.findall(source) if one in allowed and one not in rest]
     new = [rest[start:end] for start, end in new_numbers(source, rest, allowed)]
-    told = [f"'{one}' of the source is lost" for one in lost]
-    return "; ".join([*told, *(f"'{one}' is not a number of the source" for one in new)])
+    lost_numbers = [f"'{one}' of the source is lost" for one in lost]
+    return "; ".join([*lost_numbers, *(f"'{one}' is not a number of the source" for one in new)])
 
 
 def compared(predictions: Iterable[Prediction]) -> list[Prediction]:
     """Return translations of single lines, which nothing kept whole, with a warning where numerals differ."""
     found = list[Prediction]()
     for one in predictions:
-        told = numeral_warning(one.source, one.text) if one.source != one.text else ""
-        found.append(one.warned(told) if told else one)
+        warning = numeral_warning(one.source, one.text) if one.source != one.text else ""
+        found.append(one.warned(warning) if warning else one)
     return found

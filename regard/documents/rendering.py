@@ -8,7 +8,7 @@ from typing import NamedTuple
 from regard.documents.numeral_faults import numeral_warning
 from regard.documents.passages import Node, Passage, ProtectedSpan
 from regard.documents.placeholders import placeholders
-from regard.documents.restore import Atom, RestoredText, restore_protected, wanted_spans
+from regard.documents.restore import Atom, RestoredText, required_spans, restore_protected
 from regard.documents.text_spans import in_word
 from regard.results import Prediction
 
@@ -120,7 +120,7 @@ def render_passage(passage: Passage, prediction: Prediction, style: Style) -> st
 
 def numeral_check(passage: Passage, prediction: Prediction) -> str:
     """Return a line on the numerals that the rendered translation lost or has in addition; "" where all is well."""
-    wanted = wanted_spans(passage, prediction)
+    wanted = required_spans(passage, prediction)
     kept = [each.body for each in wanted if each.numeral]
     if not kept and not any(map(str.isdigit, passage.text + prediction.text)):
         return ""

@@ -57,12 +57,12 @@ def restore_protected(passage: Passage, prediction: Prediction) -> RestoredText:
     target_words = word_spans(text)
     found = word_origins(passage.text, source_words, target_words, prediction)
     places = [None if word is None else passage.places[source_words[word].start] for word in found]
-    passage = replace(passage, protected=wanted_spans(passage, prediction))
+    passage = replace(passage, protected=required_spans(passage, prediction))
     placed = _Placer(passage, text, target_words, places).all() if passage.protected or placeholders(text) else []
     return _split(text, placed, target_words, places)
 
 
-def wanted_spans(passage: Passage, prediction: Prediction) -> tuple[ProtectedSpan, ...]:
+def required_spans(passage: Passage, prediction: Prediction) -> tuple[ProtectedSpan, ...]:
     """Return the protected spans of a passage without numerals that a term of a glossary has translated."""
     terms = {passage.places[place] for used in prediction.used_terms() for place in range(*used)}
     return tuple(

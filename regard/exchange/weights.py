@@ -70,9 +70,9 @@ def check_safetensors(file: Path) -> None:
         raise CheckpointError(file, problem, "it was cut short: fetch it again")
 
 
-def take(state: Mapping[str, Tensor], wanted: ExpectedTensor, file: Path) -> Tensor:
+def take(state: Mapping[str, Tensor], expected: ExpectedTensor, file: Path) -> Tensor:
     """Return a tensor. Raises CheckpointError where it is missing, has another shape, or is not finite."""
-    name, sizes = wanted
+    name, sizes = expected
     if name not in state:
         raise CheckpointError(file, f"has no tensor {name}", "config.json asks for it")
     if state[name].shape != sizes:

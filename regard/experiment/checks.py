@@ -117,8 +117,8 @@ def ineffective_settings(experiment: Experiment, given: Mapping[str, Any], notes
     """
     window, tokens = experiment.task.settings.get("window"), experiment.training.batch_tokens
     longest = window or experiment.data.max_length + 1  # pieces of a text in training, its end counted
-    told = {note.place: str(note) for note in reversed([*notes]) if longest <= note.beyond}
-    yield from reversed(told.values())
+    first_notes = {note.place: str(note) for note in reversed([*notes]) if longest <= note.beyond}
+    yield from reversed(first_notes.values())
     yield from unused_metrics(experiment, given)
     if len(experiment.columns) == 1:
         yield from _of_one_text(experiment, given)

@@ -98,8 +98,8 @@ def read_experiment(
         if adapts and start is not None:
             said = with_old_texts(said, start, say)
         experiment = _completed(said, {} if start is None else continued(start, said), say, adapts=adapts)
-        if table and (told := forgotten_label(experiment)):
-            warnings.warn(told, stacklevel=2)
+        if table and (warning := forgotten_label(experiment)):
+            warnings.warn(warning, stacklevel=2)
         return experiment
 
 
@@ -171,11 +171,11 @@ def _of_text(text: str, task: str, start: Path | None, in_config: bool, say: Cal
         kind = task_class(before or "translation")
         if not has_readers(kind) and len(kind.columns) > 1:
             return text_settings(text, before or "translation")[1]
-    told, data = text_settings(text, task, before=before)
-    name = "".join(told).partition("=")[2]
+    named, data = text_settings(text, task, before=before)
+    name = "".join(named).partition("=")[2]
     if start is not None and say is not None and name not in ("", before):
         say(f"{Path(text).name}: task={name}; vocabulary and network come from {start}, a run of {before}")
-    return [*told, *data]
+    return [*named, *data]
 
 
 def read_changes(changes: Iterable[str]) -> dict[str, Any]:
@@ -258,7 +258,12 @@ def _completed(
     _fit(defaults, given, settings.get("training", {}), pairs)
     if pairs < FEW_PAIRS.stop:
         _spell_all(defaults.get("text", {}).get("tokenizer", {}), given)
-    experiment = read_settings(Experiment, lay(defaults, settings))
+    try:
+        experiment = read_settings(Experiment, lay(defaults, settings))
+    except ConfigError:  # defaults of the task do not fit a model for other columns
+        if given.model.name != task.spec.model:
+            empty_model(given)
+        raise
     pace = _pace(experiment, said, pairs, say)
     experiment = read_settings(Experiment, lay(lay(defaults, pace), settings)) if pace else experiment
     with collected_notes() as notes:

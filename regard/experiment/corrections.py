@@ -27,19 +27,19 @@ def as_changes(text: str) -> list[str]:
     return [f"data.train={quoted(text)}"]
 
 
-def with_corrections(said: dict[str, Any], start: Path | None, say: Callable[[str], None] | None) -> dict[str, Any]:
+def with_corrections(explicit: dict[str, Any], start: Path | None, say: Callable[[str], None] | None) -> dict[str, Any]:
     """Return settings that read files of corrections by their fields, in the languages of the run `start`.
 
     `say` gets the number of corrections. Settings with faults stay unchanged, and their reader reports the faults.
     """
     try:
-        data = read_settings(DataSettings, said.get("data", {}))
+        data = read_settings(DataSettings, explicit.get("data", {}))
     except ConfigError:
-        return said
+        return explicit
     readers = {part: choice for part, choice in data.readers().items() if _holds(choice)}
     if not readers:
-        return said
-    found = dict(said["data"])
+        return explicit
+    found = dict(explicit["data"])
     languages = data.languages or (None if start is None or is_huggingface(start) else _languages_of(start))
     for part, choice in readers.items():
         settings = {"name": KIND, "file": choice.settings["file"], **({"languages": [*languages]} if languages else {})}
@@ -53,7 +53,7 @@ def with_corrections(said: dict[str, Any], start: Path | None, say: Callable[[st
             found[name] = settings
     if languages:
         found.setdefault("languages", [*languages])
-    return {**said, "data": found}
+    return {**explicit, "data": found}
 
 
 def _holds(choice: Choice) -> bool:

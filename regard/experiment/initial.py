@@ -35,18 +35,18 @@ _BATCH = {5_000: 1_024, _FEW: 2_048}  # tokens of a batch below so many pairs
 _LARGE_BATCH = 4_096
 
 
-def continued(run: Path, said: Mapping[str, Any]) -> dict[str, Any]:
+def continued(run: Path, explicit: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a run that starts from another one.
 
-    On other texts of the same task it has the same tokenizers and model. Another task, named by `said`, has its own
+    On other texts of the same task it has the same tokenizers and model. Another task, named by `explicit`, has its own
     model, with the embedder and the encoder, or the decoder, of that run.
     """
     before, foreign = _settings(run), is_huggingface(run)
     base = {"init": {_KINDS[foreign]: str(run)}, **({"training": before["training"]} if foreign else {})}
-    if "task" in said and named_task(said) != named_task(before):
-        return {**_of_another_task(before, said), **base}
+    if "task" in explicit and named_task(explicit) != named_task(before):
+        return {**_of_another_task(before, explicit), **base}
     taken = {group: before[group] for group in marked(Experiment, Taken) if group in before}
-    if _learns_vocabulary(said):
+    if _learns_vocabulary(explicit):
         taken["text"] = {"shared": before["text"].get("shared", True)}
     return {**taken, **({"text": _without_own(taken["text"])} if "text" in taken else {}), **base}
 
@@ -81,10 +81,10 @@ def _settings(folder: Path) -> dict[str, Any]:
     return huggingface_settings(folder) if is_huggingface(folder) else upgraded(read_yaml(settings_file(folder)))
 
 
-def _of_another_task(before: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+def _of_another_task(before: Mapping[str, Any], explicit: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a run that another task takes, where it has such settings."""
-    name, starts = named_task(said), task_class(named_task(before)).spec.starts
-    own = said.get("model", {})
+    name, starts = named_task(explicit), task_class(named_task(before)).spec.starts
+    own = explicit.get("model", {})
     row = own.get("name") if isinstance(own, Mapping) else own
     usual = task_class(name).spec.model
     row = row or starts.get("rows", {}).get(usual, usual)
@@ -159,53 +159,53 @@ def is_adaptation(experiment: Experiment) -> bool:
     return experiment.task.name == named_task(before) == "translation" and _same_pair(experiment.data, before)
 
 
-def with_old_texts(said: dict[str, Any], start: Path, say: Callable[[str], None] | None) -> dict[str, Any]:
+def with_old_texts(explicit: dict[str, Any], start: Path, say: Callable[[str], None] | None) -> dict[str, Any]:
     """Return settings with `data.old`: the texts of the run `start`, as its settings name them, unless given.
 
     None are taken where the new texts are the same files, and where the settings name other training sets. Settings
     with faults stay unchanged; they are reported where they are read.
     """
-    if not _takes_old_texts(said, start):
-        return said
+    if not _takes_old_texts(explicit, start):
+        return explicit
     known = texts_of(start)
     files = read_settings(DataSettings, {"train": known["train"]}).readers() if "train" in known else {}
-    given = said["data"]
+    given = explicit["data"]
     if files.get("train") == read_settings(DataSettings, given).readers()["train"]:
-        return said
+        return explicit
     if not files:
         if say is not None:
             say(f"the texts of {start} are not here, so forgetting is not measured; --old SOURCE TARGET")
-        return said
+        return explicit
     old = {name: known[name] for name in ("train", "dev", "dev_fraction", "test_fraction") if name in known}
     old |= {"dev_fraction": 0.0} if "dev" in known else {}
     if say is not None:
         say(f"every second batch is of the texts of {start}, against forgetting; without: data.old=null")
-    return {**said, "data": {**given, "old": {**old, **given.get("old", {})}}}
+    return {**explicit, "data": {**given, "old": {**old, **given.get("old", {})}}}
 
 
-def _takes_old_texts(said: Mapping[str, Any], start: Path) -> bool:
+def _takes_old_texts(explicit: Mapping[str, Any], start: Path) -> bool:
     """Return whether settings fine-tune a translator on one training set, and leave the old texts open."""
     try:
-        data = read_settings(DataSettings, said.get("data", {}))
+        data = read_settings(DataSettings, explicit.get("data", {}))
     except ConfigError:
         return False
-    other = _learns_vocabulary(said) or is_huggingface(start)
-    if data.train is None or data.routes or other or "corpora" in said["data"]:
+    other = _learns_vocabulary(explicit) or is_huggingface(start)
+    if data.train is None or data.routes or other or "corpora" in explicit["data"]:
         return False
-    if "old" in said["data"] and (data.old is None or data.old.train is not None or data.old.dev is not None):
+    if "old" in explicit["data"] and (data.old is None or data.old.train is not None or data.old.dev is not None):
         return False
     before = upgraded(read_yaml(settings_file(start)))
-    tasks = {named_task(before), named_task(said, named_task(before))}
+    tasks = {named_task(before), named_task(explicit, named_task(before))}
     return tasks == {"translation"} and _same_pair(data, before)
 
 
-def adaptation_defaults(given: Experiment, said: Mapping[str, Any], pairs: int, old_pairs: int) -> dict[str, Any]:
+def adaptation_defaults(given: Experiment, explicit: Mapping[str, Any], pairs: int, old_pairs: int) -> dict[str, Any]:
     """Return settings, in the form of a file, for fine-tuning on `pairs`, mixed with `old_pairs` that are held out of.
 
     Raises ConfigError where no dev set is given, and too few pairs are left to hold one out.
     """
     data, old, dim = given.data, given.data.old, int(given.model.settings.get("dim", 512))
-    if data.dev is None and "dev_fraction" not in said.get("data", {}) and pairs < _FEWEST:
+    if data.dev is None and "dev_fraction" not in explicit.get("data", {}) and pairs < _FEWEST:
         problem = f"must be given: {pairs} pairs are too few to hold a dev set out of them"
         corrected = data.train is not None and data.train.name == KIND
         hint = "--dev-source FILE --dev-target FILE, or data.dev_fraction=0.2"
@@ -218,7 +218,7 @@ def adaptation_defaults(given: Experiment, said: Mapping[str, Any], pairs: int, 
     updates = min(most, max(least, _READINGS * -(-pairs * SENTENCE_PIECES // tokens)))
     if old is not None and mixed:
         updates = round(updates / (1 - old.fraction))
-    updates = said.get("training", {}).get("max_updates") or updates
+    updates = explicit.get("training", {}).get("max_updates") or updates
     dev = (
         held_out_fraction(pairs) if pairs >= _FEW else min(0.2, max(_DEV_SHARE, _LEAST_DEV / pairs), _DEV_PAIRS / pairs)
     )
@@ -257,9 +257,9 @@ def named_task(settings: Mapping[str, Any], otherwise: str = "translation") -> A
 def _check_kept(before: Mapping[str, Any], own: Any, run: Path) -> None:
     """Raise ConfigError for a language whose vocabulary differs from that of its decoder in `run`."""
     kept, known = before.get("text", {}).get(_OWN, ()), before.get("model", {}).get("languages", ())
-    said = [own] if isinstance(own, str) else own if isinstance(own, list) else kept  # others are refused when read
+    named = [own] if isinstance(own, str) else own if isinstance(own, list) else kept  # others are refused when read
     for one in known:
-        if (one in said) != (one in kept):
+        if (one in named) != (one in kept):
             problem = f"'{one}' has {'a' if one in kept else 'no'} vocabulary of its own in '{run}'"
             raise ConfigError("text.own_vocabularies", problem, "leave it out: it follows from that run")
 

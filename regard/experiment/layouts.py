@@ -136,8 +136,8 @@ def forgotten_label(experiment: Experiment) -> str:
         return ""
     path = Path(str(choice.settings["file"]))
     field = task_class(kind).files.label_field(path, choice.name)
-    said = choice.settings.get("fields")
-    if field not in (said.values() if said else (*range(1, len(experiment.columns) + 1), *experiment.columns)):
+    explicit = choice.settings.get("fields")
+    if field not in (explicit.values() if explicit else (*range(1, len(experiment.columns) + 1), *experiment.columns)):
         return ""
     return f"field {field} of {path.name} looks like a label: for a classifier regard train --text {path}"
 
@@ -158,18 +158,18 @@ def has_readers(task: type[Task]) -> bool:
     return any(holds_answers(kind, task) for kind in READERS)
 
 
-def read_alike(data: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+def read_alike(data: Mapping[str, Any], explicit: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings of data in which files given by name alone are read like the training set.
 
-    `said` are the settings as written: a file's name alone is a string. A name with the ending of another format keeps
-    that. Raises ConfigError for a file whose format cannot be determined.
+    `explicit` are the settings as written: a file's name alone is a string. A name with the ending of another format
+    keeps that. Raises ConfigError for a file whose format cannot be determined.
     """
     found, train = dict(data), data.get("train")
     like = train if isinstance(train, Mapping) else {}
     kind = str(like.get("name", ""))
     takes = kind in READERS and "file" in READERS.settings(kind)
     for part in DATA_PARTS:
-        name = said.get(part)
+        name = explicit.get(part)
         if not isinstance(name, str) or READERS.find(name) is not None:
             continue
         ending = by_ending(name)

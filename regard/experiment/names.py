@@ -106,18 +106,18 @@ class Meaning(NamedTuple):
         """Complete the sentence "'structured' is …"."""
         return f"{self.article}: {self.note or formula(PARTS[self.kind][self.part]).rstrip('.')}"
 
-    def use(self, asked: str = "") -> str:
+    def use(self, kind: str = "") -> str:
         """Return the setting that selects it, also where a part of another kind was requested."""
         if self.kind == "attention":
             return f"model.attention={as_yaml(self.settings)}"
         part: Any = PARTS[self.kind][self.part]
         if self.kind in IN_PYTHON:
             return f"in Python: {part.__module__}.{part.__name__}"
-        if self.kind in SOCKET_KINDS and asked in SOCKET_KINDS:
+        if self.kind in SOCKET_KINDS and kind in SOCKET_KINDS:
             return f"{self.kind}: {as_yaml(self.choice)}"
         table = PARTS[self.kind]
         place = f"model.{table.place}" if self.kind in SOCKET_KINDS else table.place
-        side = "encoder" if asked == "encoder" else "decoder"
+        side = "encoder" if kind == "encoder" else "decoder"
         return table.within.format(place=place, side=side, part=as_yaml(self.choice))
 
 

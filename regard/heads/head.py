@@ -30,14 +30,14 @@ class Head(nn.Module, ABC):
         encoded: Encoded | None,
         count: int,
         forbidden: Sequence[int] = (),
-        asked: Sequence[int] = (),
+        included: Sequence[int] = (),
     ) -> tuple[Tensor, Tensor]:
         """states (rows, 1, dim) → the `count` likeliest words and their log-probabilities (rows, count), falling.
 
         Of equal ones the first comes first; `forbidden` words come last, with -inf. Behind them stand the words
-        that are `asked` for, however unlikely they are.
+        in `included`, however unlikely they are.
         """
-        return best_words(self.log_probs(decoded, encoded)[:, -1], count, forbidden, asked)
+        return best_words(self.log_probs(decoded, encoded)[:, -1], count, forbidden, included)
 
     def packed(self) -> PackedTable | None:
         """Return the table that `best` reads in compiled code; None where it does not."""

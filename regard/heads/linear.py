@@ -54,14 +54,14 @@ class LinearHead(Head):
         encoded: Encoded | None,
         count: int,
         forbidden: Sequence[int] = (),
-        asked: Sequence[int] = (),
+        included: Sequence[int] = (),
     ) -> tuple[Tensor, Tensor]:
         """states (rows, 1, dim) → words and log-probabilities (rows, count), in compiled code where it may run."""
         few = count <= min(MOST_WORDS, len(self.weight) - len(forbidden)) and decoded.states.dtype == torch.float32
         packed = self.packed() if few else None
         if packed is None:
-            return super().best(decoded, encoded, count, forbidden, asked)
-        return packed.best(decoded.states[:, -1], count, forbidden, asked)
+            return super().best(decoded, encoded, count, forbidden, included)
+        return packed.best(decoded.states[:, -1], count, forbidden, included)
 
     def packed(self) -> PackedTable | None:
         given = [self.weight] if self.bias is None else [self.weight, self.bias]

@@ -42,9 +42,9 @@ class TransformedHead(Head):
         encoded: Encoded | None,
         count: int,
         forbidden: Sequence[int] = (),
-        asked: Sequence[int] = (),
+        included: Sequence[int] = (),
     ) -> tuple[Tensor, Tensor]:
-        return self.words.best(self._transformed(decoded), encoded, count, forbidden, asked)
+        return self.words.best(self._transformed(decoded), encoded, count, forbidden, included)
 
     def nll(self, decoded: Decoded, encoded: Encoded | None, targets: Tensor, *, smoothing: float = 0.0) -> Tensor:
         """targets (rows, n) → losses (rows, n); only states that have a target are transformed."""

@@ -94,10 +94,10 @@ class BidirectionalLanguageModel(Generator):
         state: BidirectionalState,
         count: int,
         forbidden: Sequence[int] = (),
-        asked: Sequence[int] = (),
+        included: Sequence[int] = (),
     ) -> tuple[Tensor, Tensor, State]:
         decoded, after = self._read(ids, state)
-        return *self.head.best(decoded, None, count, forbidden, asked), after
+        return *self.head.best(decoded, None, count, forbidden, included), after
 
     def _read(self, ids: Tensor, state: BidirectionalState) -> tuple[Decoded, BidirectionalState]:
         if state.states is not None:

@@ -70,10 +70,10 @@ class Ensemble(Generator):
         return Step(self._mean(torch.stack([step.log_probs for step in steps])), looks), _Together(after)
 
     def best(
-        self, ids: Tensor, state: _Together, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
+        self, ids: Tensor, state: _Together, count: int, forbidden: Sequence[int] = (), included: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]:
         step, after = self.step(ids, state)
-        return *best_words(step.log_probs, count, forbidden, asked), after
+        return *best_words(step.log_probs, count, forbidden, included), after
 
     def _mean(self, log_probs: Tensor) -> Tensor:
         """(members, ...) → (...)."""

@@ -102,10 +102,10 @@ class LanguageModel(DecoderOnly, Generator):
         return Step(self.head.log_probs(decoded, None)[:, -1]), after
 
     def best(
-        self, ids: Tensor, state: Continuing, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
+        self, ids: Tensor, state: Continuing, count: int, forbidden: Sequence[int] = (), included: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]:
         decoded, after = self._read(ids, state)
-        return *self.head.best(decoded, None, count, forbidden, asked), after
+        return *self.head.best(decoded, None, count, forbidden, included), after
 
     def compiled_writer(self, ids: Tensor, state: Continuing, steps: int) -> CompiledWriter | None:
         """Return the decoder and the head, where both are fully compiled."""

@@ -19,11 +19,11 @@ class Distributions(NamedTuple):
     """A model's distributions over choices for each counted item, row by row."""
 
     log_probs: Tensor  # (item, choice)
-    wanted: Tensor  # (item,): the reference choice
+    reference: Tensor  # (item,): the reference choice
 
     def nll(self, smoothing: float = 0.0) -> Tensor:
         """Return losses (item,) in nats, label-smoothed."""
-        gold = self.log_probs.gather(-1, self.wanted.unsqueeze(-1)).squeeze(-1)
+        gold = self.log_probs.gather(-1, self.reference.unsqueeze(-1)).squeeze(-1)
         return -(1 - smoothing) * gold - smoothing * self.log_probs.mean(dim=-1)
 
 
@@ -135,11 +135,11 @@ class Generator(Model):
 
     @abstractmethod
     def best(
-        self, ids: Tensor, state: Any, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
+        self, ids: Tensor, state: Any, count: int, forbidden: Sequence[int] = (), included: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]:
         """Do a `step`, but return only the `count` likeliest words and log-probabilities (rows, count), descending.
 
-        Ties keep the order of ids; `forbidden` words come last, with -inf. The words in `asked` are appended at any
+        Ties keep the order of ids; `forbidden` words come last, with -inf. The words in `included` are appended at any
         probability.
         """
 

@@ -125,11 +125,11 @@ class SecondPass(Generator):
         return Step(log_probs, None if decoded.weights is None else decoded.weights[:, -1]), after
 
     def best(
-        self, ids: Tensor, state: Rereading, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
+        self, ids: Tensor, state: Rereading, count: int, forbidden: Sequence[int] = (), included: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]:
         decoded, after = self._read(ids, state)
         head = self._head(state.first.route)
-        return *head.best(decoded, state.first.encoded, count, forbidden, asked), after
+        return *head.best(decoded, state.first.encoded, count, forbidden, included), after
 
     def _read(self, ids: Tensor, state: Rereading, need_weights: bool = False) -> tuple[Decoded, Rereading]:
         first, head = state.first, self._head(state.first.route)

@@ -184,10 +184,10 @@ class Translator(Generator):
         return Step(log_probs, weights), after
 
     def best(
-        self, ids: Tensor, state: Writing, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
+        self, ids: Tensor, state: Writing, count: int, forbidden: Sequence[int] = (), included: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]:
         decoded, after = self._read(ids, state)
-        return *self._head(state).best(decoded, state.encoded, count, forbidden, asked), after
+        return *self._head(state).best(decoded, state.encoded, count, forbidden, included), after
 
     def compiled_writer(self, ids: Tensor, state: Writing, steps: int) -> CompiledWriter | None:
         """Return the decoder and the head of the route, where both are fully compiled."""

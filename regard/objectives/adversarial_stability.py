@@ -83,9 +83,9 @@ class AdversarialStabilityObjective(Objective):
         turned: Tensor = ReversedGradient.apply(mean_state(encoded))  # type: ignore[no-untyped-call]  # untyped in torch
         found = self.discriminator(turned).squeeze(-1)
         real = torch.cat([half.new_full(half.shape, value) for half, value in zip(found.chunk(2), (1, 0), strict=True)])
-        told = functional.binary_cross_entropy_with_logits(found, real, reduction="sum")
-        total = clean + self.noisy_weight * noisy + self.invariance_weight * told
-        parts = {"loss": clean, "noisy": noisy, "discriminator": told}
+        discrimination = functional.binary_cross_entropy_with_logits(found, real, reduction="sum")
+        total = clean + self.noisy_weight * noisy + self.invariance_weight * discrimination
+        parts = {"loss": clean, "noisy": noisy, "discriminator": discrimination}
         return Loss(total, batch.count, {name: part.detach() for name, part in parts.items()})
 
     @torch.no_grad()

@@ -23,7 +23,7 @@ class PenalisedObjective(Objective):
                 "weigh what attention saw of given targets, and this objective also reads targets that are written"
             )
             raise ConfigError(PENALTIES_PLACE, problem, "leave them out, or objective=likelihood")
-        super().__init__(objective.context, rewards_samples=True)  # `objective` has told where it does not
+        super().__init__(objective.context, rewards_samples=True)  # `objective` has reported where it does not
         self.objective, self.penalties = objective, module_dict(penalties)
         for penalty in penalties.values():
             penalty.bind(objective.context)

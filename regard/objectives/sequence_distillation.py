@@ -38,7 +38,7 @@ class SequenceDistillationObjective(Objective):
         found = search_with(teacher.to(batch.lines.device), self.search, batch)
         taught = with_targets(batch, [[ids_of(best)] for best, *_ in found])
         model, smoothing = self.context.model, self.label_smoothing
-        told = model.nll(taught, smoothing=smoothing).sum()
-        own = model.nll(batch, smoothing=smoothing).sum() if self.weight < 1 else told.new_zeros(())
-        total = (1 - self.weight) * own + self.weight * told
-        return Loss(total, batch.count, {"loss": total.detach(), "teacher": told.detach()})
+        distilled = model.nll(taught, smoothing=smoothing).sum()
+        own = model.nll(batch, smoothing=smoothing).sum() if self.weight < 1 else distilled.new_zeros(())
+        total = (1 - self.weight) * own + self.weight * distilled
+        return Loss(total, batch.count, {"loss": total.detach(), "teacher": distilled.detach()})

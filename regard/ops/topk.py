@@ -25,16 +25,16 @@ def top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 def best_words(
-    log_probs: Tensor, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
+    log_probs: Tensor, count: int, forbidden: Sequence[int] = (), included: Sequence[int] = ()
 ) -> tuple[Tensor, Tensor]:
-    """(rows, vocab) → the `count` likeliest words and behind them those `asked` for, with their log-probabilities.
+    """(rows, vocab) → the `count` likeliest words and behind them those `included`, with their log-probabilities.
 
-    `forbidden` words, which may be asked for, too, get -inf in place.
+    `forbidden` words, which may be included, too, get -inf in place.
     """
     log_probs[:, [*forbidden]] = float("-inf")
     found, words = top(log_probs, count)
-    if asked:
-        more = torch.tensor([*asked], device=words.device).expand(len(words), -1)
+    if included:
+        more = torch.tensor([*included], device=words.device).expand(len(words), -1)
         words, found = torch.cat([words, more], dim=-1), torch.cat([found, log_probs.gather(-1, more)], dim=-1)
     return words, found
 

@@ -39,14 +39,15 @@ def _whole(found: Sequence[Prediction], calibration: Calibration | None) -> list
     return [one if one.confidence is None else replace(one, calibrated_confidence=next(mended)[0]) for one in found]
 
 
-def abstained(predictions: Sequence[Prediction], least: float) -> list[Prediction]:
-    """Return the predictions, without the answers whose confidence is below `least`: these are `withheld`.
+def abstained(predictions: Sequence[Prediction], min_confidence: float) -> list[Prediction]:
+    """Return the predictions, without the answers whose confidence is below `min_confidence`: these are `withheld`.
 
     A missing confidence counts as 0. An answer of nothing, as to an empty text, stays, and so does what needs
     no model: addresses, numbers and emoji are answered by themselves.
     """
     return [
-        _withheld(one) if not _needs_no_model(one) and (one.confidence or 0.0) < least else one for one in predictions
+        _withheld(one) if not _needs_no_model(one) and (one.confidence or 0.0) < min_confidence else one
+        for one in predictions
     ]
 
 

@@ -33,7 +33,7 @@ class LineFormat(NamedTuple):
     scores: bool = False
     alignment: bool = False
     as_json: bool = False
-    least: float | None = None  # confidence of an answer that is not withheld
+    min_confidence: float | None = None  # confidence of an answer that is not withheld
 
     def write(self, prediction: Prediction, number: int) -> str:
         """Return what is written for source line `number`, from 0; several lines only when several texts are wanted."""
@@ -84,39 +84,39 @@ def beside_empty(answer: LineAnswer, predictor: Predictor) -> LineAnswer:
         found = {place: one for place, text in enumerate(texts) if (one := kind.empty(columns, text)) is not None}
         places = [place for place in range(len(texts)) if place not in found]
         try:
-            told = answer([texts[place] for place in places], before) if places else []
+            answered_lines = answer([texts[place] for place in places], before) if places else []
         except DataError as error:
             raise error if error.line is None else error.at(places[error.line - 1] + 1) from error
-        found |= zip(places, told, strict=True)
+        found |= zip(places, answered_lines, strict=True)
         return [found[place] for place in range(len(texts))]
 
     return answered
 
 
 class Abstention:
-    """Answers that are not sure enough, withheld and counted; of none without a `least` confidence."""
+    """Answers that are not sure enough, withheld and counted; of none without a `min_confidence`."""
 
-    def __init__(self, least: float | None, predictor: Predictor, run: Path, warn: Warn) -> None:
+    def __init__(self, min_confidence: float | None, predictor: Predictor, run: Path, warn: Warn) -> None:
         """Raise ConfigError where the run has no calibrated confidence."""
-        if least is not None:
+        if min_confidence is not None:
             predictor.setup.abilities.check("confidence", "--abstain")
-        if least is not None and not predictor.task.answer.items:
+        if min_confidence is not None and not predictor.task.answer.items:
             problem = (
                 "needs a calibrated confidence, and the answers of this model have no items that are right or wrong"
             )
             raise ConfigError("--abstain", problem, "leave it out")
-        if least is not None and predictor.setup.calibration is None:
+        if min_confidence is not None and predictor.setup.calibration is None:
             problem = "needs a calibrated confidence, which this run does not have"
             raise ConfigError("--abstain", problem, f"regard calibrate {run}")
-        self.least, self.warn, self.lines, self.withheld = least, warn, 0, 0
+        self.min_confidence, self.warn, self.lines, self.withheld = min_confidence, warn, 0, 0
 
     def answer(self, answer: LineAnswer) -> LineAnswer:
         """The same predictions without what is withheld."""
 
         def sure(texts: list[str], before: int) -> list[Prediction]:
             found = answer(texts, before)
-            if self.least is not None:
-                found = abstained(found, self.least)
+            if self.min_confidence is not None:
+                found = abstained(found, self.min_confidence)
                 self.lines += len(found)
                 self.withheld += sum(one.withheld is not None for one in found)
             return found
@@ -126,8 +126,8 @@ class Abstention:
     def close(self) -> None:
         """Warn of the lines that have no answer."""
         if self.withheld:
-            told = f"{self.withheld:,} of {self.lines:,} lines have no answer: their confidence is below {self.least:g}"
-            self.warn(told)
+            below = f"their confidence is below {self.min_confidence:g}"
+            self.warn(f"{self.withheld:,} of {self.lines:,} lines have no answer: {below}")
 
 
 def predicted(
@@ -150,8 +150,8 @@ def predicted(
             if fault is not None:
                 raise DataError(name, fault.problem, line=done + 1, hint=fault.hint) from fault
     except DataError as error:
-        told = [error.hint] if error.hint else []
-        hint = "; ".join([*told, f"lines answered before it: {done:,}"])
+        hints = [error.hint] if error.hint else []
+        hint = "; ".join([*hints, f"lines answered before it: {done:,}"])
         raise DataError(name, error.problem, line=error.line, hint=hint) from error
 
 
@@ -165,12 +165,12 @@ def _answered(answer: LineAnswer, texts: list[str], before: int) -> tuple[list[P
         try:
             return found + answer(rest, before + len(found)), None
         except TooLongError as error:
-            good, told = _before(rest, error), f"{error.problem}: it has no answer ({error.hint})"
+            good, warning = _before(rest, error), f"{error.problem}: it has no answer ({error.hint})"
         except DataError as error:
             good = _before(rest, error)
             return found + (answer(good, before + len(found)) if good else []), error
         found += answer(good, before + len(found)) if good else []
-        found.append(Prediction(rest[len(good)], "", 0.0, finished=False, warning=told))
+        found.append(Prediction(rest[len(good)], "", 0.0, finished=False, warning=warning))
     return found, None
 
 
@@ -192,8 +192,8 @@ def document_path(path: Path | None, output: Path | None, *, details: bool, term
     """
     suffix = "" if path is None else path.suffix.lower()
     if suffix in _UNREAD:
-        told = f"files of the kind '{suffix}' cannot be translated"
-        raise ConfigError(str(path), told, f"these can: {', '.join(_DOCUMENTS)}, and texts of one line a sentence")
+        problem = f"files of the kind '{suffix}' cannot be translated"
+        raise ConfigError(str(path), problem, f"these can: {', '.join(_DOCUMENTS)}, and texts of one line a sentence")
     if path is None or suffix not in _DOCUMENTS:
         return None
     if output and output.suffix.lower() != suffix and (output.is_file() or not output.exists()):
@@ -201,8 +201,8 @@ def document_path(path: Path | None, output: Path | None, *, details: bool, term
             str(output), f"will be a file as {path.name} is", f"name it {output.with_suffix(suffix).name}"
         )
     if details:
-        told = "is translated as a whole: it has no scores, links or alternatives"
-        raise ConfigError(str(path), told, "--raw reads the file line by line")
+        problem = "is translated as a whole: it has no scores, links or alternatives"
+        raise ConfigError(str(path), problem, "--raw reads the file line by line")
     if path.suffix.lower() == ".docx" and not output and terminal:
         raise ConfigError(str(path), "cannot be shown on a terminal", "--output FILE.docx")
     return path
@@ -224,7 +224,7 @@ def _json(prediction: Prediction, n_best: int, links: str | None) -> str:
     """One JSON object for one source line."""
     best = [prediction, *prediction.alternatives][:n_best]
     rows = [{"text": one.text, "score": one.score, "finished": one.finished} for one in best]
-    others = [{**told, **one.details()} for told, one in zip(rows[1:], best[1:], strict=True)]
+    others = [{**row, **one.details()} for row, one in zip(rows[1:], best[1:], strict=True)]
     more: dict[str, Any] = {"alternatives": others} if n_best > 1 else {}
     more |= {} if links is None else {"alignment": links}
     more |= prediction.details()

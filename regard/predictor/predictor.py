@@ -21,7 +21,7 @@ from regard.predictor.explainer import Explainer
 from regard.predictor.predictions import Predictions
 from regard.predictor.reranking import Reranker
 from regard.predictor.setup import Setup
-from regard.predictor.terminology import WantedTerms, prefixes_of_sentences, with_terms
+from regard.predictor.terminology import RequiredTerms, prefixes_of_sentences, with_terms
 from regard.predictor.whole_texts import composed, known_pair, naming_documents
 from regard.registry import Choice
 from regard.results import Prediction, WordRelevance
@@ -216,7 +216,7 @@ class Predictor:
             known = None if encoded is None else [encoded[row] for row in rows]
             return self._predicted([examples[row] for row in rows], rows, other or search, safeguards, None, known)
 
-        wanted = WantedTerms.of(glossary, prefixes, len(examples))
+        wanted = RequiredTerms.of(glossary, prefixes, len(examples))
         beam = (search or self.setup.search).as_beam()
         return with_terms(predicted, beam, self.encoder.term_phrases, wanted, self.setup.settings.term_cost)
 

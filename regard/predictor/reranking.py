@@ -58,11 +58,11 @@ class Reranker:
         except TooLongError as error:
             line = None if error.line is None else numbers[error.line - 1]
             raise TooLongError(error.path, error.problem, line=line, hint=error.hint) from error
-        told = iter(
+        terms = iter(
             (one.score, fsum(other.log_probs), float(len(word_spans(one.text))))
             for one, other in zip(flat, scored, strict=True)
         )
-        return [[next(told) for _ in some] for some in rows]
+        return [[next(terms) for _ in some] for some in rows]
 
 
 def candidates(prediction: Prediction) -> list[TextPrediction]:

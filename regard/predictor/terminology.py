@@ -94,7 +94,7 @@ def _pieces_at(offsets: Sequence[TextPlace], one: Occurrence) -> tuple[int, int]
     return (inside[0], inside[-1] + 1) if inside else (0, 0)
 
 
-class WantedTerms(NamedTuple):
+class RequiredTerms(NamedTuple):
     """Terms and prefixes of each translation."""
 
     glossaries: Sequence[Glossary]
@@ -103,7 +103,7 @@ class WantedTerms(NamedTuple):
     @classmethod
     def of(
         cls, glossary: Glossary | Sequence[Glossary] | None, prefixes: Sequence[str] | None, texts: int
-    ) -> "WantedTerms":
+    ) -> "RequiredTerms":
         """A glossary for all, or one for each text. Raises DataError where there are too few or too many."""
         each = [glossary or Glossary([])] * texts if glossary is None or isinstance(glossary, Glossary) else glossary
         if len(each) != texts:
@@ -127,27 +127,27 @@ def _check_prefixes(prefixes: Sequence[str], texts: int) -> None:
 
 
 def with_terms(
-    predicted: Predicted, beam: BeamSearch, phrases: TermPhrases, wanted: WantedTerms, most: float
+    predicted: Predicted, beam: BeamSearch, phrases: TermPhrases, requested: RequiredTerms, most: float
 ) -> list[Prediction]:
     """A prediction for each text that begins with its prefix and has its terms, and what became of them.
 
     What has all terms in any case stays as it is; what lacks one is searched for again. Terms may cost `most` nats a
     word before a warning is printed.
     """
-    phrases.check(wanted.glossaries)
+    phrases.check(requested.glossaries)
 
     def again(of: Mapping[int, Requirement], n_best: int) -> dict[int, Prediction]:
         search = beam.requiring(Requirements(of, phrases.parts_words), n_best=n_best, early=True)
         return dict(zip(of, predicted([*of], search), strict=True))
 
-    begins = {row: phrases.requirement([], one) for row, one in enumerate(wanted.prefixes)}
+    begins = {row: phrases.requirement([], one) for row, one in enumerate(requested.prefixes)}
     for row, one in begins.items():
         if one.size > MOST_OF_ALL:
             raise DataError("prefixes", f"{one.size:,} pieces are more than {MOST_OF_ALL:,}", line=row + 1)
-    free = again(begins, beam.n_best) if any(wanted.prefixes) else dict(enumerate(predicted([*begins], None)))
-    found = [glossary.found(free[row].source) for row, glossary in enumerate(wanted.glossaries)]
+    free = again(begins, beam.n_best) if any(requested.prefixes) else dict(enumerate(predicted([*begins], None)))
+    found = [glossary.found(free[row].source) for row, glossary in enumerate(requested.glossaries)]
     lacking = [row for row, one in free.items() if _lacks(one, found[row])]
-    required = {row: phrases.requirement(found[row], wanted.prefixes[row], free[row].source) for row in lacking}
+    required = {row: phrases.requirement(found[row], requested.prefixes[row], free[row].source) for row in lacking}
     required = {row: one for row, one in required.items() if one.size <= 2 * MOST_OF_ALL and one.cells <= MOST_CELLS}
     searched = again(required, _TRIED * beam.size)
     best = {row: _best(one, free[row], found[row], beam.n_best) for row, one in searched.items()}
@@ -188,15 +188,15 @@ def _reported(prediction: Any, free: Prediction, found: Sequence[Occurrence], mo
 
     `free` is the translation without them; they may cost `most` nats a word before a warning is printed.
     """
-    told, cost = uses(found, prediction.text), max(sum(free.log_probs) - sum(prediction.log_probs), 0.0)
+    used, cost = uses(found, prediction.text), max(sum(free.log_probs) - sum(prediction.log_probs), 0.0)
     if cost:
         cost /= max(len(word_spans(prediction.text)), 1)
     warnings = [prediction.warning] if prediction.warning else []
-    for one in told:
+    for one in used:
         if one.target_place is None:
             allowed = "' or '".join(one.targets[:_SHOWN])
             warnings.append(f"'{one.source}' is not translated as '{allowed}'")
     if cost > most:
         warnings.append(f"terms fit badly: the model finds this much less likely; without them: '{free.text}'")
-    report = TermReport(told, cost, free.text if free.text != prediction.text else "")
+    report = TermReport(used, cost, free.text if free.text != prediction.text else "")
     return replace(prediction, warning="; ".join(warnings), terms=report)

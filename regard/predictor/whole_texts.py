@@ -16,14 +16,14 @@ _Aligned = Callable[[Sequence[Prediction]], Iterable[Prediction]]
 
 
 @contextmanager
-def naming_documents(asked: Sequence[Sequence[str]]) -> Iterator[None]:
+def naming_documents(texts: Sequence[Sequence[str]]) -> Iterator[None]:
     """Have faults of sentences name the text that they are of, by its number."""
     try:
         yield
     except DataError as error:
         if error.line is None:
             raise
-        ends = list(accumulate(map(len, asked)))
+        ends = list(accumulate(map(len, texts)))
         raise error.at(bisect_left(ends, error.line) + 1) from error
 
 

@@ -58,25 +58,25 @@ ModelDirection = Literal["forward", "reverse"]
 
 
 def back_translate(
-    wanted: BackTranslationRequest, *, resume: bool = False, say: Say = lambda line: None, quiet: bool = True
+    request: BackTranslationRequest, *, resume: bool = False, say: Say = lambda line: None, quiet: bool = True
 ) -> Path:
-    """Train in rounds, and make `wanted.folder` the run of the best round on the dev set.
+    """Train in rounds, and make `request.folder` the run of the best round on the dev set.
 
     With `resume` texts and settings are those saved in the folder. Raises RegardError for texts that do not match and
     for a model that copies its input, ConfigError for a folder of something else, Interrupted where training was
     interrupted.
     """
     if not resume:
-        if in_rounds(wanted.folder):
-            hint = f"resume with: regard train {quote(str(wanted.folder))} --resume; or choose another --run FOLDER"
-            raise ConfigError("--run", f"'{wanted.folder}' has rounds that have begun", hint)
-        RunFolder(wanted.folder).check_free()  # before it has a lock
-        with RunFolder(wanted.folder).begun():
-            prepare_rounds(wanted, say)
-    elif not in_rounds(wanted.folder):
-        raise ConfigError("--resume", f"'{wanted.folder}' has no rounds to resume", "--run FOLDER")
-    with RunFolder(wanted.folder).held():
-        return _Rounds(wanted.folder.absolute(), say, quiet).run()
+        if in_rounds(request.folder):
+            hint = f"resume with: regard train {quote(str(request.folder))} --resume; or choose another --run FOLDER"
+            raise ConfigError("--run", f"'{request.folder}' has rounds that have begun", hint)
+        RunFolder(request.folder).check_free()  # before it has a lock
+        with RunFolder(request.folder).begun():
+            prepare_rounds(request, say)
+    elif not in_rounds(request.folder):
+        raise ConfigError("--resume", f"'{request.folder}' has no rounds to resume", "--run FOLDER")
+    with RunFolder(request.folder).held():
+        return _Rounds(request.folder.absolute(), say, quiet).run()
 
 
 def fraction_copied(given: Sequence[str], made: Sequence[str]) -> float:
@@ -298,12 +298,12 @@ class _Rounds:
 
     def _figure(self, number: int) -> str:
         """Return BLEU of a round on the dev set, with its interval, and the difference to the round before."""
-        metric, found, wanted = METRICS.build(Choice("bleu")), self._drafts(number), self._dev["target"]
-        value, (low, high) = metric.score(found, wanted).value, confidence_interval(metric, found, wanted)
+        metric, found, references = METRICS.build(Choice("bleu")), self._drafts(number), self._dev["target"]
+        value, (low, high) = metric.score(found, references).value, confidence_interval(metric, found, references)
         line = f"BLEU {value:.2f} [{low:.2f}, {high:.2f}]"
         if not number:
             return line
-        test = paired_bootstrap(metric, self._drafts(number - 1), found, wanted)
+        test = paired_bootstrap(metric, self._drafts(number - 1), found, references)
         return f"{line}, {test.difference:+.2f} to round {number - 1} (p = {test.p_value:.3f})"
 
     def _best(self) -> str:

@@ -91,31 +91,32 @@ def rounds_settings(changes: Sequence[str], rounds: int | None = None) -> tuple[
     return settings, [one for one in changes if one not in own]
 
 
-def prepare_rounds(wanted: BackTranslationRequest, say: Say) -> None:
+def prepare_rounds(request: BackTranslationRequest, say: Say) -> None:
     """Write texts and settings, all or none, into the folder, which is locked and must be empty."""
-    RunFolder(wanted.folder).check_free()
-    place = wanted.folder.absolute() / ROUNDS_FOLDER
+    RunFolder(request.folder).check_free()
+    place = request.folder.absolute() / ROUNDS_FOLDER
     new = staged(place)  # in the folder, which may be another disk than where it is
-    changes = [one for one in wanted.changes if not one.startswith("run=")]
-    experiment = read_experiment(wanted.config, changes)
+    changes = [one for one in request.changes if not one.startswith("run=")]
+    experiment = read_experiment(request.config, changes)
     if experiment.task.name != "translation" or experiment.data.routes or experiment.init is not None:
         raise ConfigError("--text-target", "needs a translator of one language pair, trained from scratch")
     parts = {"train": [*training_texts(experiment)]}
     parts |= {part: [one.texts for one in evaluation_reader(experiment, part) or ()] for part in ("dev", "test")}
-    config = wanted.config if wanted.config and by_ending(str(wanted.config)) is None else None  # else a table of pairs
+    is_config = request.config and by_ending(str(request.config)) is None  # else a table of pairs
+    config = request.config if is_config else None
     kept = merge({} if config is None else read_yaml(config), parse_changes(changes))
     try:
         for part, rows in parts.items():
             for side in TEXT_SIDES if rows else ():
                 write_sentences(new / "texts" / f"{part}.{side}", [str(row[side]) for row in rows])
         known = {side: {str(row[side]).strip() for rows in parts.values() for row in rows} for side in TEXT_SIDES}
-        for side, lines in _one_language(wanted.text, parts["train"], known, say).items():
+        for side, lines in _one_language(request.text, parts["train"], known, say).items():
             write_sentences(new / "texts" / f"text.{side}", lines)
         write_yaml(new / BASE_SETTINGS, {group: one for group, one in kept.items() if group not in ("data", "run")})
         pair = experiment.data.language_pair()
         write_checked(
             new / ROUNDS_FILE,
-            {"settings": as_values(wanted.settings), "languages": [*pair] if None not in pair else None},
+            {"settings": as_values(request.settings), "languages": [*pair] if None not in pair else None},
         )
         new.rename(place)
     finally:

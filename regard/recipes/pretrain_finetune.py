@@ -80,35 +80,35 @@ class PretrainingRequest:
     command: str = ""
 
 
-def pretrain_finetune(wanted: PretrainingRequest, *, quiet: bool = False) -> Table | None:
+def pretrain_finetune(request: PretrainingRequest, *, quiet: bool = False) -> Table | None:
     """Pre-train, cut the labels, train with each number of them from scratch and pre-trained, and compare both.
 
     The same call resumes. Returns None where pre-training is interrupted now, and saved. Raises ConfigError for invalid
     requests, Interrupted where a later training is interrupted.
     """
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False, quiet=quiet)
-    _make_room(wanted)
+    _make_room(request)
     task, examples = labelled_examples(
-        wanted.labelled, {one for method in PRETRAININGS.values() for one in method.tasks}
+        request.labelled, {one for method in PRETRAININGS.values() for one in method.tasks}
     )
-    parts = cut(examples, wanted.labels)
-    if wanted.start is None:
-        _check_method(wanted.method, task)
-    start = wanted.start or _pretrained(wanted, quiet, console)
+    parts = cut(examples, request.labels)
+    if request.start is None:
+        _check_method(request.method, task)
+    start = request.start or _pretrained(request, quiet, console)
     if start is None:
         return None
-    files = {name: write_part(wanted.folder / "texts" / f"{name}.jsonl", rows) for name, rows in parts.items()}
+    files = {name: write_part(request.folder / "texts" / f"{name}.jsonl", rows) for name, rows in parts.items()}
     found = dict[str, Compared]()
     for name in [one for one in parts if one != "test"]:
         console.print(f"{len(parts[name]):,} labels: from scratch, and from {start}")
         data = {one: reader_of(files[one], parts["test"]) for one in (name, "test")}
         settings = finetuning(start, task, data[name], data["test"], len(parts[name]))
-        found[name] = _compared(wanted, name, settings, quiet)
+        found[name] = _compared(request, name, settings, quiet)
     table = table_of(found, {name: len(parts[name]) for name in found})
-    notes = [f"{len(parts['test']):,} test examples", *_overlap(wanted.text, parts["test"])]
-    write_atomically(wanted.folder / REPORT, f"{table.markdown()}\n" + "".join(f"- {one}\n" for one in notes))
-    values = {"command": wanted.command, "labels": {name: one.values() for name, one in found.items()}}
-    write_atomically(wanted.folder / MARK, json.dumps(values, indent=1))
+    notes = [f"{len(parts['test']):,} test examples", *_overlap(request.text, parts["test"])]
+    write_atomically(request.folder / REPORT, f"{table.markdown()}\n" + "".join(f"- {one}\n" for one in notes))
+    values = {"command": request.command, "labels": {name: one.values() for name, one in found.items()}}
+    write_atomically(request.folder / MARK, json.dumps(values, indent=1))
     return table
 
 
@@ -155,20 +155,20 @@ def _check_method(name: str, task: str) -> None:
         raise ConfigError("--method", f"'{name}' does not become a model of '{task}'", others)
 
 
-def _pretrained(wanted: PretrainingRequest, quiet: bool, console: Console) -> Path | None:
+def _pretrained(request: PretrainingRequest, quiet: bool, console: Console) -> Path | None:
     """Return the pre-trained run, trained or resumed now; None where interrupted.
 
     Raises ConfigError for one with another text or another method.
     """
-    folder = RunFolder(wanted.folder / PRETRAINED)
+    folder = RunFolder(request.folder / PRETRAINED)
     changes = [
-        f"task.name={wanted.method}",
-        f"text.tokenizer={{name: subwords, size: {QUICK_PIECES if wanted.quick else _PIECES}}}",
+        f"task.name={request.method}",
+        f"text.tokenizer={{name: subwords, size: {QUICK_PIECES if request.quick else _PIECES}}}",
         f"run={json.dumps(str(folder))}",
-        *PRETRAININGS[wanted.method].changes,
-        *(_QUICK if wanted.quick else ()),
+        *PRETRAININGS[request.method].changes,
+        *(_QUICK if request.quick else ()),
     ]
-    experiment, resume = read_experiment(None, changes, text=str(wanted.text)), folder.started
+    experiment, resume = read_experiment(None, changes, text=str(request.text)), folder.started
     if resume:
         try:
             check_resumed(Rehearsal(experiment), Run.open(folder), console.print)
@@ -177,13 +177,13 @@ def _pretrained(wanted: PretrainingRequest, quiet: bool, console: Console) -> Pa
             raise ConfigError.of(fault._replace(hint=hint) for fault in error.faults) from None
     if folder.finished:
         return folder.path
-    console.print(f"{'Resuming' if resume else 'Starting'} a {wanted.method} of {wanted.text}")
+    console.print(f"{'Resuming' if resume else 'Starting'} a {request.method} of {request.text}")
     return folder.path if train_run(experiment, resume=resume, quiet=quiet) else None
 
 
-def _compared(wanted: PretrainingRequest, name: str, settings: Mapping[str, Any], quiet: bool) -> Compared:
+def _compared(request: PretrainingRequest, name: str, settings: Mapping[str, Any], quiet: bool) -> Compared:
     """Run the trainings of one number of labels."""
-    configs = wanted.folder / "configs" / name
+    configs = request.folder / "configs" / name
     configs.mkdir(parents=True, exist_ok=True)
     scratch = {group: one for group, one in settings.items() if group != "init"}
     ways = {"scratch": scratch, "pretrained": dict(settings)}
@@ -191,23 +191,23 @@ def _compared(wanted: PretrainingRequest, name: str, settings: Mapping[str, Any]
         write_yaml(configs / f"{way}.yaml", one)
     request = Request(
         configs=[configs / f"{way}.yaml" for way in ways],
-        changes=wanted.changes,
-        folder=wanted.folder / f"labels-{name}",
-        seeds=wanted.seeds,
-        command=wanted.command,
+        changes=request.changes,
+        folder=request.folder / f"labels-{name}",
+        seeds=request.seeds,
+        command=request.command,
     )
     return compare_configs(request, quiet=quiet)
 
 
-def _make_room(wanted: PretrainingRequest) -> None:
-    if (wanted.text is None) == (wanted.start is None):
+def _make_room(request: PretrainingRequest) -> None:
+    if (request.text is None) == (request.start is None):
         raise ConfigError("--text", "must be given, or --from a run that was pre-trained", "one of them")
-    folder = wanted.folder
+    folder = request.folder
     if folder.exists() and not (folder / MARK).is_file() and any(folder.iterdir()):
         raise ConfigError("--run", f"'{folder}' exists and was not made by this recipe", "choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / MARK).is_file():
-        write_atomically(folder / MARK, json.dumps({"command": wanted.command}))
+        write_atomically(folder / MARK, json.dumps({"command": request.command}))
 
 
 # The table

@@ -66,8 +66,8 @@ class CoveragePoint(NamedTuple):
     """The most confident answers, as a point of the risk-coverage curve."""
 
     answers: int
-    share: float  # of all
-    least: float  # confidence among them
+    fraction: float  # of all
+    lowest: float  # confidence among them
     value: float  # the figure of a measure
 
 

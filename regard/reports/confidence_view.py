@@ -43,8 +43,8 @@ def _abstention_table(found: ConfidenceReport) -> Table:
     """Return what the answers are worth that are kept, and from which confidence on."""
     rows = [
         [
-            Cell(f"{step.kept.least:.2f}"),
-            Cell(f"{step.kept.share:.0%}"),
+            Cell(f"{step.kept.lowest:.2f}"),
+            Cell(f"{step.kept.fraction:.0%}"),
             Cell(f"{step.kept.value:.1f} [{step.interval.low:.1f}, {step.interval.high:.1f}]"),
         ]
         for step in found.steps
@@ -115,7 +115,7 @@ def _figure(found: ConfidenceReport, title: str, ending: str) -> bytes:
         axes.set(xlabel="confidence", ylabel="right", xlim=(0, 1), ylim=(0, 1))
         axes.set_title(level.after.name, fontsize=8)
         axes.legend(fontsize=7)
-    last.plot([one.share for one in found.curve], [one.value for one in found.curve], linewidth=1)
+    last.plot([one.fraction for one in found.curve], [one.value for one in found.curve], linewidth=1)
     last.set(xlabel="share of answers that are kept", ylabel=found.measure, xlim=(0, 1))
     last.grid(alpha=0.3)
     figure.suptitle(title, fontsize=10, parse_math=False)

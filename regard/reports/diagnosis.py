@@ -28,7 +28,7 @@ class Diagnosed(NamedTuple):
     faults: list[TranslationFault]
 
     @property
-    def share(self) -> float:
+    def fraction(self) -> float:
         """Return the number of errors per word."""
         return len(self.faults) / max(len(self.source.split()), 1)
 
@@ -93,4 +93,4 @@ def diagnosis(finder: FaultFinder, translations: Iterable[tuple[str, str, float]
         faults = finder.faults(source, target)
         if faults:
             found.append(Diagnosed(count, source, target, score, faults))
-    return Diagnosis(count, sorted(found, key=lambda one: (-one.share, one.score)))
+    return Diagnosis(count, sorted(found, key=lambda one: (-one.fraction, one.score)))

@@ -71,12 +71,12 @@ class Prediction:
 
     def details(self) -> dict[str, Any]:
         """Return the fields of JSON besides the text and its score."""
-        told: dict[str, Any] = {"warning": self.warning} if self.warning else {}
+        fields: dict[str, Any] = {"warning": self.warning} if self.warning else {}
         if self.confidence is not None:
-            told |= {"confidence": self.confidence, "calibrated": self.confidences is not None}
+            fields |= {"confidence": self.confidence, "calibrated": self.confidences is not None}
         if self.confidences is not None and self.withheld is None:
-            told["confidences"] = list(self.confidences)
-        return told if self.withheld is None else {**told, "abstained": True, "withheld": self.withheld}
+            fields["confidences"] = list(self.confidences)
+        return fields if self.withheld is None else {**fields, "abstained": True, "withheld": self.withheld}
 
     def _repr_html_(self) -> str:
         """Source, answer and confidence as escaped HTML without colours, for a notebook; a list shows its maps, too."""
@@ -119,14 +119,14 @@ class TextPrediction(Prediction):
 
     def details(self) -> dict[str, Any]:
         """Terms of a glossary, shares of the score, untranslated words, document, search, translation memory."""
-        told = {**super().details(), **({"shares": dict(self.shares)} if self.shares else {})}
-        told |= {} if self.document in ("", self.source) else {"document": self.document}
-        told |= {} if self.lexicon is None else self.lexicon.details()
-        told |= {} if self.search is None else {"search": self.search.details()}
-        told |= {"memory": [one._asdict() for one in self.memory]} if self.memory else {}
+        fields = {**super().details(), **({"shares": dict(self.shares)} if self.shares else {})}
+        fields |= {} if self.document in ("", self.source) else {"document": self.document}
+        fields |= {} if self.lexicon is None else self.lexicon.details()
+        fields |= {} if self.search is None else {"search": self.search.details()}
+        fields |= {"memory": [one._asdict() for one in self.memory]} if self.memory else {}
         if (places := self.uncovered) is not None:
-            told["uncovered"] = [{"word": self.source[start:end], "place": [start, end]} for start, end in places]
-        return told if self.terms is None else {**told, **self.terms.details()}
+            fields["uncovered"] = [{"word": self.source[start:end], "place": [start, end]} for start, end in places]
+        return fields if self.terms is None else {**fields, **self.terms.details()}
 
 
 @dataclass(frozen=True, repr=False)

@@ -24,8 +24,8 @@ class TermReport(NamedTuple):
 
     def details(self) -> dict[str, Any]:
         """Return the fields of JSON."""
-        told = [{**one._asdict(), "used": one.target_place is not None} for one in self.uses]
-        return {"terms": told, "term_cost": self.cost, **({"without_terms": self.without} if self.without else {})}
+        uses = [{**one._asdict(), "used": one.target_place is not None} for one in self.uses]
+        return {"terms": uses, "term_cost": self.cost, **({"without_terms": self.without} if self.without else {})}
 
 
 class SearchNode(NamedTuple):
@@ -43,7 +43,7 @@ class SearchTree(NamedTuple):
 
     nodes: list[SearchNode]
     answer: int | None  # the node that the answer ends with; None: it stands in no node
-    whole: bool = True  # False: further steps are not told
+    whole: bool = True  # False: further steps are not reported
 
     def details(self) -> dict[str, Any]:
         """Return the fields of JSON."""
@@ -61,9 +61,9 @@ class TranslationFault(NamedTuple):
     suggestion: str = ""  # what that is most often translated by
 
     def __str__(self) -> str:
-        told = f"{self.kind}: {self.word}"
-        told += f" ← {self.source}" if self.source and self.side == "target" else ""
-        return told + (f" ({self.suggestion}?)" if self.suggestion else "")
+        text = f"{self.kind}: {self.word}"
+        text += f" ← {self.source}" if self.source and self.side == "target" else ""
+        return text + (f" ({self.suggestion}?)" if self.suggestion else "")
 
 
 class LexiconReport(NamedTuple):

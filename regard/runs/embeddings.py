@@ -74,11 +74,11 @@ def fill_embedders(model: Model, tasks: Sequence[Task], say: Callable[[str], Non
 
     for embedder, words in dict(found for task in tasks for found in embedders_of(model, task).values()).items():
         try:
-            told = embedder.take_words(words, read)
+            message = embedder.take_words(words, read)
         except PartError as error:
             raise error.inside("model.embedder") from error
-        if told:
-            say(told)
+        if message:
+            say(message)
 
 
 @torch.no_grad()

@@ -286,13 +286,13 @@ def _compiled(problem: Problem, n_best: int) -> list[Derivation] | None:
         *(_array(one, np.float64) for one in (problem.outlook, problem.penalties)),
     ]  # fmt: skip
     sizes = length, len(given.starts), reach, problem.size, problem.pops, n_best
-    told = _Problem(*sizes, *(one.ctypes.data for one in kept))
+    sized = _Problem(*sizes, *(one.ctypes.data for one in kept))
     language = _language(problem.language)
     options, lengths, scores = np.empty((n_best, length), np.int32), np.empty(n_best, np.int64), np.empty(n_best)
     function = kernel["stack_search"]
     function.argtypes, function.restype = [_POINTER] * 5, _LONG
     found = function(
-        ctypes.byref(told), ctypes.byref(language), *(one.ctypes.data for one in (options, lengths, scores))
+        ctypes.byref(sized), ctypes.byref(language), *(one.ctypes.data for one in (options, lengths, scores))
     )
     if found < 0:
         raise MemoryError("a stack search")

@@ -37,20 +37,20 @@ def grow_diag(links: Links, reverse_links: Links) -> list[Link]:
     return sorted(_grown(links, reverse_links))
 
 
-def grow_diag_final(links: Links, reverse_links: Links, wanted: _Wanted = any) -> list[Link]:
+def grow_diag_final(links: Links, reverse_links: Links, condition: _Wanted = any) -> list[Link]:
     """Return `grow_diag`, and all links by which any of the two words, or all of them, get their first."""
     grown = _grown(links, reverse_links)
     for one in (links, reverse_links):
         sources, targets = {source for source, _ in grown}, {target for _, target in grown}
         for source, target in sorted(one):
-            if wanted((source not in sources, target not in targets)):
+            if condition((source not in sources, target not in targets)):
                 grown.add((source, target))
                 sources.add(source)
                 targets.add(target)
     return sorted(grown)
 
 
-grow_diag_final_and: Symmetrisation = partial(grow_diag_final, wanted=all)
+grow_diag_final_and: Symmetrisation = partial(grow_diag_final, condition=all)
 
 
 def _grown(links: Links, reverse_links: Links) -> set[Link]:

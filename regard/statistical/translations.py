@@ -49,10 +49,10 @@ class Translations:
         total, usual = sum(counts.values()), sum(count for one, count in counts.items() if one and count > 1)
         return total >= min_count and usual >= max(min_confidence * total, 1)
 
-    def is_covered(self, word: str, written: set[str] | frozenset[str], least: int = 2) -> bool:
-        """Return whether words have a source word as it is, or as it was translated `least` times or more."""
+    def is_covered(self, word: str, written: set[str] | frozenset[str], min_count: int = 2) -> bool:
+        """Return whether words have a source word as it is, or as it was translated `min_count` times or more."""
         return word in written or any(
-            count >= least and one and written.issuperset(one.split())
+            count >= min_count and one and written.issuperset(one.split())
             for one, count in self.counts.get(word, {}).items()
         )
 
@@ -89,10 +89,10 @@ class Translations:
         total = sum(counts)
         return math.fsum(count / total * math.log(total / count) for count in counts)
 
-    def ambiguous(self, share: float, *, least: int = 10) -> list[str]:
-        """Return the `share` of the words seen `least` times or more whose entropy is highest, the highest first."""
-        often = [word for word in self.counts if self.count(word) >= least]
-        return sorted(often, key=lambda word: (-self.entropy(word), word))[: round(share * len(often))]
+    def ambiguous(self, fraction: float, *, min_count: int = 10) -> list[str]:
+        """Return the `fraction` of the words seen at least `min_count` times with the highest entropy, falling."""
+        often = [word for word in self.counts if self.count(word) >= min_count]
+        return sorted(often, key=lambda word: (-self.entropy(word), word))[: round(fraction * len(often))]
 
     def write(self, path: Path) -> None:
         """Write lines of source word, translation and count with tabs between them, gzipped."""

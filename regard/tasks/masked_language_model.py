@@ -166,7 +166,9 @@ class MaskedLanguageModelTask(Task):
         self.max_pieces = max_pieces
         self.mask = mask_of(self.text)
         words = word_borders(self.text) if whole_words else None
-        self._masking = Masking(TEXT, self.mask, share=mask_probability, masked=masked, random=random, words=words)
+        self._masking = Masking(
+            TEXT, self.mask, probability=mask_probability, masked=masked, random=random, words=words
+        )
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
         """Return an engine that fills masks independently, with as many fillings as the search has hypotheses."""

@@ -82,7 +82,7 @@ class NextSentenceTask(LabelTask):
         mask = mask_of(cast(TextColumn, columns[FIRST]))
         self._masking = MaskingOfPairs(
             [
-                Masking(name, mask, share=mask_probability, masked=0.8, random=0.1, answers=filled)
+                Masking(name, mask, probability=mask_probability, masked=0.8, random=0.1, answers=filled)
                 for name, filled in FILLED.items()
             ]
         )

@@ -56,8 +56,8 @@ class PieceList:
 
     def dump(self) -> bytes:
         """Return it as JSON."""
-        told = {"pieces": self.pieces, "order": self.order, "before": self.before, "codes": self.codes}
-        return json.dumps({**told, "unwritten": sorted(self.unwritten)}, ensure_ascii=False).encode()
+        fields = {"pieces": self.pieces, "order": self.order, "before": self.before, "codes": self.codes}
+        return json.dumps({**fields, "unwritten": sorted(self.unwritten)}, ensure_ascii=False).encode()
 
     @classmethod
     def load(cls, content: bytes) -> "PieceList":

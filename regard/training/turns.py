@@ -182,8 +182,8 @@ def regroup(optimizer: optim.Optimizer, settings: TrainingSettings, layers: Laye
         return
     optimizer.param_groups.clear()
     for (share, frozen, decay), parameters in groups.items():
-        told = {"weight_decay": decay} if "weight_decay" in whole else {}
-        optimizer.add_param_group({**whole, **told, "params": parameters, "share": share, "frozen": frozen})
+        decays = {"weight_decay": decay} if "weight_decay" in whole else {}
+        optimizer.add_param_group({**whole, **decays, "params": parameters, "share": share, "frozen": frozen})
 
 
 def _number(name: str) -> int | None:

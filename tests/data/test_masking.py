@@ -51,7 +51,7 @@ def test_shares_are_within_three_standard_deviations():
 def test_specials_and_padding_are_never_masked_or_put_in():
     items = texts()
     items[:, 30:] = PAD
-    made = masking(share=1.0, masked=0.0, random=1.0)(batch_of(items, [*range(ROWS)]), LineSeeds(1, 0, 0))
+    made = masking(probability=1.0, masked=0.0, random=1.0)(batch_of(items, [*range(ROWS)]), LineSeeds(1, 0, 0))
     special = items < 4
     assert torch.equal(made.sequences("text").items[special], items[special])
     assert bool((made.columns[MASKED_PIECES][special] == PAD).all())
@@ -74,7 +74,7 @@ def test_a_draw_depends_on_seed_epoch_and_line_alone():
 
 def test_at_least_one_piece_is_masked_where_there_is_one():
     items = torch.tensor([[BOS, 7, 8, EOS], [BOS, 9, EOS, PAD], [BOS, EOS, PAD, PAD]])
-    made = masking(share=0.0)(batch_of(items, [0, 1, 2]), LineSeeds(1, 0, 0))
+    made = masking(probability=0.0)(batch_of(items, [0, 1, 2]), LineSeeds(1, 0, 0))
     assert (made.columns[MASKED_PIECES] != PAD).sum(dim=1).tolist() == [1, 1, 0]
     assert made.count == 2
 
@@ -83,7 +83,9 @@ def test_at_least_one_piece_is_masked_where_there_is_one():
 def test_pieces_of_a_word_are_masked_together(epoch):
     begins = np.arange(VOCAB) % 2 == 0  # even ids begin a word
     items = torch.tensor([[BOS, 10, 11, 13, 12, 14, 15, EOS]])
-    made = masking(share=0.4, words=WordBorders(begins, begins & False))(batch_of(items, [0]), LineSeeds(1, 0, epoch))
+    made = masking(probability=0.4, words=WordBorders(begins, begins & False))(
+        batch_of(items, [0]), LineSeeds(1, 0, epoch)
+    )
     chosen = (made.columns[MASKED_PIECES] != PAD)[0].tolist()
     assert chosen[1] == chosen[2] == chosen[3] and chosen[5] == chosen[6] and not (chosen[0] or chosen[7])
 
@@ -93,14 +95,14 @@ def test_what_stands_behind_the_end_of_a_word_is_another_one(epoch):
     ids = np.arange(VOCAB)
     words = WordBorders(ids == 10, ids == 11)  # 10 11 | 12 13
     items = torch.tensor([[10, 11, 12, 13, EOS]])
-    made = masking(share=0.5, words=words)(batch_of(items, [0]), LineSeeds(1, 0, epoch))
+    made = masking(probability=0.5, words=words)(batch_of(items, [0]), LineSeeds(1, 0, epoch))
     chosen = (made.columns[MASKED_PIECES] != PAD)[0].tolist()
     assert chosen[0] == chosen[1] and chosen[2] == chosen[3]
 
 
 def test_words_divided_by_an_end_are_drawn_apart():
     ids = np.arange(VOCAB)
-    one_word, two = (masking(share=0.5, words=WordBorders(ids == 10, ends)) for ends in (ids < 0, ids == 11))
+    one_word, two = (masking(probability=0.5, words=WordBorders(ids == 10, ends)) for ends in (ids < 0, ids == 11))
     batch = batch_of(torch.tensor([[10, 11, 12, 13, EOS]] * 200), list(range(200)))
     parts = [(found(batch, LineSeeds(1, 0, 0)).columns[MASKED_PIECES] != PAD)[:, [0, 2]] for found in (one_word, two)]
     assert (parts[0][:, 0] == parts[0][:, 1]).all()

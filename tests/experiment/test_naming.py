@@ -64,6 +64,36 @@ def test_a_name_in_a_file_is_laid_on_the_defaults(config):
     assert (attention.weighting.name, attention.score.name, attention.num_heads) == ("hard", "scaled_dot", 4)
 
 
+@pytest.mark.filterwarnings("ignore:attention ")
+@pytest.mark.parametrize("name", ["bahdanau", "scaled_luong"])
+@pytest.mark.parametrize(
+    ("before", "after", "heads"),
+    [
+        ((), (), 1),
+        (("model.attention.num_heads=2",), (), 2),
+        ((), ("model.attention.num_heads=2",), 2),
+        (("model.attention.gate=true",), ("model.attention.name=multihead",), 8),
+    ],
+)
+def test_a_name_of_recurrent_attention_has_one_head_by_default(config, name, before, after, heads):
+    attention = read_experiment(config, [*before, f"model.attention={name}", *after]).model.settings["attention"]
+    assert (attention.num_heads, type(attention.num_heads)) == (heads, int)
+
+
+def test_heads_of_a_file_outlast_a_name(config):
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace("{score: additive, gate: true}", "{name: bahdanau, num_heads: 2}"), "utf-8")
+    for change in ("bahdanau", "{name: normed_bahdanau}"):
+        attention = read_experiment(config, [f"model.attention={change}"]).model.settings["attention"]
+        assert (attention.score.name, attention.num_heads) == ("additive", 2)
+
+
+def test_a_score_of_recurrent_attention_changes_no_heads(config):
+    config.write_text(config.read_text(encoding="utf-8").replace("recurrent, hidden_dim: 16", "transformer"), "utf-8")
+    attention = read_experiment(config, ["model.attention.score=bahdanau"]).model.settings["attention"]
+    assert (attention.score.name, attention.num_heads) == ("additive", 4)
+
+
 def test_a_name_says_no_more_than_it_means(config):
     heads = ["model.attention.score=dot", "model.attention=single_head", "model.attention.project=true"]
     attention = read_experiment(config, heads).model.settings["attention"]

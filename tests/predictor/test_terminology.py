@@ -13,7 +13,7 @@ from regard.errors import ConfigError, DataError
 from regard.experiment import DecodingSettings
 from regard.models import AttentionSettings
 from regard.predictor import Predictor
-from regard.predictor.terminology import MOST_PIECES, TermPhrases, WantedTerms, with_terms
+from regard.predictor.terminology import MOST_PIECES, RequiredTerms, TermPhrases, with_terms
 from regard.registry import Choice
 from regard.results import TextPrediction
 from regard.text import train_tokenizer
@@ -121,7 +121,7 @@ def test_a_term_stands_behind_a_whole_sentence_only_at_need(tokenizer, source, r
     def predicted(rows, search):
         return [answered(["ein Tier läuft."] if search is None else ranked, -1.0) for _ in rows]
 
-    phrases, wanted = TermPhrases(translation_of(tokenizer).target), WantedTerms.of(GLOSSARY, None, 1)
+    phrases, wanted = TermPhrases(translation_of(tokenizer).target), RequiredTerms.of(GLOSSARY, None, 1)
     [found] = with_terms(predicted, BeamSearch(n_best=2), phrases, wanted, 1.0)
     assert found.text == best
     assert [(one.text, one.alternatives) for one in found.alternatives] == [

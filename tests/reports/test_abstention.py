@@ -30,8 +30,8 @@ SURE = np.array([0.2, 0.9, 0.6, 0.6])
 def test_the_surest_are_kept():
     curve = abstention_curve(Accuracy(), RIGHT, SURE)
     assert [one.answers for one in curve] == [1, 2, 3, 4]
-    assert [one.share for one in curve] == [0.25, 0.5, 0.75, 1.0]
-    assert [one.least for one in curve] == [0.9, 0.6, 0.6, 0.2]
+    assert [one.fraction for one in curve] == [0.25, 0.5, 0.75, 1.0]
+    assert [one.lowest for one in curve] == [0.9, 0.6, 0.6, 0.2]
     assert [one.value for one in curve] == pytest.approx([100, 100, 200 / 3, 50])
 
 

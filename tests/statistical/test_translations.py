@@ -38,8 +38,8 @@ def test_ambiguous_words_are_frequent_and_sorted():
         "one": {"a": 9},
     }
     found = Translations(counts)
-    assert found.ambiguous(0.5, least=5) == ["three", "two"]
-    assert found.ambiguous(1.0, least=5) == ["three", "two", "one"]
+    assert found.ambiguous(0.5, min_count=5) == ["three", "two"]
+    assert found.ambiguous(1.0, min_count=5) == ["three", "two", "one"]
 
 
 def test_pseudo_tokens_take_the_place_of_translations():

@@ -222,6 +222,7 @@ def test_examples_of_a_test_part_that_cannot_be_read_are_told(files):
         ("objective.label_smoothing=0.1", "label_smoothing: is 0.1, but a regression has no classes"),
         ("data.train={name: copying, examples: 9}", "writes several"),
         ("model={name: neural_turing_machine}", "model: a Neural Turing Machine answers bits"),
+        ("model=translator", "'translator' needs the column 'source', and the task 'algorithmic' has given, wanted"),
         ("training.metric=bleu", "there is no 'bleu'"),
         ("model={name: translator, encoder: recurrent, decoder: recurrent}", "'translator' needs the column 'source'"),
     ],

@@ -22,8 +22,9 @@ class AdditiveScore(Score):
     """
 
     aliases = (
-        "bahdanau, tanh_aggregation, rnnsearch, 加性",
-        alias("normed_bahdanau", {"normed": True, "bias": True}),
+        "tanh_aggregation, 加性",
+        alias("bahdanau, rnnsearch", num_heads=1),
+        alias("normed_bahdanau", {"normed": True, "bias": True}, num_heads=1),
     )
 
     def __init__(

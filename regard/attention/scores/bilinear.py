@@ -19,11 +19,12 @@ class BilinearScore(Score):
     """
 
     aliases = (
-        "luong_general, 双线性, 矩阵相乘",
+        "双线性, 矩阵相乘",
+        alias("luong_general", num_heads=1),
         alias("general", note="the bilinear score of Luong et al. 2015 (others mean what is not in the text)"),
-        alias("luong", note="the bilinear score (the paper also has dot, concat and location)"),
+        alias("luong", note="the bilinear score (the paper also has dot, concat and location)", num_heads=1),
         alias("multiplicative, 乘性, 乘法", note="the bilinear score (Vaswani et al. 2017 mean the dot product)"),
-        alias("scaled_luong", {"scaled": True}),
+        alias("scaled_luong", {"scaled": True}, num_heads=1),
     )
 
     def __init__(

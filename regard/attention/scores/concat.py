@@ -22,7 +22,8 @@ class ConcatScore(Score):
     """
 
     aliases = (
-        "luong_concat, concatenation, 拼接, 串联",
+        "concatenation, 拼接, 串联",
+        alias("luong_concat", num_heads=1),
         alias("concat_inner_product, concat_then_inner_product, linear_concat", {"activation": "none"}),
     )
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import torch
 from torch import Tensor, nn
 
+from regard.aliases import alias
 from regard.attention.kernels.chunked import additive_scores
 from regard.attention.parts import Attended, Memory, Score
 from regard.config import Doc
@@ -22,7 +23,7 @@ class CoverageScore(Score):
     Cost: O(n·m·h), query by query
     """
 
-    aliases = "coverage_vector, linguistic_coverage, tu, 覆盖, 覆盖率, 覆盖向量"
+    aliases = ("coverage_vector, linguistic_coverage, 覆盖, 覆盖率, 覆盖向量", alias("tu", num_heads=1))
     sequential = True
     whole = True
 

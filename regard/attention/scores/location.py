@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from torch import Tensor, nn
 
+from regard.aliases import alias
 from regard.attention.parts import Score
 from regard.config import Doc
 from regard.config.bounds import Size
@@ -18,7 +19,7 @@ class LocationScore(Score):
     Cost: O(n·m·d)
     """
 
-    aliases = "location_based, luong_location, 基于位置"
+    aliases = ("location_based, 基于位置", alias("luong_location", num_heads=1))
     by_place = True
 
     def __init__(

@@ -66,5 +66,5 @@ class LabelsColumn(Column):
         return " ".join(self.labels[one - PAD - 1] for one in ids if one != PAD)
 
     def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Sequences:
-        """Pad on the right, to one label at least; nothing ends a row."""
-        return padded(flat, lengths, least=1)
+        """Pad on the right, to one label at min_length; nothing ends a row."""
+        return padded(flat, lengths, min_length=1)

@@ -99,5 +99,5 @@ class SymbolsColumn(Column):
         return self.decode([PAD + 1 + place % len(self.symbols) for place in range(count)])
 
     def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Sequences:
-        """Pad on the right, to one symbol at least; rows have no end symbol."""
-        return padded(flat, lengths, least=1)
+        """Pad on the right, to one symbol at min_length; rows have no end symbol."""
+        return padded(flat, lengths, min_length=1)

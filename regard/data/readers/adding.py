@@ -29,7 +29,7 @@ class AddingReader(SyntheticReader):
         examples: ExampleCount = 10_000,
         seed: SampleSeed = 1,
     ) -> None:
-        self._adds, self._lengths = operation == "add", LengthRange(length, min_length, least=MARKERS)
+        self._adds, self._lengths = operation == "add", LengthRange(length, min_length, lowest=MARKERS)
         made = "sums" if self._adds else "products"
         super().__init__(columns, 2, f"{made} of two of {self._lengths} values", examples, seed)
 

@@ -13,9 +13,10 @@ class HoldOut(GroupedReader):
     Fractions from `start` that do not overlap have no example and no group in common: see `Reader.grouped`.
     """
 
-    def __init__(self, reader: Reader, share: float, seed: int = 0, *, start: float = 0.0, held_out: bool) -> None:
+    def __init__(self, reader: Reader, fraction: float, seed: int = 0, *, start: float = 0.0, held_out: bool) -> None:
         self.columns, self.files = reader.columns, reader.files
-        self._reader, self._start, self._end, self._seed, self._held_out = reader, start, start + share, seed, held_out
+        self._reader, self._seed, self._held_out = reader, seed, held_out
+        self._start, self._end = start, start + fraction
 
     def key(self) -> str:
         return f"part {self._start} {self._end} {self._seed} {self._held_out} of {self._reader.key()}"

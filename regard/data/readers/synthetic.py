@@ -46,16 +46,16 @@ class SyntheticReader(Reader):
 class LengthRange:
     """Range of the lengths of examples; as a string "5" or "2 to 5"."""
 
-    def __init__(self, length: int, min_length: int | None, least: int = 1) -> None:
-        """Raise PartError for an empty range, or one below `least`. `min_length` None: all are of one length."""
+    def __init__(self, length: int, min_length: int | None, lowest: int = 1) -> None:
+        """Raise PartError for an empty range, or one below `lowest`. `min_length` None: all are of one length."""
         self.first, self.last = length if min_length is None else min_length, length
         if self.first > length:
             raise PartError(
                 f"is {self.first}, more than the length of {length}", "a smaller number", setting="min_length"
             )
-        if self.first < least:
+        if self.first < lowest:
             setting = "length" if min_length is None else "min_length"
-            raise PartError(f"is {self.first}", f"at least {least}", setting=setting)
+            raise PartError(f"is {self.first}", f"at least {lowest}", setting=setting)
 
     def __str__(self) -> str:
         return f"{self.last}" if self.first == self.last else f"{self.first} to {self.last}"

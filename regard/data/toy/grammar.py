@@ -82,7 +82,7 @@ class Grammar:
         if roll < 0.5:
             return statement(self.event(rng, rng.choice(self.verbs), front=True))
         if roll < 0.6:
-            return question(self.asked(rng))
+            return question(self.question(rng))
         if roll < 0.7:
             return statement(self.quality(rng) if rng.random() < 0.75 else self.located(rng))
         if roll < 0.74:
@@ -115,7 +115,7 @@ class Grammar:
             return self.located(rng, positive)
         return self.event(rng, rng.choice(self.verbs), positive=positive)
 
-    def asked(self, rng: random.Random) -> RuleTree:
+    def question(self, rng: random.Random) -> RuleTree:
         """Sample the clause of a question. German starts it with the verb: rare verb forms are avoided."""
         clause = self.clause(rng, positive=True)
         while clause.rule == "event" and clause.tense in ("progressive", "habit"):

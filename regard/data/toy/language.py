@@ -41,7 +41,7 @@ Template = Sequence[_Piece]
 class Condition(NamedTuple):
     """A test: a part is present, or its values match; or the negation."""
 
-    wanted: bool
+    holds: bool
     path: tuple[str, ...]
     pattern: re.Pattern[str] | None
 
@@ -91,7 +91,7 @@ class Language:
         value, pattern = self._value(condition.path, tree, features), condition.pattern
         if pattern is not None:
             value = any(map(pattern.fullmatch, [value] if isinstance(value, str) else value))
-        return bool(value) == condition.wanted
+        return bool(value) == condition.holds
 
     def _value(self, path: Sequence[str], tree: RuleTree, features: Features, given: Features = _NONE) -> Any:
         """Return a feature, the text of a part of the tree, or the text of a rule; "" where it is missing."""

@@ -37,7 +37,7 @@ class Masking(Transform):
         column: str,
         mask: int,
         *,
-        share: float,
+        probability: float,
         masked: float,
         random: float,
         words: WordBorders | None = None,
@@ -47,7 +47,7 @@ class Masking(Transform):
 
         `answers` names the column of the pieces to predict.
         """
-        self.column, self.answers, self.mask, self.share = column, answers, mask, share
+        self.column, self.answers, self.mask, self.probability = column, answers, mask, probability
         self.masked, self.random, self.words = masked, random, words
 
     def __call__(self, batch: Batch, draws: LineSeeds) -> Batch:
@@ -77,7 +77,7 @@ class Masking(Transform):
             starts[0] = True
             numbers = numbers[np.maximum.accumulate(np.where(starts, np.arange(len(ids)), 0))]
         numbers = np.where(may, numbers, 2.0)
-        return may & (numbers <= max(self.share, float(numbers.min(initial=2.0))))
+        return may & (numbers <= max(self.probability, float(numbers.min(initial=2.0))))
 
     def _instead(self, ids: Longs, draws: np.random.Generator) -> Longs:
         """Return the replacement (n,) of each piece, should it be chosen."""

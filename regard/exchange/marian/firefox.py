@@ -69,15 +69,15 @@ class FirefoxFormat(MarianFormat):
         write_bin(folder / model, exported.shape.config(), items)
         names = [f"{name}vocab.{pair}.spm" for name in exported.sides("src", "trg")]
         exported.write_vocabularies(folder, names)
-        told = {
+        config = {
             **self.search, "models": [model], "vocabs": [names[0], names[-1]], "mini-batch": 64,
             "max-length-break": 128, "gemm-precision": "int8shiftAlphaAll", "alignment": "soft", "skip-cost": True,
         }  # fmt: skip
         if (predictor.run.path / SHORTLIST_FILE).is_file():
             lexicon = f"lex.50.50.{pair}.s2t.bin"
             write_lexicon(folder / lexicon, _lexicon(exported, predictor))
-            told["shortlist"] = [lexicon, False]
-        (folder / "config.intgemm8bitalpha.yml").write_text(yaml.safe_dump(told), encoding="utf-8")
+            config["shortlist"] = [lexicon, False]
+        (folder / "config.intgemm8bitalpha.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
 
 
 class BergamotProgram:
@@ -101,8 +101,8 @@ class BergamotProgram:
             command = [*self._command, model, lists, gemm, *vocabularies]
             done = subprocess.run(command, check=False, input=lines, capture_output=True, encoding="utf-8")
         if done.returncode or not done.stdout:
-            told = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-            problem = next((line for line in told if "Error" in line), told[-1] if told else "no message")
+            messages = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+            problem = next((line for line in messages if "Error" in line), messages[-1] if messages else "no message")
             raise RegardError(f"{files.model}: {self.name} ended with an error: {problem:.200}")
         found: list[str] = parse_json(done.stdout)["texts"]
         return found

@@ -72,8 +72,8 @@ def our_weights(
             raise CheckpointError(file, f"has no tensor {name}", "its model.yml asks for it")
         value = floats(left.pop(name))
         if value.shape != shape and not (value.size == shape[-1] and shape[0] == 1):
-            told, asked = (" × ".join(map(str, one)) for one in (value.shape, shape))
-            raise CheckpointError(file, f"{name} has the shape {told}, and its model.yml asks for {asked}")
+            found, expected = (" × ".join(map(str, one)) for one in (value.shape, shape))
+            raise CheckpointError(file, f"{name} has the shape {found}, and its model.yml asks for {expected}")
         if not np.isfinite(value).all():
             raise CheckpointError(file, f"{name} has numbers that are not finite")
         return value.reshape(shape)

@@ -189,7 +189,7 @@ class CompiledWriter(NamedTuple):
         first, slots, texts = self.ids.contiguous(), self.slots.contiguous(), self.texts.contiguous()
         past = self.stack.past(self.memory, slots, texts)
         start = _Start(len(first), first.data_ptr(), ctypes.pointer(past))
-        told = _Rules(
+        ruled = _Rules(
             rules.size, rules.n_best, rules.stop, rules.min_length, rules.at_limit, limits.ctypes.data,
             norms.ctypes.data,
             _STEPPED() if unwanted is None else _STEPPED(stepped), dropped.ctypes.data,
@@ -198,7 +198,7 @@ class CompiledWriter(NamedTuple):
         asked = None if required is None else ctypes.byref(_required(required, arrays))
         search = kernel["beam_search"]
         search.argtypes, search.restype = [_POINTER] * 4, _POINTER
-        found = search(*map(ctypes.byref, (writer, start, told)), asked)
+        found = search(*map(ctypes.byref, (writer, start, ruled)), asked)
         if not found:
             raise MemoryError("a beam search")
         written = _read(kernel, found, len(first))

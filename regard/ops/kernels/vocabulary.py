@@ -44,24 +44,24 @@ class PackedTable:
         return PackedTable(self._kernel, self._weight[words], bias, self._precision)
 
     def best(
-        self, states: Tensor, count: int, forbidden: Sequence[int], asked: Sequence[int] = ()
+        self, states: Tensor, count: int, forbidden: Sequence[int], included: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor]:
         """states (rows, dim) → words and log-probabilities (rows, count), the likeliest first, of equals the first.
 
-        `forbidden` words, rising, count in the sum of all probabilities, and have -inf. Those that are `asked` for,
+        `forbidden` words, rising, count in the sum of all probabilities, and have -inf. Those in `included`,
         rising, stand behind the likeliest.
         """
         states, hidden = states.contiguous(), torch.tensor(forbidden, dtype=torch.int64)
         words = torch.full((len(states), count), UNK)
         log_probs = states.new_empty(len(states), count)
         given = (len(states), states.data_ptr(), count, len(hidden), hidden.data_ptr())
-        wishes = torch.tensor([*asked], dtype=torch.int64).repeat(len(states), 1)
+        wishes = torch.tensor([*included], dtype=torch.int64).repeat(len(states), 1)
         wished = states.new_empty(wishes.shape)
-        more = (len(asked), wishes.data_ptr(), wished.data_ptr())
+        more = (len(included), wishes.data_ptr(), wished.data_ptr())
         self._best(self.product.struct, *given, words.data_ptr(), log_probs.data_ptr(), *more)
         return (
             (torch.cat([words, wishes], dim=-1), torch.cat([log_probs, wished], dim=-1))
-            if asked
+            if included
             else (words, log_probs)
         )
 

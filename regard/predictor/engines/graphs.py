@@ -66,10 +66,10 @@ class GraphWriter(Generator):
         return Step(torch.from_numpy(scores)), WrittenRows(after)
 
     def best(
-        self, ids: Tensor, state: Any, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
+        self, ids: Tensor, state: Any, count: int, forbidden: Sequence[int] = (), included: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, WrittenRows]:
         step, after = self.step(ids, state)
-        return *best_words(step.log_probs, count, forbidden, asked), after
+        return *best_words(step.log_probs, count, forbidden, included), after
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         return self.missing.nll(batch, smoothing=smoothing)

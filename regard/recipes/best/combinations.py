@@ -21,7 +21,7 @@ class NetworksTogether(BestStep):
 
     about = "networks so far, writing together"
     family: ClassVar[Family] = "network"
-    share = 0.03
+    fraction = 0.03
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:
         first, *others = _members(work)
@@ -36,7 +36,7 @@ class Reranked(BestStep):
 
     about = "phrases whose best translations the network reranks"
     family: ClassVar[Family] = "combination"
-    share = 0.06
+    fraction = 0.06
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:
         phrases, network = work.needed("phrases"), work.needed("network")

@@ -115,7 +115,7 @@ class Network(BestStep):
 
     about = "trained on the pairs, and on what phrases translate where these are few"
     family: ClassVar[Family] = "network"
-    share = 0.6  # one long training: of short ones none has gained on phrases
+    fraction = 0.6  # one long training: of short ones none has gained on phrases
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:
         start, notes = time.monotonic(), [] if work.start is None else [f"began with {work.start}"]
@@ -136,7 +136,7 @@ class Taught(BestStep):
 
     about = "network that also learnt source text as the best so far translates it"
     family: ClassVar[Family] = "network"
-    share = 0.18
+    fraction = 0.18
     text = "source"
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:
@@ -151,7 +151,7 @@ class BackTranslated(BestStep):
 
     about = "network that also learnt target text, translated back and tagged"
     family: ClassVar[Family] = "network"
-    share = 0.18
+    fraction = 0.18
     text = "target"
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:
@@ -175,7 +175,7 @@ class SelfTaught(BestStep):
 
     about = "network that also learnt the training sources as networks translate them"
     family: ClassVar[Family] = "network"
-    share = 0.1
+    fraction = 0.1
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:
         teacher = work.needed("network")
@@ -187,7 +187,7 @@ class Distilled(BestStep):
 
     about = "one fast network that learnt what the best combination writes"
     family: ClassVar[Family] = "network"
-    share = 0.12
+    fraction = 0.12
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:
         teacher = work.needed()

@@ -69,7 +69,7 @@ class PhrasesOfPairs(BestStep):
 
     family: ClassVar[Family] = "phrases"
     about = "a phrase table, counted on the pairs and tuned on the dev set"
-    share = 0.1
+    fraction = 0.1
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:
         tuning = affordable_tuning(work, seconds)
@@ -85,7 +85,7 @@ class PhrasesOfBackTranslations(BestStep):
 
     family: ClassVar[Family] = "phrases"
     about = "phrases and n-grams also of text that phrases translated back"
-    share = 0.2
+    fraction = 0.2
     text = "target"
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:

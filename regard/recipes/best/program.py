@@ -52,42 +52,42 @@ class BestRequest(NamedTuple):
         return {**found, "from": str(self.start or ""), "changes": [*self.changes]}
 
 
-def best_translator(wanted: BestRequest, *, say: Say = lambda line: None, quiet: bool = True) -> Report:
-    """Make the best translator of texts in the minutes, as the run `wanted.folder`; report what each step gave.
+def best_translator(request: BestRequest, *, say: Say = lambda line: None, quiet: bool = True) -> Report:
+    """Make the best translator of texts in the minutes, as the run `request.folder`; report what each step gave.
 
     The same call goes on with what was cut off; with more minutes, also with steps that had no time. Raises RegardError
     for texts that do not fit, for too few minutes, and for a folder of another search; Interrupted where training was
     asked to end.
     """
-    _State.of(wanted)  # a folder of something else gets no lock
-    with RunFolder(wanted.folder).begun():
-        state = _State.of(wanted)
-        texts = _texts(wanted, state, say)
-        report = _searched(wanted, state, texts, say, quiet)
+    _State.of(request)  # a folder of something else gets no lock
+    with RunFolder(request.folder).begun():
+        state = _State.of(request)
+        texts = _texts(request, state, say)
+        report = _searched(request, state, texts, say, quiet)
     return report
 
 
-def _searched(wanted: BestRequest, state: "_State", texts: BestTexts, say: Say, quiet: bool) -> Report:
+def _searched(request: BestRequest, state: "_State", texts: BestTexts, say: Say, quiet: bool) -> Report:
     """Try the steps that have time, and write the report."""
     with state.counting():
         work = Workshop(
-            wanted.folder.absolute(), texts,
-            changes=wanted.changes, start=wanted.start, results=state.results,
-            seconds=wanted.minutes * 60 - state.seconds, say=say, quiet=quiet,
+            request.folder.absolute(), texts,
+            changes=request.changes, start=request.start, results=state.results,
+            seconds=request.minutes * 60 - state.seconds, say=say, quiet=quiet,
         )  # fmt: skip
         if not work.results:
-            _check_minutes(wanted.minutes * 60 - state.seconds, texts)
-        if not state.forecast and wanted.minutes >= _FORECAST_MINUTES:
-            state.forecast = _forecast(texts, wanted.minutes, say)
-        _try(work, state, wanted.minutes * 60, say)
+            _check_minutes(request.minutes * 60 - state.seconds, texts)
+        if not state.forecast and request.minutes >= _FORECAST_MINUTES:
+            state.forecast = _forecast(texts, request.minutes, say)
+        _try(work, state, request.minutes * 60, say)
     left_out = state.left_out
     if not work.results:
-        raise RegardError(f"{wanted.folder}: no step made a translator: phrases {left_out['phrases']}")
-    report = best_report(wanted.folder, work.results, left_out, state.forecast)
-    minutes = f"{state.seconds / 60:.1f} of {wanted.minutes:g} minutes"
-    title = f"# The best translator of {' and '.join(file.name for file in wanted.pairs)}, {minutes}"
-    write_atomically(wanted.folder / REPORTS[0], f"{title}\n\n`{wanted.command}`\n\n{report.text(terminal=False)}")
-    write_atomically(wanted.folder / REPORTS[1], best_page(report, title.removeprefix("# ")))
+        raise RegardError(f"{request.folder}: no step made a translator: phrases {left_out['phrases']}")
+    report = best_report(request.folder, work.results, left_out, state.forecast)
+    minutes = f"{state.seconds / 60:.1f} of {request.minutes:g} minutes"
+    title = f"# The best translator of {' and '.join(file.name for file in request.pairs)}, {minutes}"
+    write_atomically(request.folder / REPORTS[0], f"{title}\n\n`{request.command}`\n\n{report.text(terminal=False)}")
+    write_atomically(request.folder / REPORTS[1], best_page(report, title.removeprefix("# ")))
     return report
 
 
@@ -102,21 +102,21 @@ class _State:
         self.spent = SpentTime(file.with_name("seconds.json"), counts=True)
 
     @classmethod
-    def of(cls, wanted: BestRequest) -> "_State":
+    def of(cls, request: BestRequest) -> "_State":
         """Read that of a folder, or begin. Raises ConfigError for a folder of something else."""
-        file, origin = wanted.folder / STATE, wanted.origin()
+        file, origin = request.folder / STATE, request.origin()
         try:
             saved = read_checked(file)
         except FileNotFoundError:
-            if RunFolder(wanted.folder).exists:
+            if RunFolder(request.folder).exists:
                 hint = "choose another folder: --run FOLDER"
-                raise ConfigError("--run", f"'{wanted.folder}' exists and was not made by regard best", hint) from None
+                raise ConfigError("--run", f"'{request.folder}' exists and was not made by regard best", hint) from None
             saved = {"origin": origin}
         except ValueError as error:
             raise CheckpointError(file, f"cannot be read: {error}", "choose another --run FOLDER") from error
         if saved["origin"] != origin:
             names = ", ".join(name for name in origin if saved["origin"].get(name) != origin[name])
-            problem = f"'{wanted.folder}' was begun with other values of: {names}"
+            problem = f"'{request.folder}' was begun with other values of: {names}"
             raise ConfigError("--run", problem, "choose another folder: --run FOLDER")
         return cls(file, origin, saved)
 
@@ -142,18 +142,18 @@ class _State:
         write_checked(self.file, {"origin": self.origin, **values})
 
 
-def _texts(wanted: BestRequest, state: _State, say: Say) -> BestTexts:
+def _texts(request: BestRequest, state: _State, say: Say) -> BestTexts:
     """The texts as an earlier call wrote them, or written now, all or none."""
-    place = wanted.folder / "texts"
+    place = request.folder / "texts"
     if not place.is_dir():
-        new = staged(wanted.folder.absolute() / "texts")  # in the folder, which may be another disk than where it is
+        new = staged(request.folder.absolute() / "texts")  # in the folder, which may be another disk than where it is
         try:
-            make_texts(new, wanted.pairs, wanted.dev, wanted.more, say)
+            make_texts(new, request.pairs, request.dev, request.more, say)
             state.save()  # before the texts, so that a folder with texts is always known as that of a search
             new.rename(place)
         finally:
             shutil.rmtree(new, ignore_errors=True)
-    return made_texts(place.absolute(), wanted.pairs)
+    return made_texts(place.absolute(), request.pairs)
 
 
 def _check_minutes(seconds: float, texts: BestTexts) -> None:
@@ -194,19 +194,19 @@ def _try(work: Workshop, state: _State, seconds: float, say: Say) -> None:
     steps = {name: step for name, step in steps.items() if _has_text(step, work)}
     hopeless = ""
     if "network" in steps and "phrases" in BEST_STEPS:
-        share = steps["network"].share / sum(one.share for one in steps.values())
+        share = steps["network"].fraction / sum(one.fraction for one in steps.values())
         hopeless = hopeless_network(work, (seconds - state.seconds) * share)
     for name, step in [*steps.items()]:
         if step.family == "network" and not work.results:
             hopeless = ""  # phrases did not make a translator
-        later = [one.share for one in steps.values() if not (hopeless and one.family == "network")]
+        later = [one.fraction for one in steps.values() if not (hopeless and one.family == "network")]
         del steps[name]
         if hopeless and step.family == "network":
             left_out[name] = hopeless
             say(f"{name}: {hopeless}")
             continue
         left = seconds - state.seconds
-        mine = left * step.share / sum(later)
+        mine = left * step.fraction / sum(later)
         if mine < _LEAST_SECONDS and work.results:
             left_out.setdefault(name, NO_TIME)
             continue

@@ -35,7 +35,7 @@ class BestStep(ABC):
 
     about: ClassVar[str]  # what it makes, as a line of the page
     family: ClassVar[Family]
-    share: ClassVar[float]  # of the time, against the shares of the steps that are still to come
+    fraction: ClassVar[float]  # of the time, against the fractions of the steps that are still to come
     text: ClassVar[Literal["source", "target"] | None] = None  # language of the further text that it needs
 
     @abstractmethod

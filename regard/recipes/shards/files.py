@@ -150,7 +150,7 @@ def _table(path: Path) -> Any:
     try:
         from pyarrow import parquet
     except ImportError as error:
-        raise DataError(path, "reading .parquet needs a package", hint="pip install pyarrow") from error
+        raise DataError(path, "reading .parquet needs pyarrow", hint="pip install -e '.[bulk]'") from error
     try:
         return parquet.ParquetFile(path)
     except ValueError as error:

@@ -85,7 +85,7 @@ class Ray(Launcher):
         try:
             import ray
         except ImportError as error:
-            raise ConfigError("--on", "ray needs a package", "pip install -e '.[ray]'") from error
+            raise ConfigError("--on", "ray is not installed", "pip install -e '.[ray]'") from error
         ray.data.DataContext.get_current().enable_progress_bars = False
         progress = ShardProgress(folder, plan, say)
         left = [number for number in range(len(plan.shards)) if not folder.done(number)]

@@ -9,7 +9,7 @@ from itertools import product, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from regard.config import as_values, deferred_warnings, merge, parse_changes, read_yaml, spelled
+from regard.config import NumberOfName, as_values, deferred_warnings, merge, parse_changes, read_yaml, spelled
 from regard.errors import ConfigError, Fault
 from regard.experiment import Experiment, load_parts, named_parts, read_changes, read_experiment
 from regard.experiment.complete_settings import LIMITS
@@ -154,7 +154,10 @@ def implied_differences(contenders: Sequence[Contender]) -> list[str]:
     one of the contenders has belong to that name, and data are compared by their content.
     """
     settings = [_flat(as_values(one.experiment)) for one in contenders]
-    given = [_flat(merge(spelled(Experiment, read_yaml(one.config)), read_changes(one.changes))) for one in contenders]
+    files = [merge(spelled(Experiment, read_yaml(one.config)), read_changes(one.changes)) for one in contenders]
+    given = [
+        {name: value for name, value in _flat(one).items() if not isinstance(value, NumberOfName)} for one in files
+    ]
     named, lines = _differing(given), []
     for name in _differing(settings):
         values: dict[str, list[str]] = {}

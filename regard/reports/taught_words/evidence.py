@@ -56,12 +56,12 @@ class Evidence(NamedTuple):
         values = {"pair": rows.index(one.row), "link": round(one.link, 3), "context": round(one.context, 3)}
         return {**values, "source": marks[0], "target": marks[1]}
 
-    def lines(self, words: Sequence[TaughtWord], wanted: str) -> Iterator[str]:
+    def lines(self, words: Sequence[TaughtWord], chosen: str) -> Iterator[str]:
         """Yield lines that show the pairs of a word, or some of every word; marked words stand in brackets."""
-        shown = [one for one in words if wanted in (EVERY_WORD, one.word.lower())]
+        shown = [one for one in words if chosen in (EVERY_WORD, one.word.lower())]
         for word in shown:
             yield f"pairs that taught “{visible_line(word.word)}”{_caveat(word)}"
-            for one in word.pairs[: _OF_EACH if wanted == EVERY_WORD else _SHOWN]:
+            for one in word.pairs[: _OF_EACH if chosen == EVERY_WORD else _SHOWN]:
                 corpus, line = int(self.pairs.corpora[one.row]), int(self.pairs.lines[one.row])
                 kind = f"link {one.link:.2f}" if one.link else "not linked" if one.target else "the source word alone"
                 yield f"  {self.files[corpus][0]}:{line}  {kind}, context {one.context:.2f}"
@@ -69,17 +69,17 @@ class Evidence(NamedTuple):
                     yield f"    {_bracketed(visible_line(text), [spans_of_words(text)[place] for place in places])}"
 
 
-def taught_words(run: Run, predictions: Sequence[Prediction], wanted: str, say: Say = lambda line: None) -> Evidence:
+def taught_words(run: Run, predictions: Sequence[Prediction], chosen: str, say: Say = lambda line: None) -> Evidence:
     """Find the training pairs that taught the words of explained translations.
 
-    Raises ConfigError for a run that does not translate and for a `wanted` word that no translation has, DataError
+    Raises ConfigError for a run that does not translate and for a `chosen` word that no translation has, DataError
     where the training texts of the run are gone.
     """
     index = run_index(run, say)
     found = [list(_words_of(index, one, one.explanation)) for one in predictions]
-    if wanted != EVERY_WORD and not any(word.word.lower() == wanted.lower() for words in found for word in words):
+    if chosen != EVERY_WORD and not any(word.word.lower() == chosen.lower() for words in found for word in words):
         known = dict.fromkeys(word.word for words in found for word in words)
-        raise ConfigError("--taught", f"no translation has the word '{wanted}'", f"they have: {', '.join(known)}")
+        raise ConfigError("--taught", f"no translation has the word '{chosen}'", f"they have: {', '.join(known)}")
     readers = [*training_readers(run.experiment).values()]
     rows = {(int(index.corpora[one.row]), int(index.lines[one.row])): one.row
             for words in found for word in words for one in word.pairs}  # fmt: skip

@@ -21,8 +21,8 @@ class DifferentNumbers(PairCheck):
             if one == other or "".join(sorted("".join(one))) == "".join(sorted("".join(other))):
                 continue
             severity = 0.6 if one.total() == other.total() and not _begins(one, other) else 0.3
-            told = " and ".join(", ".join(side) or "none" for side in (one, other))
-            yield Finding(row, severity, f"numbers differ: {told}")
+            described = " and ".join(", ".join(side) or "none" for side in (one, other))
+            yield Finding(row, severity, f"numbers differ: {described}")
 
 
 def _numbers(text: str) -> Counter[str]:
