@@ -189,14 +189,14 @@ def _compared(request: PretrainingRequest, name: str, settings: Mapping[str, Any
     ways = {"scratch": scratch, "pretrained": dict(settings)}
     for way, one in ways.items():
         write_yaml(configs / f"{way}.yaml", one)
-    request = Request(
+    comparison = Request(
         configs=[configs / f"{way}.yaml" for way in ways],
         changes=request.changes,
         folder=request.folder / f"labels-{name}",
         seeds=request.seeds,
         command=request.command,
     )
-    return compare_configs(request, quiet=quiet)
+    return compare_configs(comparison, quiet=quiet)
 
 
 def _make_room(request: PretrainingRequest) -> None:
