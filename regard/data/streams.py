@@ -187,7 +187,7 @@ def no_such_place(folder: Path | str, place: StreamPlace) -> DataError:
     """Return the error for a place that a stream does not have."""
     index = f"batch {place['index']:,}" if "index" in place else "such place"
     problem = f"epoch {epoch_of(place)} has no {index}, from which the run should resume"
-    return DataError(folder, problem, hint="the data or settings differ from those of that run")
+    return DataError(folder, problem, hint="the data or settings have changed since")
 
 
 def saved_place(state: Mapping[str, Any]) -> StreamPlace | None:

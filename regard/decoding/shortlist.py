@@ -63,7 +63,7 @@ class Shortlist:
         if likely is None or common is None or likely.ndim != 2 or common.ndim != 1 or len(likely) != source_size:
             raise CheckpointError(path, "is not a shortlist of this run's vocabularies", hint)
         if vocabularies and noted.get(VOCABULARIES, vocabularies) != vocabularies:  # one of before has none
-            raise CheckpointError(path, "belongs to other vocabularies than those of this run", hint)
+            raise CheckpointError(path, "belongs to other vocabularies than this run has", hint)
         ids = torch.cat([likely.flatten(), common])
         if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < target_size:
             raise CheckpointError(path, f"has ids outside of the vocabulary of {target_size}", hint)

@@ -81,7 +81,7 @@ def start_of(folder: Path, run: Path | None, say: Callable[[str], None]) -> Path
     if (place / IMPORTED).is_file() and RunFolder(place).started:
         noted = read_checked(place / IMPORTED)["files"]
         if any(not (folder / name).is_file() or file_digest(folder / name) != one for name, (_, one) in noted.items()):
-            raise ConfigError("--from", f"'{place}' was imported from other files than those of {folder}", hint)
+            raise ConfigError("--from", f"'{place}' was imported from other files than {folder} has", hint)
         say(f"{place} was imported from {folder} before")
     elif process_count() > 1:
         raise ConfigError("--from", f"'{folder}' is not a run, and several processes cannot import it", hint)

@@ -51,9 +51,7 @@ class BackTranslationSettings:
     ratio: Annotated[
         float, Gt(0), Le(2), Doc("Synthetic batches for each batch of pairs, at most; fewer where such pairs are few.")
     ] = 2.0
-    top_fraction: Annotated[
-        float, Gt(0), Le(1), Doc("Share of the translations that is kept, those of the best score.")
-    ] = 1.0
+    top_fraction: Annotated[float, Gt(0), Le(1), Doc("Fraction of the translations to keep, by score.")] = 1.0
     lm_weight: Annotated[
         float, Doc("Weight of an n-gram model's log-probability per word of a translation in its score.")
     ] = 0.0
@@ -142,7 +140,7 @@ def _one_language(
             f" they occur in the {side} of the pairs"
         )
         if not kept:
-            raise DataError(text[side], "has no line beside those of the pairs", hint="give other text")
+            raise DataError(text[side], "has only lines that the pairs have", hint="give other text")
         found[side] = kept
     return found
 

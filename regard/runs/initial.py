@@ -64,7 +64,7 @@ def taken_columns(experiment: Experiment, folder: RunFolder, origin: Run | None,
         say(f"the vocabulary is that of {init.folder}")
         return {}
     if init.own_vocabulary:
-        say(f"vocabularies are learnt from the new text; embeddings of equal pieces are those of {init.run}")
+        say(f"vocabularies are learnt from the new text; embeddings of equal pieces come from {init.run}")
         return {}
     before, kinds, shared = origin.experiment, experiment.vocabularies, experiment.text.shared
     theirs = vocabulary_folders(before.vocabularies, shared=before.text.shared)
@@ -85,7 +85,7 @@ def taken_columns(experiment: Experiment, folder: RunFolder, origin: Run | None,
     first = next(iter(taken))
     others = [name for name in taken if mine[name] != mine[first]]
     hint = f"; init.vocabularies={{{first}: {first}}} learns {', '.join(others)} again" if others and not said else ""
-    say(f"vocabularies of {', '.join(taken)} are those of {init.run}{hint}")
+    say(f"vocabularies of {', '.join(taken)} come from {init.run}{hint}")
     columns = load_columns(taken, folder.text, shared=shared)
     if not init.new_pieces:
         return columns
@@ -260,7 +260,7 @@ def _other_labels(experiment: Experiment, origin: Run, say: Say) -> list[str]:
                 known[name].check(value)
         except DataError as error:
             ending = "so the labels are learnt from this data, with a new output layer"
-            say(f"{name}: {error.problem} among those of {origin.path}, {ending}")
+            say(f"{name}: {error.problem} among the labels of {origin.path}, {ending}")
             other.append(name)
     return other
 
@@ -304,7 +304,7 @@ def _by_pieces(
     sources = {*names_by_part(model).get("source_embedder", {}).values()}
     rows = {name: _matched(column, origin.vocabularies.get(name), grown=grown) for name, column in columns.items()}
     for name, some in rows.items():
-        say(f"{name}: {sum(len(one) == 1 for one in some):,} of {len(some):,} pieces are those of {origin.path}")
+        say(f"{name}: {sum(len(one) == 1 for one in some):,} of {len(some):,} pieces come from {origin.path}")
     fitted = {one.name: one.value for one in found}
     for name, value in found:
         column = names[0] if name in sources else names[-1]

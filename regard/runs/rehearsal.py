@@ -273,7 +273,7 @@ def _size(batch: Batch) -> int:
 def _check_shards(model: Model) -> None:
     """Raise ConfigError where a model has sparse gradients, which torch cannot shard."""
     if any(one.grad is not None and one.grad.is_sparse for one in model.parameters()):
-        problem = "needs dense gradients, and those of this model are sparse: only of the rows that a batch reads"
+        problem = "needs dense gradients, and this model has sparse ones: only of the rows that a batch reads"
         raise ConfigError("training.parallel", f"'fsdp' {problem}", "training.parallel=ddp")
 
 

@@ -159,7 +159,7 @@ def prepared(
         before = saved.experiment
         if folder.started:
             for change in folder.changed_environment():
-                progress.warn(f"{change}: the weights may differ in their last bits from those of an unbroken run")
+                progress.warn(f"{change}: the weights may differ in their last bits from an unbroken run")
             return ready(before=before, columns=saved.vocabularies)
         progress.warn(f"{folder} has no checkpoint: training starts from the beginning")
     origin = origin_of(experiment)

@@ -167,7 +167,7 @@ def _knows_a_part(task: Task, values: Sequence[str]) -> bool:
 def _dev_hint(experiment: Experiment) -> str:
     """Return a hint on how to get a dev set."""
     if experiment.reader("dev") is not None:
-        return "those of data.dev are all empty"
+        return "all examples of data.dev are empty"
     return f"data.dev_fraction is {held_out(experiment).dev:g}: a larger one, or data.dev, gives some"
 
 

@@ -117,7 +117,7 @@ def test_translation_goes_on_with_a_whole_chunk(rounds, monkeypatch):
     [
         (["--text-target", "more.de"], ["--run", "must be given"]),
         (["--rounds", "2", "--run", "r"], ["--text-target", "must be given, or --text-source"]),
-        (["--text-target", "a.de", "--run", "r"], ["a.de", "has no line beside those of the pairs"]),
+        (["--text-target", "a.de", "--run", "r"], ["a.de", "has only lines that the pairs have"]),
         (["--text-target", "nope.de", "--run", "r"], ["nope.de", "there is no such file"]),
         (["--text-target", "more.de", "--run", "r", "back_translation.ration=1"], ["back_translation.ration", "ratio"]),
         (["--text-target", "more.de", "--run", "r", "back_translation.ratio=3"], ["back_translation.ratio", "2"]),

@@ -184,7 +184,7 @@ def test_labels_are_learnt_where_the_other_run_has_none(reader, german, tmp_path
     settings = ["model={encoder: embeddings, pooling: mean, dim: 16}", "task=classification"]
     done = begun(table, *settings, start(reader, "embedder"), "--run", run)
     assert done.code == 0, done.said
-    assert "vocabularies of text are those of" in " ".join(done.said.split())
+    assert "vocabularies of text come from" in " ".join(done.said.split())
     assert pieces(run, "shared") == pieces(reader, "shared")
     assert torch.equal(weights(run)["embedder.table"], weights(reader)["decoder.embedder.table"])
     assert set(Run.open(run).columns["label"].labels) == {"a", "b"}

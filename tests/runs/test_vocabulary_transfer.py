@@ -87,7 +87,7 @@ def test_own_vocabulary_takes_equal_pieces(base, tmp_path):
     words = ["text.tokenizer.size=600", "data.dev_fraction=0.2"]
     done = begun("--from", base, *new, "init.own_vocabulary=true", *words, "--run", run)
     assert done.code == 0, done.said
-    assert "pieces are those of" in done.said
+    assert "pieces come from" in done.said
     settings = [f"text.shared={str(Run.open(base).experiment.text.shared).lower()}", *words]
     tied = Run.open(base).experiment.model.settings["tied"]
     assert begun(*SMALL, *new, *settings, f"model.tied={tied}", "--run", fresh).code == 0

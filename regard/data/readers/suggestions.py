@@ -44,7 +44,7 @@ class SuggestionsReader(FileReader):
         *,
         file: FileName,
         languages: Annotated[
-            _Languages | None, Doc("Language codes of source and target; null: those of the first line.")
+            _Languages | None, Doc("Language codes of source and target; null: as in the first line.")
         ] = None,
     ) -> None:
         check_columns(columns, 2, "has a text and its translation", "for a task of two texts")

@@ -164,7 +164,7 @@ def _write_more(
     lines = _different(read_lines(file))
     kept = [line for line in lines if line not in known]
     if not kept:
-        raise DataError(file, "has no line beside those of the dev text")
+        raise DataError(file, "has only lines of the dev set")
     own, other = sides if side == "source" else reversed(sides)
     check_expected_language(PlainText(str(file), kept), own, other)
     say(f"{len(kept):,} lines of {side} text, {len(lines) - len(kept):,} left out that are dev text")

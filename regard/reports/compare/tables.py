@@ -223,7 +223,7 @@ def notes(compared: Compared) -> list[str]:
         *_certainty(compared),
         *(f"{name}: {signature}" for name, signature in zip(compared.metrics, compared.signatures, strict=True)),
         *_incomparable(compared),
-        "Tokens are those of a system's own tokenizer on the target, with the end of each text; words are counted "
+        "Tokens are pieces of a system's own tokenizer on the target, with the end of each text; words are counted "
         "alike for all: tokens divided by the system's tokens per word on the test set.",
         "Core minutes are processor time of training, validation included, all threads together. Speeds are per "
         "second of processor time, in training without validation, the median over the log: neither halts nor "
