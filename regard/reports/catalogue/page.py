@@ -266,7 +266,8 @@ def _names() -> str:
     for kind, row in [(part, row) for part in SOCKET_KINDS for row in PARTS[part]]:
         for one in aliases_of(PARTS[kind][row]):
             choice = {"name": row, **one.settings} if one.settings else row
-            lines.append(cells(", ".join(one.names), code(as_yaml({kind: choice}))))
+            heads = {} if one.num_heads is None else {"num_heads": one.num_heads}
+            lines.append(cells(", ".join(one.names), code(as_yaml({kind: choice, **heads}))))
     lines += [
         "",
         "A row of a table has its own name too. These names have two meanings, and a warning says which is meant:",
