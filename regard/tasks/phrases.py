@@ -110,7 +110,7 @@ class PhrasesTask(TranslationTask):
         """Return a stack search. Raises ConfigError for features, which need a word-by-word search."""
         if features:
             problem = "need a word-by-word search, and phrases have features of their own"
-            hint = "decoding.rerank.run=NETWORK, whose weights regard tune optimises; training has tuned the weights of phrases"
+            hint = "decoding.rerank.run=NETWORK, whose weight regard tune finds; training has tuned the phrases"
             raise ConfigError("decoding.features", problem, hint)
         return PhraseEngine(cast(PhraseBased, model), search, self.ids)
 
