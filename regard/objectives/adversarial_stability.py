@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.config import Doc
-from regard.config.bounds import NotNegative, Share, Size
+from regard.config.bounds import NotNegative, Ratio, Size
 from regard.config.common_settings import LabelSmoothing
 from regard.errors import PartError
 from regard.models import Translator
@@ -36,7 +36,7 @@ class AdversarialStabilityObjective(Objective):
         context: Context,
         *,
         noise: Annotated[Literal["lexical", "feature"], Doc("Noise on the source.")] = "lexical",
-        replace_probability: Annotated[Share, Doc("Probability that lexical noise replaces a piece.")] = 0.3,
+        replace_probability: Annotated[Ratio, Doc("Probability that lexical noise replaces a piece.")] = 0.3,
         num_nearest: Annotated[Size, Doc("Number of nearest pieces to sample a replacement from.")] = 5,
         std: Annotated[NotNegative, Doc("Standard deviation of feature noise.")] = 0.01,
         noisy_weight: Annotated[NotNegative, Doc("Weight of the loss on perturbed input.")] = 1.0,

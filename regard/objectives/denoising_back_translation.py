@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.config import Doc
-from regard.config.bounds import Count, NotNegative, Share
+from regard.config.bounds import Count, NotNegative, Ratio
 from regard.config.common_settings import LabelSmoothing
 from regard.data.collate import collate
 from regard.data.transforms.noise import noisy_words
@@ -35,7 +35,7 @@ COPIES_FROM = 1_000  # batches of back-translations before copies end training
 _SMOOTHING = 0.1  # of the discriminator's labels
 
 
-_Blank = Annotated[Share, Doc("Blanking: probability that a word is replaced by a blank.")]
+_Blank = Annotated[Ratio, Doc("Blanking: probability that a word is replaced by a blank.")]
 _Swap = Annotated[Count, Doc("Maximum displacement of a word in the local shuffle.")]
 
 
@@ -59,7 +59,7 @@ class DenoisingBackTranslationObjective(Objective):
         denoising: Annotated[NotNegative, Doc("Weight of the denoising loss; a schedule may set it.")] = 1.0,
         label_smoothing: LabelSmoothing = 0.1,
         back_translation: Annotated[NotNegative, Doc("Weight of the back-translation loss.")] = 1.0,
-        given: Annotated[Share, Doc("Probability of the real source in place of a back-translation.")] = 0.0,
+        given: Annotated[Ratio, Doc("Probability of the real source in place of a back-translation.")] = 0.0,
         kept: Annotated[
             float,
             Gt(0),
@@ -67,11 +67,11 @@ class DenoisingBackTranslationObjective(Objective):
             Doc("Fraction of the back-translations used, the most probable ones."),
         ] = 1.0,
         adversarial: Annotated[NotNegative, Doc("Weight of the encoder's adversarial loss; 0: off.")] = 0.0,
-        drop: Annotated[Share, Doc("Word dropout: probability that a word is deleted.")] = 0.1,
+        drop: Annotated[Ratio, Doc("Word dropout: probability that a word is deleted.")] = 0.1,
         blank: _Blank = 0.1,
         swap: _Swap = 3,
         temperature: Annotated[NotNegative, Doc("Sampling temperature of back-translations; 0: greedy.")] = 0.0,
-        max_copied: Annotated[Share, Doc("Running fraction of copied words that ends training; 1: never.")] = 0.9,
+        max_copied: Annotated[Ratio, Doc("Running fraction of copied words that ends training; 1: never.")] = 0.9,
     ) -> None:
         super().__init__(context)
         writer = need_writer(context, _NAME)

@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 
 from regard.config import Doc
-from regard.config.bounds import Positive, Share
+from regard.config.bounds import Positive, Ratio
 from regard.config.common_settings import LabelSmoothing
 from regard.objectives.objective import Context, Objective
 from regard.records import Batch, Loss
 
 TeacherRun = Annotated[Path, Doc("Folder of the teacher's run; its vocabularies must be the same.")]
-TaughtFraction = Annotated[Share, Doc("Weight of the teacher's distribution; the references have the rest.")]
+TaughtFraction = Annotated[Ratio, Doc("Weight of the teacher's distribution; the references have the rest.")]
 
 
 class WordDistillationObjective(Objective):

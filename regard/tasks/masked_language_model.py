@@ -11,7 +11,7 @@ import torch
 from regard.answers.text import FillingAnswer
 from regard.attention import recording
 from regard.config import Doc
-from regard.config.bounds import Share, Size
+from regard.config.bounds import Ratio, Size
 from regard.data import Corpus
 from regard.data.columns import Columns, TextColumn
 from regard.data.columns.masked_text import mask_of
@@ -148,9 +148,9 @@ class MaskedLanguageModelTask(Task):
         self,
         columns: Columns,
         *,
-        mask_probability: Annotated[Share, Doc("Masking probability of a piece, sampled again in each epoch.")] = 0.15,
-        masked: Annotated[Share, Doc("Fraction of masked pieces replaced by <mask>.")] = 0.8,
-        random: Annotated[Share, Doc("Fraction of masked pieces replaced by a random piece.")] = 0.1,
+        mask_probability: Annotated[Ratio, Doc("Masking probability of a piece, sampled again in each epoch.")] = 0.15,
+        masked: Annotated[Ratio, Doc("Fraction of masked pieces replaced by <mask>.")] = 0.8,
+        random: Annotated[Ratio, Doc("Fraction of masked pieces replaced by a random piece.")] = 0.1,
         whole_words: Annotated[
             bool, Doc("Whole-word masking; in scripts without spaces each piece is a word.")
         ] = False,

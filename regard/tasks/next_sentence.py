@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, cast
 import torch
 
 from regard.config import Doc
-from regard.config.bounds import Share
+from regard.config.bounds import Ratio
 from regard.data import Corpus
 from regard.data.columns import Columns, TextColumn
 from regard.data.columns.masked_text import mask_of
@@ -76,7 +76,7 @@ class NextSentenceTask(LabelTask):
         self,
         columns: Columns,
         *,
-        mask_probability: Annotated[Share, Doc("Masking probability of a piece, sampled again in each epoch.")] = 0.15,
+        mask_probability: Annotated[Ratio, Doc("Masking probability of a piece, sampled again in each epoch.")] = 0.15,
     ) -> None:
         super().__init__(columns)
         mask = mask_of(cast(TextColumn, columns[FIRST]))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from regard.answers.neighbours import NeighboursAnswer
 from regard.arrays import Longs
 from regard.config import Doc
-from regard.config.bounds import Fraction, Share, Size
+from regard.config.bounds import Fraction, Ratio, Size
 from regard.data import Corpus
 from regard.data.columns import Columns, TextColumn
 from regard.data.examples import ColumnTexts
@@ -38,7 +38,7 @@ from regard.text.vector_table import VectorTable
 
 Reach = Annotated[Size, Doc("Maximum context window on either side; sampled from 1 for each word.")]
 Negatives = Annotated[Size, Doc("Number of negative samples per word.")]
-NoisePower = Annotated[Share, Doc("Exponent of the unigram counts in the negative sampling distribution.")]
+NoisePower = Annotated[Ratio, Doc("Exponent of the unigram counts in the negative sampling distribution.")]
 Frequent = Annotated[Fraction, Doc("Subsampling threshold of frequent words, as a relative frequency; 0: off.")]
 
 NEIGHBOURS = 10  # nearest words of an answer

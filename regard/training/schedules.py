@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from regard.config import Doc
-from regard.config.bounds import Count, NotNegative, Positive, Share, Size
+from regard.config.bounds import Count, NotNegative, Positive, Ratio, Size
 from regard.config.common_settings import Warmup
 from regard.registry import Registry
 
@@ -192,7 +192,7 @@ class StepDecaySchedule(Schedule):
         *,
         every: Annotated[Size, Doc("Updates between decays.")],
         after: Annotated[Count, Doc("Updates before the first decay.")] = 0,
-        factor: Annotated[Share, Doc("Decay factor.")] = 0.5,
+        factor: Annotated[Ratio, Doc("Decay factor.")] = 0.5,
         warmup: Warmup = 0,
     ) -> None:
         super().__init__(peak, warmup=warmup)

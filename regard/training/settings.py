@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
 from regard.config import Doc, Fixed
-from regard.config.bounds import Count, NotNegative, Positive, Seed, Share, Size, Threads
+from regard.config.bounds import Count, NotNegative, Positive, Ratio, Seed, Size, Threads
 from regard.ops.machine import Products
 from regard.registry import Choice
 
@@ -70,7 +70,7 @@ class TrainingSettings:
         Fixed(),
     ] = "all"
     layer_decay: Annotated[
-        Share,
+        Ratio,
         Doc("Layer-wise learning rate decay: factor per layer, from the top down; 1: off."),
         Fixed(),
     ] = 1.0

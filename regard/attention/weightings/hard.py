@@ -12,7 +12,7 @@ from regard.attention.kernels.softmax import masked_softmax
 from regard.attention.parts import Memory, View, Weighting
 from regard.attention.weightings.one_hot import at_largest
 from regard.config import Doc
-from regard.config.bounds import Share
+from regard.config.bounds import Ratio
 from regard.ops.functional import wide
 
 
@@ -32,7 +32,7 @@ class HardWeighting(Weighting):
         self,
         query_dim: int,
         *,
-        soft_probability: Annotated[Share, Doc("Probability of soft attention in training, by row.")] = 0.5,
+        soft_probability: Annotated[Ratio, Doc("Probability of soft attention in training, by row.")] = 0.5,
         inference: Annotated[
             Literal["argmax", "sample"], Doc("At inference, take the most probable key (argmax) or sample one.")
         ] = "argmax",

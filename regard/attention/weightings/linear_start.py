@@ -7,7 +7,7 @@ from torch import Tensor
 from regard.attention.kernels.softmax import masked_softmax
 from regard.attention.parts import View, Weighting
 from regard.config import Doc
-from regard.config.bounds import Share
+from regard.config.bounds import Ratio
 
 
 class LinearStartWeighting(Weighting):
@@ -23,7 +23,7 @@ class LinearStartWeighting(Weighting):
         self,
         query_dim: int,
         *,
-        softmax_weight: Annotated[Share, Doc("Weight of the softmax; a schedule may set it.")] = 1.0,
+        softmax_weight: Annotated[Ratio, Doc("Weight of the softmax; a schedule may set it.")] = 1.0,
     ) -> None:
         super().__init__()
         self.softmax_weight = softmax_weight

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from regard.config import Doc
-from regard.config.bounds import Share
+from regard.config.bounds import Ratio
 from regard.data.readers.parallel import FileOfColumn, ParallelReader
 from regard.data.readers.part import Stretch
 from regard.errors import PartError
@@ -17,8 +17,8 @@ class ExcerptReader(Stretch):
         columns: tuple[str, ...],
         *,
         files: FileOfColumn,
-        start: Annotated[Share, Doc("Start of the excerpt, as a fraction of the text.")] = 0.0,
-        end: Annotated[Share, Doc("End of the excerpt, as a fraction of the text.")] = 1.0,
+        start: Annotated[Ratio, Doc("Start of the excerpt, as a fraction of the text.")] = 0.0,
+        end: Annotated[Ratio, Doc("End of the excerpt, as a fraction of the text.")] = 1.0,
     ) -> None:
         if start >= end:
             raise PartError(

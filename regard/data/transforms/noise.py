@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from regard.arrays import Longs
 from regard.config import Doc
-from regard.config.bounds import Count, Share
+from regard.config.bounds import Count, Ratio
 from regard.data.collate import ended
 from regard.data.transforms.transform import LineSeeds, Transform
 from regard.errors import ConfigError
@@ -26,8 +26,8 @@ class Noise(Transform):
     def __init__(
         self,
         *,
-        drop: Annotated[Share, Doc("Word dropout: probability that a piece is deleted.")] = 0.1,
-        blank: Annotated[Share, Doc("Blanking: probability that a piece is replaced by a blank.")] = 0.0,
+        drop: Annotated[Ratio, Doc("Word dropout: probability that a piece is deleted.")] = 0.1,
+        blank: Annotated[Ratio, Doc("Blanking: probability that a piece is replaced by a blank.")] = 0.0,
         swap: Annotated[Count, Doc("Maximum displacement of a piece in the local shuffle.")] = 3,
     ) -> None:
         self.drop, self.blank, self.swap = drop, blank, swap

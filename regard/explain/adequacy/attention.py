@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 from regard.config import Doc
-from regard.config.bounds import Share
+from regard.config.bounds import Ratio
 from regard.explain.adequacy.adequacy import Adequacy
 from regard.explain.alignment import aligned_words
 from regard.explain.diagnosis import word_places
@@ -21,7 +21,7 @@ class AttentionAdequacy(Adequacy):
     needs_explanation: ClassVar[bool] = True
 
     def __init__(
-        self, folder: Path, *, threshold: Annotated[Share, Doc("Minimum attention of a covered word, summed.")] = 0.2
+        self, folder: Path, *, threshold: Annotated[Ratio, Doc("Minimum attention of a covered word, summed.")] = 0.2
     ) -> None:
         self.threshold = threshold
 

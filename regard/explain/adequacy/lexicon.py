@@ -6,7 +6,7 @@ from shlex import quote
 from typing import Annotated
 
 from regard.config import Doc
-from regard.config.bounds import Count, Share
+from regard.config.bounds import Count, Ratio
 from regard.data.manifest import verify_file
 from regard.errors import CheckpointError
 from regard.explain.adequacy.adequacy import Adequacy
@@ -30,7 +30,7 @@ class LexiconAdequacy(Adequacy):
         folder: Path,
         *,
         min_confidence: Annotated[
-            Share, Doc("Minimum fraction of a word's occurrences that have a usual translation.")
+            Ratio, Doc("Minimum fraction of a word's occurrences that have a usual translation.")
         ] = USUAL_FRACTION,
         min_count: Annotated[Count, Doc("Minimum number of occurrences in training.")] = MIN_SEEN,
     ) -> None:

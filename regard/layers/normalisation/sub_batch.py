@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import Doc
-from regard.config.bounds import Share
+from regard.config.bounds import Ratio
 from regard.layers.normalisation.norm import Eps, Norm
 from regard.ops.functional import wide
 
@@ -30,7 +30,7 @@ class SubBatchNorm(Norm):
         dim: int,
         *,
         eps: Annotated[Eps, Doc("Epsilon, for numerical stability.")] = 1e-5,
-        momentum: Annotated[Share, Doc("Update rate of the running averages used at inference.")] = 0.1,
+        momentum: Annotated[Ratio, Doc("Update rate of the running averages used at inference.")] = 0.1,
         learns_statistics: Annotated[bool, Doc("Backpropagate through the batch statistics.")] = False,
     ) -> None:
         super().__init__()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from regard.config import Doc
-from regard.config.bounds import Share
+from regard.config.bounds import Ratio
 from regard.evaluation.tokenization import words
 from regard.objectives.posterior_features.feature import PosteriorFeature, StartWeight
 from regard.statistical.lexical_table import Lexicon
@@ -24,7 +24,7 @@ class WordPairsFeature(PosteriorFeature):
         self,
         *,
         lexicon: Annotated[Path, Doc("Lexicon written by regard align --lexicon.")],
-        min_probability: Annotated[Share, Doc("Minimum probability of a word pair.")] = 0.1,
+        min_probability: Annotated[Ratio, Doc("Minimum probability of a word pair.")] = 0.1,
         weight: StartWeight = 10.0,
     ) -> None:
         super().__init__(weight)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from regard.config import Doc
-from regard.config.bounds import Positive, Share, Size
+from regard.config.bounds import Positive, Ratio, Size
 from regard.statistical.dictionaries.method import DictionaryMethod, Space, SpaceMaps
 from regard.statistical.dictionaries.spaces import PairRows, centred_units, csls, procrustes
 
@@ -26,7 +26,7 @@ class SimilaritySelfLearning(DictionaryMethod):
         *,
         start_words: Annotated[Size, Doc("Number of most frequent words used for the first dictionary.")] = 4_000,
         words: Annotated[Size, Doc("Number of most frequent words used for later dictionaries.")] = 5_000,
-        keep: Annotated[Share, Doc("Keep probability of a similarity in the first dictionaries.")] = 0.1,
+        keep: Annotated[Ratio, Doc("Keep probability of a similarity in the first dictionaries.")] = 0.1,
         patience: Annotated[Size, Doc("Rounds without improvement before the keep probability doubles.")] = 10,
         reweighting: Annotated[Positive, Doc("Exponent of the singular values in the final map.")] = 0.5,
     ) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from regard.arrays import Floats
 from regard.config import Doc
-from regard.config.bounds import Count, Share
+from regard.config.bounds import Count, Ratio
 from regard.scripts import UNSPACED
 from regard.text.vector_table import VectorTable
 
@@ -18,7 +18,7 @@ _WORD = re.compile(rf"([{UNSPACED}]|(?:(?![{UNSPACED}])\w)+(?:['’]\w+)*)")
 
 Vectors = Callable[[], VectorTable]  # of the words that may stand in a text; asked for by who needs them
 
-ChangeProbability = Annotated[Share, Doc("Perturbation probability of a word.")]
+ChangeProbability = Annotated[Ratio, Doc("Perturbation probability of a word.")]
 ChangeSeed = Annotated[Count, Doc("Random seed of the perturbations.")]
 RANDOM_NUMBERS = 3  # numbers in [0, 1) for each word: whether, where and how it is changed
 
