@@ -25,7 +25,7 @@ def texts() -> torch.Tensor:
 
 
 def masking(**changes: object) -> Masking:
-    return Masking("text", MASK, **{"share": 0.15, "masked": 0.8, "random": 0.1, **changes})
+    return Masking("text", MASK, **{"probability": 0.15, "masked": 0.8, "random": 0.1, **changes})
 
 
 def within_three_deviations(found: int, count: int, share: float) -> bool:

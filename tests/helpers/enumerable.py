@@ -63,9 +63,9 @@ class TableWriter(Generator):
     def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Encoded | None]:
         raise NotImplementedError
 
-    def best(self, ids: Tensor, state: Any, count: int, forbidden: Any = (), asked: Any = ()) -> Any:
+    def best(self, ids: Tensor, state: Any, count: int, forbidden: Any = (), included: Any = ()) -> Any:
         step, after = self.step(ids, state)
-        return *best_words(step.log_probs, count, forbidden, asked), after
+        return *best_words(step.log_probs, count, forbidden, included), after
 
     def longest(self, batch: Batch) -> int:
         return LONGEST

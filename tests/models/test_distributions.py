@@ -22,7 +22,7 @@ def batch_of(**columns):
 
 def check(model, batch, smoothing):
     found = model.double().eval().distributions(batch)
-    assert_close(found.log_probs.exp().sum(dim=-1), torch.ones(len(found.wanted), dtype=torch.float64))
+    assert_close(found.log_probs.exp().sum(dim=-1), torch.ones(len(found.reference), dtype=torch.float64))
     assert_close(found.nll(smoothing), model.nll(batch, smoothing=smoothing)[model.counted(batch)])
 
 

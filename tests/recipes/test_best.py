@@ -246,7 +246,7 @@ def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts
 
 def test_a_step_that_fails_leaves_the_others_their_place(texts, monkeypatch):
     failing = {
-        name: type("Failing", (), {"share": 1.0, "text": None, "about": name, "family": "network", "make": fail})()
+        name: type("Failing", (), {"fraction": 1.0, "text": None, "about": name, "family": "network", "make": fail})()
         for name in "ab"
     }
     for module in (program, page):
