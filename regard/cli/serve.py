@@ -41,13 +41,16 @@ def serve_command(words: RunsAndChanges, **typed: Any) -> None:
     runs, changes = paths_and_changes(words)
     if not runs:
         raise ConfigError("serve", "no run is named", "regard serve RUN")
-    from regard.config import settings_file, settings_folder
+    from regard.config import own_folder, settings_file, settings_folder
 
     settings = replace(Settings.read(typed), changes=tuple(changes))
     if settings.engine is None:
-        runs = list(map(settings_folder, runs))
+        settings = replace(settings, canaries=tuple((own_folder(run), part) for run, part in settings.canaries))
+        runs = [*map(own_folder, runs), *(run for run, _ in settings.canaries)]
         for run in runs:
-            settings_file(run)
+            settings_file(settings_folder(run))
+    elif settings.canaries:
+        raise ConfigError("--canary", "does not go with --engine", "name the exports one by one")
     else:
         runs = [engine_folder(run, settings.engine, changes) for run in runs]
     _check_open(settings)

@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import Collection
 from typing import Any
+from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
@@ -40,7 +41,7 @@ def create_app(service: Service) -> ASGIApp:
             allow_origins=service.settings.cors_origins,
             allow_methods=["GET", "POST"],
             allow_headers=["Content-Type", "Authorization", "X-Request-Id"],
-            expose_headers=["Retry-After", "X-Request-Id", "X-Total-Time"],
+            expose_headers=["Retry-After", "X-Model", "X-Request-Id", "X-Total-Time"],
         )
     return Framed(app, service, modelled)
 
@@ -75,7 +76,7 @@ class Framed:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
-                for name, value in own.items():
+                for name, value in {**own, **_answering(asked)}.items():
                     headers.setdefault(name, value)
                 headers["X-Total-Time"] = f"{1000 * (time.perf_counter() - began):.0f}"  # milliseconds
             await send(message)
@@ -270,6 +271,12 @@ async def _while_there(app: ASGIApp, scope: Scope, body: bytes, receive: Receive
         work.cancel()
         leaving.cancel()
         await asyncio.gather(work, leaving, return_exceptions=True)
+
+
+def _answering(asked: Asked) -> dict[str, str]:
+    """Return the header that names each model with the version that answers; none without a model."""
+    named = ", ".join(f"{quote(name)}@{version}" for name, version in asked.versions)
+    return {"X-Model": named} if named else {}
 
 
 def _question(asked: Asked) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from msgspec.structs import replace
@@ -14,6 +15,8 @@ from regard.errors import ConfigError, nearest
 from regard.results import Prediction
 from regard.serve.engine import Engine, QuestionRow
 from regard.serve.languages import inward, outward
+
+_SHORT = 12  # digits of a digest
 
 
 class ServedModel:
@@ -29,6 +32,11 @@ class ServedModel:
         self.most_answers = math.inf if self.answer.written else 1
         self.explains: bool = card["explains"]  # False: its engine has no attention weights
         self.read_together: int = card.get("read_together", 1)  # sentences of a text
+
+    @property
+    def version(self) -> str:
+        """Start of the SHA-256 of its weights."""
+        return str(self.card.get("sha256") or "")[:_SHORT]
 
     @property
     def pair(self) -> str:
@@ -60,10 +68,13 @@ def models_of(engine: Engine) -> list[ServedModel]:
 
 
 class Catalogue:
-    """The models, and the translators by pair of languages; the first of a pair is its default."""
+    """The models, and the translators by pair of languages; the first of a pair is its default.
 
-    def __init__(self, models: Sequence[ServedModel]) -> None:
-        self.models = list(models)
+    `canaries` are engines, by name, each with the fraction of a pair's requests that it takes from the default.
+    """
+
+    def __init__(self, models: Sequence[ServedModel], canaries: Mapping[str, float] = MappingProxyType({})) -> None:
+        self.models, self._canaries = list(models), canaries
         self._pairs: dict[tuple[str, str], list[ServedModel]] = {}
         for model in models:
             for source, target in [model.languages] * bool(model.languages):
@@ -83,9 +94,14 @@ class Catalogue:
         """Return the target languages of a source."""
         return sorted(target for known, target in self._pairs if known == source)
 
-    def model(self, source: str, target: str) -> ServedModel | None:
-        """Return the default model of a pair."""
-        return next(iter(self._pairs.get((source, target), ())), None)
+    def model(self, source: str, target: str, sample: float = 1.0) -> ServedModel | None:
+        """Return the default model of a pair, or the canary that a uniform sample in [0, 1) falls to."""
+        models = self._pairs.get((source, target), [])
+        for model in models:
+            if sample < (fraction := self._canaries.get(model.engine.name, 0.0)):
+                return model
+            sample -= fraction
+        return next((one for one in models if one.engine.name not in self._canaries), next(iter(models), None))
 
     def named(self, name: str) -> ServedModel | None:
         """Return the model of a name."""

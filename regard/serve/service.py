@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from regard.documents.language_detection import Detector
 from regard.errors import ConfigError, RegardError
@@ -20,6 +21,7 @@ from regard.serve.telemetry import AccessLog, Metrics
 LOADING, RESTARTING = 3, 2  # seconds to wait before a retry
 FILES = 2  # parsed or written at a time
 CHECK_SECONDS = 0.1  # seconds between two checks of an engine: ready, or drained
+FOLLOW_SECONDS = 2.0  # seconds between two looks for another version of a run
 WARM_WITHIN = 120.0  # time limit in seconds for the warm-up of a replacement
 
 _LOG = logging.getLogger("regard.serve")
@@ -57,6 +59,7 @@ class Service:
         self._starting: asyncio.Task[None] | None = None
         self._reloading = asyncio.Lock()
         self._replaced = set[asyncio.Task[None]]()  # engines that are draining
+        self._following: asyncio.Task[None] | None = None
 
     @property
     def catalogue(self) -> Catalogue:
@@ -87,6 +90,7 @@ class Service:
     def start(self) -> None:
         """Begin to load."""
         self._starting = asyncio.create_task(self._start())
+        self._following = asyncio.create_task(self._follow(), name="versions")
 
     async def started(self) -> None:
         """Wait until loading has ended, with success or not."""
@@ -100,8 +104,8 @@ class Service:
         while self.unanswered:
             self.unanswered.pop().reschedule(now)
 
-    async def reload(self) -> None:
-        """Read the keys again, and load each changed run beside its engine.
+    async def reload(self) -> dict[str, str]:
+        """Read the keys again, and load each changed run beside its engine; return the faults by name, "" for none.
 
         Requests go to the new engine as soon as it is ready; the old one ends after its last answer. A failure to
         read or load is logged, and the old state stays. Concurrent calls take turns.
@@ -117,20 +121,39 @@ class Service:
                 self.settings.keys.reread()
             except (RegardError, OSError, UnicodeError) as error:
                 _LOG.error("reload: the keys stay unchanged: %s", error)
-            renewed = [await asyncio.to_thread(self.engines[name].renewed) for name in self._served]
-            changed = [fresh for fresh in renewed if fresh is not None]
-            _LOG.info(
-                "reload: %s", f"loading {', '.join(one.name for one in changed)}" if changed else "no run has changed"
-            )
-            for fresh in changed:
-                await self._load_anew(fresh)
+            return await self._reload_changed([*self._served])
+
+    async def _reload_changed(self, names: Sequence[str]) -> dict[str, str]:
+        """Load the changed ones of these engines; return the faults by name. The caller holds the lock."""
+        renewed = [await asyncio.to_thread(self.engines[name].renewed) for name in names]
+        changed = [fresh for fresh in renewed if fresh is not None]
+        _LOG.info(
+            "reload: %s", f"loading {', '.join(one.name for one in changed)}" if changed else "no run has changed"
+        )
+        return {fresh.name: await self._load_anew(fresh) for fresh in changed}
+
+    async def _follow(self) -> None:
+        """Reload a run as soon as another version of it is in use: taught, or undone. Each version is tried once."""
+        tried = dict[str, Path]()
+        await self.started()
+        while True:
+            await asyncio.sleep(FOLLOW_SECONDS)
+            for name in [*self._served]:
+                folder = await asyncio.to_thread(self.engines[name].other_version)
+                if folder is None:
+                    tried.pop(name, None)
+                elif tried.get(name) != folder:
+                    tried[name] = folder
+                    async with self._reloading:
+                        await self._reload_changed([name])
 
     async def stop(self) -> None:
         """End everything that was started."""
         self.draining = True
-        for task in self._replaced:
+        ending = [*self._replaced, *([] if self._following is None else [self._following])]
+        for task in ending:
             task.cancel()
-        await asyncio.gather(*self._replaced, return_exceptions=True)
+        await asyncio.gather(*ending, return_exceptions=True)
         if self._starting is not None:
             self._starting.cancel()
             await asyncio.wait([self._starting])
@@ -157,7 +180,8 @@ class Service:
 
     async def _serve(self, engines: Engines, served: dict[str, list[ServedModel]]) -> None:
         """Switch new requests to these models."""
-        catalogue, before = Catalogue([one for wanted in served.values() for one in wanted]), self._catalogue
+        canaries = {name: part for name in engines for run, part in self.settings.canaries if engines[name].run == run}
+        catalogue, before = Catalogue([one for wanted in served.values() for one in wanted], canaries), self._catalogue
         detector = self._detector
         if detector is None or before is None or before.languages != catalogue.languages:
             detector = await asyncio.to_thread(self._make_detector, catalogue.languages)
@@ -174,8 +198,8 @@ class Service:
                 raise ConfigError(one.name, "the languages of this run are unknown", hint)
         return [one for one in models if between(one.languages, self.settings.load_only)]
 
-    async def _load_anew(self, fresh: Engine) -> None:
-        """Replace the engine of the same name; on a failure the old one stays."""
+    async def _load_anew(self, fresh: Engine) -> str:
+        """Replace the engine of the same name; on a failure the old one stays. Return the fault, "" for none."""
         began, old = time.monotonic(), self.engines[fresh.name]
         try:
             await fresh.start()
@@ -192,7 +216,7 @@ class Service:
             problem = f"not ready within {WARM_WITHIN:g} seconds" if isinstance(error, TimeoutError) else error
             _LOG.error("reload: %s stays unchanged: the changed run cannot be served: %s", fresh.name, problem)
             self.metrics.reloaded(fresh.name, "failed")
-            return
+            return str(problem)
         except asyncio.CancelledError:
             await fresh.stop()
             raise
@@ -206,6 +230,7 @@ class Service:
         task = asyncio.create_task(self._drain(old, there), name=f"last requests of {old.name}")
         self._replaced.add(task)
         task.add_done_callback(self._replaced.discard)
+        return ""
 
     async def _drain(self, old: Engine, there: set[asyncio.Timeout]) -> None:
         """End an engine after these requests, which may use it."""

@@ -73,6 +73,18 @@ def read_proxy(option: str, text: str) -> str:
     return str(network) if network.num_addresses > 1 else str(network.network_address)
 
 
+def read_canary(option: str, text: str) -> tuple[Path, float]:
+    """Return a run and its fraction of requests: `runs/new=10%` or `runs/new=0.1`. Raises ConfigError."""
+    run, _, typed = text.rpartition("=")
+    try:
+        fraction = float(typed.removesuffix("%")) / (100 if typed.endswith("%") else 1)
+    except ValueError:
+        fraction = 0.0
+    if not run or not 0 < fraction < 1:
+        raise ConfigError(option, f"'{text}' is not a run and its share of requests", "runs/new=10%")
+    return Path(run), fraction
+
+
 class Form(NamedTuple):
     """Typed form of a setting, if it differs from the setting."""
 
@@ -111,10 +123,10 @@ class Option(NamedTuple):
         return [f"{prefix}_{self.name.upper()}" for prefix in ("REGARD", "LT")]
 
 
-def repeated(metavar: str, text: str, name: str, read: Callable[[str, str], str]) -> Option:
+def repeated(metavar: str, text: str, name: str, read: Callable[[str, str], Any], group: str = _ACCESS) -> Option:
     """Return an option that may be repeated."""
     form = Form(list[str], lambda option, typed: tuple(read(option, one) for one in typed), list)
-    return Option(metavar, f"{text}; may be repeated.", name=name, form=form, group=_ACCESS)
+    return Option(metavar, f"{text}; may be repeated.", name=name, form=form, group=group)
 
 
 @dataclass(frozen=True)
@@ -197,6 +209,10 @@ class Settings:
         ),
     ] = None
 
+    canaries: Annotated[
+        tuple[tuple[Path, float], ...],
+        repeated("RUN=PERCENT", "Serve this run for a share of its languages' requests", "canary", read_canary, _LOAD),
+    ] = ()
     access_log: Annotated[
         str | None, Option("FILE", "Log each request as a JSON line, without its texts; -: stdout.", group=_PAGE)
     ] = None

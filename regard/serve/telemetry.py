@@ -43,6 +43,7 @@ class Asked:
     key: str = ""  # the name of its API key
     pair: str = ""  # languages: en-de
     models: tuple[str, ...] = ()
+    versions: tuple[tuple[str, str], ...] = ()  # each model with the version that answers
     texts: int | None = None
     characters: int | None = None
     source: list[str] | None = None  # the texts, with --log-texts
@@ -52,13 +53,14 @@ class Asked:
         """Name of the model; "several" for more than one, "" for none."""
         return self.models[0] if len(self.models) == 1 else "several" if self.models else ""
 
-    def count(self, texts: Iterable[str], *models: str) -> None:
+    def count(self, texts: Iterable[str], *models: ServedModel) -> None:
         """Record the models, and the number and characters of texts."""
         given = list(texts)
         self.texts, self.characters = len(given), sum(map(len, given))
         if self.source is not None:
             self.source = given
-        self.models = tuple(dict.fromkeys(models))
+        self.models = tuple(dict.fromkeys(one.name for one in models))
+        self.versions = tuple(dict.fromkeys((one.name, one.version) for one in models))
 
 
 class AccessLog:
@@ -121,6 +123,7 @@ class Metrics:
         self.characters = counter("regard_characters", "Characters of answered texts", ["route", "model"])
         self.in_flight = gauge("regard_in_flight", "Requests being worked on")
         self.by_key = counter("regard_key_requests", "Requests answered, by the name of their key", ["key", "status"])
+        self._versions = counter("regard_version_requests", "Requests by version of the model", ["model", "version"])
         self._reloads = counter("regard_reloads", "Reloads of changed runs, loaded or failed", ["model", "result"])
         self._confidence = histogram("regard_confidence", "Confidence of an answer", ["model"], buckets=_SURE)
         self._withheld = counter("regard_abstentions", "Answers withheld for low confidence", ["model"])
@@ -171,6 +174,8 @@ class Metrics:
         self.requests.labels(route, str(status), asked.pair, asked.model).inc()
         self.seconds.labels(route, asked.model).observe(seconds)
         done = asked.characters or 0 if status < 400 else 0
+        for model, version in asked.versions:
+            self._versions.labels(model, version).inc()
         if asked.model:
             self.characters.labels(route, asked.model).inc(done)
         self.used[asked.key] += done

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
@@ -109,7 +110,7 @@ async def translate(service: Service, question: TranslationRequest, asked: Asked
 async def taken_apart(service: Service, question: TranslationRequest, asked: Asked) -> list[Translated]:
     """Split the texts, recorded in `asked`. Raises ApiError for a pair that is not served."""
     found = await in_thread(question.size, _prepare_all, service, question)
-    asked.count(question.texts, *(one.model.name for one in found if one.model is not None))
+    asked.count(question.texts, *(one.model for one in found if one.model is not None))
     return found
 
 
@@ -148,10 +149,10 @@ async def translate_file(
     if source == AUTO:
         sample = "\n".join(found.texts)[:SAMPLE]
         source = (await in_thread(SAMPLE, _choose, service, target, sample)).language
-    model = check_pair(service.catalogue, source, target)
+    model = check_pair(service.catalogue, source, target, random.random())
     if model is None or not found.texts:
         return TranslatedFile(data)
-    asked.count(found.texts, model.name)
+    asked.count(found.texts, model)
     terms = await service.glossaries.lines_within(glossary, found.texts)
     question = Predict(_lines(model, found.texts), explain=found.explain, glossary=terms)
     predictions = await model.ask(question, seconds=_PATIENCE * service.settings.request_timeout)
@@ -190,9 +191,12 @@ def detect(service: Service, text: str) -> list[Detected]:
     return guesses or [Detected(ENGLISH, 0.0)]
 
 
-def check_pair(catalogue: Catalogue, source: str, target: str) -> ServedModel | None:
-    """Return the translator of a pair; None for equal languages. Raises ApiError for a pair that is not served."""
-    found = catalogue.model(source, target)
+def check_pair(catalogue: Catalogue, source: str, target: str, sample: float = 1.0) -> ServedModel | None:
+    """Return the translator of a pair; None for equal languages. Raises ApiError for a pair that is not served.
+
+    `sample`: uniform in [0, 1), chooses between the default and canaries; 1: the default.
+    """
+    found = catalogue.model(source, target, sample)
     if found is None and source != target:
         raise bad(
             f"{name_of(target)} ({outward(target)}) is not available as a target language "
@@ -211,9 +215,10 @@ def check_explains(model: ServedModel, asked: str = "explain, maps") -> None:
 def _prepare_all(service: Service, question: TranslationRequest) -> list[Translated]:
     found = []
     prefixes = question.prefixes or [""] * len(question.texts)
+    sample = random.random()
     for number, (text, prefix) in enumerate(zip(question.texts, prefixes, strict=True), 1):
         try:
-            found.append(changed(_prepare(service, question, text), prefix=prefix))
+            found.append(changed(_prepare(service, question, text, sample), prefix=prefix))
         except ApiError as error:
             if len(question.texts) == 1:
                 raise
@@ -221,14 +226,14 @@ def _prepare_all(service: Service, question: TranslationRequest) -> list[Transla
     return found
 
 
-def _prepare(service: Service, question: TranslationRequest, text: str) -> Translated:
+def _prepare(service: Service, question: TranslationRequest, text: str, sample: float) -> Translated:
     source, detected = question.source, None
     if source == AUTO:
         detected = _choose(service, question.target, text)
         source = detected.language if question.model is None else inward(question.model.languages[0])
     if not any(character.isalpha() for character in text):  # spaces, digits, emoji
         return Translated(source, question.target, detected, None, text)
-    model = question.model or check_pair(service.catalogue, source, question.target)
+    model = question.model or check_pair(service.catalogue, source, question.target, sample)
     if model is None:
         return Translated(source, question.target, detected, None, text)
     found = copy_unknown_words(text_document(text, question.kind, language=source), model.alphabet)

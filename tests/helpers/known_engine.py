@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -48,6 +49,7 @@ class KnownEngine:
         self.seconds = 0.0  # that an answer takes
         self.cancelled = 0
         self.next: KnownEngine | None = None  # that a reload puts in its place
+        self.run, self.version = Path(self.name), None  # its folder, and another version that is in use now
 
     def say(self, text: str, route: str = "") -> str:
         source, target = self.cards[route]["languages"]
@@ -76,6 +78,9 @@ class KnownEngine:
 
     def renewed(self) -> "KnownEngine | None":
         return self.next
+
+    def other_version(self) -> Path | None:
+        return self.version
 
     async def stop(self) -> None:
         self.ready, self.stopped = False, True

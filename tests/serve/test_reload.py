@@ -8,21 +8,24 @@ import shutil
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
 from engines import tiny_run_in
-from known_engine import KnownEngine, made, pairs
+from known_engine import KnownEngine, made, pairs, served
 from serving import Process
 from small_runs import SMALL, regard, write_texts
 
-from regard.errors import CheckpointError
+from regard.config.versions import MODEL, new_version, undo_version, use_version, versions_held
+from regard.errors import CheckpointError, ConfigError
+from regard.serve import service as service_module
 from regard.serve.engine import Engine
 from regard.serve.engine.engine import fingerprint
 from regard.serve.engine.questions import Predict
 from regard.serve.security import DEFAULT_RIGHTS, Keys
-from regard.serve.settings import Settings
+from regard.serve.settings import Settings, read_canary
 
 
 class Broken(KnownEngine):
@@ -86,6 +89,85 @@ def test_a_run_that_is_another_pair_now_stays_out_where_only_some_languages_are_
     old.next = KnownEngine("fr", "de", "en-de")
     service, *_ = reloading([old], Settings(load_only=("en", "de")))
     assert service.catalogue.languages == ["de", "en"]
+
+
+def test_another_version_of_a_run_is_loaded_by_itself(monkeypatch):
+    """And tried once, if it cannot be loaded."""
+    monkeypatch.setattr(service_module, "FOLLOW_SECONDS", 0.001)
+    old, other = pairs("en-de", "de-en")
+    other.version, other.next, tried = Path("damaged"), Broken("de", "en"), []
+    old.version, old.next = Path("taught"), KnownEngine("en", "de")
+
+    async def case():
+        service = made([old, other])
+        monkeypatch.setattr(service.metrics, "reloaded", lambda *what: tried.append(what))
+        service.start()
+        while len(tried) < 2 or not old.stopped:
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(0.02)
+        found = service.engines["en-de"]
+        await service.stop()
+        return found
+
+    assert asyncio.run(case()) is old.next
+    assert sorted(tried) == [("de-en", "failed"), ("en-de", "loaded")]
+
+
+def test_an_administrator_reloads_by_a_request(tmp_path):
+    file = tmp_path / "keys"
+    file.write_text("reader\nchief\tann\tadmin\n", encoding="utf-8")
+    old, other = pairs("en-de", "de-en")
+    old.next, other.next = KnownEngine("en", "de"), Broken("de", "en")
+    with served([old, other], Settings(keys=Keys(file=file))) as client:
+        refused = client.post("/v1/reload", headers={"Authorization": "Bearer reader"})
+        done = client.post("/v1/reload", headers={"Authorization": "Bearer chief"})
+    assert (refused.status_code, "right admin" in refused.json()["error"]) == (403, True)
+    assert done.json() == {"loaded": ["en-de"], "failed": {"de-en": "runs/en-de: is damaged"}}
+    with served(pairs("en-de")) as client:
+        assert client.post("/v1/reload").status_code == 403  # without keys nobody has that right
+
+
+def test_a_canary_has_its_share_of_requests_and_the_answer_names_the_version(monkeypatch):
+    """All texts of a request have one version; a named model is not changed."""
+    old, new = KnownEngine("en", "de"), KnownEngine("en", "de", "new")
+    old.info["sha256"], new.info["sha256"] = "1" * 64, "2" * 64
+    samples = iter([0.05, 0.5, 0.2, 0.0999])
+    monkeypatch.setattr("regard.serve.translating.random.random", lambda: next(samples))
+    body = {"q": ["Hello", "World"], "source": "en", "target": "de"}
+    with served([old, new], Settings(canaries=((Path("new"), 0.1),), metrics=True)) as client:
+        found = [client.post("/translate", json=body).headers["X-Model"] for _ in range(2)]
+        named = client.post("/v1/translate", json={**body, "model": "new"})
+        detailed = client.post("/v1/translate", json=body)
+        metrics = client.get("/metrics").text
+    assert found == ["new@222222222222", "en-de@111111111111"]
+    assert [one["version"] for one in named.json()["texts"] + detailed.json()["texts"]] == ["2" * 12] * 4
+    assert detailed.json()["model"] == "new"
+    assert 'regard_version_requests_total{model="new",version="222222222222"} 3.0' in metrics
+    assert 'regard_version_requests_total{model="en-de",version="111111111111"} 1.0' in metrics
+
+
+@pytest.mark.parametrize("typed", ["runs/new", "runs/new=0", "=10%", "runs/new=100%", "runs/new=x"])
+def test_a_share_is_between_0_and_100_percent(typed):
+    with pytest.raises(ConfigError, match=r"runs/new=10%"):
+        read_canary("--canary", typed)
+    assert read_canary("--canary", "runs/a=b=12.5%") == (Path("runs/a=b"), 0.125)
+
+
+def test_an_engine_loads_the_version_in_use(tmp_path):
+    (tmp_path / "experiment.yaml").touch()
+    engine = Engine(tmp_path, name="a")
+    assert engine.other_version() is None  # nothing is loaded
+    engine._folder = tmp_path
+    before = fingerprint(tmp_path)
+    with versions_held(tmp_path):
+        taught = new_version(tmp_path) / MODEL
+        taught.mkdir()
+        use_version(tmp_path, 1)
+    assert (fingerprint(tmp_path), engine.other_version()) == (before, taught)
+    undo_version(tmp_path)
+    assert engine.other_version() is None
+    (tmp_path / "version.json").write_text("{", encoding="utf-8")
+    assert (engine.other_version(), engine.renewed().name) == (None, "a")  # the new one reports the fault
 
 
 def test_keys_are_read_anew(tmp_path):

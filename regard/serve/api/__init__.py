@@ -33,6 +33,7 @@ from regard.serve.api.offered import (
 )
 from regard.serve.api.pages import add_pages
 from regard.serve.api.predict import predict_any
+from regard.serve.api.reload import ReloadAnswer, reload_runs
 from regard.serve.api.request_body import JSON, MULTIPART
 from regard.serve.api.suggest import keep_suggestion
 from regard.serve.api.translate import detect_language, translate_texts
@@ -66,6 +67,9 @@ ENDPOINTS = {
         explain_given, models.ExplainQuestion, models.ExplainAnswer, JSON, tag=REGARD, name="explain"
     ),
     "/v1/alternatives": asking(alternatives, models.AlternativesQuestion, models.AlternativesAnswer, JSON, tag=REGARD),
+    "/v1/reload": Endpoint(
+        reload_runs, OPERATION, ReloadAnswer, {"responses": refusals(400, 403, 429, 503)}, method="POST"
+    ),
     METRICS_PATH: Endpoint(metrics, OPERATION, None, {"response_class": Response, "responses": refusals(401)}),
 }
 

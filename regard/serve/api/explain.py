@@ -79,7 +79,7 @@ def _asked_model(service: Service, question: models.ForcedQuestion, asked: Asked
     if model is None:
         raise bad("Invalid request: source and target are one language, so there is nothing to explain")
     asked.pair = model.pair
-    asked.count([question.source_text], model.name)
+    asked.count([question.source_text], model)
     return model
 
 

@@ -153,6 +153,7 @@ class TextAnswer(BaseModel):
     detectedLanguage: Link | None = None  # noqa: N815  as LibreTranslate spells it
     seems: Link | None = None  # the target language, if the text is already in it
     model: str | None
+    version: str | None  # of the model: the start of the SHA-256 of its weights
     sentences: list[SentenceAnswer]
 
 
@@ -202,6 +203,7 @@ class ModelAnswer(BaseModel):
     """A model of the server."""
 
     name: str
+    version: str  # the start of the SHA-256 of its weights
     source: str | None  # codes of languages; null if it is not a translator
     target: str | None
     ready: bool

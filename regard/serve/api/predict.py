@@ -33,7 +33,7 @@ async def predict_any(service: Service, request: Request) -> Response:
     lines = _lines(model, question)
     check_sizes(lines, service.settings)
     request.state.asked.pair = model.pair
-    request.state.asked.count(lines, model.name)
+    request.state.asked.count(lines, model)
     if question.maps:
         check_maps(*lines)
     asked_for = Predict(tuple(lines), n_best=question.n_best, explain=explain, maps=question.maps)

@@ -80,7 +80,13 @@ def _prefixes(question: models.TranslateQuestion, texts: int) -> list[str]:
 
 def _model(model: ServedModel, told: bool) -> dict[str, Any]:
     card = {name: model.card.get(name) for name in models.ModelAnswer.model_fields}
-    own = {"name": model.name, **model.codes, "ready": model.engine.ready, "given": list(model.given)}
+    own = {
+        "name": model.name,
+        "version": model.version,
+        **model.codes,
+        "ready": model.engine.ready,
+        "given": list(model.given),
+    }
     own["answers"] = model.answer.form
     return {**card, **own, "examples": model.card.get("examples", []) if told else []}
 
@@ -117,6 +123,7 @@ def _text(one: Translated, seems: Detected | None) -> dict[str, Any]:
     if seems is not None:
         answer["seems"] = client_guess(seems)
     answer["model"] = None if one.model is None else one.model.name
+    answer["version"] = None if one.model is None else one.model.version
     sentences: list[dict[str, Any]] = [sentence_json(sentence) for sentence in one.sentences]
     for number, column in enumerate(_in_place(one)):
         for sentence, translation in zip(sentences, column, strict=True):

@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from regard.config import settings_folder
+from regard.config.versions import POINTER, VERSION_FOLDER
 from regard.errors import RegardError
 from regard.results import Prediction
 from regard.serve.engine.capacity import Limits, Watcher, cores, threads_each
@@ -24,7 +26,8 @@ _COUNTED = 10_000  # characters tokenized at a time
 _SOON = 2  # retry after these seconds while a model is loaded
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before a restart of a process
 
-_UNREAD, _UNREAD_FOLDERS = (".lock", "metrics.jsonl"), ("data", "engines")  # of a run: they do not affect answers
+_UNREAD = (".lock", "metrics.jsonl", POINTER)  # of a run: they do not affect the answers of one version
+_UNREAD_FOLDERS = ("data", "engines", VERSION_FOLDER)
 
 Fingerprint = frozenset[tuple[str, int, int, int]]
 
@@ -43,7 +46,8 @@ class Engine:
         self._life: asyncio.Task[None] | None = None
         self._large = 0  # accepted requests of several portions, not yet answered
         self._warm = False
-        self._loaded: Fingerprint = frozenset()  # of the run's files, taken before the load
+        self._folder: Path | None = None  # the version of the run that is loaded, also after a restart
+        self._loaded: Fingerprint = frozenset()  # of its files, taken before the load
 
     def __repr__(self) -> str:
         return f"Engine({self.name}, {'ready' if self.ready else 'not ready'})"
@@ -104,9 +108,21 @@ class Engine:
 
     def renewed(self) -> "Engine | None":
         """Return an engine of the same run and name, not yet started; None where no file of the run has changed."""
-        if fingerprint(self.run) == self._loaded:
-            return None
+        with suppress(RegardError):  # else the new engine reports the fault
+            if fingerprint(self._in_use()) == self._loaded:
+                return None
         return Engine(self.run, name=self.name, limits=self.limits)
+
+    def other_version(self) -> Path | None:
+        """Return the folder of the version in use, if it is not the loaded one; None also where it cannot be read."""
+        with suppress(RegardError, OSError):
+            folder = self._in_use()
+            return None if self._folder in (None, folder) else folder
+        return None
+
+    def _in_use(self) -> Path:
+        """Return the folder to load: of a run with versions the one in use; an export has none."""
+        return settings_folder(self.run) if self.limits.engine is None else self.run
 
     async def stop(self) -> None:
         """End the process; waiting requests fail with NotReady."""
@@ -179,14 +195,15 @@ class Engine:
 
     async def _load(self) -> Pipe:
         limits = self.limits
+        folder = self._folder = self._folder or self._in_use()
         job = Job(
-            run=str(self.run),
+            run=str(folder),
             threads=self.threads,
             batch_tokens=limits.max_batch_tokens,
             changes=limits.changes,
             engine=limits.engine,
         )
-        loaded = await asyncio.to_thread(fingerprint, self.run)
+        loaded = await asyncio.to_thread(fingerprint, folder)
         self._pipe, self.cards = await Pipe.open(job, self.limits)
         self._loaded = loaded
         return self._pipe

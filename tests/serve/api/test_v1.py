@@ -58,7 +58,7 @@ def test_a_text_and_its_sentence(client, engine):
         "finished": True, "log_probs": [-0.5, -1], "flags": [], "explanation": None, "alternatives": [],
         "translation": "Hallo", "details": {"confidence": round(math.exp(-0.5), 6), "calibrated": False},
     }  # fmt: skip
-    text = {"translatedText": "Hallo", "score": -1.5, "model": "en-de", "sentences": [sentence]}
+    text = {"translatedText": "Hallo", "score": -1.5, "model": "en-de", "version": "abc", "sentences": [sentence]}
     assert found == {"model": "en-de", "source": "en", "target": "de", "texts": [text]}
 
 
@@ -293,7 +293,7 @@ def test_models(client):
     found = client.get("/v1/models").json()["models"]
     assert found[0] == {
         "name": "en-de", "source": "en", "target": "de", "ready": True, "parameters": 7, "attention": "dot",
-        "layers": None, "heads": 1, "vocabulary": None, "sha256": "abc",
+        "layers": None, "heads": 1, "vocabulary": None, "sha256": "abc", "version": "abc",
         "task": "translation", "given": ["source"], "predicted": "target", "answers": "text",
         "pairs": None, "bleu": None, "scores": None, "demo": None, "examples": [],
         "methods": ["lrp", "saliency"], "grades": None, "calibration": None, "explains": True,
