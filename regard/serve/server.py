@@ -111,7 +111,7 @@ class Server(uvicorn.Server):
         super().__init__(configured(service))
         self.service = service
         self._terminal = sys.stdin is not None and sys.stdin.isatty()
-        self._reloads = set[asyncio.Task[None]]()
+        self._reloads = set[asyncio.Task[dict[str, str]]]()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.service.draining = True

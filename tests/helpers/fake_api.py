@@ -319,14 +319,8 @@ class Handler(BaseHTTPRequestHandler):
             source = next((code for (code, _), known in WORDS.items() if set(body["q"].split()) & set(known)), "en")
             detected = {"detectedLanguage": {"language": source, "confidence": 90.0}}
         if source == body["target"]:
-            same = {
-                "translatedText": body["q"],
-                "score": 0.0,
-                "sentences": [],
-                **detected,
-                "model": None,
-                "version": None,
-            }
+            unnamed = {"model": None, "version": None}
+            same = {"translatedText": body["q"], "score": 0.0, "sentences": [], **detected, **unnamed}
             return self.tell(200, {"model": None, "source": source, "target": source, "texts": [same]})
         model = body.get("model") or next(
             (name for name, pair in MODELS.items() if pair == (source, body["target"])), None
@@ -336,13 +330,8 @@ class Handler(BaseHTTPRequestHandler):
         if body["explain"] and model in self.server.unexplained:
             return self.tell(400, {"error": UNEXPLAINED})
         seems = {"seems": {"language": body["target"], "confidence": 95.0}} if body["q"] == self.server.seems else {}
-        told = {
-            **answer(body["q"], model, n_best=body["n_best"]),
-            **detected,
-            **seems,
-            "model": model,
-            "version": "abc",
-        }
+        named = {"model": model, "version": "abc"}
+        told = {**answer(body["q"], model, n_best=body["n_best"]), **detected, **seems, **named}
         for sentence in () if body["explain"] else told["sentences"]:
             for one in (sentence, *sentence["alternatives"]):
                 one["explanation"] = None
