@@ -194,6 +194,12 @@ def stage_documents(place: Path) -> None:
     words = ["\n".join(f"{word}\t{'O' if len(word) > 3 else 'B-short'}" for word in line.split()) for line in SENTENCES]
     (place / "names.conll").write_text("\n\n".join(words) + "\n", encoding="utf-8")
     (place / "film.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nThe man reads.\n", encoding="utf-8")
+    (place / "site.xlf").write_text(
+        '<xliff version="1.2"><file source-language="en" target-language="de"><body><trans-unit id="1"><source>The <g '
+        'id="1">old</g> man.</source></trans-unit></body></file></xliff>',
+        encoding="utf-8",
+    )
+    (place / "messages.pot").write_text('msgid "The old man reads %s."\nmsgstr ""\n', encoding="utf-8")
     letter = docx.Document()
     letter.add_paragraph("The old man reads a book.")
     letter.save(str(place / "letter.docx"))

@@ -26,7 +26,7 @@ from regard.config import read_yaml
 from regard.data.columns import LabelColumn, NumbersColumn
 from regard.data.readers import READERS
 from regard.data.readers.label_table import label_layout
-from regard.documents.files import SUFFIXES, file_document
+from regard.documents.files import FILE_READERS, file_document
 from regard.errors import RegardError
 from regard.evaluation.alignments import read_gold
 from regard.experiment import read_experiment
@@ -84,6 +84,22 @@ SRT = "1\n00:00:01,000 --> 00:00:02,500\n<i>Hello,</i>\nyou?\n\n2\n00:00:03,000 
 HTML = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>T</title></head><body>'
     f'<p title="x">{TEXT}</p><pre>a</pre><!-- c --><script>1</script></body></html>'
+)
+XLIFF = (
+    '<?xml version="1.0"?>\n<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file source-language='
+    '"en"><body><trans-unit id="1"><source>A <g id="1">man</g> sees<x id="2"/> &lt;b&gt; %s.</source>\n<target/>'
+    "</trans-unit><trans-unit id='2'><source>a b</source><seg-source><mrk mtype='seg' mid='1'>a <bpt id='1'>x</bpt>b"
+    '<ept id="1"/></mrk></seg-source></trans-unit></body></file></xliff>'
+)
+XLIFF2 = (
+    '<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en" trgLang="de"><file id="f"><unit '
+    'id="u"><segment><source>A <pc id="1">man</pc> <sc id="2"/>sees<ec startRef="2"/> <mrk id="m" translate="no">a'
+    "</mrk><![CDATA[<b>]]></source></segment></unit></file></xliff>"
+)
+PO = (
+    'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Plural-Forms: nplurals=3; plural=n%10==1 ? 0'
+    ' : n==2 ? 1 : 2;\\n"\n\n#, c-format\nmsgctxt "a"\nmsgid "_Open %d file\\n"\nmsgid_plural ""\n"Open'
+    ' \\"%d\\" files\\n"\nmsgstr[0] ""\nmsgstr[1] ""\n\n#~ msgid "a"\n#~ msgstr "b"\nmsgid "&Save…"\nmsgstr ""\n'
 )
 YAML = "data: {train: {source: a.en, target: a.de}}\nmodel: {dim: 8, encoder: {name: transformer}}\nx: &a [1, 2]\n"
 BABI = b"1 Mary went to the garden.\n2 John slept.\n3 Where is Mary?\tgarden\t1\n1 A.\n2 B?\tc\t1\n"
@@ -187,6 +203,8 @@ PARSERS = {
     ".html": (document(".html"), lambda: [HTML.encode()]),
     ".docx": (document(".docx"), lambda: [word_file()]),
     ".docx inside": (inside, lambda: [ZipFile(io.BytesIO(word_file())).read(PART)]),
+    ".xlf": (document(".xlf"), lambda: [XLIFF.encode(), XLIFF2.encode(), XLIFF.encode("utf-16")]),
+    ".po": (document(".po"), lambda: [PO.encode()]),
     "lines": (reader("parallel", ".txt"), lambda: [TEXT.encode() * 3]),
     "gzip lines": (reader("parallel", ".gz"), lambda: [gzip.compress(TEXT.encode() * 30, mtime=0)]),
     "tsv": (reader("tsv", ".tsv"), lambda: [b"a b\tc d\n1\t2\n"]),
@@ -250,7 +268,7 @@ def run(name, place, examples, number):
 
 
 def test_every_kind_of_document_is_tried():
-    assert set(SUFFIXES) - {".htm"} <= PARSERS.keys()
+    assert {read for suffix, read in FILE_READERS.items() if suffix in PARSERS} == {*FILE_READERS.values()}
 
 
 @pytest.mark.parametrize("name", PARSERS)

@@ -1,19 +1,16 @@
 """Reads an HTML page or fragment as a Document; everything but the text of its sentences is kept as it is."""
 
 import re
-from collections.abc import Sequence
 from html import unescape
 
 from regard.documents.document import Document
 from regard.documents.html_attributes import AttributeTexts, forbids_translation
 from regard.documents.html_lexer import Token, tokens
-from regard.documents.marked_text import split_text
-from regard.documents.passages import Mark, MarkKind
+from regard.documents.marked_text import MarkedText
 from regard.documents.rendering import Style
 from regard.documents.segments import Segment
 from regard.documents.sentences import LIMIT
 from regard.documents.size_budget import SizeBudget
-from regard.documents.text_spans import TextSpan
 
 
 def _names(text: str) -> frozenset[str]:
@@ -62,11 +59,7 @@ class _BlockReader:
         self.skipped: list[Token] = []  # the untouched element that is being read
         self.depth = 0
         self.attributes = AttributeTexts(language, limit, self.budget)
-        self._begin()
-
-    def _begin(self) -> None:
-        self.characters: list[tuple[str, str]] = []
-        self.marks: list[Mark] = []
+        self.block = MarkedText(self.sources)
 
     def take(self, token: Token) -> None:
         """Read the next token of the page."""
@@ -76,9 +69,9 @@ class _BlockReader:
         if self.skipped:
             self._skip(token)
         elif token.kind == "text":
-            self.characters += _characters(token.source)
+            self.block.add(_characters(token.source))
         elif token.kind == "raw":
-            self._mark("point", token)
+            self.block.mark("point", "", token.source)
         elif (
             token.kind == "open"
             and token.name not in _VOID
@@ -89,22 +82,15 @@ class _BlockReader:
             self._end_block()
             self.kept.append(token.source)
         elif token.name in _VOID:
-            self._mark("point", token)
+            self.block.mark("point", "", token.source)
         else:
-            self._mark("open" if token.kind == "open" else "close", token)
+            self.block.mark("open" if token.kind == "open" else "close", token.name, token.source)
 
     def finish(self) -> None:
         """End the page and all open elements."""
         if self.skipped:
             self._end_skipping()
         self._end_block()
-
-    def _mark(self, kind: MarkKind, token: Token) -> None:
-        self.marks.append(Mark(len(self.characters), kind, token.name, self._number(token.source)))
-
-    def _number(self, source: str) -> int:
-        self.sources.append(source)
-        return len(self.sources) - 1
 
     def _skip(self, token: Token) -> None:
         name = self.skipped[0].name
@@ -125,25 +111,15 @@ class _BlockReader:
             self._end_block()
             self.kept.append(source)
             return
-        self.marks.append(Mark(len(self.characters), "point", "", self._number(source)))
+        self.block.mark("point", "", source)
 
     def _end_block(self) -> None:
-        text = "".join(" " if character in "\t\n\f\r" else character for character, _ in self.characters)
-        found = split_text(
-            text, self.marks, self._as_written, language=self.language, limit=self.limit, budget=self.budget
-        )
+        found = self.block.split(language=self.language, limit=self.limit, budget=self.budget, lines=False)
         for before, passage in found.segments:
             self.segments.append(Segment("".join([*self.kept, before]), passage))
             self.kept = []
         self.kept.append(found.rest)
-        self._begin()
-
-    def _as_written(self, span: TextSpan, marks: Sequence[Mark]) -> str:
-        parts, cursor = list[str](), span.start
-        for mark in marks:
-            parts += [*(written for _, written in self.characters[cursor : mark.place]), self.sources[mark.number]]
-            cursor = mark.place
-        return "".join([*parts, *(written for _, written in self.characters[cursor : span.end])])
+        self.block = MarkedText(self.sources)
 
 
 def _characters(source: str) -> list[tuple[str, str]]:

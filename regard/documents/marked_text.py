@@ -1,16 +1,47 @@
 """Splits text with marks in it (a paragraph of a page or of a file) into sentences."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from regard.documents.passages import Mark, ProtectedSpan, partners
+from regard.documents.passages import Mark, MarkKind, ProtectedSpan, partners
 from regard.documents.placeholders import placeholders
 from regard.documents.segments import Segment, SplitText, make_passage, protected_spans, trim_signs
-from regard.documents.sentences import sentences
+from regard.documents.sentences import LIMIT, sentences
 from regard.documents.size_budget import SizeBudget
 from regard.documents.text_spans import TextSpan, has_letters
 
+_WHITE = "\t\n\f\r"  # spaces, in a language whose line ends part nothing
 Untranslated = Callable[[TextSpan, Sequence[Mark]], str]  # (span, its marks) → as it was written
+
+
+class MarkedText:
+    """A text with marks, collected from a markup language until it is split."""
+
+    def __init__(self, sources: list[str] | None = None) -> None:
+        self.sources = [] if sources is None else sources  # of marks, by number
+        self.characters: list[tuple[str, str]] = []  # as they are, and as they are written
+        self.marks: list[Mark] = []
+
+    def add(self, characters: Iterable[tuple[str, str]]) -> None:
+        """Go on with characters, each as it is and as it is written."""
+        self.characters += characters
+
+    def mark(self, kind: MarkKind, name: str, source: str) -> None:
+        """Set a mark after the text so far."""
+        self.marks.append(Mark(len(self.characters), kind, name, len(self.sources)))
+        self.sources.append(source)
+
+    def split(self, *, language: str | None, limit: int = LIMIT, budget: SizeBudget, lines: bool = True) -> SplitText:
+        """Return it split into sentences, as `split_text`; `lines`: line ends part sentences."""
+        text = "".join(one if lines or one not in _WHITE else " " for one, _ in self.characters)
+        return split_text(text, self.marks, self._as_written, language=language, limit=limit, budget=budget)
+
+    def _as_written(self, span: TextSpan, marks: Sequence[Mark]) -> str:
+        parts, cursor = list[str](), span.start
+        for mark in marks:
+            parts += [*(written for _, written in self.characters[cursor : mark.place]), self.sources[mark.number]]
+            cursor = mark.place
+        return "".join([*parts, *(written for _, written in self.characters[cursor : span.end])])
 
 
 def split_text(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from regard.data.readers.line_stream import chunks_of_lines
-from regard.documents.files import FileError
+from regard.documents.files import PACKAGES, SUFFIXES, FileError
 from regard.documents.numeral_faults import compared
 from regard.documents.size_budget import TooLarge
 from regard.errors import ConfigError, DataError, TooLongError
@@ -22,8 +22,9 @@ from regard.predictor.predictor import Predictor
 from regard.results import Prediction
 from regard.tasks.example_texts import given_columns
 
+_DOCUMENTS = tuple(suffix for suffix in SUFFIXES if suffix != ".txt")  # that is read line by line
 _UNREAD = (".pdf", ".doc", ".odt", ".rtf", ".epub", ".xls", ".xlsx", ".ppt", ".pptx", ".zip", ".png", ".jpg")
-_DOCUMENTS = (".html", ".htm", ".srt", ".docx")  # a .txt file is read line by line
+_WRITTEN = {".pot": ".po"}  # other kinds that a translation may be of
 
 
 class LineFormat(NamedTuple):
@@ -191,20 +192,21 @@ def document_path(path: Path | None, output: Path | None, *, details: bool, term
     `terminal`: what is not written to a file is shown on one.
     """
     suffix = "" if path is None else path.suffix.lower()
-    if suffix in _UNREAD:
+    if suffix in _UNREAD and suffix not in _DOCUMENTS:
         problem = f"files of the kind '{suffix}' cannot be translated"
         raise ConfigError(str(path), problem, f"these can: {', '.join(_DOCUMENTS)}, and texts of one line a sentence")
     if path is None or suffix not in _DOCUMENTS:
         return None
-    if output and output.suffix.lower() != suffix and (output.is_file() or not output.exists()):
+    same = output is None or output.suffix.lower() in (suffix, _WRITTEN.get(suffix))
+    if output and not same and (output.is_file() or not output.exists()):
         raise ConfigError(
             str(output), f"will be a file as {path.name} is", f"name it {output.with_suffix(suffix).name}"
         )
     if details:
         problem = "is translated as a whole: it has no scores, links or alternatives"
         raise ConfigError(str(path), problem, "--raw reads the file line by line")
-    if path.suffix.lower() == ".docx" and not output and terminal:
-        raise ConfigError(str(path), "cannot be shown on a terminal", "--output FILE.docx")
+    if suffix in PACKAGES and not output and terminal:
+        raise ConfigError(str(path), "cannot be shown on a terminal", f"--output FILE{suffix}")
     return path
 
 

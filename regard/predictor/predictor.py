@@ -309,19 +309,19 @@ class Predictor:
 
         Args:
             data: The bytes of the file.
-            suffix: Its kind: .txt, .srt, .html or .docx.
+            suffix: Its kind, one of `regard.documents.files.SUFFIXES`: ".docx", ".xlf" …
             search: In place of the run's search.
             glossary: As of `predict`.
 
         Raises:
-            FileError: Another kind, or a broken file.
+            FileError: Another kind, a broken file, or one that names other languages.
             TooLarge: More than 20,000 sentences.
             DataError: The task reads no source and target.
         """
         languages = self.setup.languages
         if self.task.texts.document("", languages[0]) is None:
             raise DataError("file", "this model translates no files", hint="give it texts")
-        document = file_document(data, suffix, language=languages[0])
+        document = file_document(data, suffix, language=languages[0], target=languages[1])
         found: list[Prediction] = self.predict(
             with_windows(document.texts, self.task.texts.window), search=search, glossary=glossary
         )

@@ -145,7 +145,8 @@ async def translate_file(
     """
     if service.files.full:
         raise Busy(_SOON)
-    found = await service.files.work(file_document, data, suffix, language=None if source == AUTO else source)
+    language = None if source == AUTO else source
+    found = await service.files.work(file_document, data, suffix, language=language, target=outward(target))
     if source == AUTO:
         sample = "\n".join(found.texts)[:SAMPLE]
         source = (await in_thread(SAMPLE, _choose, service, target, sample)).language

@@ -5,7 +5,9 @@ from typing import Literal
 
 from regard.documents.document import Document
 from regard.documents.files.base import FileDocument, FileError
+from regard.documents.files.po import po_file
 from regard.documents.files.text_and_html import html_file, text_file
+from regard.documents.files.xliff import xliff_file
 from regard.documents.html_page import html_document
 from regard.documents.plain_text import plain_document
 from regard.documents.sentences import LIMIT
@@ -30,21 +32,31 @@ FILE_READERS: Mapping[str, Callable[[bytes, str | None], FileDocument]] = {
     ".html": html_file,
     ".htm": html_file,
     ".docx": _docx_file,
+    ".xlf": xliff_file,
+    ".xliff": xliff_file,
+    ".sdlxliff": xliff_file,
+    ".mxliff": xliff_file,
+    ".po": po_file,
+    ".pot": po_file,
 }
 SUFFIXES = tuple(FILE_READERS)
+PACKAGES = (".docx",)  # archives, which no terminal shows
 
-__all__ = ["SUFFIXES", "FileDocument", "FileError", "file_document", "text_document"]
+__all__ = ["PACKAGES", "SUFFIXES", "FileDocument", "FileError", "file_document", "text_document"]
 
 
-def file_document(data: bytes, suffix: str, *, language: str | None = None) -> FileDocument:
+def file_document(data: bytes, suffix: str, *, language: str | None = None, target: str | None = None) -> FileDocument:
     """Return a file split into sentences to translate.
 
-    `suffix` is one of SUFFIXES, `language` the code of the text's language. Raises FileError for any other suffix and
-    for a file that is broken, unpacks to too many bytes or has an unknown encoding; TooLarge above the size budget.
+    `suffix` is one of SUFFIXES, `language` and `target` are the codes of the languages, where they are known. Raises
+    FileError for any other suffix and for a file that is broken, unpacks to too many bytes, has an unknown encoding or
+    names other languages; TooLarge above the size budget.
     """
     if suffix.lower() not in FILE_READERS:
         raise FileError(f"a file of the kind '{suffix}' cannot be translated; {nearest(suffix, SUFFIXES)}")
-    return FILE_READERS[suffix.lower()](data, language)
+    found = FILE_READERS[suffix.lower()](data, language)
+    found.check_languages((language, target))
+    return found
 
 
 def text_document(

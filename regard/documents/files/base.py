@@ -1,11 +1,13 @@
 """Shared parts of all kinds of files: FileDocument, FileError, the size budget and the decoding of text."""
 
 import codecs
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from regard.documents.document import Document
+from regard.documents.glossary_formats import LanguagePair
 from regard.documents.size_budget import SizeBudget
 from regard.errors import RegardError
 from regard.results import Prediction
@@ -18,6 +20,7 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_SAME = {"no": "nb", "iw": "he", "in": "id", "zt": "zh", "pb": "pt"}
 _HINT = "save it as UTF-8"
 
 
@@ -43,6 +46,21 @@ class FileDocument:
     explain: bool  # whether alignments help to place placeholders and formatting
     rebuild: Rebuild
     checked: Callable[[Sequence[Prediction]], list[Prediction]]  # with warnings on numerals, as Document.checked
+    labels: frozenset[LanguagePair] = frozenset()  # languages that the file itself names
+
+    def check_languages(self, languages: LanguagePair) -> None:
+        """Raise FileError if the file is from or into other languages than these, where both are known."""
+        for label in self.labels:
+            for said, asked, end in zip(label, languages, ("from", "into"), strict=True):
+                if said and asked and _language(said) != _language(asked):
+                    hint = f"choose a model {end} {said}, or change the label"
+                    raise FileError(f"the file says that it is {end} '{said:.40}', not {end} '{asked}' ({hint})")
+
+
+def _language(code: str) -> str:
+    """Return the part of a code that names the language, in one form."""
+    language = re.split(r"[-_@.]", code.strip().lower(), maxsplit=1)[0]
+    return _SAME.get(language, language)
 
 
 def file_budget() -> SizeBudget:
@@ -50,8 +68,10 @@ def file_budget() -> SizeBudget:
     return SizeBudget(sentences=MOST_SENTENCES, marks=MARKS)
 
 
-def join_documents(documents: Sequence[Document], rebuild: Rebuild) -> FileDocument:
-    """Return a file that consists of several documents."""
+def join_documents(
+    documents: Sequence[Document], rebuild: Rebuild, labels: Iterable[LanguagePair] = ()
+) -> FileDocument:
+    """Return a file that consists of several documents; `labels`: languages that it names."""
     texts = [text for document in documents for text in document.texts]
 
     def complete(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
@@ -63,7 +83,7 @@ def join_documents(documents: Sequence[Document], rebuild: Rebuild) -> FileDocum
         waiting = iter(predictions)
         return [one for each in documents for one in each.checked([next(waiting) for _ in each.texts])]
 
-    return FileDocument(texts, any(document.explain for document in documents), complete, checked)
+    return FileDocument(texts, any(document.explain for document in documents), complete, checked, frozenset(labels))
 
 
 def rebuild_each(

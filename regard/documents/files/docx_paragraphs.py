@@ -11,6 +11,7 @@ from docx.oxml.ns import qn
 from lxml import etree
 
 from regard.documents.document import Document
+from regard.documents.files.xml_source import xml_safe
 from regard.documents.marked_text import split_text
 from regard.documents.passages import Mark, MarkKind
 from regard.documents.rendering import Style
@@ -25,7 +26,6 @@ _INVISIBLE = {qn("w:lang"), qn("w:noProof")}  # properties without a visible eff
 _BREAK = "\v"  # ends a sentence; only the mark beside it is written
 _NONE = "none"  # the key of a run without properties
 _ENCODED = re.compile("\ufdd0([0-9]{1,9}+)\ufdd1")  # a mark within a text; these are never characters in Unicode
-_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufdd0\ufdd1\ufffe\uffff]")
 
 
 class Piece(NamedTuple):
@@ -42,11 +42,6 @@ class Payload(NamedTuple):
     kind: MarkKind
     pieces: list[Piece]
     container: bool = False
-
-
-def xml_safe(text: str) -> str:
-    """Return the text without characters that XML forbids or that encode marks."""
-    return _NOT_XML.sub("", text)
 
 
 def _encoded(number: int) -> str:

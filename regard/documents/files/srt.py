@@ -9,13 +9,11 @@ from pysubs2.formats.subrip import SubripFormat
 
 from regard.documents.document import Document
 from regard.documents.files.base import FileDocument, FileError, decode_text, file_budget, join_documents, rebuild_each
-from regard.documents.marked_text import split_text
-from regard.documents.passages import Mark, MarkKind
+from regard.documents.marked_text import MarkedText
 from regard.documents.placeholders import placeholders
 from regard.documents.rendering import Style
-from regard.documents.sentences import LIMIT
 from regard.documents.size_budget import SizeBudget, TooLarge
-from regard.documents.text_spans import TextSpan, in_word
+from regard.documents.text_spans import in_word
 from regard.results import Prediction
 
 _TIMES = "-->"
@@ -77,25 +75,15 @@ def _tails(plain: str) -> list[str]:
 def _document(spoken: str, language: str | None, budget: SizeBudget) -> Document:
     """Return the text of one speaker in one subtitle as a Document."""
     spoken = spoken.replace(_BACKSLASH, "\\")
-    text, cursor, marks, sources = "", 0, list[Mark](), list[str]()
+    cursor, block = 0, MarkedText()
     for match in _TAG.finditer(spoken):
         budget.count_mark()
-        text += spoken[cursor : match.start()]
+        block.add(zip(*[spoken[cursor : match.start()]] * 2, strict=True))
         cursor = match.end()
-        kind: MarkKind = "point" if match[2] is None else "close" if match[1] else "open"
-        marks.append(Mark(len(text), kind, match[2] or "", len(sources)))
-        sources.append(match[0])
-    text = (text + spoken[cursor:]).replace("\n", " ")
-
-    def as_written(span: TextSpan, among: Sequence[Mark]) -> str:
-        cursor, found = span.start, []
-        for mark in among:
-            found += [text[cursor : mark.place], sources[mark.number]]
-            cursor = mark.place
-        return "".join([*found, text[cursor : span.end]])
-
-    found = split_text(text, marks, as_written, language=language, limit=LIMIT, budget=budget)
-    return Document(*found, Style(str, sources.__getitem__))
+        block.mark("point" if match[2] is None else "close" if match[1] else "open", match[2] or "", match[0])
+    block.add(zip(*[spoken[cursor:]] * 2, strict=True))
+    found = block.split(language=language, budget=budget, lines=False)
+    return Document(*found, Style(str, block.sources.__getitem__))
 
 
 def wrap_lines(text: str, lines: int) -> str:

@@ -5,6 +5,7 @@ from known_engine import KnownEngine, pairs, served
 from questions import HELLO, KINDS, ask, plain
 from starlette.testclient import TestClient
 
+from regard.documents.files import SUFFIXES
 from regard.serve.app import create_app
 from regard.serve.engine import Busy, Engines, Failed, NotReady, OutOfMemory, TooLate, TooLong
 from regard.serve.service import Service
@@ -243,7 +244,7 @@ def test_frontend_settings(client):
         "keyRequired": False,
         "suggestions": False,
         "filesTranslation": True,
-        "supportedFilesFormat": [".txt", ".srt", ".html", ".htm", ".docx"],
+        "supportedFilesFormat": list(SUFFIXES),
         "language": {"source": {"code": "auto", "name": "Auto Detect"}, "target": {"code": "de", "name": "German"}},
         "batchLimit": 3,
         "alternativesLimit": 4,

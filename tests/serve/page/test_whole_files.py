@@ -6,6 +6,7 @@ import pytest
 from known_engine import listening_server, pairs
 from playwright.sync_api import expect
 
+from regard.documents.files import SUFFIXES
 from regard.serve.engine import Busy, TooLate
 from regard.serve.security import Keys
 from regard.serve.settings import Settings
@@ -60,7 +61,7 @@ def fault(page):
 def test_a_file_is_chosen_translated_and_fetched(page):
     with page.tab.expect_file_chooser() as waited:
         page.button("Choose a file").click()
-    assert waited.value.element.get_attribute("accept") == ".txt,.srt,.html,.htm,.docx"
+    assert waited.value.element.get_attribute("accept") == ",".join(SUFFIXES)
     waited.value.set_files(LETTER)
     expect(page.tab.get_by_text("letter.txt 12 B")).to_be_visible()
     page.button("Translate the file").click()
@@ -162,7 +163,7 @@ def test_a_file_is_dropped_anywhere_on_the_page(visit):
 @pytest.mark.parametrize(
     ("file", "told"),
     [
-        ({"name": "letter.pdf"}, "Files of this kind cannot be translated; these can: .txt, .srt, .html, .htm, .docx."),
+        ({"name": "letter.pdf"}, f"Files of this kind cannot be translated; these can: {', '.join(SUFFIXES)}."),
         ({"buffer": b""}, "This file is empty."),
         ({"buffer": b"x" * (LIMIT + 1)}, "This file is too large: the limit of this server is 2.9 KiB."),
     ],

@@ -1,0 +1,157 @@
+"""Splits XML into tags, text and the rest, with names in namespaces. Joined, the tokens are the input."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple
+from xml.parsers import expat
+
+from regard.documents.files.base import FileError
+
+MOST_TOKENS, _DEEPEST = 2_000_000, 200
+_ENCODED = re.compile(r"&(?:#([0-9]{1,9})|#x([0-9a-fA-F]{1,8})|(lt|gt|amp|quot|apos));")
+_NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_CDATA = "<![CDATA["
+_EXCLUDED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufdd0-\ufdd3\ufffe\uffff]")
+_DECLARED = re.compile(r"""(<\?xml[^>]{1,99}?\bencoding\s{0,9}=\s{0,9}["'])([A-Za-z][\w.-]{0,40})""")
+_XML = "http://www.w3.org/XML/1998/namespace"
+_HEAD = 200  # characters that hold the declaration
+
+
+class XmlToken(NamedTuple):
+    """A span of the source. `raw`: comments, instructions and declarations; an empty tag has no closing one."""
+
+    kind: Literal["open", "close", "empty", "text", "raw"]
+    source: str
+    name: str = ""  # with the prefix that `xml_tokens` has for its namespace
+    attributes: Mapping[str, str] = {}  # names as above
+
+
+def xml_tokens(text: str, prefixes: Mapping[str, str]) -> list[XmlToken]:
+    """Return the tokens of a text; `prefixes`: namespace → prefix of its names, where they are to have one.
+
+    Neither entities nor other files are read. Raises FileError for what is not well-formed, declares entities, or has
+    more than MOST_TOKENS tokens or elements deeper in one another than 200.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    reader = _Reader(data, prefixes)
+    try:
+        reader.parser.Parse(data, True)
+    except expat.ExpatError as error:
+        raise FileError(f"line {error.lineno} is not XML: {expat.ErrorString(error.code)}") from error
+    return reader.tokens()
+
+
+def declared_encoding(data: bytes) -> str | None:
+    """Return the encoding that the first line names."""
+    found = _DECLARED.search(data[:_HEAD].decode("latin-1"))
+    return found[2] if found else None
+
+
+def xml_safe(text: str) -> str:
+    """Return the text without characters that XML forbids or that encode marks."""
+    return _EXCLUDED.sub("", text)
+
+
+def xml_escaped(text: str) -> str:
+    """Return the text as it stands between two tags."""
+    return xml_safe(text).translate(_ESCAPES)
+
+
+def characters(token: XmlToken) -> Iterator[tuple[str, str]]:
+    """Yield the characters of a text token, each as it is and as it is written."""
+    source = token.source
+    if source.startswith(_CDATA):
+        yield from ((one, xml_escaped(one)) for one in source.removeprefix(_CDATA).removesuffix("]]>"))
+        return
+    cursor = 0
+    for found in _ENCODED.finditer(source):
+        yield from zip(source[cursor : found.start()], source[cursor : found.start()], strict=True)
+        cursor, (decimal, hexadecimal, name) = found.end(), found.groups()
+        yield _NAMED[name] if name else chr(int(decimal) if decimal else int(hexadecimal, 16)), found[0]
+    yield from zip(source[cursor:], source[cursor:], strict=True)
+
+
+def tag_name(tag: str) -> str:
+    """Return the name of an opening or empty tag as it is written."""
+    return re.split(r"[\s/>]", tag[1:], maxsplit=1)[0]
+
+
+def with_attributes(tag: str, given: Mapping[str, str]) -> str:
+    """Return an opening or empty tag with attributes set; others stay as they are. Values need no escapes."""
+    for name, value in given.items():
+        new, count = re.subn(rf"""(\s{re.escape(name)}\s*=\s*)("[^"]*"|'[^']*')""", rf'\1"{value}"', tag, count=1)
+        end = len(tag) - (2 if tag.endswith("/>") else 1)
+        tag = new if count else f'{tag[:end].rstrip()} {name}="{value}"{tag[end:]}'
+    return tag
+
+
+class _Reader:
+    """Notes where each token begins."""
+
+    def __init__(self, data: bytes, prefixes: Mapping[str, str]) -> None:
+        self.data, self.prefixes = data, {_XML: "xml", **prefixes}
+        self.found: list[tuple[int, XmlToken]] = []
+        self.depth, self.ended = 0, False  # elements that are open; whether a CDATA section ends here
+        self.names = dict[str, str]()
+        self.parser = parser = expat.ParserCreate("utf-8", namespace_separator=" ")
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.CharacterDataHandler = self._text
+        parser.StartCdataSectionHandler = self._cdata
+        parser.EndCdataSectionHandler = self._cdata_end
+        parser.CommentHandler = parser.ProcessingInstructionHandler = self._raw
+        parser.StartDoctypeDeclHandler = parser.EndDoctypeDeclHandler = parser.XmlDeclHandler = self._raw
+        parser.EntityDeclHandler = parser.SkippedEntityHandler = self._entity
+
+    def tokens(self) -> list[XmlToken]:
+        """Return them with their sources; what stands before the first one is raw."""
+        ends = [place for place, _ in self.found[1:]] + [len(self.data)]
+        whole = [XmlToken("raw", self.data[: self.found[0][0]].decode("utf-8", "surrogatepass"))]
+        for (start, token), end in zip(self.found, ends, strict=True):
+            source = self.data[start:end].decode("utf-8", "surrogatepass")
+            if token.kind == "close" and not source and whole[-1].kind == "open":
+                whole[-1] = whole[-1]._replace(kind="empty")
+            else:
+                whole.append(token._replace(source=source))
+        return [token for token in whole if token.source]
+
+    def _note(self, token: XmlToken) -> None:
+        if len(self.found) >= MOST_TOKENS:
+            raise FileError(f"more than {MOST_TOKENS:,} tags")
+        self.found.append((self.parser.CurrentByteIndex, token))
+        self.ended = False
+
+    def _name(self, name: str) -> str:
+        known = self.names.get(name)
+        if known is None:
+            space, _, local = name.rpartition(" ")
+            prefix = self.prefixes.get(space, space)
+            known = self.names[name] = f"{prefix}:{local}" if prefix else local
+        return known
+
+    def _start(self, name: str, given: dict[str, str]) -> None:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise FileError(f"more than {_DEEPEST} elements in one another")
+        attributes = {self._name(key): value for key, value in given.items()} if given else given
+        self._note(XmlToken("open", "", self._name(name), attributes))
+
+    def _end(self, name: str) -> None:
+        self.depth -= 1
+        self._note(XmlToken("close", "", self._name(name)))
+
+    def _text(self, _: str) -> None:
+        if self.ended or self.found[-1][1].kind != "text":
+            self._note(XmlToken("text", ""))
+
+    def _cdata(self) -> None:
+        self._note(XmlToken("text", ""))
+
+    def _cdata_end(self) -> None:
+        self.ended = True
+
+    def _raw(self, *_: object) -> None:
+        self._note(XmlToken("raw", ""))
+
+    def _entity(self, name: str, *_: object) -> None:
+        raise FileError(f"the entity '{name:.60}': entities are not read")
