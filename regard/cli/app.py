@@ -16,6 +16,7 @@ from regard.cli.attention import attention_app
 from regard.cli.best import best_command
 from regard.cli.calibrate import calibrate_command
 from regard.cli.catalogue import list_command
+from regard.cli.check import behaviour_command
 from regard.cli.compare import compare_command
 from regard.cli.data import data_app
 from regard.cli.demo import demo_command
@@ -69,7 +70,12 @@ COMMANDS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {  # by the 
         "shortlist": shortlist_command,
         "adequacy": adequacy_command,
     },
-    "Understand": {"explain": explain_command, "heads": heads_command, "words": words_command},
+    "Understand": {
+        "check": behaviour_command,
+        "explain": explain_command,
+        "heads": heads_command,
+        "words": words_command,
+    },
     "Research": {
         "compare": compare_command,
         "forecast": forecast_command,

@@ -1,0 +1,100 @@
+"""regard check"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regard.cli.emit import emit, say_unless
+from regard.cli.files import check_writable, is_change
+from regard.cli.options import Json, Quiet
+from regard.errors import ConfigError
+
+_FAILED = 1  # exit code below --fail-under
+
+Contestants = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RUN|URL... [KEY=VALUE...]",
+        help="Runs of translators, and servers like LibreTranslate or DeepL; setting overrides of the runs.",
+    ),
+]
+CheckLanguages = Annotated[
+    tuple[str, str] | None,
+    typer.Option(metavar="SOURCE TARGET", help="Language codes. (default: those of the run; needed for servers)"),
+]
+Only = Annotated[list[str] | None, typer.Option("--only", metavar="SUITE", help="Run this suite alone; repeatable.")]
+OwnSuites = Annotated[
+    list[Path] | None,
+    typer.Option("--suite", metavar="FILE", help="Suite of one's own (.yaml), beside the others; repeatable."),
+]
+CasesOption = Annotated[int, typer.Option(min=1, max=1000, metavar="INTEGER", help="Cases of a suite, at most.")]
+CheckSeed = Annotated[int, typer.Option(metavar="INTEGER", help="Seed of the texts.")]
+PrintedFaults = Annotated[int, typer.Option(min=0, metavar="INTEGER", help="Wrong answers of a suite to print.")]
+BadgeFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a badge of the first system: .svg.")]
+TablePlot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Write the table as a heat map: .svg.")]
+FailUnder = Annotated[
+    float | None,
+    typer.Option(min=0, max=100, metavar="NUMBER", help="Exit with 1 where the mean of a system is below, per cent."),
+]
+
+
+def behaviour_command(
+    words: Contestants,
+    *,
+    languages: CheckLanguages = None,
+    only: Only = None,
+    suite: OwnSuites = None,
+    cases: CasesOption = 20,
+    seed: CheckSeed = 1,
+    examples: PrintedFaults = 2,
+    plot: TablePlot = None,
+    badge: BadgeFile = None,
+    fail_under: FailUnder = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Test how translators treat negations, numbers, names, tags and the like.
+
+    Prints the percentage of answers without a certain error, suite by suite, for runs and servers side by side. The
+    key of a server is read from the variable REGARD_API_KEY.
+
+    regard check runs/en-de
+    regard check runs/a runs/b --only negation --only numbers
+    regard check runs/en-de http://127.0.0.1:5000 --languages en de --badge behaviour.svg
+    regard check runs/en-de --suite shop.yaml --fail-under 90
+    """
+    _check_svg({"--plot": plot, "--badge": badge})
+    from regard.reports.behaviour import (
+        BADGE,
+        SUITES,
+        behaviour_report,
+        check_contestants,
+        contestant,
+        is_url,
+        read_cases,
+    )
+
+    changes = [word for word in words if not is_url(word) and is_change(word)]
+    named = [word for word in words if word not in changes]
+    if not named:
+        raise ConfigError("RUN|URL", "must be given", "regard check RUN")
+    for name in only or ():
+        SUITES[name]  # an unknown one is refused before a run is opened
+    own = {file.stem: read_cases(file) for file in suite or []}
+    say = say_unless(quiet)
+    systems = [contestant(word, changes, languages, say) for word in named]
+    found = check_contestants(systems, only=only or (), own=own, cases=cases, seed=seed, say=say)
+    report = behaviour_report(found, examples=examples)
+    emit(report, as_json=as_json, files={".svg": plot, BADGE: badge})
+    if fail_under is not None and any((found.passed(at) or 0.0) * 100 < fail_under for at in range(len(systems))):
+        raise typer.Exit(_FAILED)
+
+
+def _check_svg(files: Mapping[str, Path | None]) -> None:
+    """Raise ConfigError for the first file, by option, that is not an SVG."""
+    for option, file in files.items():
+        if file is not None and file.suffix.lower() != ".svg":
+            raise ConfigError(option, f"is written as .svg, not '{file.suffix}'", f"{option} FILE.svg")
+        check_writable(file, option)

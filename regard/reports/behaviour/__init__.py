@@ -1,0 +1,29 @@
+"""Behaviour tests: `regard check`."""
+
+from regard.reports.behaviour.behaviour import (
+    BADGE,
+    BehaviourResults,
+    behaviour_report,
+    check_contestants,
+    sampled_cases,
+)
+from regard.reports.behaviour.contestants import Contestant, contestant, is_url
+from regard.reports.behaviour.own import read_cases
+from regard.reports.behaviour.suite import Case, Suite, TestedPair
+from regard.reports.behaviour.suites import SUITES
+
+__all__ = [
+    "BADGE",
+    "SUITES",
+    "BehaviourResults",
+    "Case",
+    "Contestant",
+    "Suite",
+    "TestedPair",
+    "behaviour_report",
+    "check_contestants",
+    "contestant",
+    "is_url",
+    "read_cases",
+    "sampled_cases",
+]

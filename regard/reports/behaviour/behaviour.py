@@ -1,0 +1,179 @@
+"""Behaviour tests of translators: answers to generated texts, and the share that pass, side by side."""
+
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from itertools import islice
+from random import Random
+from typing import Any, NamedTuple
+
+from regard.explain.pictures import svg
+from regard.registry import Choice
+from regard.reports.behaviour.contestants import Contestant
+from regard.reports.behaviour.own import OwnCases, OwnSuite
+from regard.reports.behaviour.suite import Case, Suite, TestedPair
+from regard.reports.behaviour.suites import SUITES
+from regard.reports.report import Report
+from regard.reports.table import DASH, Cell, Table
+
+BADGE = "badge"  # kind of figure beside .svg
+_HEIGHT, _LETTER, _EDGE = 20, 6.6, 12  # pixels
+_COLOURS = ((0.95, "#2e7d32"), (0.8, "#7a8b00"), (0.6, "#b45309"), (0.0, "#b3261e"))  # from this share on
+
+
+class SuiteFault(NamedTuple):
+    """An answer with a certain error."""
+
+    text: str
+    answer: str
+    fault: str
+
+
+class SuiteResult(NamedTuple):
+    """Answers of a contestant to one suite."""
+
+    cases: int
+    faults: tuple[SuiteFault, ...] = ()
+    left_out: str = ""  # why the suite does not test this pair
+
+    @property
+    def passed(self) -> float | None:
+        """Fraction of the answers without a certain error; None where there are no cases."""
+        return 1 - len(self.faults) / self.cases if self.cases else None
+
+
+class BehaviourResults(NamedTuple):
+    """Results of all contestants."""
+
+    names: tuple[str, ...]
+    pairs: tuple[TestedPair, ...]
+    suites: Mapping[str, str]  # name → meaning
+    results: tuple[Mapping[str, SuiteResult], ...]  # of each contestant, by suite
+
+    def passed(self, place: int) -> float | None:
+        """Return the mean of the suites of a contestant; None where it has none."""
+        known = [one.passed for one in self.results[place].values() if one.passed is not None]
+        return sum(known) / len(known) if known else None
+
+
+def check_contestants(
+    contestants: Sequence[Contestant],
+    *,
+    only: Sequence[str] = (),
+    own: Mapping[str, OwnCases] | None = None,
+    cases: int = 20,
+    seed: int = 1,
+    say: Callable[[str], None] = lambda line: None,
+) -> BehaviourResults:
+    """Test contestants with the suites `only` names (all without), and with cases of one's own, by name.
+
+    The texts depend on language pair, suite and seed alone. Raises ConfigError for an unknown suite.
+    """
+    own = own or {}
+    names = [*only] or [*SUITES]
+    found = list[Mapping[str, SuiteResult]]()
+    for one in contestants:
+        say(f"{one.name}: {one.pair}")
+        rows: dict[str, Suite] = {name: SUITES.build(Choice(name), one.pair) for name in names}
+        rows |= {name: OwnSuite(one.pair, content) for name, content in own.items()}
+        found.append(_tested(one, rows, cases, seed))
+    about = {name: SUITES[name].about for name in names}  # type: ignore[attr-defined]  # rows are classes
+    about |= {name: content.about or "cases of its file" for name, content in own.items()}
+    return BehaviourResults(tuple(one.name for one in contestants), tuple(one.pair for one in contestants), about,
+                            tuple(found))  # fmt: skip
+
+
+def _tested(one: Contestant, suites: Mapping[str, Suite], count: int, seed: int) -> dict[str, SuiteResult]:
+    """Translate the texts of all suites at once, each text once, and test the answers."""
+    sampled = {name: sampled_cases(suite, name, count, seed) for name, suite in suites.items()}
+    texts = [*dict.fromkeys(text for some in sampled.values() for case in some for text in case.texts)]
+    answers = dict(zip(texts, one.translate(texts), strict=True))
+    found = dict[str, SuiteResult]()
+    for name, some in sampled.items():
+        faults = [(case, case.fault([answers[text] for text in case.texts])) for case in some]
+        wrong = tuple(SuiteFault(case.texts[0], answers[case.texts[0]], fault) for case, fault in faults if fault)
+        found[name] = SuiteResult(len(some), wrong, suites[name].missing())
+    return found
+
+
+def sampled_cases(suite: Suite, name: str, count: int, seed: int) -> list[Case]:
+    """Return at most `count` cases of a suite, of one's own all; none where it does not know the languages."""
+    if suite.missing():
+        return []
+    draw = Random(f"{seed} {name} {suite.pair}")
+    return list(suite.cases(draw) if isinstance(suite, OwnSuite) else islice(suite.cases(draw), count))
+
+
+def behaviour_report(found: BehaviourResults, *, examples: int = 2) -> Report:
+    """Report the percentage of answers that pass, suite by suite, with some answers that do not."""
+    heads = [f"{name} {pair}" for name, pair in zip(found.names, found.pairs, strict=True)]
+    rows = []
+    for suite, about in found.suites.items():
+        results = [each[suite] for each in found.results]
+        rows.append([Cell(suite), Cell(str(max(one.cases for one in results))), *map(_cell, results), Cell(about)])
+    means = [_percent(found.passed(place)) for place in range(len(found.names))]
+    rows.append([Cell("mean"), Cell(""), *means, Cell("")])
+    table = Table(["suite", "cases", *heads, "passes if"], rows, texts=1)
+    return Report([table], _values(found), _summary(found, examples), lambda kind: _figure(found, kind))
+
+
+def _cell(one: SuiteResult) -> Cell:
+    return Cell(DASH, None, "", one.left_out) if one.left_out else _percent(one.passed)
+
+
+def _percent(share: float | None) -> Cell:
+    return Cell(DASH) if share is None else Cell(f"{share:.0%}", share)
+
+
+def _summary(found: BehaviourResults, examples: int) -> str:
+    """Return suites that are left out, and the first faults of each suite."""
+    lines = list[str]()
+    for name, pair, results in zip(found.names, found.pairs, found.results, strict=True):
+        lines += [f"{name}: {suite} left out: {one.left_out}" for suite, one in results.items() if one.left_out]
+        for suite, one in results.items():
+            for text, answer, fault in one.faults[:examples]:
+                lines.append(f"{name} {pair} {suite}: {fault}")
+                lines.append(f"  {text!r} → {answer!r}")
+    return "\n".join(lines)
+
+
+def _values(found: BehaviourResults) -> dict[str, Any]:
+    systems = [
+        {
+            "name": name, "source": pair.source, "target": pair.target, "passed": found.passed(place),
+            "suites": {
+                suite: {"cases": one.cases, "passed": one.passed, "left_out": one.left_out or None,
+                        "faults": [fault._asdict() for fault in one.faults]}
+                for suite, one in found.results[place].items()
+            },
+        }
+        for place, (name, pair) in enumerate(zip(found.names, found.pairs, strict=True))
+    ]  # fmt: skip
+    return {"suites": dict(found.suites), "systems": systems}
+
+
+def _figure(found: BehaviourResults, kind: str) -> bytes:
+    """Return the table as a heat map, or the badge of the first contestant."""
+    if kind == BADGE:
+        return _badge("behaviour", found.passed(0)).encode()
+    weights = [[one[suite].passed or 0.0 for suite in found.suites] for one in found.results]
+    return svg([*found.suites], [*found.names], weights, title="Answers that pass").encode()
+
+
+def _badge(label: str, share: float | None) -> str:
+    """Return a badge with a label and a percentage as an SVG document."""
+    value = "no tests" if share is None else f"{share:.0%}"
+    colour = next(colour for least, colour in _COLOURS if (share or 0.0) >= least)
+    left, right = (round(len(text) * _LETTER + _EDGE) for text in (label, value))
+    about = escape(f"{label}: {value}")
+    texts = "".join(
+        f'<text x="{middle}" y="14" text-anchor="middle">{escape(text)}</text>'
+        for middle, text in ((left / 2, label), (left + right / 2, value))
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="{_HEIGHT}" role="img" '
+        f'aria-label="{about}"><title>{about}</title>'
+        f'<rect width="{left + right}" height="{_HEIGHT}" rx="3" fill="#555"/>'
+        f'<rect x="{left}" width="{right}" height="{_HEIGHT}" rx="3" fill="{colour}"/>'
+        f'<rect x="{left}" width="4" height="{_HEIGHT}" fill="{colour}"/>'
+        f'<g fill="#fff" font-family="Verdana, DejaVu Sans, sans-serif" font-size="11">{texts}</g></svg>\n'
+    )
