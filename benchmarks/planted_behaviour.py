@@ -17,7 +17,7 @@ from typing import NamedTuple
 from program import markdown, options
 
 from regard.registry import Choice
-from regard.reports.behaviour import SUITES, Case, Suite, TestedPair
+from regard.reports.behaviour import SUITES, Case, CodePair, Suite
 from regard.reports.behaviour.evidence import without_accents
 from regard.reports.behaviour.texts import behaviour_texts, languages_with_texts
 
@@ -30,7 +30,7 @@ class Planted(NamedTuple):
     """Answers of a case, right or with an error."""
 
     suite: str
-    pair: TestedPair
+    pair: CodePair
     texts: Answers
     answers: Answers
     is_wrong: bool
@@ -219,9 +219,9 @@ ERRORS: dict[str, Callable[[Right], Iterator[str]]] = {
 }  # fmt: skip
 
 
-def planted(suite: str, pair: TestedPair, cases: int, seed: int = 1) -> list[Planted]:
+def planted(suite: str, pair: CodePair, cases: int, seed: int = 1) -> list[Planted]:
     """Right, harmless and wrong answers of a suite, with what it reports of each."""
-    row, twin = (SUITES.build(Choice(suite), one) for one in (pair, TestedPair(pair.target, pair.target)))
+    row, twin = (SUITES.build(Choice(suite), one) for one in (pair, CodePair(pair.target, pair.target)))
     if row.missing():
         return []
     draw, found = Random(seed), list[Planted]()
@@ -243,7 +243,7 @@ def sampled(suite: Suite, named: str, cases: int) -> list[Case]:
 
 
 def _planted(
-    suite: str, pair: TestedPair, texts: Answers, fault: Callable[[Answers], str], answers: Answers, is_wrong: bool
+    suite: str, pair: CodePair, texts: Answers, fault: Callable[[Answers], str], answers: Answers, is_wrong: bool
 ) -> Planted:
     return Planted(suite, pair, texts, answers, is_wrong, fault(answers))
 
@@ -264,8 +264,8 @@ def rates(rows: Sequence[Planted]) -> Rates:
     return Rates(len(rows) - len(errors), len(errors), hits / max(len(flagged), 1), hits / max(len(errors), 1))
 
 
-def pairs() -> list[TestedPair]:
-    return [TestedPair(*one) for one in permutations(languages_with_texts(), 2)]
+def pairs() -> list[CodePair]:
+    return [CodePair(*one) for one in permutations(languages_with_texts(), 2)]
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from regard.reports.behaviour.behaviour import (
 )
 from regard.reports.behaviour.contestants import Contestant, contestant, is_url
 from regard.reports.behaviour.own import read_cases
-from regard.reports.behaviour.suite import Case, Suite, TestedPair
+from regard.reports.behaviour.suite import Case, CodePair, Suite
 from regard.reports.behaviour.suites import SUITES
 
 __all__ = [
@@ -17,9 +17,9 @@ __all__ = [
     "SUITES",
     "BehaviourResults",
     "Case",
+    "CodePair",
     "Contestant",
     "Suite",
-    "TestedPair",
     "behaviour_report",
     "check_contestants",
     "contestant",

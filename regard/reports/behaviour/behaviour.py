@@ -10,7 +10,7 @@ from regard.explain.pictures import svg
 from regard.registry import Choice
 from regard.reports.behaviour.contestants import Contestant
 from regard.reports.behaviour.own import OwnCases, OwnSuite
-from regard.reports.behaviour.suite import Case, Suite, TestedPair
+from regard.reports.behaviour.suite import Case, CodePair, Suite
 from regard.reports.behaviour.suites import SUITES
 from regard.reports.report import Report
 from regard.reports.table import DASH, Cell, Table
@@ -45,7 +45,7 @@ class BehaviourResults(NamedTuple):
     """Results of all contestants."""
 
     names: tuple[str, ...]
-    pairs: tuple[TestedPair, ...]
+    pairs: tuple[CodePair, ...]
     suites: Mapping[str, str]  # name → meaning
     results: tuple[Mapping[str, SuiteResult], ...]  # of each contestant, by suite
 

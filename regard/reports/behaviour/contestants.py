@@ -14,7 +14,7 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_o
 from regard.config import parse_json
 from regard.errors import ConfigError, DataError, RegardError
 from regard.predictor import Predictor, load
-from regard.reports.behaviour.suite import TestedPair
+from regard.reports.behaviour.suite import CodePair
 
 KEY_VARIABLE = "REGARD_API_KEY"  # environment variable with the key of servers
 _PATIENCE = 60.0  # seconds until an answer
@@ -29,7 +29,7 @@ _REGIONS = {"EN": "EN-US", "PT": "PT-PT"}  # DeepL writes these with a region
 class Contestant(ABC):
     """A system that translates."""
 
-    def __init__(self, name: str, pair: TestedPair) -> None:
+    def __init__(self, name: str, pair: CodePair) -> None:
         self.name, self.pair = name, pair
 
     @abstractmethod
@@ -40,7 +40,7 @@ class Contestant(ABC):
 class RunContestant(Contestant):
     """A run, which translates as `regard predict` does."""
 
-    def __init__(self, name: str, predictor: Predictor, pair: TestedPair) -> None:
+    def __init__(self, name: str, predictor: Predictor, pair: CodePair) -> None:
         super().__init__(name, pair)
         self.predictor = predictor
 
@@ -58,7 +58,7 @@ class _NoRedirects(HTTPRedirectHandler):
 class TranslationServer(Contestant):
     """A server; which program it is, its list of languages says."""
 
-    def __init__(self, url: str, pair: TestedPair, say: Callable[[str], None]) -> None:
+    def __init__(self, url: str, pair: CodePair, say: Callable[[str], None]) -> None:
         """Ask the server for its languages. Raises DataError where it does not answer as either program does."""
         super().__init__(url, pair)
         self.url, self.say = url.rstrip("/").removesuffix("/translate"), say
@@ -154,7 +154,7 @@ def contestant(
     if is_url(word):
         if languages is None:
             raise ConfigError("--languages", f"must be given for {word}", "--languages en de")
-        return TranslationServer(word, TestedPair(*map(_base, languages)), say)
+        return TranslationServer(word, CodePair(*map(_base, languages)), say)
     path = Path(word)
     if not path.is_dir():
         raise ConfigError(word, "is neither a run folder nor an address", "an address begins with http:// or https://")
@@ -162,7 +162,7 @@ def contestant(
     source, target = languages or predictor.setup.languages
     if source is None or target is None:
         raise ConfigError("--languages", f"must be given, as {word} does not name its own", "--languages en de")
-    return RunContestant(word, predictor, TestedPair(_base(source), _base(target)))
+    return RunContestant(word, predictor, CodePair(_base(source), _base(target)))
 
 
 def is_url(word: str) -> bool:

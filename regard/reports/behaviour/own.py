@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from regard.config import read_yaml
 from regard.errors import ConfigError
 from regard.reports.behaviour.evidence import same_words, without_accents
-from regard.reports.behaviour.suite import Case, Suite, TestedPair
+from regard.reports.behaviour.suite import Case, CodePair, Suite
 
 
 def _listed(value: Any) -> Any:
@@ -51,12 +51,12 @@ class OwnSuite(Suite):
 
     reads = writes = False
 
-    def __init__(self, pair: TestedPair, content: OwnCases) -> None:
+    def __init__(self, pair: CodePair, content: OwnCases) -> None:
         super().__init__(pair)
         self.content = content
 
     def missing(self) -> str:
-        made_for = TestedPair(self.content.source, self.content.target)
+        made_for = CodePair(self.content.source, self.content.target)
         return "" if made_for == self.pair else f"is for {made_for}"
 
     def cases(self, draw: Random) -> Iterator[Case]:

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 from regard.reports.behaviour.texts import LanguageTexts, behaviour_texts, languages_with_texts
 
 
-class TestedPair(NamedTuple):
+class CodePair(NamedTuple):
     """Language codes without regions."""
 
     source: str
@@ -35,7 +35,7 @@ class Suite(ABC):
     reads: ClassVar[bool] = True  # needs texts in the source language
     writes: ClassVar[bool] = True  # needs words of the target language
 
-    def __init__(self, pair: TestedPair) -> None:
+    def __init__(self, pair: CodePair) -> None:
         self.pair = pair
 
     @property

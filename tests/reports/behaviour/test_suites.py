@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks import benchmark
 from regard.registry import Choice
-from regard.reports.behaviour import SUITES, TestedPair, sampled_cases
+from regard.reports.behaviour import SUITES, CodePair, sampled_cases
 from regard.reports.behaviour.evidence import has_value, mentions, values_of
 from regard.reports.behaviour.texts import behaviour_texts, languages_with_texts
 
@@ -38,7 +38,7 @@ def test_texts_of_a_language_have_their_nouns_and_their_places(language):
 @pytest.mark.parametrize("suite", SUITES)
 def test_cases_depend_on_seed_and_pair_alone(suite):
     def texts(seed: int) -> list[tuple[str, ...]]:
-        row = SUITES.build(Choice(suite), TestedPair("en", "fr"))
+        row = SUITES.build(Choice(suite), CodePair("en", "fr"))
         return [case.texts for case in sampled_cases(row, suite, 15, seed)]
 
     assert texts(1) == texts(1)
@@ -46,10 +46,10 @@ def test_cases_depend_on_seed_and_pair_alone(suite):
 
 
 def test_a_suite_without_words_of_a_language_is_left_out():
-    reasons = {name: SUITES.build(Choice(name), TestedPair("en", "tlh")).missing() for name in SUITES}
+    reasons = {name: SUITES.build(Choice(name), CodePair("en", "tlh")).missing() for name in SUITES}
     assert "tlh" in reasons["negation"] and "tlh" in reasons["dates"]
     assert reasons["empty"] == reasons["numbers"] == ""
-    assert SUITES.build(Choice("capitals"), TestedPair("zh", "en")).missing()
+    assert SUITES.build(Choice("capitals"), CodePair("zh", "en")).missing()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from functools import partial
 from random import Random
 
 from regard.reports.behaviour.evidence import values_of, without_accents
-from regard.reports.behaviour.suite import Case, Suite, TestedPair
+from regard.reports.behaviour.suite import Case, CodePair, Suite
 from regard.reports.behaviour.texts import behaviour_texts
 
 _FORMS = {"en": "{day} {month} {year}", "de": "{day}. {month} {year}", "fr": "{day} {month} {year}",
@@ -30,7 +30,7 @@ class DatesSuite(Suite):
             yield Case((text,), partial(_fault, self.pair, (day, month, year), written))
 
 
-def _fault(pair: TestedPair, date: tuple[int, int, int], written: str, answers: Sequence[str]) -> str:
+def _fault(pair: CodePair, date: tuple[int, int, int], written: str, answers: Sequence[str]) -> str:
     (answer,) = answers
     day, month, year = date
     text = without_accents(re.sub("[./-]", " ", answer))
