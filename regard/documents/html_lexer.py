@@ -4,10 +4,10 @@ https://html.spec.whatwg.org/multipage/parsing.html#tokenization
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple
 
-_RAW = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})  # contain no tags
+RAW = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})  # contain no tags
 _FOREIGN = frozenset({"svg", "math"})
 
 _TAG = re.compile(
@@ -32,8 +32,8 @@ class Token(NamedTuple):
     name: str = ""  # tag name in lower case
 
 
-def tokens(html: str) -> Iterator[Token]:
-    """Yield all tokens. The content of a `_RAW` element is raw, except the text of a title."""
+def tokens(html: str, raw: Collection[str] = (*RAW, "plaintext")) -> Iterator[Token]:
+    """Yield all tokens. The content of a `raw` element is raw, except the text of a title."""
     place, foreign = 0, 0
     while place < len(html):
         start = html.find("<", place)
@@ -49,7 +49,7 @@ def tokens(html: str) -> Iterator[Token]:
         yield token
         if token.name in _FOREIGN and not token.source.endswith("/>"):
             foreign += 1 if token.kind == "open" else -1 if foreign else 0
-        if token.kind == "open" and not foreign and token.name in {*_RAW, "plaintext"}:
+        if token.kind == "open" and not foreign and token.name in raw:
             end = _raw_end(html, place, token.name)
             if end > place:
                 yield Token("text" if token.name == "title" else "raw", html[place:end])

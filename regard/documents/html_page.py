@@ -1,7 +1,9 @@
-"""Reads an HTML page or fragment as a Document; everything but the text of its sentences is kept as it is."""
+"""Reads an HTML page or a fragment of XML as a Document; all but the text of its sentences is kept as it is."""
 
 import re
+from collections.abc import Callable, Collection
 from html import unescape
+from typing import NamedTuple
 
 from regard.documents.document import Document
 from regard.documents.html_attributes import AttributeTexts, forbids_translation
@@ -36,23 +38,62 @@ _LANG = re.compile(
 _BEFORE = frozenset({"text", "raw"})  # doctype, comments, white space
 
 
+class _Markup(NamedTuple):
+    """Elements that are more than marks within a sentence, by name. In XML a tag is void by its own sign."""
+
+    xml: bool
+    breaks: frozenset[str] = frozenset()
+    void: frozenset[str] = frozenset()
+    untouched: frozenset[str] = frozenset()
+
+    def is_void(self, token: Token) -> bool:
+        """Return whether a tag has no content."""
+        return token.source.endswith("/>") if self.xml else token.name in self.void
+
+
+_HTML, _XML = _Markup(False, _BREAKS, _VOID, _UNTOUCHED), _Markup(True)
+
+
 def html_document(
-    html: str, *, language: str | None = None, limit: int = LIMIT, budget: SizeBudget | None = None
+    html: str,
+    *,
+    language: str | None = None,
+    limit: int = LIMIT,
+    budget: SizeBudget | None = None,
+    untouched: Collection[str] = (),
 ) -> Document:
-    """Return HTML as a Document; malformed parts are kept. Raises TooLarge if the budget is exceeded."""
-    reader = _BlockReader(language, limit, budget or SizeBudget())
+    """Return HTML as a Document; malformed parts are kept. Raises TooLarge if the budget is exceeded.
+
+    `untouched`: names of more elements that are kept with their content.
+    """
+    reader = _BlockReader(language, limit, budget or SizeBudget(), _untouched(_HTML, untouched))
     for token in tokens(html):
         reader.take(token)
-    reader.finish()
-    style = Style(lambda text: text.translate(_ESCAPES), reader.sources.__getitem__)
-    return Document(reader.segments, "".join(reader.kept), style, _relabelled, reader.attributes.insets())
+    return reader.document(_relabelled)
+
+
+def xml_document(
+    text: str, *, language: str | None = None, limit: int = LIMIT, untouched: Collection[str] = ()
+) -> Document:
+    """Return a fragment of XML as a Document: tags are marks within a sentence, which ends with its line.
+
+    `untouched`: names of elements that are kept with their content.
+    """
+    reader = _BlockReader(language, limit, SizeBudget(), _untouched(_XML, untouched))
+    for token in tokens(text, raw=()):
+        reader.take(token)
+    return reader.document(None)
+
+
+def _untouched(markup: _Markup, names: Collection[str]) -> _Markup:
+    return markup._replace(untouched=markup.untouched | {name.lower() for name in names})
 
 
 class _BlockReader:
     """Collects the text of a block until the next one starts."""
 
-    def __init__(self, language: str | None, limit: int, budget: SizeBudget) -> None:
-        self.language, self.limit, self.budget = language, limit, budget
+    def __init__(self, language: str | None, limit: int, budget: SizeBudget, markup: _Markup) -> None:
+        self.language, self.limit, self.budget, self.markup = language, limit, budget, markup
         self.segments: list[Segment] = []
         self.kept: list[str] = []  # untranslated source after the last segment
         self.sources: list[str] = []  # of marks, by number
@@ -64,7 +105,7 @@ class _BlockReader:
     def take(self, token: Token) -> None:
         """Read the next token of the page."""
         self.budget.count_mark()
-        if not self.skipped:
+        if not self.skipped and not self.markup.xml:
             self.attributes.read(token)
         if self.skipped:
             self._skip(token)
@@ -74,23 +115,25 @@ class _BlockReader:
             self.block.mark("point", "", token.source)
         elif (
             token.kind == "open"
-            and token.name not in _VOID
-            and (token.name in _UNTOUCHED or forbids_translation(token.source))
+            and not self.markup.is_void(token)
+            and (token.name in self.markup.untouched or forbids_translation(token.source))
         ):
             self.skipped, self.depth = [token], 1
-        elif token.name in _BREAKS:
+        elif token.name in self.markup.breaks:
             self._end_block()
             self.kept.append(token.source)
-        elif token.name in _VOID:
+        elif self.markup.is_void(token):
             self.block.mark("point", "", token.source)
         else:
             self.block.mark("open" if token.kind == "open" else "close", token.name, token.source)
 
-    def finish(self) -> None:
-        """End the page and all open elements."""
+    def document(self, relabel: Callable[[str, str, str], str] | None) -> Document:
+        """End the page and all open elements; return the Document."""
         if self.skipped:
             self._end_skipping()
         self._end_block()
+        style = Style(lambda text: text.translate(_ESCAPES), self.sources.__getitem__)
+        return Document(self.segments, "".join(self.kept), style, relabel, self.attributes.insets())
 
     def _skip(self, token: Token) -> None:
         name = self.skipped[0].name
@@ -107,14 +150,14 @@ class _BlockReader:
     def _end_skipping(self) -> None:
         skipped, self.skipped = self.skipped, []
         source = "".join(token.source for token in skipped)
-        if skipped[0].name in _BREAKS:
+        if skipped[0].name in self.markup.breaks:
             self._end_block()
             self.kept.append(source)
             return
         self.block.mark("point", "", source)
 
     def _end_block(self) -> None:
-        found = self.block.split(language=self.language, limit=self.limit, budget=self.budget, lines=False)
+        found = self.block.split(language=self.language, limit=self.limit, budget=self.budget, lines=self.markup.xml)
         for before, passage in found.segments:
             self.segments.append(Segment("".join([*self.kept, before]), passage))
             self.kept = []

@@ -13,7 +13,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from regard.serve.api import create_api, paths_that_need_models
+from regard.serve.api import create_api, requests_for_models
+from regard.serve.api.programs import program_of
 from regard.serve.engine import Busy
 from regard.serve.errors import GONE, ApiError, ending, of_engine, refusal
 from regard.serve.security import BROWSER_HEADERS, NO_PAGE
@@ -33,13 +34,13 @@ _LOG = logging.getLogger("regard.serve")
 def create_app(service: Service) -> ASGIApp:
     """Return the ASGI application; it loads the engines at startup and ends them at shutdown."""
     # around the API: refusing a request must cost next to nothing, or a crowd stops the server
-    modelled = paths_that_need_models(service.settings.url_prefix)
+    modelled = requests_for_models(service.settings)
     app: ASGIApp = Guarded(Bounded(create_api(service), service), service, modelled)
     if service.settings.cors_origins:
         app = CORSMiddleware(
             app,
             allow_origins=service.settings.cors_origins,
-            allow_methods=["GET", "POST"],
+            allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["Content-Type", "Authorization", "X-Request-Id"],
             expose_headers=["Retry-After", "X-Model", "X-Request-Id", "X-Total-Time"],
         )
@@ -49,10 +50,10 @@ def create_app(service: Service) -> ASGIApp:
 class Framed:
     """The outermost layer: sets the headers of every answer, counts every request, and hides internal errors.
 
-    `modelled` are the paths of endpoints that need a model, known by name even if a request was refused.
+    `modelled` are (method, path) of endpoints that need a model, known by name even if a request was refused.
     """
 
-    def __init__(self, app: ASGIApp, service: Service, modelled: Collection[str]) -> None:
+    def __init__(self, app: ASGIApp, service: Service, modelled: Collection[tuple[str, str]]) -> None:
         self.app, self.service, self.modelled = app, service, modelled
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,7 +64,9 @@ class Framed:
             scope = {**scope, "method": "GET"}
         began, status, size = time.perf_counter(), GONE, {"bytes_in": 0, "bytes_out": 0}
         own, asked = self._headers(scope), Asked(source=[] if self.service.settings.log_texts else None)
-        scope.setdefault("state", {})["asked"] = asked
+        scope = {**scope, "state": {**scope.get("state", {}), "asked": asked}}
+        if program := program_of(scope, self.service.settings):
+            scope["path"], scope["state"]["error_form"] = program.path, program.error_form
 
         async def receiving() -> Message:
             message = await receive()
@@ -81,27 +84,29 @@ class Framed:
                 headers["X-Total-Time"] = f"{1000 * (time.perf_counter() - began):.0f}"  # milliseconds
             await send(message)
 
-        metrics = self.service.metrics
-        with metrics.in_flight.track_inprogress():
+        with self.service.metrics.in_flight.track_inprogress():
             try:
                 await self.app(scope, receiving, sending)
             except Exception:
                 _LOG.exception("a request failed: %s", own["X-Request-Id"])
                 if status == GONE:
-                    await refusal(ApiError(500, "Internal server error"))(scope, receive, sending)
+                    await refusal(ApiError(500, "Internal server error"), scope)(scope, receive, sending)
             finally:
-                route = self._route(scope)
-                seconds = time.perf_counter() - began
-                metrics.answered(route, status, asked, seconds)
-                if (log := self.service.access_log) is not None:
-                    client = (scope.get("client") or ("",))[0]
-                    head = {"request_id": own["X-Request-Id"], "client": client, "key": asked.key or None}
-                    request = {"method": scope["method"], "route": route, "status": status, **size}
-                    log.write({**head, **request, "seconds": round(seconds, 4), **_question(asked)})
+                request = {"request_id": own["X-Request-Id"], "status": status, **size}
+                self._record(scope, request, time.perf_counter() - began)
+
+    def _record(self, scope: Scope, request: dict[str, Any], seconds: float) -> None:
+        """Count a request, and log it."""
+        asked, route = scope["state"]["asked"], self._route(scope)
+        self.service.metrics.answered(route, request["status"], asked, seconds)
+        if (log := self.service.access_log) is not None:
+            name, client = request.pop("request_id"), (scope.get("client") or ("",))[0]
+            head = {"request_id": name, "client": client, "key": asked.key or None, "method": scope["method"]}
+            log.write({**head, "route": route, **request, "seconds": round(seconds, 4), **_question(asked)})
 
     def _route(self, scope: Scope) -> str:
         """Return the path of the app's route, never the client's; "other" for a request without a route."""
-        known: str = scope["path"] if scope["path"] in self.modelled else "other"
+        known: str = scope["path"] if (scope["method"], scope["path"]) in self.modelled else "other"
         path: str = getattr(scope.get("route"), "path", known)
         return path
 
@@ -120,7 +125,7 @@ class Framed:
 class Guarded:
     """Refuses invalid requests before their body is read, and those that need a model while every queue is full."""
 
-    def __init__(self, app: ASGIApp, service: Service, modelled: Collection[str]) -> None:
+    def __init__(self, app: ASGIApp, service: Service, modelled: Collection[tuple[str, str]]) -> None:
         self.app, self.service, self.modelled = app, service, modelled
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -128,7 +133,7 @@ class Guarded:
         if fault is None:
             await self.app(scope, receive, send)
         else:
-            await refusal(fault)(scope, receive, send)
+            await refusal(fault, scope)(scope, receive, send)
 
     def _fault(self, scope: Scope) -> ApiError | None:
         headers, service = Headers(scope=scope), self.service
@@ -142,7 +147,7 @@ class Guarded:
         path = scope["path"].removeprefix(service.settings.url_prefix)
         if service.draining and path not in OPEN_WHILE_DRAINING:
             return ending()
-        if scope["method"] == "POST" and scope["path"] in self.modelled and (seconds := service.busy):
+        if (scope["method"], scope["path"]) in self.modelled and (seconds := service.busy):
             return of_engine(Busy(seconds))  # far cheaper here than after the request is read
         return None
 
@@ -176,7 +181,7 @@ class Bounded:
         except TimeoutError:
             if begun or not patience.expired():
                 raise
-            await refusal(ending())(scope, receive, send)
+            await refusal(ending(), scope)(scope, receive, send)
         finally:
             unanswered.discard(patience)
 
@@ -233,7 +238,7 @@ async def _read(scope: Scope, receive: Receive, limit: int, seconds: float) -> b
 
 async def _refuse(error: ApiError, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer, then read on for a while: a client that is cut off while sending does not see the answer."""
-    response = refusal(error)
+    response = refusal(error, scope)
     await send({"type": "http.response.start", "status": error.status, "headers": response.raw_headers})
     await send({"type": "http.response.body", "body": response.body, "more_body": True})
     try:

@@ -86,6 +86,11 @@ class Catalogue:
         return sorted({code for pair in self._pairs for code in pair})
 
     @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Source and target of each pair, sorted."""
+        return sorted(self._pairs)
+
+    @property
     def first(self) -> tuple[str, str] | None:
         """The first pair; None without a translator."""
         return next(iter(self._pairs), None)

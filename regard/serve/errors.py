@@ -1,4 +1,4 @@
-"""Errors of the API: each is `{"error": "..."}` with a fitting status."""
+"""Errors of the API: each is `{"error": "..."}` with a fitting status, or has the form of another program's API."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
 from regard.serve.engine import (
     Busy,
@@ -34,11 +35,16 @@ _LOG = logging.getLogger("regard.serve")
 
 
 class ApiError(Exception):
-    """An error of the API."""
+    """An error of the API. `unauthorized`: a key is missing or wrong."""
+
+    unauthorized = False
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         self.status, self.message, self.headers = status, message, dict(headers or {})
         super().__init__(message)
+
+
+ErrorForm = Callable[[ApiError], tuple[int, dict[str, Any]]]  # → status and JSON
 
 
 def bad(message: str) -> ApiError:
@@ -79,9 +85,15 @@ def ending() -> ApiError:
     return fault
 
 
-def refusal(error: ApiError) -> JSONResponse:
-    """Return the error as a response."""
-    return JSONResponse({"error": error.message}, error.status, error.headers)
+def refusal(error: ApiError, scope: Scope) -> JSONResponse:
+    """Return the error as a response, in the form that the request's `error_form` has, if any."""
+    form: ErrorForm = scope.get("state", {}).get("error_form") or _plain
+    status, content = form(error)
+    return JSONResponse(content, status, error.headers)
+
+
+def _plain(error: ApiError) -> tuple[int, dict[str, Any]]:
+    return error.status, {"error": error.message}
 
 
 def install(app: FastAPI) -> None:
@@ -97,8 +109,8 @@ def install(app: FastAPI) -> None:
         app.add_exception_handler(kind, partial(_refused, reason))
 
 
-async def _refused(reason: Callable[[Any], ApiError], _: Request, error: Exception) -> JSONResponse:
-    return refusal(reason(error))
+async def _refused(reason: Callable[[Any], ApiError], request: Request, error: Exception) -> JSONResponse:
+    return refusal(reason(error), request.scope)
 
 
 def _unwritten(error: OSError) -> ApiError:

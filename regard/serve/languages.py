@@ -1,6 +1,6 @@
 """Language codes, of clients and of runs, and names of languages in any language."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from babel import Locale, UnknownLocaleError
@@ -21,6 +21,31 @@ def inward(code: str) -> str:
 def outward(code: str) -> str:
     """Return the code for clients: `zh` → `zh-Hans`."""
     return OUTWARD.get(code, code)
+
+
+def served_code(code: str, served: Sequence[str]) -> str:
+    """Return the served language that a client's code means; if there is none, the code in normal form.
+
+    Codes may name a region (`EN-GB` → `en`) or have three letters (`deu` → `de`); a script must fit (`zh-TW` → `zt`).
+    """
+    plain = inward(code)
+    if plain in served or not (wanted := _parts(outward(plain))):
+        return plain
+    return next((one for one in served if _fits(wanted, _parts(outward(one)))), plain)
+
+
+@lru_cache(maxsize=1024)
+def _parts(code: str) -> tuple[str, str | None] | None:
+    """Return language and script, as far as they are named; None for an unknown code."""
+    try:
+        found = Locale.parse(_babel(code))
+    except (UnknownLocaleError, ValueError, TypeError):
+        return None
+    return found.language, found.script
+
+
+def _fits(wanted: tuple[str, str | None], served: tuple[str, str | None] | None) -> bool:
+    return served is not None and wanted[0] == served[0] and (None in (wanted[1], served[1]) or wanted[1] == served[1])
 
 
 @lru_cache(maxsize=1024)

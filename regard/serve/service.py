@@ -12,6 +12,7 @@ from regard.serve.catalogue import Catalogue, ServedModel, between, models_of, n
 from regard.serve.downloads import Downloads
 from regard.serve.engine import Engine, Engines, NotReady
 from regard.serve.glossaries import Glossaries
+from regard.serve.glossary_store import GlossaryStore
 from regard.serve.in_thread import ThreadSlots
 from regard.serve.memories import Memories
 from regard.serve.security import AllowedOrigins, Hosts, Rates
@@ -49,6 +50,7 @@ class Service:
         self.files = ThreadSlots(FILES)
         self.glossaries = Glossaries(settings.max_terms, settings.max_term_alternatives)
         self.memories = Memories(settings.memories, settings.memory_threshold)
+        self.stored_glossaries = GlossaryStore(settings.glossaries)
         self.draining = False
         self.unanswered = set[asyncio.Timeout]()  # the timeout of each admitted request
         self._failed = failed

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, get_origin, get_type_hints
 
-from regard.errors import ConfigError
+from regard.errors import ConfigError, nearest
 from regard.serve.security import Keys, host_name, read_keys
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 NO_LIMIT = -1
+ALL_PROGRAMS, NONE = ("deepl",), "none"
 _ACCESS, _LIMITS, _LOAD, _PAGE = "Network and access", "Limits", "Batching and load", "Page, files and logs"  # groups
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:\[[0-9a-f:.]+\]|[^\s/?#@:\[\]]+)(?::\d{1,5})?")
@@ -85,6 +86,14 @@ def read_canary(option: str, text: str) -> tuple[Path, float]:
     return Path(run), fraction
 
 
+def read_programs(option: str, text: str) -> tuple[str, ...]:
+    """Return names of programs; `none` is none. Raises ConfigError."""
+    names = tuple(dict.fromkeys(filter(None, text.lower().replace(" ", "").split(","))))
+    for name in set(names) - {*ALL_PROGRAMS, NONE}:
+        raise ConfigError(option, f"'{name}' is not a program with an API here", nearest(name, (*ALL_PROGRAMS, NONE)))
+    return tuple(name for name in names if name != NONE)
+
+
 class Form(NamedTuple):
     """Typed form of a setting, if it differs from the setting."""
 
@@ -98,6 +107,7 @@ SIZE = Form(str, read_size, lambda size: f"{size // MIB}MiB")
 CODES = Form(str, lambda _, typed: tuple(filter(None, typed.replace(" ", "").split(","))), ",".join)
 _KEYS, KEY_FILE = Form(list[str], read_keys, lambda _: []), Form(Path | None, write=lambda _: None)
 MILLISECONDS = Form(float, lambda _, typed: typed / 1000, lambda seconds: seconds * 1000)
+PROGRAM_NAMES = Form(str, read_programs, ",".join)
 OFF = Form(bool, lambda _, typed: not typed, lambda on: not on)
 
 
@@ -241,6 +251,13 @@ class Settings:
     memory_threshold: Annotated[
         int, Option("INTEGER", "Minimum similarity of a reported segment in per cent.", 30, 100, group=_PAGE)
     ] = 70
+    programs: Annotated[
+        tuple[str, ...],
+        Option("NAMES", "APIs beside LibreTranslate's: deepl.", form=PROGRAM_NAMES, group=_PAGE),
+    ] = ALL_PROGRAMS
+    glossaries: Annotated[
+        Path | None, Option("FOLDER", "Folder of stored glossaries. (default: kept until the end)", group=_PAGE)
+    ] = None
     url_prefix: Annotated[str, Option("PATH", "Prefix of all URLs.", form=Form(str, read_prefix), group=_ACCESS)] = ""
     key_link: Annotated[
         str,

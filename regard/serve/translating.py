@@ -3,7 +3,7 @@
 import asyncio
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from typing import Any, Literal, NamedTuple
@@ -32,7 +32,7 @@ UNLIKELY = 2.0  # per cent of all served languages together; below it, the text 
 MOST_WARNINGS = 20  # reported for a file or a text
 OUTSIDE = 1 / 3  # weight of the target language: its speaker rarely writes in it
 
-Kind = Literal["text", "html"]
+Kind = Literal["text", "html", "xml"]
 
 
 class TranslationRequest(NamedTuple):
@@ -45,6 +45,8 @@ class TranslationRequest(NamedTuple):
     wanted: Predict = Predict(())  # of each sentence
     model: ServedModel | None = None  # None: the default of a pair
     prefixes: Sequence[str] = ()  # prefix of each translation, if any
+    untouched: Collection[str] = ()  # names of elements of HTML or XML that are kept
+    context: str = ""  # text before each text, for models that read several sentences together
 
     @property
     def size(self) -> int:
@@ -78,6 +80,7 @@ class Translated:
     text: str
     document: Document | None = None
     prefix: str = ""  # of the translation
+    context: Sequence[str] = ()  # sentences before it
     alternatives: list[str] = field(default_factory=list)
     sentences: list[Sentence] = field(default_factory=list)
 
@@ -100,10 +103,13 @@ class TranslatedFile(NamedTuple):
     warnings: Sequence[str] = ()
 
 
-async def translate(service: Service, question: TranslationRequest, asked: Asked) -> list[Translated]:
+async def translate(
+    service: Service, question: TranslationRequest, asked: Asked, glossary: Glossary | None = None
+) -> list[Translated]:
     """Return the translation of each text. Raises ApiError for a pair that is not served, and the engines' errors."""
     found = await taken_apart(service, question, asked)
-    await answered(service, found, question.wanted)
+    terms = await service.glossaries.lines_within(glossary, sentences_of(found)) if glossary else ()
+    await answered(service, found, replace(question.wanted, glossary=terms))
     return found
 
 
@@ -237,8 +243,10 @@ def _prepare(service: Service, question: TranslationRequest, text: str, sample: 
     model = question.model or check_pair(service.catalogue, source, question.target, sample)
     if model is None:
         return Translated(source, question.target, detected, None, text)
-    found = copy_unknown_words(text_document(text, question.kind, language=source), model.alphabet)
-    return Translated(source, question.target, detected, model, text, found)
+    document = text_document(text, question.kind, language=source, untouched=question.untouched)
+    found = copy_unknown_words(document, model.alphabet)
+    context = text_document(question.context, language=source).texts if model.read_together > 1 else ()
+    return Translated(source, question.target, detected, model, text, found, context=context)
 
 
 def _choose(service: Service, target: str, text: str) -> Detected:
@@ -260,7 +268,7 @@ async def _answer(some: list[Translated], wanted: Predict, seconds: float) -> No
     model, documents = some[0].model, [one.document for one in some if one.document is not None]
     if model is None:
         return
-    texts = [text for each in documents for text in _lines(model, each.texts)]
+    texts = [text for one in some if one.document for text in _lines(model, one.document.texts, one.context)]
     prefixes = [
         one.prefix if number == 0 else "" for one in some if one.document for number in range(len(one.document.texts))
     ]
@@ -276,9 +284,10 @@ async def _answer(some: list[Translated], wanted: Predict, seconds: float) -> No
     await in_thread(sum(map(len, texts)) * wanted.n_best, _fill, some, ordered, wanted.n_best)
 
 
-def _lines(model: ServedModel, sentences: Sequence[str]) -> tuple[str, ...]:
-    """Return the sentences of a document, each with those that the model reads with it."""
-    return tuple(with_windows(sentences, model.read_together))
+def _lines(model: ServedModel, sentences: Sequence[str], context: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the sentences of a document, each with those that the model reads with it, as far as `context` before."""
+    before = [*context][len(context) - (model.read_together - 1) :] if model.read_together > 1 else []
+    return tuple(with_windows([*before, *sentences], model.read_together)[len(before) :])
 
 
 def _fill(some: Sequence[Translated], predictions: Sequence[Prediction], n_best: int) -> None:

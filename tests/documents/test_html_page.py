@@ -303,3 +303,23 @@ def test_each_text_has_one_answer_and_equal_values_are_one():
     assert len(document.sentences) == len(document.passages) == 5
     with pytest.raises(ValueError, match="for 5 texts"):
         document.rebuild(shouted(["One."]))
+
+
+XML = [
+    ('Click <x id="6"></x> <b>here</b>.', 'CLICK <x id="6"></x> <b>HERE</b>.'),
+    ("One <x>stays\nas it is</x> two", "ONE <x>stays\nas it is</x> TWO"),
+    ("A line\nthat ends &amp; <i>goes\non</i>", "A LINE\nTHAT ENDS &amp; <i>GOES\nON</i>"),
+    ("<code>Not code</code> <title>nor this</title> <ph/>", "<code>NOT CODE</code> <title>NOR THIS</title> <ph/>"),
+    ('<a title="Kept">Text</a>', '<a title="Kept">TEXT</a>'),
+]
+
+
+@pytest.mark.parametrize(("text", "written"), XML)
+def test_xml_keeps_its_tags_and_lines(text, written):
+    document = text_document(text, "xml", language="en", untouched=["X"])
+    assert document.rebuild(shouted(document.texts)) == written
+
+
+def test_elements_to_leave_untouched_are_kept_in_html():
+    document = text_document("<p>Say <ph>hello there</ph> now</p>", "html", language="en", untouched=["ph"])
+    assert document.texts == ["Say now"]

@@ -1,6 +1,6 @@
 """Splits texts and files into sentences, and writes files of the same kind with their translations."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Literal
 
 from regard.documents.document import Document
@@ -8,7 +8,7 @@ from regard.documents.files.base import FileDocument, FileError
 from regard.documents.files.po import po_file
 from regard.documents.files.text_and_html import html_file, text_file
 from regard.documents.files.xliff import xliff_file
-from regard.documents.html_page import html_document
+from regard.documents.html_page import html_document, xml_document
 from regard.documents.plain_text import plain_document
 from regard.documents.sentences import LIMIT
 from regard.errors import nearest
@@ -60,11 +60,19 @@ def file_document(data: bytes, suffix: str, *, language: str | None = None, targ
 
 
 def text_document(
-    text: str, kind: Literal["text", "html"] = "text", *, language: str | None = None, limit: int = LIMIT
+    text: str,
+    kind: Literal["text", "html", "xml"] = "text",
+    *,
+    language: str | None = None,
+    limit: int = LIMIT,
+    untouched: Collection[str] = (),
 ) -> Document:
     """Return a text split into sentences to translate.
 
     `language` is the code of the text's language, if known. Sentences over `limit` characters are split.
+    `untouched`: names of elements of HTML or XML that are kept with their content.
     """
-    make = html_document if kind == "html" else plain_document
-    return make(text, language=language, limit=limit)
+    if kind == "text":
+        return plain_document(text, language=language, limit=limit)
+    make = html_document if kind == "html" else xml_document
+    return make(text, language=language, limit=limit, untouched=untouched)

@@ -1,4 +1,4 @@
-"""Endpoints of the server: LibreTranslate's, and Regard's own under /v1."""
+"""Endpoints of the server: those of LibreTranslate and of other programs, and Regard's own under /v1."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -33,14 +33,16 @@ from regard.serve.api.offered import (
 )
 from regard.serve.api.pages import add_pages
 from regard.serve.api.predict import predict_any
+from regard.serve.api.programs import program_endpoints
 from regard.serve.api.reload import ReloadAnswer, reload_runs
 from regard.serve.api.request_body import JSON, MULTIPART
 from regard.serve.api.suggest import keep_suggestion
 from regard.serve.api.translate import detect_language, translate_texts
 from regard.serve.api.v1 import all_models, translate_in_detail
 from regard.serve.service import Service
+from regard.serve.settings import Settings
 
-ABOUT = "Trained models: the API of LibreTranslate, and under /v1 the answers and the attention of every model."
+ABOUT = "Trained models: the APIs of other programs, and under /v1 the answers and the attention of every model."
 LIBRE, REGARD, OPERATION, METRICS_PATH = "LibreTranslate", "Regard", "operation", "/metrics"
 UNTIL_LOADED = {"responses": refusals(503)}
 
@@ -97,7 +99,7 @@ def create_api(service: Service) -> FastAPI:
         redirect_slashes=False,
     )
     errors.install(app)
-    for path, endpoint in ENDPOINTS.items():
+    for path, endpoint in (*ENDPOINTS.items(), *program_endpoints(service.settings)):
         if path != METRICS_PATH or service.settings.metrics:
             endpoint.add(app, f"{prefix}{path}", service)
 
@@ -109,6 +111,7 @@ def create_api(service: Service) -> FastAPI:
     return app
 
 
-def paths_that_need_models(prefix: str) -> frozenset[str]:
-    """Return the paths of the endpoints that need a model."""
-    return frozenset(f"{prefix}{path}" for path, endpoint in ENDPOINTS.items() if endpoint.needs_model)
+def requests_for_models(settings: Settings) -> frozenset[tuple[str, str]]:
+    """Return (method, path) of the endpoints that need a model."""
+    endpoints = (*ENDPOINTS.items(), *program_endpoints(settings))
+    return frozenset((one.method, f"{settings.url_prefix}{path}") for path, one in endpoints if one.needs_model)

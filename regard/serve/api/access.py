@@ -10,7 +10,8 @@ from regard.serve.errors import ApiError, bad, later
 from regard.serve.security import DEFAULT_RIGHTS, TRANSLATE
 from regard.serve.service import Service
 
-BEARER = "bearer "
+SCHEMES = ("bearer", "deepl-auth-key")  # of the Authorization header
+KEY_FIELDS = ("api_key", "auth_key", "key")  # of LibreTranslate, DeepL and Apertium
 
 
 async def admitted(
@@ -32,7 +33,7 @@ async def admitted(
 
 def check_key(service: Service, request: Request) -> None:
     """Raise ApiError for a banned client or a wrong key, from the headers of the request alone."""
-    key, keys = _bearer(request), service.settings.keys
+    key, keys = _key_of_header(request), service.settings.keys
     holder = keys.holder(key) if keys and key else None
     if keys and key and holder is None:
         admit(service, request, {})  # refuses and counts it: guessing of keys is rate-limited
@@ -42,8 +43,8 @@ def check_key(service: Service, request: Request) -> None:
 
 def admit(service: Service, request: Request, values: Mapping[str, Any], right: str = TRANSLATE) -> None:
     """Raise ApiError for a client that is banned, is over its rate limit, or lacks a required key or right."""
-    key = values.get("api_key")
-    key = key if key and isinstance(key, str) else _bearer(request)
+    given = [values.get(field) for field in KEY_FIELDS]
+    key = next((one for one in given if one and isinstance(one, str)), _key_of_header(request))
     keys, rates = service.settings.keys, service.rates
     holder = keys.holder(key) if keys and key else None
     client = holder.name if holder else _address(request)
@@ -56,10 +57,11 @@ def admit(service: Service, request: Request, values: Mapping[str, Any], right: 
     if not keys or holder is not None:
         _check_right(holder.rights if holder else DEFAULT_RIGHTS, right)
         return
-    if key:
-        raise ApiError(403, "Invalid API key")
     link = service.settings.key_link
-    raise bad(f"Visit {link} to get an API key" if link else "Please contact the server operator to get an API key")
+    hint = f"Visit {link} to get an API key" if link else "Please contact the server operator to get an API key"
+    refused = ApiError(403, "Invalid API key") if key else bad(hint)
+    refused.unauthorized = True
+    raise refused
 
 
 def _check_right(rights: frozenset[str], right: str) -> None:
@@ -67,10 +69,9 @@ def _check_right(rights: frozenset[str], right: str) -> None:
         raise ApiError(403, f"This needs an API key with the right {right}")
 
 
-def _bearer(request: Request) -> str:
-    """Return the key of the Authorization header."""
-    header = request.headers.get("authorization", "")
-    return header[len(BEARER) :].strip() if header.lower().startswith(BEARER) else ""
+def _key_of_header(request: Request) -> str:
+    scheme, _, key = request.headers.get("authorization", "").strip().partition(" ")
+    return key.strip() if scheme.lower() in SCHEMES else ""
 
 
 def _address(request: Request) -> str:

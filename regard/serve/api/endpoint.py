@@ -1,13 +1,15 @@
 """A row of the table of endpoints: its handler, and the body and errors that OpenAPI documents."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
+from starlette.datastructures import Headers
 
 from regard.serve.api.request_body import FORM, JSON, MULTIPART
+from regard.serve.errors import ErrorForm
 from regard.serve.service import Service
 
 
@@ -31,6 +33,18 @@ class Endpoint(NamedTuple):
         app.add_api_route(
             path, endpoint, response_model=self.model, methods=[self.method], tags=[self.tag], **self.options
         )
+
+
+class ProgramApi(NamedTuple):
+    """The API of another program.
+
+    `own` returns the path of the endpoint that answers a request, given method, path and headers; None if the request
+    is for another API.
+    """
+
+    endpoints: Sequence[tuple[str, Endpoint]]  # with their paths; of a path with several methods, one a method
+    own: Callable[[str, str, Headers], str | None]
+    error_form: ErrorForm
 
 
 def asking(

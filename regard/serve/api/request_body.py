@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
@@ -27,20 +27,23 @@ class File:
     data: bytes
 
 
-async def read_fields(request: Request) -> Mapping[str, Any]:
-    """Return the fields by name. JSON ignores the query; else the query precedes the form."""
+async def read_fields(request: Request, lists: Collection[str] = ()) -> Mapping[str, Any]:
+    """Return the fields by name. JSON ignores the query; else the query precedes the form.
+
+    `lists`: fields that may be given several times outside JSON; each is a list of its values.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == JSON or (kind.startswith("application/") and kind.endswith("+json")):
         return await read_values(request)
-    query = _pairs(request.scope["query_string"])
+    query = _pairs(request.scope["query_string"], lists)
     if kind == MULTIPART:
         return await _multipart(request, query)
     body = await request.body() if kind == FORM else b""
-    form = await in_thread(len(body) // QUICK, _pairs, body)
+    form = await in_thread(len(body) // QUICK, _pairs, body, lists)
     return _whole({**form, **query})
 
 
-async def _multipart(request: Request, query: dict[str, str]) -> Mapping[str, Any]:
+async def _multipart(request: Request, query: dict[str, Any]) -> Mapping[str, Any]:
     """Return texts and files; the body is in memory and within its limit."""
     values: dict[str, Any] = {}
     try:
@@ -92,13 +95,14 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _pairs(encoded: bytes) -> dict[str, str]:
-    """Return the first value of each name, as LibreTranslate does."""
+def _pairs(encoded: bytes, lists: Collection[str]) -> dict[str, Any]:
+    """Return the first value of each name, as LibreTranslate does, and all values of those in `lists`."""
     try:
         pairs = parse_qsl(encoded.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError as error:
         raise bad("Invalid request: the fields are not UTF-8, or too many") from error
-    return dict(reversed(pairs))
+    listed = {name: [value for other, value in pairs if other == name] for name, _ in pairs if name in lists}
+    return {**dict(reversed(pairs)), **listed}
 
 
 def _whole(values: Mapping[str, Any]) -> Mapping[str, Any]:

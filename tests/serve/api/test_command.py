@@ -53,6 +53,7 @@ def test_every_option(run, told, tmp_path):
         --batch-wait-ms 10 --request-timeout 11 --shutdown-grace 12 --threads 13 --log-texts
         --metrics --metrics-auth-token token --disable-web-ui --disable-files-translation --suggestions {tmp_path / "s"}
         --url-prefix /a/b/ --get-api-key-link https://x.example --load-only en,de --allowed-host a.example
+        --programs none --glossaries {tmp_path / "g"}
         --cors-origin https://B.example/ --trusted-proxy 10.0.0.1 --trusted-proxy ::1""".split()
     assert regard("serve", run, run, *words).code == 0
     [(settings, runs)] = told
@@ -65,6 +66,7 @@ def test_every_option(run, told, tmp_path):
             req_flood_threshold=5, max_body=6 * 1024, max_file=7 * MIB, max_queue=8, max_batch_tokens=9,
             batch_wait=0.01, request_timeout=11.0, shutdown_grace=12.0, threads=13, log_texts=True, metrics=True,
             metrics_auth_token="token", web_ui=False, files_translation=False, suggestions=tmp_path / "s",
+            programs=(), glossaries=tmp_path / "g",
             url_prefix="/a/b", key_link="https://x.example", load_only=("en", "de"),
             allowed_hosts=("a.example",), cors_origins=("https://b.example",),
             trusted_proxies=("10.0.0.1", "::1"),

@@ -1,0 +1,170 @@
+"""DeepL's API, version 2: texts, languages and usage. https://developers.deepl.com/docs
+
+It answers below /v2, and below / a client that sends DeepL's Authorization header.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from fastapi import Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, BeforeValidator, Field
+from starlette.datastructures import Headers
+
+from regard.serve.api.access import admitted
+from regard.serve.api.checking import check_served, check_sizes
+from regard.serve.api.deepl_glossaries import DeepLFields, terms_of
+from regard.serve.api.endpoint import Endpoint, asking, refusals
+from regard.serve.api.request_body import FORM, JSON, read_fields
+from regard.serve.errors import ApiError, bad
+from regard.serve.languages import AUTO, name_of, outward, served_code
+from regard.serve.service import Service
+from regard.serve.translating import Translated, TranslationRequest, check_pair, translate
+
+UNLIMITED = 1_000_000_000_000  # characters, as DeepL has it for accounts without a limit
+VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT"), "zh": ("ZH", "ZH-HANS")}  # target codes of a language
+IGNORED = {
+    "formality": ("", "default"),
+    "style_id": ("",),
+    "custom_instructions": ("",),
+    "translation_memory_id": ("",),
+}
+DEEPL_SCHEME = "deepl-auth-key "
+LISTS = ("text", "ignore_tags")
+
+
+def _listed(value: Any) -> Any:
+    """Return the names of a list with commas, as forms have them."""
+    texts = value if isinstance(value, list) else [] if value is None else [value]
+    return [name.strip() for text in texts for name in str(text).split(",") if name.strip()]
+
+
+def _text(value: Any) -> Any:
+    """Return a flag as DeepL writes it."""
+    return str(int(value)) if isinstance(value, bool | int) else value
+
+
+class DeepLQuestion(DeepLFields):
+    """Texts and options; what cannot change a translation is ignored."""
+
+    text: str | Annotated[list[str], Field(min_length=1, fail_fast=True)] = Field(
+        examples=[["The old man reads a book."]]
+    )
+    target_lang: Annotated[str, Field(min_length=1, description="EN-US is en: regions are ignored", examples=["DE"])]
+    source_lang: str | None = Field(None, description="detected if it is left out", examples=["EN"])
+    tag_handling: Literal["xml", "html", ""] | None = None
+    ignore_tags: Annotated[list[str], BeforeValidator(_listed)] = Field(default_factory=list)
+    split_sentences: Annotated[Literal["0", "1", "nonewlines"] | None, BeforeValidator(_text)] = Field(
+        None, description="0 and nonewlines: a line end does not end a sentence"
+    )
+    context: str | None = Field(None, description="text before, for models that read several sentences together")
+    glossary_id: str | None = None
+    show_billed_characters: bool = False
+    auth_key: Any = Field(None, description="API key, as an alternative to the header")
+
+
+class DeepLTranslation(BaseModel):
+    """A translation."""
+
+    detected_source_language: str
+    text: str
+    billed_characters: int | None = None
+
+
+class DeepLAnswer(BaseModel):
+    """The translations of all texts, and warnings: of ignored options, lost numbers and the like."""
+
+    translations: list[DeepLTranslation]
+    warnings: list[str] | None = None
+
+
+async def deepl_translate(service: Service, request: Request) -> JSONResponse:
+    """Translate texts; `glossary_id` and `context` are used, options of style are ignored with a warning."""
+    values = await admitted(service, request, _read)
+    question = DeepLQuestion.of(values)
+    texts = [question.text] if isinstance(question.text, str) else question.text
+    check_sizes(texts, service.settings)
+    check_sizes([question.context or ""], service.settings)
+    source, target = _asked_pair(service, question.source_lang, question.target_lang)
+    request.state.asked.pair = f"{source}-{target}"
+    kind = question.tag_handling or "text"
+    joined = [" ".join(text.splitlines()) for text in texts] if _over_lines(question) else texts
+    whole = TranslationRequest(
+        joined, source, target, kind, untouched=question.ignore_tags, context=question.context or ""
+    )
+    terms = await terms_of(service, request, question.glossary_id, (source, target))
+    found = await translate(service, whole, request.state.asked, terms)
+    told = [*_ignored(values), *(warning for one in found for warning in one.warnings)]
+    answer = {"translations": [_answer(one, text, question) for one, text in zip(found, texts, strict=True)]}
+    return JSONResponse({**answer, "warnings": told} if told else answer)
+
+
+async def deepl_languages(service: Service, request: Request) -> list[dict[str, Any]]:
+    """Return the languages of a `type`: source or target."""
+    kind = (await admitted(service, request)).get("type") or "source"
+    if kind not in {"source", "target"}:
+        raise bad("Value for 'type' not supported.")
+    codes = sorted({pair[kind == "target"] for pair in service.catalogue.pairs})
+    if kind == "source":
+        return [{"language": deepl_code(code), "name": name_of(code)} for code in codes]
+    names = [(name, code) for code in codes for name in VARIANTS.get(code, (outward(code).upper(),))]
+    return [{"language": name, "name": name_of(name), "supports_formality": False} for name, _ in names]
+
+
+async def deepl_usage(service: Service, request: Request) -> dict[str, int]:
+    """Return the characters that were translated with this key since the start of the server."""
+    await admitted(service, request)
+    return {"character_count": service.metrics.used[request.state.asked.key], "character_limit": UNLIMITED}
+
+
+def deepl_code(code: str) -> str:
+    """Return DeepL's code of a source language: `zh` and `zt` → ZH."""
+    return outward(code).partition("-")[0].upper()
+
+
+def deepl_error(error: ApiError) -> tuple[int, dict[str, Any]]:
+    """Return an error in DeepL's form; a missing key is refused as a wrong one."""
+    return 403 if error.unauthorized else error.status, {"message": error.message}
+
+
+async def _read(request: Request) -> Mapping[str, Any]:
+    return await read_fields(request, LISTS)
+
+
+def _asked_pair(service: Service, source: str | None, target: str) -> tuple[str, str]:
+    """Return source (may be auto) and target in normal form. Raises ApiError if they are not served."""
+    catalogue = service.catalogue
+    read, written = served_code(source or AUTO, catalogue.languages), served_code(target, catalogue.languages)
+    check_served(catalogue, read, written)
+    if read != AUTO:
+        check_pair(catalogue, read, written)
+    return read, written
+
+
+def _over_lines(question: DeepLQuestion) -> bool:
+    return not question.tag_handling and question.split_sentences in {"0", "nonewlines"}
+
+
+def _answer(one: Translated, text: str, question: DeepLQuestion) -> dict[str, Any]:
+    answer: dict[str, Any] = {"detected_source_language": deepl_code(one.source), "text": one.text}
+    return {**answer, "billed_characters": len(text)} if question.show_billed_characters else answer
+
+
+def _ignored(values: Mapping[str, Any]) -> list[str]:
+    """Return a warning for each option that would change the style, and is not supported."""
+    return [f"{name} is ignored" for name, plain in IGNORED.items() if (values.get(name) or "") not in plain]
+
+
+def deepl_path(method: str, path: str, headers: Headers) -> str | None:
+    """Return the path of DeepL's endpoint for a request; None for a request of another API."""
+    if path.startswith(("/v2/", "/v3/")):
+        return path
+    return f"/v2{path}" if headers.get("authorization", "").lower().startswith(DEEPL_SCHEME) else None
+
+
+_REFUSED = {"responses": refusals(400, 403, 413, 429, 503)}
+DEEPL_ENDPOINTS = (
+    ("/v2/translate", asking(deepl_translate, DeepLQuestion, DeepLAnswer, JSON, FORM, tag="DeepL")),
+    ("/v2/languages", Endpoint(deepl_languages, "DeepL", list[dict[str, Any]], _REFUSED)),
+    ("/v2/usage", Endpoint(deepl_usage, "DeepL", dict[str, int], _REFUSED)),
+)

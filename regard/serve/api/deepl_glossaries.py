@@ -1,0 +1,171 @@
+"""DeepL's glossaries, version 2: stored, listed, read and deleted, and used by their id."""
+
+import csv
+import io
+from typing import Annotated, Any, Literal
+
+from fastapi import Request
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from pydantic import Field
+from pydantic_core import ErrorDetails
+
+from regard.documents.glossary import Glossary
+from regard.serve.api.access import admitted
+from regard.serve.api.endpoint import Endpoint, asking, refusals
+from regard.serve.api.models import Checked
+from regard.serve.api.request_body import FORM, JSON
+from regard.serve.errors import ApiError, bad
+from regard.serve.glossary_store import LONGEST_NAME, StoredGlossary, StoredTerms
+from regard.serve.in_thread import in_thread
+from regard.serve.languages import AUTO, outward, served_code
+from regard.serve.service import Service
+
+TSV = "text/tab-separated-values"
+
+
+class DeepLFields(Checked):
+    """Fields of a request, refused in DeepL's words."""
+
+    @classmethod
+    def refusal(cls, field: str, fault: ErrorDetails) -> ApiError:
+        """Return the error of a missing or wrong field."""
+        problem = "not specified" if fault["type"] == "missing" else f"not supported: {fault['msg']}"
+        return bad(f"Value for '{field}' {problem}")
+
+
+class GlossaryQuestion(DeepLFields):
+    """A new glossary."""
+
+    name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+    source_lang: Annotated[str, Field(min_length=1, examples=["en"])]
+    target_lang: Annotated[str, Field(min_length=1, examples=["de"])]
+    entries: Annotated[str, Field(min_length=1, examples=["dog\tHund"])]
+    entries_format: Literal["tsv", "csv"] = "tsv"
+
+
+async def glossary_pairs(service: Service, request: Request) -> dict[str, Any]:
+    """Return the pairs of languages that a glossary may have: those that are translated."""
+    await admitted(service, request)
+    pairs = [{"source_lang": _code(source), "target_lang": _code(target)} for source, target in service.catalogue.pairs]
+    return {"supported_languages": pairs}
+
+
+async def create_glossary(service: Service, request: Request) -> Response:
+    """Store a glossary, for this key alone."""
+    question = GlossaryQuestion.of(await admitted(service, request))
+    pair = glossary_pair(service, question.source_lang, question.target_lang)
+    terms = await checked_terms(service, question.entries, question.entries_format, pair)
+    store, owner = service.stored_glossaries, request.state.asked.key
+    found = await in_thread(len(terms.entries), store.add, owner, question.name, {pair: terms})
+    return JSONResponse(_told(found), 201)
+
+
+async def list_glossaries(service: Service, request: Request) -> dict[str, Any]:
+    """Return the glossaries of this key."""
+    await admitted(service, request)
+    stored = service.stored_glossaries.of(request.state.asked.key)
+    return {"glossaries": [_told(one) for one in stored if len(one.dictionaries) == 1]}
+
+
+async def show_glossary(service: Service, request: Request) -> dict[str, Any]:
+    """Return a glossary without its entries."""
+    return _told(await _asked_glossary(service, request))
+
+
+async def glossary_entries(service: Service, request: Request) -> Response:
+    """Return the entries of a glossary: source, tab, target, one a line."""
+    [terms] = (await _asked_glossary(service, request)).dictionaries.values()
+    return PlainTextResponse(terms.entries, media_type=TSV)
+
+
+async def delete_glossary(service: Service, request: Request) -> Response:
+    """Delete a glossary."""
+    found = await _asked_glossary(service, request)
+    service.stored_glossaries.delete(found.owner, found.id)
+    return Response(status_code=204)
+
+
+async def terms_of(service: Service, request: Request, name: str | None, pair: tuple[str, str]) -> Glossary | None:
+    """Return the terms of a stored glossary; None without one.
+
+    Raises ApiError for an unknown one, for one of other languages, and without a source language.
+    """
+    if not name:
+        return None
+    if pair[0] == AUTO:
+        raise bad("Parameter 'source_lang' not specified; a glossary needs it.")
+    found = service.stored_glossaries.find(request.state.asked.key, name)
+    if pair not in found.dictionaries:
+        raise bad(f"The glossary has no terms from {outward(pair[0])} into {outward(pair[1])}.")
+    return await service.glossaries.read(found.dictionaries[pair].entries, pair)
+
+
+async def checked_terms(service: Service, entries: str, form: str, pair: tuple[str, str]) -> StoredTerms:
+    """Return the terms as lines with tabs. Raises ApiError for an invalid or too large glossary."""
+    try:
+        rows = csv.reader(io.StringIO(entries), strict=True) if form == "csv" else ()
+        lines = "\n".join("\t".join(cell.replace("\t", " ") for cell in row[:2]) for row in rows)
+    except csv.Error as error:
+        raise bad(f"Value for 'entries' not supported: {error}") from error
+    text = lines if form == "csv" else entries
+    count = len(await service.glossaries.read(text, pair))
+    if not count:
+        raise bad("Value for 'entries' not supported: there is no term")
+    return StoredTerms(text, count)
+
+
+def glossary_pair(service: Service, source: str, target: str) -> tuple[str, str]:
+    """Return a pair of languages in normal form. Raises ApiError if it is not translated."""
+    catalogue = service.catalogue
+    pair = served_code(source, catalogue.languages), served_code(target, catalogue.languages)
+    if pair not in catalogue.pairs:
+        raise bad(f"Value for 'source_lang' and 'target_lang' not supported: {source[:20]}, {target[:20]}")
+    return pair
+
+
+async def _asked_glossary(service: Service, request: Request) -> StoredGlossary:
+    await admitted(service, request)
+    found = service.stored_glossaries.find(request.state.asked.key, request.path_params["glossary_id"])
+    if len(found.dictionaries) != 1:
+        raise ApiError(404, "Glossary not found: it has several pairs of languages")
+    return found
+
+
+def _told(glossary: StoredGlossary) -> dict[str, Any]:
+    [((source, target), terms)] = glossary.dictionaries.items()
+    return {
+        "glossary_id": glossary.id,
+        "name": glossary.name,
+        "ready": True,
+        "source_lang": _code(source),
+        "target_lang": _code(target),
+        "creation_time": glossary.created,
+        "entry_count": terms.term_count,
+    }
+
+
+def _code(code: str) -> str:
+    """Return the code of a glossary's language, which has no region."""
+    return outward(code).partition("-")[0].lower()
+
+
+_ONE = "/v2/glossaries/{glossary_id}"
+_ID = {"name": "glossary_id", "in": "path", "required": True, "schema": {"type": "string"}}
+_REFUSED = {"responses": refusals(400, 403, 429, 503)}
+_FOUND = {"responses": refusals(400, 403, 404, 429, 503), "openapi_extra": {"parameters": [_ID]}}
+GLOSSARY_ENDPOINTS = (
+    ("/v2/glossary-language-pairs", Endpoint(glossary_pairs, "DeepL", dict[str, Any], _REFUSED)),
+    (
+        "/v2/glossaries",
+        asking(create_glossary, GlossaryQuestion, None, JSON, FORM, tag="DeepL", needs_model=False, status_code=201),
+    ),
+    ("/v2/glossaries", Endpoint(list_glossaries, "DeepL", dict[str, Any], _REFUSED)),
+    (_ONE, Endpoint(show_glossary, "DeepL", dict[str, Any], _FOUND)),
+    (
+        _ONE,
+        Endpoint(
+            delete_glossary, "DeepL", None, {**_FOUND, "status_code": 204, "response_class": Response}, method="DELETE"
+        ),
+    ),
+    (f"{_ONE}/entries", Endpoint(glossary_entries, "DeepL", None, {**_FOUND, "response_class": PlainTextResponse})),
+)

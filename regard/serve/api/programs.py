@@ -1,0 +1,43 @@
+"""APIs of other programs beside LibreTranslate's, and which of them a request is for."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+from regard.serve.api.deepl import DEEPL_ENDPOINTS, deepl_error, deepl_path
+from regard.serve.api.deepl_glossaries import GLOSSARY_ENDPOINTS
+from regard.serve.api.endpoint import Endpoint, ProgramApi
+from regard.serve.errors import ErrorForm
+from regard.serve.settings import Settings
+
+PROGRAMS: dict[str, ProgramApi] = {
+    "deepl": ProgramApi((*DEEPL_ENDPOINTS, *GLOSSARY_ENDPOINTS), deepl_path, deepl_error),
+}
+
+
+class Addressed(NamedTuple):
+    """The endpoint that a request is for, and the form of its errors."""
+
+    path: str
+    error_form: ErrorForm
+
+
+def program_endpoints(settings: Settings) -> Iterator[tuple[str, Endpoint]]:
+    """Yield the endpoints of the selected programs, with their paths."""
+    for name in settings.programs:
+        yield from PROGRAMS[name].endpoints
+
+
+def program_of(scope: Scope, settings: Settings) -> Addressed | None:
+    """Return the selected program that a request is for; None for LibreTranslate's API, and Regard's own."""
+    prefix, headers = settings.url_prefix, Headers(scope=scope)
+    if not scope["path"].startswith(f"{prefix}/"):
+        return None
+    for name in settings.programs:
+        program = PROGRAMS[name]
+        path = program.own(scope["method"], scope["path"].removeprefix(prefix), headers)
+        if path is not None:
+            return Addressed(f"{prefix}{path}", program.error_form)
+    return None

@@ -1,0 +1,248 @@
+"""DeepL's API: the requests that Weblate sends, the package `deepl` unchanged from PyPI, and what is refused."""
+
+import deepl
+import pytest
+from known_engine import KnownEngine, listening_server, pairs, served
+
+from regard.errors import ConfigError
+from regard.serve import glossary_store
+from regard.serve.api.programs import PROGRAMS
+from regard.serve.engine import Busy
+from regard.serve.glossary_store import GlossaryStore, StoredTerms
+from regard.serve.languages import served_code
+from regard.serve.security import Keys
+from regard.serve.settings import ALL_PROGRAMS, Settings, read_programs
+
+HEADERS = {"Authorization": "DeepL-Auth-Key secret", "Referer": "https://weblate.example/"}
+HEADERS["Accept"] = "application/json; charset=utf-8"
+TERMS = "Hello\tHallo\nold man\tGreis"
+
+
+@pytest.fixture(scope="module")
+def client():
+    settings = Settings(keys=Keys(["secret", "other"]), max_body=50_000)
+    with served(pairs("en-de", "de-en", "en-zh", "fr-pb"), settings) as found:
+        yield found
+
+
+def translated(client, **fields):
+    found = client.post("/v2/translate", json={"target_lang": "DE", **fields}, headers=HEADERS)
+    assert found.status_code == 200, found.text
+    return found.json()
+
+
+# --- as Weblate sends them, its address set to http://…:5000/v2 or without /v2
+
+
+@pytest.mark.parametrize("base", ["/v2", ""])
+def test_weblate_reads_languages(client, base):
+    source = client.get(f"{base}/languages?type=source", headers=HEADERS).json()
+    target = client.get(f"{base}/languages?type=target", headers=HEADERS).json()
+    assert {one["language"] for one in source} == {"DE", "EN", "FR"}
+    codes = {one["language"] for one in target if not one.get("supports_formality")}
+    assert codes == {"DE", "EN-GB", "EN-US", "PT-BR", "ZH", "ZH-HANS"}
+
+
+@pytest.mark.parametrize("base", ["/v2", ""])
+def test_weblate_translates_with_tags_and_a_glossary(client, base):
+    supported = client.get(f"{base}/glossary-language-pairs", headers=HEADERS).json()["supported_languages"]
+    assert ("EN", "DE") in {(one["source_lang"].upper(), one["target_lang"].upper()) for one in supported}
+    name = "weblate:7:EN:DE:0123abcd"
+    glossary = {"name": name, "source_lang": "EN", "target_lang": "DE", "entries": TERMS, "entries_format": "tsv"}
+    assert client.post(f"{base}/glossaries", json=glossary, headers=HEADERS).status_code == 201
+    listed = client.get(f"{base}/glossaries", headers=HEADERS).json()["glossaries"]
+    [chosen] = [one["glossary_id"] for one in listed if one["name"] == name]
+    question = {
+        "text": ['Hello <x id="6"></x> &quot;you&quot;\nHello', "World"], "source_lang": "EN", "target_lang": "DE",
+        "formality": "default", "tag_handling": "xml", "ignore_tags": ["x"], "context": "A program.",
+        "glossary_id": chosen, "model_type": "prefer_quality_optimized",
+    }  # fmt: skip
+    answer = client.post(f"{base}/translate", json=question, headers=HEADERS)
+    first, second = [one["text"] for one in answer.json()["translations"]]
+    assert ('<x id="6"></x>' in first, first.endswith("\nHallo"), second) == (True, True, "Welt")
+    assert client.delete(f"{base}/glossaries/{chosen}", headers=HEADERS).status_code == 204
+    assert client.delete(f"{base}/glossaries/{chosen}", headers=HEADERS).status_code == 404
+
+
+def test_an_older_weblate_sends_forms_with_the_key(client):
+    given = {"auth_key": "secret", "text": "Hello", "source_lang": "EN", "target_lang": "DE"}
+    assert client.post("/v2/translate", data=given).json()["translations"][0]["text"] == "Hallo"
+
+
+# --- the package
+
+
+@pytest.fixture(scope="module")
+def address():
+    with listening_server(pairs("en-de", "de-en"), Settings(keys=Keys(["secret"]))) as (found, *_):
+        yield found
+
+
+@pytest.mark.parametrize("make", [deepl.Translator, deepl.DeepLClient])
+def test_the_package_translates(address, make):
+    client = make("secret", server_url=address)
+    found = client.translate_text(["Hello", "Good morning!"], target_lang="DE")
+    assert [(one.text, one.detected_source_lang) for one in found] == [("Hallo", "EN"), ("Guten Morgen!", "EN")]
+    back = client.translate_text("Hallo", source_lang="DE", target_lang="EN-US", formality="prefer_more")
+    assert (back.text, back.detected_source_lang) == ("Hello", "DE")
+    options = {
+        "split_sentences": "nonewlines",
+        "preserve_formatting": True,
+        "context": "Greetings.",
+        "ignore_tags": "x",
+    }
+    kept = client.translate_text("Hello <x>you</x>", target_lang="DE", tag_handling="html", **options)
+    assert kept.text.endswith("<x>you</x>")
+    assert [one.code for one in client.get_source_languages()] == ["DE", "EN"]
+    assert [one.code for one in client.get_target_languages()] == ["DE", "EN-GB", "EN-US"]
+    assert client.get_usage().character.count > 0
+    assert not client.get_usage().any_limit_reached
+
+
+def test_the_package_keeps_glossaries(address):
+    client = deepl.Translator("secret", server_url=address)
+    entries = {"Hello": "Hallo", "dog": "Hund"}
+    made = client.create_glossary("ours", "EN", "DE", entries)
+    assert (made.ready, made.entry_count, made.source_lang) == (True, 2, "EN")
+    assert [one.glossary_id for one in client.list_glossaries()] == [made.glossary_id]
+    assert client.get_glossary(made.glossary_id).name == "ours"
+    assert client.get_glossary_entries(made) == entries
+    assert client.translate_text("Hello", source_lang="EN", target_lang="DE", glossary=made).text == "Hallo"
+    assert ("en", "de") in {(one.source_lang, one.target_lang) for one in client.get_glossary_languages()}
+    csv = client.create_glossary_from_csv("csv", "EN", "DE", 'dog,Hund\n"old, man",Greis\n')
+    assert client.get_glossary_entries(csv) == {"dog": "Hund", "old, man": "Greis"}
+    for one in (made, csv):
+        client.delete_glossary(one)
+    with pytest.raises(deepl.GlossaryNotFoundException):
+        client.get_glossary(made.glossary_id)
+
+
+def test_the_package_knows_our_errors(address):
+    with pytest.raises(deepl.AuthorizationException, match="Invalid API key"):
+        deepl.Translator("wrong", server_url=address).translate_text("Hello", target_lang="DE")
+    with pytest.raises(deepl.DeepLException, match="fr is not supported"):
+        deepl.Translator("secret", server_url=address).translate_text("Hello", target_lang="FR")
+
+
+# --- options and refusals
+
+
+def test_style_options_are_ignored_with_a_warning(client):
+    assert translated(client, text="Hello", formality="more")["warnings"] == ["formality is ignored"]
+    assert "warnings" not in translated(client, text="Hello", formality="default")
+
+
+def test_line_ends_split_sentences_unless_refused(client):
+    texts = {mode: translated(client, text="Hello\nWorld", split_sentences=mode) for mode in ("1", "nonewlines", 0)}
+    assert [one["translations"][0]["text"] for one in texts.values()] == ["Hallo\nWelt", *["de:Hello de:World"] * 2]
+
+
+def test_billed_characters_are_those_of_the_text(client):
+    [one] = translated(client, text="Hello", show_billed_characters=True)["translations"]
+    assert one["billed_characters"] == len("Hello")
+
+
+def test_context_reaches_models_that_read_it():
+    engine = KnownEngine("en", "de")
+    engine.info["read_together"] = 3
+    with served([engine]) as client:
+        client.post("/v2/translate", json={"text": "Hello", "target_lang": "DE", "context": "One. Two. Three."})
+        client.post("/v2/translate", json={"text": "Hello", "target_lang": "DE"})
+    assert [one.texts for one in engine.asked] == [("Hello\tTwo.\tThree.\tHello",), ("Hello",)]
+
+
+REFUSED = [
+    ({}, 400, "Value for 'text' not specified"),
+    ({"text": 5}, 400, "Value for 'text'"),
+    ({"text": ["a", 5]}, 400, "Value for 'text'"),
+    ({"text": "a", "target_lang": "FR"}, 400, "from"),
+    ({"text": "a", "target_lang": "XX"}, 400, "xx is not supported"),
+    ({"text": "a", "tag_handling": "json"}, 400, "Value for 'tag_handling'"),
+    ({"text": ["a"] * 200}, 400, "at once"),
+    ({"text": "a", "glossary_id": "none", "source_lang": "EN"}, 404, "Glossary not found"),
+    ({"text": "a", "glossary_id": "none"}, 400, "source_lang"),
+    ({"text": "a" * 60_000}, 413, "limit"),
+]
+
+
+@pytest.mark.parametrize(("fields", "status", "message"), REFUSED, ids=range(len(REFUSED)))
+def test_a_refusal_has_a_message(client, fields, status, message):
+    found = client.post("/v2/translate", json={"target_lang": "DE", **fields}, headers=HEADERS)
+    assert (found.status_code, list(found.json())) == (status, ["message"])
+    assert message in found.json()["message"]
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "DeepL-Auth-Key wrong"}])
+def test_every_route_needs_the_key(client, headers):
+    for path in ("languages", "usage", "glossaries", "glossary-language-pairs", "glossaries/a", "glossaries/a/entries"):
+        assert client.get(f"/v2/{path}", headers=headers).status_code == 403
+    assert client.post("/v2/translate", json={"text": "Hello", "target_lang": "DE"}, headers=headers).status_code == 403
+
+
+def test_a_full_queue_is_refused_in_the_same_form():
+    [engine] = pairs("en-de")
+    engine.busy = 3
+    with served([engine]) as client:
+        found = client.post("/translate", json={"text": "a", "target_lang": "DE"}, headers=HEADERS)
+        engine.busy, engine.fault = 0, Busy(2)
+        later = client.post("/v2/translate", json={"text": "Hello", "target_lang": "DE"})
+    assert [(one.status_code, list(one.json())) for one in (found, later)] == [(429, ["message"])] * 2
+    assert (found.headers["Retry-After"], later.headers["Retry-After"]) == ("3", "2")
+
+
+def test_another_key_sees_no_glossary(client):
+    glossary = {"name": "g", "source_lang": "en", "target_lang": "de", "entries": TERMS}
+    made = client.post("/v2/glossaries", json=glossary, headers=HEADERS).json()["glossary_id"]
+    other = {"Authorization": "DeepL-Auth-Key other"}
+    assert client.get("/v2/glossaries", headers=other).json() == {"glossaries": []}
+    assert client.delete(f"/v2/glossaries/{made}", headers=other).status_code == 404
+    assert client.delete(f"/v2/glossaries/{made}", headers=HEADERS).status_code == 204
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"target_lang": "fr"}, {"entries": " \n"}, {"entries": "a\tb\tc"}, {"entries_format": "tbx"}, {"name": ""}],
+)
+def test_glossaries_that_are_refused(client, change):
+    glossary = {"name": "g", "source_lang": "en", "target_lang": "de", "entries": TERMS, **change}
+    found = client.post("/v2/glossaries", json=glossary, headers=HEADERS)
+    assert (found.status_code, list(found.json())) == (400, ["message"])
+
+
+def test_glossaries_in_a_folder_outlive_the_server(tmp_path, caplog):
+    folder = tmp_path / "glossaries"
+    store = GlossaryStore(folder)
+    kept, gone = (store.add("ann", name, {("en", "de"): StoredTerms("a\tb", 1)}) for name in ("kept", "gone"))
+    store.delete("ann", gone.id)
+    (folder / "torn.json").write_text('{"id": ', encoding="utf-8")
+    assert GlossaryStore(folder).of("ann") == [kept]
+    assert ["torn.json" in one.getMessage() for one in caplog.records] == [True]
+    with pytest.raises(ConfigError, match="--glossaries"):
+        GlossaryStore(folder / "torn.json")
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MOST_GLOSSARIES", 0), ("MOST_CHARACTERS", 5)])
+def test_a_full_store_is_a_used_up_quota(client, monkeypatch, limit, value):
+    monkeypatch.setattr(glossary_store, limit, value)
+    glossary = {"name": "g", "source_lang": "en", "target_lang": "de", "entries": TERMS}
+    assert client.post("/v2/glossaries", json=glossary, headers=HEADERS).status_code == 456
+
+
+@pytest.mark.parametrize(
+    ("code", "served", "found"),
+    [("EN-GB", "en", "en"), ("pt_BR", "pt,pb", "pb"), ("PT-PT", "pb", "pb"), ("deu", "de", "de"), ("zho", "zh", "zh"),
+     ("ZH-HANT", "zh", "zt"), ("zh-TW", "zh,zt", "zt"), ("zh_Hans", "zh", "zh"), ("xx", "en", "xx"), ("", "en", "")],
+)  # fmt: skip
+def test_a_code_means_the_served_language(code, served, found):
+    assert served_code(code, served.split(",")) == found
+
+
+def test_programs_are_switched_off():
+    with served(settings=Settings(programs=())) as client:
+        assert client.get("/v2/usage").json() == {"error": "Not Found"}
+        asked = client.post("/translate", json={"text": "a", "target_lang": "DE"}, headers=HEADERS)
+        assert asked.json() == {"error": "Invalid request: missing q parameter"}
+    assert set(ALL_PROGRAMS) == set(PROGRAMS)
+    assert (read_programs("--programs", " DeepL,deepl"), read_programs("--programs", "none")) == (("deepl",), ())
+    with pytest.raises(ConfigError, match="did you mean 'deepl'"):
+        read_programs("--programs", "deeple")
