@@ -55,9 +55,7 @@ class BackTranslationSettings:
     lm_weight: Annotated[
         float, Doc("Weight of an n-gram model's log-probability per word of a translation in its score.")
     ] = 0.0
-    round_trip: Annotated[
-        Fraction, Doc("Share that is then dropped: lines that are unlike themselves when they are translated back.")
-    ] = 0.1
+    round_trip: Annotated[Fraction, Doc("Fraction to drop after that: lines with the lowest round-trip BLEU.")] = 0.1
     self_training: Annotated[
         bool, Doc("Learn the model's own translations of source text, too; without target text this is always done.")
     ] = False
