@@ -25,8 +25,11 @@ memory_app = typer.Typer(
 
 MemoryArgument = Annotated[Path, typer.Argument(metavar="MEMORY", help="File of the memory.")]
 SegmentFiles = Annotated[
-    list[Path],
-    typer.Argument(metavar="FILES", help="Translation memories (.tmx) or tables of pairs (.tsv, .csv, .jsonl)."),
+    list[Path] | None,
+    typer.Argument(
+        metavar="[FILES]",
+        help="Translation memories (.tmx), XLIFF (.xlf, .xliff) or tables of pairs (.tsv, .csv, .jsonl).",
+    ),
 ]
 MemoryLanguages = Annotated[
     tuple[str, str] | None,
@@ -37,23 +40,26 @@ MemoryLanguages = Annotated[
 @memory_app.command("add", cls=Command)
 def add_command(
     memory: MemoryArgument,
-    files: SegmentFiles,
+    files: SegmentFiles = None,
     *,
     languages: MemoryLanguages = None,
     author: Annotated[str, typer.Option(metavar="NAME", help="Translator to note beside the segments.")] = "",
+    everything: Annotated[
+        bool, typer.Option("--all", help="Of XLIFF also segments that are neither translated nor approved.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Add segments to a translation memory.
 
-    Pairs that it has are left out, so the same file may be added again.
+    Pairs that it has are left out, so the same file may be added again. Without files a memory is made empty.
 
     regard memory add en-de.memory old.tmx pairs.tsv --languages en de
     """
     from regard.memory import TranslationMemory, read_units
 
     store = TranslationMemory(memory, languages)
-    for file in files:
-        segments = (one._replace(author=author) for one in read_units(file, store.languages))
+    for file in files or []:
+        segments = (one._replace(author=author) for one in read_units(file, store.languages, everything=everything))
         say_unless(quiet)(f"{file}: {store.add(segments):,} new segments")
     say_unless(quiet)(f"{memory}: {len(store):,} segments, {' → '.join(store.languages)}")
 
@@ -89,10 +95,9 @@ def search_command(
 
 def _matches(text: str, matches: "Sequence[MemoryMatch]") -> "Report":
     """Return the matches of a text, a line each, and as values with the stretches of both texts that differ."""
-    from regard.memory import differences
     from regard.reports.report import Report
 
-    values = [{**one._asdict(), "differences": [[*part] for part in differences(text, one.source)]} for one in matches]
+    values = [one._asdict() for one in matches]
     lines = [f"{one.percent}\t{one.source}\t{one.target}\n" for one in matches]
     return Report([], {"text": text, "matches": values}, "".join(lines))
 
@@ -107,11 +112,14 @@ def export_units_command(
     memory: MemoryArgument,
     *,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="File to write: .tmx or .tsv, also .gz.")
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="File to write: .tmx, .xlf (1.2), .xliff (2.0), .tsv; also .gz."
+        ),
     ],
     quiet: Quiet = False,
 ) -> None:
-    """Write all segments as TMX or as a table.
+    """Write all segments as TMX, XLIFF or a table.
 
     regard memory export en-de.memory -o en-de.tmx
     """

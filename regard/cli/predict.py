@@ -132,7 +132,7 @@ TranslationMemoryFile = Annotated[
         "--memory",
         metavar="FILE",
         rich_help_panel="Decoding",
-        help="Translation memory: it answers the lines that it has; --json lists similar segments.",
+        help="Translation memory: it answers the sentences that it has; --json lists similar segments.",
     ),
 ]
 ShardsOption = Annotated[
@@ -243,7 +243,7 @@ def _predict_lines(run: Path, words: list[str], source: Path | None, output: Pat
     _check_options(predictor, given.search, given.n_best, alignment=given.alignment)
     kept.check(predictor)
     if given.memory is not None and given.prefix is not None:
-        raise ConfigError("--memory", "does not go with --prefix: it answers whole lines", "leave one out")
+        raise ConfigError("--memory", "does not go with --prefix: it answers whole sentences", "leave one out")
     memory = MemoryAnswers(given.memory, warn)
     memory.check(predictor)
     lines = BytesIO("".join(f"{text}\n" for text in texts).encode()) if texts else sys.stdin.buffer
@@ -260,7 +260,7 @@ def _predict_shards(run: Path, words: list[str], folder: Path | None, given: _Gi
     from regard.recipes.shards.program import ShardedRequest, predict_shards
 
     files, changes = paths_and_changes(words)
-    lines_only = {"--prefix": given.prefix, "--memory": given.memory, "--n-best": given.n_best > 1 or None}
+    lines_only = {"--prefix": given.prefix, "--n-best": given.n_best > 1 or None}
     for option, present in lines_only.items():
         if present is not None:
             raise ConfigError(option, "does not go with --shards", "leave it out")
@@ -269,7 +269,8 @@ def _predict_shards(run: Path, words: list[str], folder: Path | None, given: _Gi
     if folder is None or folder.is_file():
         raise ConfigError("--output", "a folder is needed with --shards", "-o FOLDER")
     glossary = None if given.glossary is None else str(given.glossary)
-    shown = (given.raw, given.scores, given.alignment, given.as_json, given.abstain, given.engine)
+    memory = None if given.memory is None else str(given.memory)
+    shown = (given.raw, given.scores, given.alignment, given.as_json, given.abstain, given.engine, memory)
     options = PredictOptions(str(run), tuple(_changes(changes, given.search, 1)), glossary, *shown)
     predict_shards(ShardedRequest(options, files, folder, *bulk), say)
 

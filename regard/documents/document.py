@@ -60,6 +60,11 @@ class Document:
         return [passage.text for passage in self.passages]
 
     @property
+    def originals(self) -> list[str]:
+        """The same sentences as they were written, without markup."""
+        return [passage.original for passage in self.passages]
+
+    @property
     def explain(self) -> bool:
         """Return whether alignments help to place placeholders and markup."""
         return any(passage.explain for passage in self.passages)

@@ -1,5 +1,6 @@
 """Passage: a sentence as the model gets it, with the placeholders and marks (tags, line breaks …) to restore."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -66,9 +67,25 @@ class Passage:
         return [each for each in self.protected if each.numeral]
 
     @property
+    def original(self) -> str:
+        """The sentence as it was written, without markup; "" where a protected span has markup in it."""
+        if any(_holds_protected(node) for node in self.nodes):
+            return ""
+        parts, cursor = list[str](), 0
+        for each in self.protected:
+            first, behind = bisect_left(self.places, each.start), bisect_left(self.places, each.end)
+            parts += [self.text[cursor:first], " " * each.left, each.body, " " * each.right]
+            cursor = behind
+        return " ".join("".join([*parts, self.text[cursor:]]).split())
+
+    @property
     def explain(self) -> bool:
         """Return whether an alignment helps to place protected spans and nodes."""
         return bool(self.protected or self.nodes)
+
+
+def _holds_protected(node: Node) -> bool:
+    return node.protected is not None or any(map(_holds_protected, node.children))
 
 
 def build_tree(marks: Sequence[Mark], start: int, end: int) -> list[Node]:

@@ -1,6 +1,7 @@
 """Splits plain text; line ends, blank lines, indents and text without letters are kept."""
 
 from regard.documents.document import Document
+from regard.documents.passages import Passage
 from regard.documents.placeholders import placeholders
 from regard.documents.rendering import Style
 from regard.documents.segments import Segment, SplitText, make_passage, protected_spans, trim_signs
@@ -14,6 +15,13 @@ def plain_document(
 ) -> Document:
     """Return a plain text as a Document. Raises TooLarge when the budget is exceeded."""
     return Document(*_split(text, language, limit, budget or SizeBudget()), Style(str, str))  # it has no marks
+
+
+def undivided(text: str) -> Document:
+    """Return a plain text as a Document of one sentence, whose translation a memory has."""
+    start, end = len(text) - len(text.lstrip()), len(text.rstrip())
+    segment = Segment(text[:start], Passage(text[start:end], range(start, end)))
+    return Document([segment], text[end:], Style(str, str))
 
 
 def _split(text: str, language: str | None, limit: int, budget: SizeBudget) -> SplitText:

@@ -120,6 +120,8 @@ def render_passage(passage: Passage, prediction: Prediction, style: Style) -> st
 
 def numeral_check(passage: Passage, prediction: Prediction) -> str:
     """Return a line on the numerals that the rendered translation lost or has in addition; "" where all is well."""
+    if prediction.reused:
+        return ""
     wanted = required_spans(passage, prediction)
     kept = [each.body for each in wanted if each.numeral]
     if not kept and not any(map(str.isdigit, passage.text + prediction.text)):
@@ -134,10 +136,12 @@ def numeral_check(passage: Passage, prediction: Prediction) -> str:
 
 def _restored(passage: Passage, prediction: Prediction) -> RestoredText | None:
     """Return the translation with protected spans, or None where there are none, nor marks."""
+    if prediction.reused and not passage.nodes:
+        return None
     if not (passage.protected or passage.nodes or any(each.machine for each in placeholders(prediction.text))):
         return None
     found = restore_protected(passage, prediction)
-    return found if _intact(passage, found) else _isolated(found)
+    return found if prediction.reused or _intact(passage, found) else _isolated(found)
 
 
 def _intact(passage: Passage, found: RestoredText) -> bool:

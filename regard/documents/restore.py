@@ -58,12 +58,18 @@ def restore_protected(passage: Passage, prediction: Prediction) -> RestoredText:
     found = word_origins(passage.text, source_words, target_words, prediction)
     places = [None if word is None else passage.places[source_words[word].start] for word in found]
     passage = replace(passage, protected=required_spans(passage, prediction))
-    placed = _Placer(passage, text, target_words, places).all() if passage.protected or placeholders(text) else []
+    restored = not prediction.reused and (passage.protected or placeholders(text))  # a stored text has its own
+    placed = _Placer(passage, text, target_words, places).all() if restored else []
     return _split(text, placed, target_words, places)
 
 
 def required_spans(passage: Passage, prediction: Prediction) -> tuple[ProtectedSpan, ...]:
-    """Return the protected spans of a passage without numerals that a term of a glossary has translated."""
+    """Return the protected spans of a passage without numerals that a term of a glossary has translated.
+
+    A stored translation has its own: of it none are required.
+    """
+    if prediction.reused:
+        return ()
     terms = {passage.places[place] for used in prediction.used_terms() for place in range(*used)}
     return tuple(
         each for each in passage.protected if not (each.numeral and any(each.start <= one < each.end for one in terms))

@@ -1,7 +1,21 @@
 """Translation memory: segments that were translated before, found again by equal and similar text."""
 
 from regard.memory.files import read_units, write_units
-from regard.memory.similarity import EXACT, differences
+from regard.memory.reuse import Recall, SegmentMemory, join_answers, places_left, recall, reused
+from regard.memory.similarity import THRESHOLD, differences
 from regard.memory.store import TranslationMemory, TranslationUnit
 
-__all__ = ["EXACT", "TranslationMemory", "TranslationUnit", "differences", "read_units", "write_units"]
+__all__ = [
+    "THRESHOLD",
+    "Recall",
+    "SegmentMemory",
+    "TranslationMemory",
+    "TranslationUnit",
+    "differences",
+    "join_answers",
+    "places_left",
+    "read_units",
+    "recall",
+    "reused",
+    "write_units",
+]

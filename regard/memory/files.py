@@ -1,4 +1,4 @@
-"""Segments from files of translators, and memories as such files: TMX, and tables of pairs."""
+"""Segments from files of translators, and memories as such files: TMX, XLIFF, and tables of pairs."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -11,33 +11,48 @@ from regard.config.atomic_write import staged
 from regard.data.readers import READERS
 from regard.errors import ConfigError, DataError
 from regard.memory.store import TranslationUnit
+from regard.memory.xliff import printable, read_xliff, write_xliff_1, write_xliff_2
 from regard.packed import open_packed, unpacked_name
 
 _SIDES = ("source", "target")
-_KINDS = ("tmx", "tsv", "csv", "jsonl")
+_XLIFF = ("xlf", "xliff")
+_KINDS = ("tmx", "xlf", "xliff", "tsv", "csv", "jsonl")
 
 
-def read_units(path: Path, languages: tuple[str, str]) -> Iterator[TranslationUnit]:
+def read_units(path: Path, languages: tuple[str, str], *, everything: bool = False) -> Iterator[TranslationUnit]:
     """Yield the segments of a file, with its name as their origin, and the text before each.
+
+    `everything`: of XLIFF also those that are neither translated nor approved.
 
     Raises DataError for a file that cannot be read, ConfigError for one of another kind.
     """
     kind = _kind(path)
     if not path.is_file():
         raise DataError(path, "there is no such file")
-    settings = {"file": str(path), **({"languages": list(languages)} if kind == "tmx" else {})}
+    plain = kind not in _XLIFF
+    found = _examples(kind, path, languages) if plain else read_xliff(path, languages, everything=everything)
     before, pairs = "", 0
-    for example in READERS.build(Choice(kind, settings), _SIDES, place=""):
-        source, target = (str(example.texts[side]) for side in _SIDES)
-        if source and target:
-            yield TranslationUnit(source, target, before, path.name)
-            before, pairs = source, pairs + 1
+    for one in found:
+        if one.source.strip():
+            if one.target.strip():
+                yield one._replace(before=before, origin=path.name)
+                pairs += 1
+            before = one.source
     if not pairs:
         raise DataError(path, f"has no pair of {languages[0]} and {languages[1]}")
 
 
+def _examples(kind: str, path: Path, languages: tuple[str, str]) -> Iterator[TranslationUnit]:
+    """Yield the pairs that a reader of training data has."""
+    settings = {"file": str(path), **({"languages": list(languages)} if kind == "tmx" else {})}
+    for example in READERS.build(Choice(kind, settings), _SIDES, place=""):
+        yield TranslationUnit(*(str(example.texts[side]) for side in _SIDES))
+
+
 def write_units(path: Path, segments: Iterable[TranslationUnit], languages: tuple[str, str]) -> int:
-    """Write a memory as TMX 1.4 or as a table with a pair a line, whole or not at all; return the number of segments.
+    """Write a memory, whole or not at all; return the number of segments.
+
+    Kinds are .tmx (1.4), .xlf (XLIFF 1.2), .xliff (XLIFF 2.0) and .tsv, a pair a line.
 
     Raises ConfigError for a file of another kind.
     """
@@ -77,20 +92,15 @@ def _write_tmx(file: IO[bytes], segments: Iterable[TranslationUnit], languages: 
     )
     for count, one in enumerate(segments, start=1):  # noqa: B007  counted
         date = f"{one.created[:19].replace('-', '').replace(':', '')}Z"
-        author = f" creationid={quoteattr(_printable(one.author))}" if one.author else ""
+        author = f" creationid={quoteattr(printable(one.author))}" if one.author else ""
         sides = "".join(
-            f"<tuv xml:lang={code}><seg>{escape(_printable(text))}</seg></tuv>"
+            f"<tuv xml:lang={code}><seg>{escape(printable(text))}</seg></tuv>"
             for code, text in zip(codes, (one.source, one.target), strict=True)
         )
-        origin = f'<prop type="origin">{escape(_printable(one.origin))}</prop>' if one.origin else ""
+        origin = f'<prop type="origin">{escape(printable(one.origin))}</prop>' if one.origin else ""
         file.write(f'<tu creationdate="{date}"{author}>{origin}{sides}</tu>\n'.encode())
     file.write(b"</body></tmx>\n")
     return count
-
-
-def _printable(text: str) -> str:
-    """Return a text without the control characters that XML 1.0 excludes."""
-    return "".join(sign for sign in text if sign >= " " or sign in "\t\n")
 
 
 def _write_tsv(file: IO[bytes], segments: Iterable[TranslationUnit], _: tuple[str, str]) -> int:
@@ -103,5 +113,7 @@ def _write_tsv(file: IO[bytes], segments: Iterable[TranslationUnit], _: tuple[st
 
 _WRITERS: dict[str, Callable[[IO[bytes], Iterable[TranslationUnit], tuple[str, str]], int]] = {
     "tmx": _write_tmx,
+    "xlf": write_xliff_1,
+    "xliff": write_xliff_2,
     "tsv": _write_tsv,
 }

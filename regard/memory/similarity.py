@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
@@ -11,6 +10,7 @@ from regard.scripts import UNSPACED
 from regard.text.clean import without_surrogates
 
 EXACT, IN_CONTEXT = 100, 101
+THRESHOLD = 70  # per cent, below which a segment helps little
 _ALMOST = 99  # the same words with other capitals or punctuation
 _WORDS = re.compile(rf"[{UNSPACED}]|[^\W_]+(?:['’][^\W_]+)*")
 _SPACES = re.compile(r"\s+")
@@ -34,24 +34,17 @@ def percent_of(words: Sequence[str], others: Sequence[str], threshold: int = 0) 
     return min(_ALMOST, 100 * (longest - distance) // longest) if distance <= most else 0
 
 
-class SourceDifference(NamedTuple):
-    """A stretch of two texts, by characters: equal, replaced, or on one side alone."""
-
-    text: str  # of the text that is translated
-    other: str  # of the segment
-
-
-def differences(text: str, other: str) -> list[SourceDifference]:
-    """Return the stretches of two texts in order; where both sides are equal the words are the same."""
+def differences(text: str, other: str) -> list[tuple[str, str]]:
+    """Return the stretches of two texts in order, by characters: equal, replaced, or on one side alone."""
     sides = [[(found.start(), found.end()) for found in _WORDS.finditer(one)] for one in (text, other)]
     words = [[one[start:end].casefold() for start, end in side] for one, side in zip((text, other), sides, strict=True)]
-    found, places = list[SourceDifference](), [0, 0]
+    found, places = list[tuple[str, str]](), [0, 0]
     for step in Levenshtein.opcodes(*words):
         ends = [_end(sides[0], step.src_end, text), _end(sides[1], step.dest_end, other)]
-        found.append(SourceDifference(text[places[0] : ends[0]], other[places[1] : ends[1]]))
+        found.append((text[places[0] : ends[0]], other[places[1] : ends[1]]))
         places = ends
     if places != [len(text), len(other)]:
-        found.append(SourceDifference(text[places[0] :], other[places[1] :]))
+        found.append((text[places[0] :], other[places[1] :]))
     return found
 
 

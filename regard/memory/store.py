@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import DataError
-from regard.memory.similarity import EXACT, IN_CONTEXT, percent_of, plain_text, segment_words
+from regard.memory.reuse import Recall, recall
+from regard.memory.similarity import EXACT, IN_CONTEXT, THRESHOLD, differences, percent_of, plain_text, segment_words
 from regard.results import MemoryMatch
 
 Numbers = NDArray[np.uint32]
@@ -148,7 +149,7 @@ class TranslationMemory:
             )
             yield from (TranslationUnit(*row) for row in cursor)
 
-    def search(self, text: str, *, before: str = "", threshold: int = 70, limit: int = 5) -> list[MemoryMatch]:
+    def search(self, text: str, *, before: str = "", threshold: int = THRESHOLD, limit: int = 5) -> list[MemoryMatch]:
         """Return the segments most like a text, best first; of equal ones the newest first.
 
         Args:
@@ -163,7 +164,12 @@ class TranslationMemory:
             if len(found) < limit and threshold < EXACT:
                 known = {match.segment for match in found}
                 found += [match for match in self._similar(text, threshold) if match.segment not in known]
-        return sorted(found, key=lambda match: (-match.percent, -match.segment))[:limit]
+        best = sorted(found, key=lambda match: (-match.percent, -match.segment))[:limit]
+        return [one if one.exact else one._replace(differs=differences(text, one.source)) for one in best]
+
+    def recall(self, text: str, sentences: Sequence[str], *, before: str = "") -> Recall:
+        """Return the matches of a text as a whole, else of its sentences, at least 70 per cent."""
+        return recall(self.search, text, sentences, before, THRESHOLD)
 
     def _exact(self, text: str, before: str) -> list[MemoryMatch]:
         rows = self._rows(

@@ -43,7 +43,7 @@ def abstained(predictions: Sequence[Prediction], min_confidence: float) -> list[
     """Return the predictions, without the answers whose confidence is below `min_confidence`: these are `withheld`.
 
     A missing confidence counts as 0. An answer of nothing, as to an empty text, stays, and so does what needs
-    no model: addresses, numbers and emoji are answered by themselves.
+    no model: stored translations, addresses, numbers and emoji are answered by themselves.
     """
     return [
         _withheld(one) if not _needs_no_model(one) and (one.confidence or 0.0) < min_confidence else one
@@ -53,7 +53,7 @@ def abstained(predictions: Sequence[Prediction], min_confidence: float) -> list[
 
 def _needs_no_model(one: Prediction) -> bool:
     copied = one.confidence is None and one.text.strip() == one.source.strip() and not one.warning
-    return copied or not one.text.strip()
+    return copied or one.reused or not one.text.strip()
 
 
 def _withheld(one: Prediction) -> Prediction:

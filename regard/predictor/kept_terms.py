@@ -7,6 +7,7 @@ from typing import Any
 from regard.data.readers.line_stream import chunks_of_lines
 from regard.documents.glossary import Glossary
 from regard.errors import ConfigError, DataError
+from regard.memory import SegmentMemory
 from regard.packed import open_packed
 from regard.predictor.predictor import Predictor
 from regard.results import Prediction, TermUse
@@ -59,14 +60,16 @@ class KeptTerms:
             self._note(some)
             yield some
 
-    def translated(self, predictor: Predictor, path: Path) -> tuple[bytes, list[Prediction]]:
+    def translated(
+        self, predictor: Predictor, path: Path, memory: SegmentMemory | None
+    ) -> tuple[bytes, list[Prediction]]:
         """A document, its terms counted. Raises ConfigError where there are prefixes."""
         if self.prefix is not None:
             raise ConfigError(
                 "--prefix", f"is for lines, and {path.name} is translated as a whole", "--raw reads lines"
             )
         given: dict[str, Any] = {} if self.glossary is None else {"glossary": self.glossary}
-        data, predictions = predictor.translate_file(path.read_bytes(), path.suffix, **given)
+        data, predictions = predictor.translate_file(path.read_bytes(), path.suffix, memory=memory, **given)
         self._note(predictions)
         return data, predictions
 

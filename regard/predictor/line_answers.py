@@ -1,7 +1,7 @@
 """Lines in, predictions out: what `regard predict` answers to a stream of lines, or to a document."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import count
@@ -14,11 +14,13 @@ from regard.documents.numeral_faults import compared
 from regard.documents.size_budget import TooLarge
 from regard.errors import ConfigError, DataError, TooLongError
 from regard.explain import aligned_words, format_pharaoh
+from regard.memory import SegmentMemory, reused
 from regard.packed import open_packed
 from regard.predictor.confidence import abstained
 from regard.predictor.kept_terms import KeptTerms, LineAnswer, Warn
 from regard.predictor.memory_answers import MemoryAnswers
 from regard.predictor.predictor import Predictor
+from regard.predictor.whole_texts import recalled_sentences
 from regard.results import Prediction
 from regard.tasks.example_texts import given_columns
 
@@ -57,13 +59,12 @@ def answer_blocks(
 ) -> Iterator[bytes]:
     """Return the translated document, else the answers to lines; at the end warn of what was withheld or not used."""
     if document:
-        memory.check_document(document)
-        yield from translated_document(predictor, document, kept)
+        yield from translated_document(predictor, document, kept, memory)
+        memory.close()
         kept.close()
         return
     name, numbers = str(source) if isinstance(source, Path) else "stdin", count()
-    plain = partial(raw_lines, predictor, explain=shown.alignment) if raw or shown.alignment else predictor.translate
-    answer = memory.answer(sure.answer(beside_empty(kept.answer(plain), predictor)))
+    answer = line_answer(predictor, kept, sure, memory, raw=raw, alignment=shown.alignment)
     with ExitStack() as stack:
         stream = stack.enter_context(open_packed(source)) if isinstance(source, Path) else source
         chunks = chunks_of_lines(stream, name, kept.warn)
@@ -72,6 +73,21 @@ def answer_blocks(
     sure.close()
     memory.close()
     kept.close()
+
+
+def line_answer(
+    predictor: Predictor,
+    kept: KeptTerms,
+    sure: "Abstention",
+    memory: MemoryAnswers,
+    *,
+    raw: bool,
+    alignment: bool,
+) -> LineAnswer:
+    """Return what answers lines: with terms, a memory, and without answers that are not sure enough."""
+    single = partial(raw_lines, predictor, explain=alignment)
+    plain = partial(single if raw or alignment else predictor.translate, memory=memory.memory)
+    return memory.answer(sure.answer(beside_empty(kept.answer(plain), predictor)))
 
 
 def beside_empty(answer: LineAnswer, predictor: Predictor) -> LineAnswer:
@@ -180,10 +196,17 @@ def _before(texts: list[str], error: DataError) -> list[str]:
     return texts[: (error.line or 1) - 1]
 
 
-def raw_lines(predictor: Predictor, texts: list[str], **options: Any) -> list[Prediction]:
+def raw_lines(
+    predictor: Predictor, texts: list[str], *, memory: SegmentMemory | None = None, **options: Any
+) -> list[Prediction]:
     """Each line as one sentence with nothing kept; a warning says which numerals a translation lost."""
-    found = predictor.predict(texts, **options)
-    return compared(found) if {"source", "target"} <= predictor.task.columns.keys() else found
+    matches = recalled_sentences(memory, texts)
+
+    def answers(left: list[int]) -> Sequence[Prediction]:
+        found = predictor.predict([texts[place] for place in left], **options)
+        return compared(found) if {"source", "target"} <= predictor.task.columns.keys() else found
+
+    return reused(texts, matches, answers)
 
 
 def document_path(path: Path | None, output: Path | None, *, details: bool, terminal: bool) -> Path | None:
@@ -210,10 +233,10 @@ def document_path(path: Path | None, output: Path | None, *, details: bool, term
     return path
 
 
-def translated_document(predictor: Predictor, path: Path, kept: KeptTerms) -> Iterator[bytes]:
+def translated_document(predictor: Predictor, path: Path, kept: KeptTerms, memory: MemoryAnswers) -> Iterator[bytes]:
     """The translated file, once; warnings name the sentences that they are about."""
     try:
-        data, predictions = kept.translated(predictor, path)
+        data, predictions = kept.translated(predictor, path, memory.memory)
     except (FileError, TooLarge) as error:
         raise DataError(str(path), str(error)) from error
     for number, one in enumerate(predictions, start=1):

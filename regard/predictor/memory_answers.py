@@ -1,86 +1,69 @@
-"""Answers that a translation memory has already, and segments that are like a text: --memory."""
+"""A translation memory beside a model, with a report on what it answered: --memory."""
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from regard.errors import ConfigError, DataError
-from regard.memory import EXACT, TranslationMemory
+from regard.errors import ConfigError
+from regard.memory import Recall, SegmentMemory, TranslationMemory
 from regard.predictor.kept_terms import LineAnswer, Warn
 from regard.predictor.predictor import Predictor
-from regard.results import MemoryMatch, Prediction, TextPrediction
-
-_MATCHES = 3  # of a text that are reported
+from regard.results import Prediction
 
 
 class MemoryAnswers:
-    """A translation memory beside a model: equal texts are answered by it, the others by the model.
+    """A memory of which equal sentences are answered, and a count of them. It keeps the sentence before each.
 
-    A text that the memory has in the same context comes first, then the newest translation.
+    A segment that was stored in the same context comes first, then the newest.
     """
 
     def __init__(self, file: Path | None, warn: Warn) -> None:
         """Open a memory; None: none. Raises DataError for a file that is missing or not a memory."""
-        self.memory = None if file is None else TranslationMemory(file)
-        self.warn, self.lines, self.reused, self.similar = warn, 0, 0, 0
-        self._before = ""
+        self._memory = None if file is None else TranslationMemory(file)
+        self._warn, self._before = warn, ""
+        self._counts = Counter[str]()
+
+    @property
+    def memory(self) -> SegmentMemory | None:
+        """This object as the memory of a predictor; None: there is none."""
+        return None if self._memory is None else self
 
     def check(self, predictor: Predictor) -> None:
         """Raise ConfigError for a model that does not translate, and for one of other languages."""
-        if self.memory is None:
+        if self._memory is None:
             return
         predictor.task.texts.check_terms("--memory")
-        ours, theirs = self.memory.languages, [code or "" for code in predictor.setup.languages]
+        ours, theirs = self._memory.languages, [code or "" for code in predictor.setup.languages]
         if any(one and other and one != other for one, other in zip(ours, theirs, strict=True)):
-            problem = f"'{self.memory.path}' has {' → '.join(ours)}, and the model translates {' → '.join(theirs)}"
+            problem = f"'{self._memory.path}' has {' → '.join(ours)}, and the model translates {' → '.join(theirs)}"
             raise ConfigError("--memory", problem, "take a memory of these languages")
 
-    def check_document(self, document: Path) -> None:
-        """Raise ConfigError where a document would be translated beside a memory."""
-        if self.memory is not None:
-            raise ConfigError("--memory", f"is for lines, and {document.name} is a document", "--raw reads lines")
+    def recall(self, text: str, sentences: Sequence[str], *, before: str = "") -> Recall:
+        """Return the matches of a text, and count them."""
+        if self._memory is None:
+            return Recall(whole=False, matches=[[] for _ in sentences])
+        found = self._memory.recall(text, sentences, before=before or self._before)
+        self._before = next((one for one in reversed(sentences) if one.strip()), self._before)
+        exact = sum(bool(one) and one[0].exact for one in found.matches)
+        counted = {"sentences": len(found.matches), "exact": exact, "similar": sum(map(bool, found.matches)) - exact}
+        self._counts += Counter(counted)
+        return found
 
     def answer(self, answer: LineAnswer) -> LineAnswer:
-        """Return predictions of lines; the model answers those that the memory does not have."""
-        memory = self.memory
-        if memory is None:
-            return answer
+        """Return the same predictions; lines that raise an error are not counted, since they are answered again."""
 
-        def remembered(texts: list[str], before: int) -> list[Prediction]:
-            sides = zip(texts, [self._before, *texts], strict=False)
-            found = [memory.search(text, before=one, limit=_MATCHES) if text.strip() else [] for text, one in sides]
-            left = [place for place, matches in enumerate(found) if not _is_exact(matches)]
+        def counted(texts: list[str], before: int) -> list[Prediction]:
+            state = self._before, self._counts.copy()
             try:
-                asked = dict(zip(left, answer([texts[place] for place in left], before), strict=True)) if left else {}
-            except DataError as error:  # its line counts the texts that the model was given
-                raise error if error.line is None else error.at(left[error.line - 1] + 1) from error
-            self._before = texts[-1] if texts else self._before
-            self._count(found)
-            return [
-                _with(asked[place], matches) if place in asked else _reused(text, matches)
-                for place, (text, matches) in enumerate(zip(texts, found, strict=True))
-            ]
+                return answer(texts, before)
+            except BaseException:
+                self._before, self._counts = state
+                raise
 
-        return remembered
-
-    def _count(self, found: Sequence[Sequence[MemoryMatch]]) -> None:
-        self.lines += len(found)
-        self.reused += sum(map(_is_exact, found))
-        self.similar += sum(bool(matches) and not _is_exact(matches) for matches in found)
+        return counted
 
     def close(self) -> None:
-        """Report how many lines the memory answered."""
-        if self.memory is not None:
-            self.warn(f"memory: {self.reused:,} of {self.lines:,} lines reused, {self.similar:,} with similar segments")
-
-
-def _is_exact(matches: Sequence[MemoryMatch]) -> bool:
-    return bool(matches) and matches[0].percent >= EXACT
-
-
-def _reused(text: str, matches: Sequence[MemoryMatch]) -> Prediction:
-    return TextPrediction(text, matches[0].target, 0.0, memory=[*matches])
-
-
-def _with(prediction: Prediction, matches: Sequence[MemoryMatch]) -> Prediction:
-    return replace(prediction, memory=[*matches]) if isinstance(prediction, TextPrediction) else prediction
+        """Report how many sentences the memory answered."""
+        if self._memory is not None:
+            count, exact, similar = (self._counts[name] for name in ("sentences", "exact", "similar"))
+            self._warn(f"memory: {exact:,} of {count:,} sentences reused, {similar:,} with similar segments")

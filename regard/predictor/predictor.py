@@ -13,6 +13,7 @@ from regard.errors import DataError, RegardError
 from regard.experiment import DecodingSettings
 from regard.explain.adequacy import Adequacy, checked
 from regard.explain.translation_faults import FaultFinder
+from regard.memory import SegmentMemory, reused
 from regard.models import Model
 from regard.ops.kernels.packing import caches_of
 from regard.predictor.batches import TextEncoder
@@ -21,8 +22,8 @@ from regard.predictor.explainer import Explainer
 from regard.predictor.predictions import Predictions
 from regard.predictor.reranking import Reranker
 from regard.predictor.setup import Setup
-from regard.predictor.terminology import RequiredTerms, prefixes_of_sentences, with_terms
-from regard.predictor.whole_texts import composed, known_pair, naming_documents
+from regard.predictor.terminology import RequiredTerms, of_places, with_terms
+from regard.predictor.whole_texts import known_pair, recalled_sentences, translated
 from regard.registry import Choice
 from regard.results import Prediction, WordRelevance
 from regard.runs import Run
@@ -258,6 +259,7 @@ class Predictor:
         search: Search | None = None,
         glossary: Glossary | Sequence[Glossary] | None = None,
         prefixes: Sequence[str] | None = None,
+        memory: SegmentMemory | None = None,
     ) -> Predictions:
         """Return one prediction per text of any length: its sentences are predicted and put together again.
 
@@ -271,29 +273,20 @@ class Predictor:
             search: In place of the run's search.
             glossary: As of `predict`.
             prefixes: One for each text, of its first sentence.
+            memory: A TranslationMemory: it answers the texts and sentences that it has.
 
         Returns:
             A `DocumentPrediction` for each text of several sentences.
 
         Raises:
             TooLongError: A sentence is too long; the error has the number of its text.
+            DataError: There are both prefixes and a memory.
             TypeError: An item is not a text.
         """
-        languages = self.setup.languages
         read = _listed(texts, "translate([text])")
         if any(not isinstance(text, str) for text in read):
             raise TypeError("translate takes texts; predict takes examples by column")
-        documents = [self.task.texts.document(text, languages[0]) for text in read]
-        asked = [
-            [text] if document is None else with_windows(document.texts, self.task.texts.window)
-            for text, document in zip(read, documents, strict=True)
-        ]
-        begins = None if prefixes is None else prefixes_of_sentences(prefixes, asked)
-        flat = [one for some in asked for one in some]
-        with naming_documents(asked):
-            found = iter(self.predict(flat, search=search, glossary=glossary, prefixes=begins))
-        answers = [[next(found) for _ in some] for some in asked]
-        return Predictions(composed(read, documents, answers, self.explainer.with_alignments, known_pair(languages)))
+        return translated(self, read, search=search, glossary=glossary, prefixes=prefixes, memory=memory)
 
     def translate_file(
         self,
@@ -302,6 +295,7 @@ class Predictor:
         *,
         search: Search | None = None,
         glossary: Glossary | Sequence[Glossary] | None = None,
+        memory: SegmentMemory | None = None,
     ) -> tuple[bytes, list[Prediction]]:
         """Return the file with its sentences translated, and their predictions; layout, markup and code stay.
 
@@ -312,6 +306,7 @@ class Predictor:
             suffix: Its kind, one of `regard.documents.files.SUFFIXES`: ".docx", ".xlf" …
             search: In place of the run's search.
             glossary: As of `predict`.
+            memory: As of `translate`.
 
         Raises:
             FileError: Another kind, a broken file, or one that names other languages.
@@ -322,8 +317,12 @@ class Predictor:
         if self.task.texts.document("", languages[0]) is None:
             raise DataError("file", "this model translates no files", hint="give it texts")
         document = file_document(data, suffix, language=languages[0], target=languages[1])
-        found: list[Prediction] = self.predict(
-            with_windows(document.texts, self.task.texts.window), search=search, glossary=glossary
+        lines = with_windows(document.texts, self.task.texts.window)
+        matches = recalled_sentences(memory, document.originals)
+        found = reused(
+            document.texts,
+            matches,
+            lambda left: self.predict([lines[one] for one in left], search=search, glossary=of_places(glossary, left)),
         )
         if document.explain:
             found = list(self.explainer.with_alignments(found))

@@ -113,6 +113,13 @@ class RequiredTerms(NamedTuple):
         return cls(each, [clean(one) for one in prefixes or [""] * texts])
 
 
+def of_places(
+    glossary: Glossary | Sequence[Glossary] | None, places: Sequence[int]
+) -> Glossary | Sequence[Glossary] | None:
+    """Return the glossaries of some texts, where each text has its own."""
+    return glossary if glossary is None or isinstance(glossary, Glossary) else [glossary[place] for place in places]
+
+
 def prefixes_of_sentences(prefixes: Sequence[str], sentences: Sequence[Sequence[str]]) -> list[str]:
     """The prefixes of texts → those of all their sentences: the first of each has it, the others have none."""
     _check_prefixes(prefixes, len(sentences))

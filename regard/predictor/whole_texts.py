@@ -6,13 +6,71 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
+from regard.decoding import Search
 from regard.documents.document import Document, nth
+from regard.documents.glossary import Glossary
 from regard.errors import DataError
-from regard.results import DocumentPrediction, Prediction
+from regard.memory import Recall, SegmentMemory, reused
+from regard.predictor.predictions import Predictions
+from regard.predictor.terminology import of_places, prefixes_of_sentences
+from regard.results import DocumentPrediction, MemoryMatch, Prediction
+from regard.text.windows import with_windows
+
+if TYPE_CHECKING:
+    from regard.predictor.predictor import Predictor
 
 _LanguagePair = tuple[str, str]  # codes of source and target
 _Aligned = Callable[[Sequence[Prediction]], Iterable[Prediction]]
+
+
+def translated(
+    predictor: "Predictor",
+    texts: Sequence[str],
+    *,
+    search: Search | None,
+    glossary: Glossary | Sequence[Glossary] | None,
+    prefixes: Sequence[str] | None,
+    memory: SegmentMemory | None,
+) -> Predictions:
+    """Return the prediction of each text, as `Predictor.translate` does."""
+    if prefixes is not None and memory is not None:
+        raise DataError("memory", "does not go with prefixes: it answers whole sentences", hint="leave one out")
+    task, languages = predictor.task.texts, predictor.setup.languages
+    documents = [task.document(text, languages[0]) for text in texts]
+    recalls = _recalled(memory, texts, documents)
+    documents = [None if one.whole else document for one, document in zip(recalls, documents, strict=True)]
+    sides = [[text] if one is None else one.texts for text, one in zip(texts, documents, strict=True)]
+    asked = [with_windows(some, task.window) if one else some for one, some in zip(documents, sides, strict=True)]
+    lines = [one for some in asked for one in some]
+    begins = None if prefixes is None else prefixes_of_sentences(prefixes, asked)
+
+    def answers(left: list[int]) -> list[Prediction]:
+        given = [lines[place] for place in left]
+        return predictor.predict(given, search=search, glossary=of_places(glossary, left), prefixes=begins)
+
+    matches = [found for one in recalls for found in one.matches]
+    with naming_documents(asked):
+        found = iter(reused([one for some in sides for one in some], matches, answers))
+    parts = [[next(found) for _ in some] for some in asked]
+    return Predictions(composed(texts, documents, parts, predictor.explainer.with_alignments, known_pair(languages)))
+
+
+def _recalled(memory: SegmentMemory | None, texts: Sequence[str], documents: Sequence[Document | None]) -> list[Recall]:
+    """Return the matches of each text; the sentence before a text is the last one of the text before it."""
+    recalls, before = list[Recall](), ""
+    for text, document in zip(texts, documents, strict=True):
+        sentences = [text] if document is None else document.originals
+        found = Recall(whole=False, matches=[[] for _ in sentences])
+        recalls.append(found if memory is None else memory.recall(text, sentences, before=before))
+        before = next((one for one in reversed(sentences) if one.strip()), before)
+    return recalls
+
+
+def recalled_sentences(memory: SegmentMemory | None, sentences: Sequence[str]) -> list[list[MemoryMatch]]:
+    """Return the matches of the sentences of a document."""
+    return [[] for _ in sentences] if memory is None else memory.recall("", sentences).matches
 
 
 @contextmanager
@@ -63,7 +121,7 @@ def _explain_placeholders(
         (number, place)
         for number, document in enumerate(documents)
         for place, passage in enumerate(document.passages if document else ())
-        if passage.explain
+        if passage.explain and (passage.nodes or not answers[number][place].reused)
     ]
     explained = aligned([answers[number][place] for number, place in where])
     for (number, place), one in zip(where, explained, strict=True):

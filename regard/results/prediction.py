@@ -69,6 +69,11 @@ class Prediction:
         """Return where the terms of a glossary that were used stand in the source."""
         return ()
 
+    @property
+    def reused(self) -> bool:
+        """Return True for a translation of a memory, which is written as it is."""
+        return False
+
     def details(self) -> dict[str, Any]:
         """Return the fields of JSON besides the text and its score."""
         fields: dict[str, Any] = {"warning": self.warning} if self.warning else {}
@@ -117,6 +122,11 @@ class TextPrediction(Prediction):
         """Warnings of the report."""
         return [] if self.terms is None else [use.place for use in self.terms.uses if use.target_place is not None]
 
+    @property
+    def reused(self) -> bool:
+        """Return True for the translation of an exact match."""
+        return any(one.exact and one.target == self.text for one in self.memory[:1])
+
     def details(self) -> dict[str, Any]:
         """Terms of a glossary, shares of the score, untranslated words, document, search, translation memory."""
         fields = {**super().details(), **({"shares": dict(self.shares)} if self.shares else {})}
@@ -134,6 +144,11 @@ class DocumentPrediction(Prediction):
     """A text of several sentences: `parts` are theirs, `text` has all that stands between them, too."""
 
     parts: list[Prediction] = field(default_factory=list, kw_only=True)
+
+    @property
+    def reused(self) -> bool:
+        """Return True where each sentence is."""
+        return bool(self.parts) and all(one.reused for one in self.parts)
 
     def item_probabilities(self) -> list[float]:
         """The confidence of the least sure sentence."""

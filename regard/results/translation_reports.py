@@ -1,6 +1,6 @@
 """Reports on a translation besides its text: glossary terms, search steps, faults by a lexicon."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 Place = list[int]  # [first, behind] of some characters of a text
@@ -87,3 +87,9 @@ class MemoryMatch(NamedTuple):
     origin: str  # file or client that added the segment
     author: str
     created: str  # ISO 8601, UTC
+    differs: Sequence[tuple[str, str]] = ()  # stretches of text and segment in order, of a match that is not exact
+
+    @property
+    def exact(self) -> bool:
+        """Return True for the same text."""
+        return self.percent >= 100

@@ -3,12 +3,14 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 from regard.documents.sentences import sentences
 from regard.errors import ConfigError, DataError
-from regard.memory import TranslationMemory, TranslationUnit
+from regard.memory import Recall, TranslationMemory, TranslationUnit, recall
+from regard.memory.reuse import MAX_SEARCHED
 from regard.results import MemoryMatch
 from regard.serve.in_thread import ThreadSlots, in_thread
 from regard.serve.languages import inward, outward
@@ -16,13 +18,24 @@ from regard.serve.languages import inward, outward
 _MATCHES = 3  # of a text that are reported
 _TURN = 8  # texts searched before another request has its turn
 _SEARCH_SECONDS = 2.0  # time limit of the searches of a request; texts after it have no matches
+_FILE_SECONDS = 20.0  # the same, of a file
 _ADD_SECONDS = 10.0  # wait for another program that writes
-_LONGEST = 2_000  # characters of a text that similar segments are searched for; a longer one has exact matches alone
+MOST_SEARCHED = 128  # sentences of a request that similar segments are searched for; exact matches have no limit
 _LOG_SECONDS = 60.0  # between two warnings of one memory
 
 _ORIGIN = "server"  # of confirmed segments
 
 _LOG = logging.getLogger("regard.serve")
+_X = TypeVar("_X")
+_T = TypeVar("_T")
+
+
+class Sought(NamedTuple):
+    """A text and its sentences."""
+
+    text: str  # "": only its sentences are looked up
+    sentences: Sequence[str]
+    before: str = ""  # the sentence before it
 
 
 class ServedMemory:
@@ -41,38 +54,65 @@ class ServedMemory:
         self.languages = (inward(self._reader.languages[0]), inward(self._reader.languages[1]))
 
     async def search(
-        self, texts: Sequence[str], *, before: Sequence[str] = (), threshold: int | None = None, limit: int = _MATCHES
+        self, texts: Sequence[str], *, threshold: int | None = None, limit: int = _MATCHES
     ) -> list[list[MemoryMatch]]:
         """Return the segments most like each text, best first; none after a time limit, and none on a fault.
 
         Args:
-            texts: Source texts; empty ones have no matches.
-            before: The text before each in its document, for matches in context.
+            texts: Source texts; empty ones and those of more than 2,000 characters have no matches.
             threshold: Minimum similarity in per cent, 1 to 100; None: the server's.
             limit: Maximum number of matches of a text.
         """
-        wanted, found = self.threshold if threshold is None else threshold, list[list[MemoryMatch]]()
-        pairs = [*zip(texts, before or [""] * len(texts), strict=True)]
+        wanted = self.threshold if threshold is None else threshold
 
-        def searched(some: Sequence[tuple[str, str]]) -> list[list[MemoryMatch]]:
+        def searched(memory: TranslationMemory, text: str) -> list[MemoryMatch]:
+            known = len(text) <= MAX_SEARCHED and text.strip()
+            return memory.search(text, threshold=wanted, limit=limit) if known else []
+
+        found = await self._in_turns(searched, texts, _SEARCH_SECONDS)
+        return [*found, *([] for _ in texts[len(found) :])]
+
+    async def recall(self, texts: Sequence[Sought], *, similar: bool = True) -> list[Recall]:
+        """Return the matches of texts, or none on a fault.
+
+        Exact matches are looked up first, then segments similar to at most 128 sentences, each within a time limit.
+        """
+        seconds = _SEARCH_SECONDS if similar else _FILE_SECONDS
+        found = await self._in_turns(_exact, texts, seconds)
+        found += [Recall(whole=False, matches=[[] for _ in one.sentences]) for one in texts[len(found) :]]
+        if not similar or self._reader is None:
+            return found
+        rest = [
+            (one.matches, place, sentence)
+            for one, text in zip(found, texts, strict=True)
+            for place, sentence in enumerate(() if one.whole else text.sentences)
+            if not one.matches[place]
+        ][:MOST_SEARCHED]
+        others = await self.search([sentence for _, _, sentence in rest])
+        for (matches, place, _), more in zip(rest, others, strict=True):
+            matches[place] = more
+        return found
+
+    async def _in_turns(
+        self, searched: Callable[[TranslationMemory, _X], _T], items: Sequence[_X], seconds: float
+    ) -> list[_T]:
+        """Return what is found for each item, in turn with other requests; fewer after a time limit or a fault."""
+
+        def some(few: Sequence[_X]) -> list[_T]:
             memory = self._reader = self._reader or self._opened(_SEARCH_SECONDS)
-            return [
-                memory.search(text, before=one, threshold=wanted if len(text) <= _LONGEST else 100, limit=limit)
-                if text.strip()
-                else []
-                for text, one in some
-            ]
+            return [searched(memory, one) for one in few]
 
+        found = list[_T]()
         try:
-            async with asyncio.timeout(_SEARCH_SECONDS):
-                for first in range(0, len(pairs), _TURN):
-                    found += await self._searches.work(searched, pairs[first : first + _TURN])
+            async with asyncio.timeout(seconds):
+                for first in range(0, len(items), _TURN):
+                    found += await self._searches.work(some, items[first : first + _TURN])
         except DataError as error:
             self._reader = None  # the next search opens the file again
             self._warn(str(error))
         except TimeoutError:
-            self._warn(f"no answer within {_SEARCH_SECONDS:g} seconds")
-        return [*found, *([] for _ in pairs[len(found) :])]
+            self._warn(f"no answer within {seconds:g} seconds")
+        return found
 
     async def add(self, units: Sequence[TranslationUnit]) -> bool:
         """Add segments, which the next request finds as the newest; return False if they are not stored."""
@@ -122,22 +162,28 @@ class Memories:
         return self._pairs.get((inward(source), inward(target)))
 
 
-async def confirm(memories: Memories, pair: tuple[str, str], source: str, target: str, author: str = "") -> bool:
-    """Store a translation that a user confirmed, and return True if it is stored; False also without a memory.
+def _exact(memory: TranslationMemory, text: Sought) -> Recall:
+    return recall(memory.search, *text, 100)
+
+
+async def confirm(
+    memories: Memories, pair: tuple[str, str], source: str, target: str, author: str = "", *, before: str = ""
+) -> int:
+    """Store a translation that a user confirmed, and return the number of stored segments; 0 also without a memory.
 
     A text of several sentences is stored sentence by sentence where its translation has as many, else as one segment.
     """
     memory = memories.of(*pair)
     if memory is None or not source.strip() or not target.strip():
-        return False
-    return await memory.add(await in_thread(len(source), _units, pair, source, target, author))
+        return 0
+    units = await in_thread(len(source), _units, pair, source, target, before)
+    return len(units) if await memory.add([one._replace(origin=_ORIGIN, author=author) for one in units]) else 0
 
 
-def _units(pair: tuple[str, str], source: str, target: str, author: str) -> list[TranslationUnit]:
+def _units(pair: tuple[str, str], source: str, target: str, before: str) -> list[TranslationUnit]:
     parts = [
         [text[start:end] for start, end in sentences(text, language=code)]
         for text, code in zip((source, target), pair, strict=True)
     ]
     read, written = parts if len(parts[0]) == len(parts[1]) else ([source], [target])
-    sides = zip(read, written, ["", *read], strict=False)
-    return [TranslationUnit(one, other, before, _ORIGIN, author) for one, other, before in sides]
+    return [TranslationUnit(*sides) for sides in zip(read, written, [before, *read[:-1]], strict=True)]

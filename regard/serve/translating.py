@@ -13,18 +13,23 @@ from msgspec.structs import replace
 from regard.documents.document import Document
 from regard.documents.files import file_document, text_document
 from regard.documents.glossary import Glossary
+from regard.documents.plain_text import undivided
 from regard.documents.unknown_words import copy_unknown_words
-from regard.results import Prediction
+from regard.memory import Recall, join_answers, places_left
+from regard.memory.reuse import SentenceMatches
+from regard.results import MemoryMatch, Prediction
 from regard.serve.catalogue import Catalogue, ServedModel
-from regard.serve.engine import Busy, Predict
+from regard.serve.engine import Busy, Explain, Pair, Predict, ServingError
 from regard.serve.errors import ApiError, bad
 from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, ENGLISH, inward, name_of, outward
+from regard.serve.memories import Sought
 from regard.serve.service import Service
 from regard.serve.telemetry import Asked
 from regard.text.windows import with_windows
 
 SAMPLE = 10_000  # characters of a file for language detection
+_PART = 64  # sentences of a file that are looked up together
 _SOON = 2  # seconds to wait for a free file slot
 _PATIENCE = 10  # time limit of a file, in multiples of a text's
 SURE = 70.0  # per cent of confidence to detect a language without a translator
@@ -44,9 +49,10 @@ class TranslationRequest(NamedTuple):
     kind: Kind = "text"
     wanted: Predict = Predict(())  # of each sentence
     model: ServedModel | None = None  # None: the default of a pair
-    prefixes: Sequence[str] = ()  # prefix of each translation, if any
+    prefixes: Sequence[str] = ()  # prefix of each translation, if any; then there is no memory
     untouched: Collection[str] = ()  # names of elements of HTML or XML that are kept
     context: str = ""  # text before each text, for models that read several sentences together
+    memory: bool = True  # exact matches of the translation memory are the answers
 
     @property
     def size(self) -> int:
@@ -81,6 +87,7 @@ class Translated:
     document: Document | None = None
     prefix: str = ""  # of the translation
     context: Sequence[str] = ()  # sentences before it
+    recall: Recall | None = None  # matches of a translation memory
     alternatives: list[str] = field(default_factory=list)
     sentences: list[Sentence] = field(default_factory=list)
 
@@ -88,6 +95,12 @@ class Translated:
     def warnings(self) -> list[str]:
         """Warnings of the first sentences that have one."""
         return _warnings([sentence.prediction for sentence in self.sentences])
+
+    @property
+    def matches(self) -> list[list[MemoryMatch]]:
+        """Segments like each sentence to translate."""
+        count = 0 if self.document is None else len(self.document.texts)
+        return [[] for _ in range(count)] if self.recall is None else self.recall.matches
 
     @property
     def score(self) -> float:
@@ -101,6 +114,7 @@ class TranslatedFile(NamedTuple):
     data: bytes
     terms: Sequence[dict[str, Any]] = ()
     warnings: Sequence[str] = ()
+    memory: dict[str, int] | None = None  # sentences, and those that a memory answered; None: no memory
 
 
 async def translate(
@@ -114,10 +128,32 @@ async def translate(
 
 
 async def taken_apart(service: Service, question: TranslationRequest, asked: Asked) -> list[Translated]:
-    """Split the texts, recorded in `asked`. Raises ApiError for a pair that is not served."""
+    """Split the texts, recorded in `asked`, and look them up in a memory.
+
+    Raises ApiError for a pair that is not served.
+    """
     found = await in_thread(question.size, _prepare_all, service, question)
+    if question.memory and not question.prefixes:
+        await _recall(service, found, plain=question.kind == "text")
     asked.count(question.texts, *(one.model for one in found if one.model is not None))
     return found
+
+
+async def _recall(service: Service, found: Sequence[Translated], *, plain: bool) -> None:
+    """Fill in the matches of a memory; a plain text that it has as a whole becomes one sentence."""
+    for pair in dict.fromkeys((one.source, one.target) for one in found if one.document is not None):
+        if (memory := service.memories.of(*pair)) is None:
+            continue
+        some = [(one, one.document) for one in found if one.document and (one.source, one.target) == pair]
+        recalls = await memory.recall(
+            [
+                Sought(one.text if plain else "", document.originals, one.context[-1] if one.context else "")
+                for one, document in some
+            ]
+        )
+        for (one, _), matches in zip(some, recalls, strict=True):
+            one.recall = matches
+            one.document = undivided(one.text) if matches.whole else one.document
 
 
 def sentences_of(found: Sequence[Translated]) -> list[str]:
@@ -142,9 +178,17 @@ async def answered(service: Service, found: Sequence[Translated], wanted: Predic
 
 
 async def translate_file(
-    service: Service, data: bytes, suffix: str, source: str, target: str, glossary: Glossary, asked: Asked
+    service: Service,
+    data: bytes,
+    suffix: str,
+    source: str,
+    target: str,
+    glossary: Glossary,
+    asked: Asked,
+    *,
+    memory: bool = True,
 ) -> TranslatedFile:
-    """Return the translation of a file, with the terms of a glossary, recorded in `asked`.
+    """Return the translation of a file, with the terms of a glossary and of a memory, recorded in `asked`.
 
     Raises FileError for an unreadable file, TooLarge for one above its size budget, Busy while enough others are
     read already, and the errors of `translate`.
@@ -161,13 +205,28 @@ async def translate_file(
         return TranslatedFile(data)
     asked.count(found.texts, model)
     terms = await service.glossaries.lines_within(glossary, found.texts)
-    question = Predict(_lines(model, found.texts), explain=found.explain, glossary=terms)
-    predictions = await model.ask(question, seconds=_PATIENCE * service.settings.request_timeout)
+    question = Predict((), explain=found.explain, glossary=terms)
+    known = service.memories.of(source, target) if memory else None
+    matches: SentenceMatches = [[] for _ in found.texts]
+    if known is not None:
+        texts = found.originals
+        parts = [
+            Sought("", texts[first : first + _PART], texts[first - 1] if first else "")
+            for first in range(0, len(texts), _PART)
+        ]
+        matches = [one for part in await known.recall(parts, similar=False) for one in part.matches]
+    lines, left = _lines(model, found.texts), places_left(matches)
+    until = asyncio.get_running_loop().time() + _PATIENCE * service.settings.request_timeout
+    answers = await _asked(model, question.of(lines[place] for place in left), until)
+    predictions = join_answers(found.texts, matches, answers)
+    if found.explain:
+        predictions = await _explained(model, predictions, range(len(predictions)), until)
     predictions = await service.files.work(found.checked, predictions)
     written = await service.files.work(found.rebuild, predictions, (source, outward(target)))
     unaligned = [_unaligned(model)] if found.explain and not model.explains else []
     warnings = [*unaligned, *_warnings(predictions)]
-    return TranslatedFile(written, _term_counts(predictions), warnings)
+    reused = {"sentences": len(lines), "reused": len(lines) - len(left)}
+    return TranslatedFile(written, _term_counts(predictions), warnings, None if known is None else reused)
 
 
 def _term_counts(predictions: Sequence[Prediction]) -> list[dict[str, Any]]:
@@ -274,14 +333,39 @@ async def _answer(some: list[Translated], wanted: Predict, seconds: float) -> No
     ]
     explain = wanted.explain or documents[0].explain
     predictions, until = dict[int, Prediction](), asyncio.get_running_loop().time() + seconds
-    for prefix in dict.fromkeys(prefixes):  # usually none: each prefix is a question of its own
-        places = [place for place, other in enumerate(prefixes) if other == prefix]
+    matches = [found for one in some for found in one.matches]
+    left = places_left(matches)
+    for prefix in dict.fromkeys(prefixes[place] for place in left):  # usually none: each prefix is a question
+        places = [place for place in left if prefixes[place] == prefix]
         asked = tuple(texts[place] for place in places)
-        left = until - asyncio.get_running_loop().time()
-        answers = await model.ask(replace(wanted, texts=asked, explain=explain, prefix=prefix), seconds=left)
+        answers = await _asked(model, replace(wanted, texts=asked, explain=explain, prefix=prefix), until)
         predictions |= zip(places, answers, strict=True)
-    ordered = [predictions[place] for place in range(len(texts))]
+    ordered = join_answers(sentences_of(some), matches, [predictions[place] for place in left])
+    marked = [bool(passage.nodes) for each in documents for passage in each.passages]
+    places = [place for place in range(len(texts)) if wanted.explain or marked[place]]
+    ordered = await _explained(model, ordered, places, until, maps=wanted.maps)
     await in_thread(sum(map(len, texts)) * wanted.n_best, _fill, some, ordered, wanted.n_best)
+
+
+async def _asked(model: ServedModel, question: Predict | Explain, until: float) -> list[Prediction]:
+    """Return the answers to a question, which may be to nothing."""
+    left = until - asyncio.get_running_loop().time()
+    return await model.ask(question, seconds=left) if question.texts else []
+
+
+async def _explained(
+    model: ServedModel, predictions: list[Prediction], places: Sequence[int], until: float, *, maps: bool = False
+) -> list[Prediction]:
+    """Return the predictions with the model's attention to stored translations in some places, where it has any."""
+    reused = [place for place in places if predictions[place].reused] if model.explains else []
+    pairs = tuple(Pair(predictions[place].source, predictions[place].text) for place in reused)
+    try:
+        told = [one.explanation for one in await _asked(model, Explain(pairs), until)]
+    except ServingError:  # too long to explain, or too much: the translation needs none
+        return predictions
+    explanations = [one if one is None or maps else changed(one, maps=[]) for one in told]
+    found = dict(zip(reused, explanations, strict=True))
+    return [changed(one, explanation=found.get(place, one.explanation)) for place, one in enumerate(predictions)]
 
 
 def _lines(model: ServedModel, sentences: Sequence[str], context: Sequence[str] = ()) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from small_runs import SMALL, regard, unsaid, write_texts
 from typer.testing import CliRunner
 
 from regard.cli.app import app
+from regard.errors import DataError
 from regard.memory import TranslationMemory, TranslationUnit
 
 LINES = "a dog runs\ntwo cats\n\nyes\ntwo cats\n"
@@ -37,7 +38,7 @@ def test_equal_lines_are_reused_in_their_context(run, memory):
     plain, _ = predicted(run)
     lines, said = predicted(run, "--memory", memory)
     assert lines == [plain[0], "DORT ZWEI", "", plain[3], "DORT ZWEI"]
-    assert "memory: 2 of 5 lines reused, 0 with similar segments" in said
+    assert "memory: 2 of 4 sentences reused, 0 with similar segments" in said
 
 
 def test_similar_segments_are_in_json(run, memory):
@@ -66,6 +67,51 @@ def test_refusals(run, memory, tmp_path):
         (("--memory", tmp_path / "none.memory"), "there is no such memory"),
         (("--memory", other.path), "has fr → de, and the model translates en → de"),
         (("--memory", memory, "--prefix", page), "does not go with --prefix"),
-        (("--memory", memory, "-i", page, "-o", tmp_path / "out.html"), "is for lines"),
     ):
         assert unsaid(regard("predict", run, *words, given="x\n"), said) == []
+
+
+def test_sentences_of_a_line_are_reused(run, memory):
+    TranslationMemory(memory).add([TranslationUnit("See {name} at 10.", "Siehe {name} um zehn.")])
+    given = "Two cats. See {name} at 10.\n- See {name} at 10.\n"
+    lines, said = predicted(run, "--memory", memory, given=given)
+    plain, _ = predicted(run, given="Two cats.\n")
+    assert lines == [f"{plain[0]} Siehe {{name}} um zehn.", "- Siehe {name} um zehn."]
+    assert "memory: 2 of 3 sentences reused" in said
+    found = json.loads(predicted(run, "--memory", memory, "--json", given=given)[0][0])["sentences"]
+    assert [one["memory"][0]["percent"] for one in found] == [99, 100]
+    assert found[0]["memory"][0]["differs"] == [["Two cats.", "two cats"]]
+
+
+def test_a_whole_line_comes_before_its_sentences(run, memory):
+    TranslationMemory(memory).add([TranslationUnit("Two cats. A dog.", "KATZEN UND EIN HUND")])
+    lines, _ = predicted(run, "--memory", memory, given="Two cats. A dog.\n")
+    assert lines == ["KATZEN UND EIN HUND"]
+
+
+def test_sentences_of_documents_are_reused(run, memory, tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text("<p>two <b>cats</b></p><p>a dog runs</p>", encoding="utf-8")
+    done = regard("predict", run, "--memory", memory, "-i", page, "-o", tmp_path / "out.html")
+    assert "memory: 1 of 2 sentences reused, 0 with similar" in done.said
+    written = (tmp_path / "out.html").read_text("utf-8")
+    assert written.startswith("<p>") and written.count("<b>") == 1
+    assert "DORT ZWEI" in written.replace("<b>", "").replace("</b>", "")
+
+
+def test_shards_have_the_memory(run, memory, tmp_path):
+    (tmp_path / "a.txt").write_text(LINES, encoding="utf-8")
+    done = regard("predict", run, tmp_path / "a.txt", "--shards", "1", "-o", tmp_path / "out", "--memory", memory)
+    assert done.code == 0, done.said
+    lines, _ = predicted(run, "--memory", memory)
+    assert (tmp_path / "out" / "a.txt").read_text("utf-8").splitlines() == lines
+
+
+def test_a_predictor_has_a_memory(run, memory):
+    import regard as package
+
+    predictor, found = package.load(run), TranslationMemory(memory)
+    first, second = predictor.translate(["yes", "two cats"], memory=found)
+    assert (first.memory, second.text, second.memory[0].percent) == ([], "DORT ZWEI", 101)
+    with pytest.raises(DataError, match="prefixes"):
+        predictor.translate(["yes"], memory=found, prefixes=["a"])

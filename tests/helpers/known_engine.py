@@ -106,7 +106,7 @@ class KnownEngine:
     def _predict(self, source: str, text: str, question: Predict) -> Prediction:
         others = [Prediction(source, f"{text} {number}", -2.0 - number) for number in range(1, question.n_best)]
         found = _diagonal(source.split(), text.split(), question) if self._explains(question) else None
-        known = Prediction(source, text, -1.5, [-0.5, -1.0], alternatives=others, explanation=found)
+        known = TextPrediction(source, text, -1.5, [-0.5, -1.0], alternatives=others, explanation=found)
         return _with_terms(known, question.glossary) if question.glossary else known
 
 
@@ -115,8 +115,8 @@ def _with_terms(known: Prediction, glossary: Sequence[str]) -> Prediction:
     found = uses(Glossary.of_lines(glossary).found(known.source), known.text)
     lost = [use.source for use in found if use.target_place is None]
     given = {one.name: getattr(known, one.name) for one in fields(known)}
-    told = {**given, "warning": f"lacks {', '.join(lost)}" if lost else ""}
-    return TextPrediction(**told, terms=TermReport(found) if found else None)
+    told = {"warning": f"lacks {', '.join(lost)}" if lost else "", "terms": TermReport(found) if found else None}
+    return TextPrediction(**{**given, **told})
 
 
 class KnownClassifier(KnownEngine):

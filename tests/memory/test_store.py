@@ -101,8 +101,8 @@ def test_a_text_without_words_matches_itself_alone(memory):
 def test_differences_join_to_both_texts():
     for one, other in pairwise(sentences(60, 4)):
         found = differences(f"{one}.", f'"{other}"')
-        assert "".join(part.text for part in found) == f"{one}."
-        assert "".join(part.other for part in found) == f'"{other}"'
+        assert "".join(text for text, _ in found) == f"{one}."
+        assert "".join(segment for _, segment in found) == f'"{other}"'
     assert percent_of(["a", "b"], ["a", "c"]) == 50
 
 

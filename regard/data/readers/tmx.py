@@ -10,7 +10,7 @@ from regard.config import Doc
 from regard.data.examples import Example
 from regard.data.readers.lines import reading_faults
 from regard.data.readers.reader import FileName, FileReader
-from regard.data.readers.xml_units import element_language, xml_units
+from regard.data.readers.xml_units import element_language, text_without, xml_units
 from regard.errors import DataError, PartError
 from regard.packed import open_packed
 
@@ -67,17 +67,8 @@ def _variants(unit: Element) -> Iterator[tuple[str, str]]:
         segment = variant.find("seg")
         yield (
             element_language(variant),
-            "" if segment is None else LINE_ENDS.sub(" ", "".join(_words(segment))).strip(" "),
+            "" if segment is None else LINE_ENDS.sub(" ", text_without(segment, _CODES)).strip(" "),
         )
-
-
-def _words(element: Element) -> Iterator[str]:
-    """Yield the text of a segment without its inline markup."""
-    yield element.text or ""
-    for inner in element:
-        if inner.tag not in _CODES:
-            yield from _words(inner)
-        yield inner.tail or ""
 
 
 def _text(texts: dict[str, str], language: str) -> str:

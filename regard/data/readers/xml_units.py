@@ -18,13 +18,16 @@ DEEPEST = 200  # elements in one another
 _LANGUAGES = ("xml:lang", "lang")
 
 
-def xml_units(file: IO[bytes], path: Path | str, names: Collection[str], what: str) -> Iterator[tuple[int, Element]]:
+def xml_units(
+    file: IO[bytes], path: Path | str, names: Collection[str], what: str, *, heads: Collection[str] = ()
+) -> Iterator[tuple[int, Element]]:
     """Yield the elements with one of `names`, each with its line; other elements are not kept.
 
-    Names are read without their prefixes. Custom entities are refused, so the file neither expands nor opens others.
+    Those with one of `heads`, in which units stand, come before these, with their attributes alone. Names are read
+    without their prefixes. Custom entities are refused, so the file neither expands nor opens others.
     Raises DataError, with the line, for a file that is not well-formed (`what` is its format) or exceeds a limit.
     """
-    parser = _Parser(path, names)
+    parser = _Parser(path, names, heads)
     try:
         for block in iter(lambda: file.read(_BLOCK), b""):
             parser.take(block)
@@ -48,11 +51,17 @@ def element_language(element: Element) -> str:
     return next((element.get(name, "").lower() for name in _LANGUAGES if element.get(name)), "")
 
 
+def text_without(element: Element, codes: Collection[str]) -> str:
+    """Return the text of an element without that of inline elements with one of these names."""
+    inner = ((text_without(one, codes) if one.tag not in codes else "") + (one.tail or "") for one in element)
+    return (element.text or "") + "".join(inner)
+
+
 class _Parser:
     """Collects the units of an XML file that is read in blocks."""
 
-    def __init__(self, path: Path | str, names: Collection[str]) -> None:
-        self.path, self.names = path, names
+    def __init__(self, path: Path | str, names: Collection[str], heads: Collection[str]) -> None:
+        self.path, self.names, self.heads = path, names, heads
         self.expat = parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
@@ -87,6 +96,8 @@ class _Parser:
         if self._tree is None and name in self.names:
             self._tree, self._outside, self._size = TreeBuilder(), self._depth, 0
             self._line = self.expat.CurrentLineNumber
+        if self._tree is None and name in self.heads:
+            self._units.append((self.expat.CurrentLineNumber, Element(name, attributes)))
         if self._tree is not None:
             self._count(ELEMENT + sum(map(len, attributes.values())))
             self._tree.start(name, attributes)

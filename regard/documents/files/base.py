@@ -43,6 +43,7 @@ class FileDocument:
     """The sentences of a file, and a function that writes the file with their translations."""
 
     texts: list[str]
+    originals: list[str]  # the same sentences as they were written, for a translation memory
     explain: bool  # whether alignments help to place placeholders and formatting
     rebuild: Rebuild
     checked: Callable[[Sequence[Prediction]], list[Prediction]]  # with warnings on numerals, as Document.checked
@@ -83,7 +84,9 @@ def join_documents(
         waiting = iter(predictions)
         return [one for each in documents for one in each.checked([next(waiting) for _ in each.texts])]
 
-    return FileDocument(texts, any(document.explain for document in documents), complete, checked, frozenset(labels))
+    originals = [text for document in documents for text in document.originals]
+    explain = any(document.explain for document in documents)
+    return FileDocument(texts, originals, explain, complete, checked, frozenset(labels))
 
 
 def rebuild_each(

@@ -30,4 +30,4 @@ def _file(document: Document, encoding: str) -> FileDocument:
     def rebuild(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
         return document.rebuild(predictions, pair).encode(encoding, "xmlcharrefreplace")
 
-    return FileDocument(document.texts, document.explain, rebuild, document.checked)
+    return FileDocument(document.texts, document.originals, document.explain, rebuild, document.checked)

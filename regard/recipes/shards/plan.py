@@ -44,6 +44,7 @@ class PredictOptions:
     as_json: bool = False
     abstain: float | None = None
     engine: str | None = None  # of an export
+    memory: str | None = None
 
 
 class InputFile(NamedTuple):

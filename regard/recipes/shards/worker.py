@@ -4,7 +4,6 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -12,7 +11,8 @@ from regard.data.readers.lines import digest
 from regard.errors import ConfigError
 from regard.predictor import load
 from regard.predictor.kept_terms import KeptTerms
-from regard.predictor.line_answers import Abstention, LineFormat, beside_empty, predicted, raw_lines
+from regard.predictor.line_answers import Abstention, LineFormat, line_answer, predicted
+from regard.predictor.memory_answers import MemoryAnswers
 from regard.recipes.shards.plan import PLAN, PredictOptions, ShardFolder, claimed, mark_done, read_strings
 from regard.runs.run import Run
 
@@ -39,11 +39,11 @@ class ShardWorker:
             if plan.digests.get(name) != checksum:
                 raise ConfigError(given.run, f"the {name} changed since the shards were cut", f"rm -r {folder}")
         kept = KeptTerms(None if given.glossary is None else Path(given.glossary), None, _warn)
+        memory = MemoryAnswers(None if given.memory is None else Path(given.memory), _warn)
         kept.check(predictor)
-        single = given.raw or given.alignment
-        plain = partial(raw_lines, predictor, explain=given.alignment) if single else predictor.translate
+        memory.check(predictor)
         sure = Abstention(given.abstain, predictor, Path(given.run), _warn)
-        self._answer = sure.answer(beside_empty(kept.answer(plain), predictor))
+        self._answer = line_answer(predictor, kept, sure, memory, raw=given.raw, alignment=given.alignment)
         self._format = LineFormat(scores=given.scores, alignment=given.alignment, as_json=given.as_json)
         self._parent, self._warnings = os.getppid(), 0
 

@@ -38,7 +38,7 @@ from regard.serve.api.reload import ReloadAnswer, reload_runs
 from regard.serve.api.request_body import JSON, MULTIPART
 from regard.serve.api.suggest import keep_suggestion
 from regard.serve.api.translate import detect_language, translate_texts
-from regard.serve.api.v1 import all_models, translate_in_detail
+from regard.serve.api.v1 import all_models, confirm_translation, translate_in_detail
 from regard.serve.service import Service
 from regard.serve.settings import Settings
 
@@ -62,6 +62,9 @@ ENDPOINTS = {
     "/v1/models": Endpoint(all_models, REGARD, models.ModelsAnswer, UNTIL_LOADED),
     "/v1/translate": asking(
         translate_in_detail, models.TranslateQuestion, models.TranslateAnswer, JSON, tag=REGARD, name="translate_texts"
+    ),
+    "/v1/memory": asking(
+        confirm_translation, models.ConfirmQuestion, models.ConfirmAnswer, JSON, tag=REGARD, needs_model=False
     ),
     "/v1/limits": Endpoint(limits, REGARD, LimitsAnswer),
     "/v1/predict": asking(predict_any, models.PredictQuestion, models.PredictAnswer, JSON, tag=REGARD, name="predict"),

@@ -32,8 +32,8 @@ async def translate_whole_file(service: Service, request: Request) -> dict[str, 
     terms = await service.glossaries.read(question.glossary, (source, target))
     path = PurePath(file.name)
     try:
-        asked_for = request.state.asked
-        found = await translate_file(service, file.data, path.suffix.lower(), source, target, terms, asked_for)
+        suffix, asked_for, memory = path.suffix.lower(), request.state.asked, question.memory
+        found = await translate_file(service, file.data, suffix, source, target, terms, asked_for, memory=memory)
     except FileError as error:
         raise bad(f"Invalid request: {error}") from error
     except TooLarge as error:
@@ -43,6 +43,7 @@ async def translate_whole_file(service: Service, request: Request) -> dict[str, 
     name = service.downloads.keep(f"{path.stem}_{outward(target)}{path.suffix}", found.data)
     answer: dict[str, Any] = {"translatedFileUrl": str(request.url_for("download_file", name=quote(name)))}
     answer |= {"terms": found.terms} if terms else {}
+    answer |= {"memory": found.memory} if found.memory is not None else {}
     return {**answer, "warnings": found.warnings} if terms or found.warnings else answer
 
 

@@ -8,7 +8,7 @@ from pydantic_core import ErrorDetails
 
 from regard.serve.api.checking import missing
 from regard.serve.api.endpoint import BINARY
-from regard.serve.api.models import GLOSSARY, Checked, Link
+from regard.serve.api.models import GLOSSARY, USE_MEMORY, Checked, Link
 from regard.serve.api.request_body import File
 from regard.serve.errors import ApiError, bad
 from regard.serve.languages import inward
@@ -35,6 +35,9 @@ Target = Annotated[
 ]
 
 
+MEMORY_FIELD = Field(description=f"{USE_MEMORY}; true also returns the segments like each sentence")
+
+
 class LibreQuestion(Checked):
     """Fields in the order of their checks; other fields are ignored."""
 
@@ -51,7 +54,7 @@ class LibreQuestion(Checked):
 
 
 class TextQuestion(LibreQuestion):
-    """A text, or a list of texts."""
+    """A text, or a list of texts; the memory is Regard's own field."""
 
     q: _Texts = Field(description="Text to translate", examples=["The old man reads a book."])
     source: Source
@@ -60,6 +63,12 @@ class TextQuestion(LibreQuestion):
     format: Annotated[Any, WithJsonSchema({"type": "string", "enum": ["text", "html"]})] = (
         "text"  # checked after the languages
     )
+    memory: Annotated[bool | None, MEMORY_FIELD] = None
+
+    @classmethod
+    def refusal(cls, field: str, fault: ErrorDetails) -> ApiError:
+        """Return the error of a field that is Regard's own."""
+        return bad(f"Invalid request: memory: {fault['msg']}") if field == "memory" else super().refusal(field, fault)
 
 
 class DetectQuestion(LibreQuestion):
@@ -78,19 +87,29 @@ class SuggestQuestion(LibreQuestion):
 
 
 class FileQuestion(LibreQuestion):
-    """A file to translate; the glossary is Regard's own field."""
+    """A file to translate; glossary and memory are Regard's own fields."""
 
     file: Annotated[InstanceOf[File], WithJsonSchema(BINARY)]
     source: Source
     target: Target
     glossary: Annotated[str, GLOSSARY] = ""
+    memory: Annotated[bool, Field(description=USE_MEMORY)] = True
 
     @classmethod
     def refusal(cls, field: str, fault: ErrorDetails) -> ApiError:
-        """Return the error of a glossary."""
-        if field == "glossary":
-            return bad(f"Invalid request: glossary: {fault['msg']}")
+        """Return the error of a field that is Regard's own."""
+        if field in {"glossary", "memory"}:
+            return bad(f"Invalid request: {field}: {fault['msg']}")
         return super().refusal(field, fault)
+
+
+class SegmentAnswer(BaseModel):
+    """A segment of the translation memory; of 100 per cent or more it is the answer."""
+
+    percent: int
+    source: str
+    target: str
+    differs: list[tuple[str, str]]  # stretches of the sentence and of the source, in order; none of an exact match
 
 
 class LibreAnswer(BaseModel):
@@ -100,6 +119,16 @@ class LibreAnswer(BaseModel):
     detectedLanguage: Link | list[Link] | None = None  # noqa: N815  as LibreTranslate spells it
     alternatives: list[str] | list[list[str]] | None = None
     warnings: list[str] | list[list[str]] | None = None  # of sentences with a lost number or a repetition loop
+    memory: list[SegmentAnswer] | list[list[SegmentAnswer]] | None = (
+        None  # most like each sentence, if it was asked for
+    )
+
+
+class ReusedCount(BaseModel):
+    """Sentences of a file, and those that the translation memory answered."""
+
+    sentences: int
+    reused: int
 
 
 class SuggestAnswer(BaseModel):
@@ -124,3 +153,4 @@ class FileAnswer(BaseModel):
     terms: list[TermCount] | None = None
     # of sentences with missing terms or numbers, or badly fitting terms; of formatting without word alignments
     warnings: list[str] | None = None
+    memory: ReusedCount | None = None  # None: there is no memory of these languages

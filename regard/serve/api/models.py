@@ -10,6 +10,7 @@ from regard.errors import nearest
 from regard.serve.errors import ApiError, bad
 
 MAX_N_BEST = 10
+USE_MEMORY = "use the server's translation memory: exact matches are the answers"
 GLOSSARY = Field(
     description="terms to keep, one a line: source, a tab, target or target|other target; a source alone is copied",
     examples=["dog\tHund|Köter"],
@@ -60,8 +61,19 @@ class TranslateQuestion(_Asked):
     format: Literal["text", "html"] = "text"
     glossary: Annotated[str, GLOSSARY] = ""
     target_prefix: str | Annotated[list[str], Field(fail_fast=True)] = Field(
-        "", description="prefix of each translation; one for each text"
+        "", description="prefix of each translation; one for each text; the memory is not used then"
     )
+    memory: bool = Field(True, description=USE_MEMORY)
+
+
+class ConfirmQuestion(_Strict):
+    """A text and its translation, to be stored in the translation memory of their languages."""
+
+    source_text: str = Field("", examples=["The old man reads a book."])
+    target_text: str = Field("", examples=["Der alte Mann liest ein Buch."])
+    before: str = Field("", description="the sentence before the text in its document")
+    source: str = Field("", description="code of the language", examples=["en"])
+    target: str = Field("", description="code of the language", examples=["de"])
 
 
 class ForcedQuestion(_Asked):
@@ -127,7 +139,8 @@ class PredictionAnswer(BaseModel):
     flags: list[dict[str, Any]]
     explanation: dict[str, Any] | None
     # confidence, and whether it is calibrated; probabilities of labels; tags of words and their offsets; a warning;
-    # place of a span; terms; parts of a score
+    # place of a span; terms; parts of a score; memory: the segments most like the text, {percent, source, target,
+    # origin, author, created, differs: [[stretch of text, of segment]]}; the first is the answer from 100 per cent on
     details: dict[str, Any] = {}
 
 
@@ -189,6 +202,12 @@ class AlternativesAnswer(BaseModel):
     source: str
     target: str
     alternatives: list[Alternative]
+
+
+class ConfirmAnswer(BaseModel):
+    """The number of segments that are stored: one for each sentence where both sides have as many."""
+
+    segments: int
 
 
 class PredictAnswer(BaseModel):

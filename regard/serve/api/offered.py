@@ -9,10 +9,12 @@ from pydantic import BaseModel, Field
 
 from regard.documents.files import SUFFIXES
 from regard.documents.files.base import MOST_SENTENCES
+from regard.memory.reuse import MAX_SEARCHED
 from regard.serve.api.models import MAX_N_BEST
 from regard.serve.engine import NotReady, questions
 from regard.serve.errors import ApiError, later
 from regard.serve.languages import AUTO, name_of, outward, reading_language
+from regard.serve.memories import MOST_SEARCHED
 from regard.serve.security import same_secret
 from regard.serve.service import RESTARTING, Service
 
@@ -45,6 +47,8 @@ class LimitsAnswer(BaseModel):
     term_alternatives: Annotated[int, _described("translations of a term")]
     prefix_pieces: Annotated[int, _described("pieces of a target_prefix")]
     explained_pieces: Annotated[int, _described("pieces of source_text and target_text together")]
+    memory_sentences: Annotated[int, _described("sentences of a request that similar segments are searched for")]
+    memory_characters: Annotated[int, _described("characters of such a sentence")]
     methods: Annotated[int, _described("`reasons` of an explanation")]
     waiting_texts: Annotated[int, _described("texts that wait for a model, of all clients together")]
     request_seconds: Annotated[float, _described("seconds that a request may wait, or an explanation may take")]
@@ -63,6 +67,7 @@ async def frontend_settings(service: Service, request: Request) -> dict[str, Any
     """Return the settings that the page needs."""
     reader = reading_language(request.headers.get("accept-language", ""))
     settings, (_, target) = service.settings, service.catalogue.first or (AUTO, "")
+    memories = [[*map(outward, pair)] for pair in service.memories.pairs]
     return {
         "charLimit": settings.char_limit,
         "frontendTimeout": TYPING,
@@ -78,6 +83,7 @@ async def frontend_settings(service: Service, request: Request) -> dict[str, Any
         "batchLimit": settings.batch_limit,
         "alternativesLimit": settings.alternatives_limit,
         "fileSizeLimit": settings.max_file,
+        **({"memories": memories} if memories else {}),
     }
 
 
@@ -111,6 +117,8 @@ async def limits(service: Service, _: Request) -> LimitsAnswer:
         prefix_pieces=questions.MAX_PREFIX,
         explained_pieces=questions.MAX_EXPLAINED,
         methods=questions.MAX_METHODS,
+        memory_sentences=MOST_SEARCHED,
+        memory_characters=MAX_SEARCHED,
         waiting_texts=settings.max_queue,
         request_seconds=settings.request_timeout,
     )

@@ -58,7 +58,8 @@ def _checked(service: Service, question: TextQuestion) -> TranslationRequest:
     if source != AUTO:
         check_pair(service.catalogue, source, target)
     n_best = 1 if kind == "html" else question.alternatives + 1
-    return TranslationRequest(texts, source, target, kind, Predict((), n_best=n_best))
+    wanted = Predict((), n_best=n_best)
+    return TranslationRequest(texts, source, target, kind, wanted, memory=question.memory is not False)
 
 
 def _answer(found: list[Translated], question: TextQuestion) -> dict[str, Any]:
@@ -68,6 +69,14 @@ def _answer(found: list[Translated], question: TextQuestion) -> dict[str, Any]:
         columns["detectedLanguage"] = [client_guess(one.detected) for one in found if one.detected is not None]
     if any(one.warnings for one in found):
         columns["warnings"] = [one.warnings for one in found]
+    if question.memory:
+        columns["memory"] = [_segments(one) for one in found]
     if question.alternatives:
         columns["alternatives"] = [one.alternatives for one in found]
     return {name: column if isinstance(question.q, list) else column[0] for name, column in columns.items()}
+
+
+def _segments(one: Translated) -> list[dict[str, Any]]:
+    """Return the segment most like each sentence, where there is one."""
+    best = [matches[0]._asdict() for matches in one.matches if matches]
+    return [{name: segment[name] for name in ("percent", "source", "target", "differs")} for segment in best]

@@ -11,14 +11,16 @@ from regard.documents.document import nth
 from regard.serve.api import models
 from regard.serve.api.access import admitted
 from regard.serve.api.answers import AnswerLimit, asked_pair, check_maps, json_answer, sentence_json
-from regard.serve.api.checking import asked_texts, check_sizes
+from regard.serve.api.checking import asked_texts, check_sizes, missing
 from regard.serve.api.request_body import read_values
 from regard.serve.api.translate import client_guess
 from regard.serve.catalogue import ServedModel
 from regard.serve.engine import Predict
-from regard.serve.errors import bad
+from regard.serve.errors import LATE, ApiError, bad, later
 from regard.serve.in_thread import LARGE, in_thread
-from regard.serve.languages import outward
+from regard.serve.languages import inward, outward
+from regard.serve.memories import confirm
+from regard.serve.security import SUGGEST
 from regard.serve.service import Service
 from regard.serve.translating import (
     SAMPLE,
@@ -55,6 +57,7 @@ async def translate_in_detail(service: Service, request: Request) -> Response:
     asked_for = Predict((), n_best=question.n_best, explain=explain, maps=question.maps)
     prefixes = _prefixes(question, len(texts))
     whole = TranslationRequest(texts, source, target, question.format, model=model, prefixes=prefixes)
+    whole = whole._replace(memory=question.memory)
     wanted = AnswerLimit(service.settings.max_maps, asked_for)
     found = await taken_apart(service, whole, request.state.asked)
     sentences = sentences_of(found)
@@ -65,6 +68,22 @@ async def translate_in_detail(service: Service, request: Request) -> Response:
     size = LARGE if explain else whole.size * question.n_best
     seem = [_seems(service, one, text) for one, text in zip(found, texts, strict=True)]
     return await in_thread(size, _translated, found, seem, (source, target), wanted)
+
+
+async def confirm_translation(service: Service, request: Request) -> models.ConfirmAnswer:
+    """Store a translation in the memory of its languages, where the next request finds it."""
+    question = models.ConfirmQuestion.of(await admitted(service, request, read_values, right=SUGGEST))
+    pair, texts = (inward(question.source), inward(question.target)), (question.source_text, question.target_text)
+    for name, text in zip(("source_text", "target_text", "source", "target"), (*texts, *pair), strict=True):
+        if not text.strip():
+            raise missing(name)
+    check_sizes([*texts, question.before], service.settings)
+    if service.memories.of(*pair) is None:
+        raise ApiError(403, f"This server has no translation memory of {' → '.join(map(outward, pair))}")
+    stored = await confirm(service.memories, pair, *texts, request.state.asked.key, before=question.before)
+    if not stored:
+        raise later(503, "the translation memory cannot be written now", LATE)
+    return models.ConfirmAnswer(segments=stored)
 
 
 def _prefixes(question: models.TranslateQuestion, texts: int) -> list[str]:

@@ -32,14 +32,14 @@ let late = false; // true if something changed while the text was hidden
 let refused = null; // the fault shown
 let keyless = null; // the server's error for requests without a key
 
-const suggesting = new Suggesting({ t, explained: (fault) => explained(fault, about), thanked: () => toast(t("thanks")) });
+const suggesting = new Suggesting({ t, explained: (fault) => explained(fault, about), thanked: () => renewed("thanks") });
 const key = new Key(() => { models.ask(); return pairs ? translate() : start(); });
 const tabs = new Tabs(["text", "file", "model"], switched);
 const others = { t, tabs, explained: (fault) => explained(fault, about), key: () => key.value };
 const files = new FileTab({ ...others, pair: () => ({ source: pairs.source, target: pairs.target }) });
 const models = new ModelTab({ ...others, limit: () => about.limit });
 const outputs = [0, 1].map((which) => new Output({
-  t, shared: share, copied: put, suggested: (...what) => suggesting.open(...what),
+  t, shared: share, copied: put, suggested: (...what) => suggesting.open(...what), confirmed: () => renewed("stored"),
   lights: light, name: (code) => about.name(code), known: (name) => pairs?.models.find((model) => model.name === name), refused: tellFault,
   beside: () => { const other = outputs[1 - which]; return other.answer && pairs.explains(other.model()) ? other.model() : null; },
   chosen: (at) => { const other = outputs[1 - which]; if (other.answer && at < other.sentences().length) other.select(at); },
@@ -152,6 +152,12 @@ async function put(content, told = t("copied")) {
   toast(await copy(content) ? told : t("uncopied"));
 }
 
+// After a better translation was sent or stored: the next answer may have it.
+function renewed(told) {
+  toast(t(told));
+  translate();
+}
+
 function share() {
   const address = link({ source: pairs.from() ?? "auto", target: pairs.target, model: pairs.model, other: pairs.other, text: text.value });
   history.replaceState(null, "", address);
@@ -224,7 +230,7 @@ async function start() {
     about.limit = settings.charLimit ?? -1;
     key.offer(settings.keyRequired === true);
     files.offer(settings);
-    for (const output of outputs) output.offer(settings.suggestions === true);
+    for (const output of outputs) output.offer(settings.suggestions === true, settings.memories ?? []);
     const translators = all.filter((model) => model.target);
     models.offer(all.filter((model) => !model.target));
     tabs.offer([["text", translators.length], ["file", translators.length && files.offered], ["model", models.models.length]].filter(([, is]) => is).map(([name]) => name));

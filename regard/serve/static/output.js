@@ -3,9 +3,10 @@ import { candidate, certainty, chance, confidence } from "./explain/data.js";
 import { button, element } from "./explain/elements.js";
 import { percent } from "./explain/text.js";
 import { Viewer } from "./explain/viewer.js";
-import { ask, patiently, rest } from "./api.js";
+import { ask, patiently, Refused, rest } from "./api.js";
 import { Alternatives } from "./alternatives.js";
 import { cut, lit, starts } from "./marks.js";
+import { drawSegments, remembers } from "./memory.js";
 import { drawReport } from "./terms.js";
 
 const LOOKED = "attention"; // the method of every explanation
@@ -24,17 +25,18 @@ function given({ source, details }) {
 export class Output {
   // `name` returns a language by its code, `known` the entry of a model, `beside` the model of the other translation. Called:
   // `lights` with the highlighted source words, `chosen` with the selected sentence, `copied` with the text to copy,
-  // `suggested` with the request for a better translation, `refused` with a fault.
-  constructor({ t, name, known, lights, chosen, copied, shared, suggested, refused, beside = () => null }) {
-    Object.assign(this, { t, name, known, lights, chosen, beside, answer: null, asked: "", starts: [], at: 0, asking: null, ranks: [], offered: false });
+  // `suggested` with the request for a better translation, `confirmed` after a translation is in the memory, `refused` with a fault.
+  constructor({ t, name, known, lights, chosen, copied, shared, suggested, confirmed, refused, beside = () => null }) {
+    Object.assign(this, { t, name, known, lights, chosen, confirmed, refused, beside, answer: null, asked: "", starts: [], at: 0, asking: null, ranks: [], offered: false, memories: [] });
     this.title = element("h2", { class: "by" });
     this.text = element("div", { class: "output", role: "group", "aria-live": "polite", "aria-busy": "false", dir: "auto" });
     this.status = element("span", { class: "quiet" });
     this.note = element("p", { class: "same", role: "status", hidden: "" });
     const suggest = () => suggested({ q: this.asked, source: this.from(), target: this.answer.target, ...(this.key ? { api_key: this.key } : {}) }, this.whole());
-    this.buttons = { suggest: button({}, suggest), share: button({}, shared), copy: button({}, () => copied(this.whole())) };
+    this.buttons = { confirm: button({}, () => this.confirm()), suggest: button({}, suggest), share: button({}, shared), copy: button({}, () => copied(this.whole())) };
+    this.segments = element("ul", { class: "segments", hidden: "" });
     this.report = element("div", { class: "report", hidden: "" });
-    this.pane = element("div", { class: "translation" }, this.title, this.note, this.text, this.report,
+    this.pane = element("div", { class: "translation" }, this.title, this.note, this.text, this.segments, this.report,
       element("div", { class: "foot" }, this.status, element("span", { class: "buttons" }, ...Object.values(this.buttons))));
     this.alternatives = new Alternatives(this.pane, { t, chosen: (found) => this.replace(found), refused });
     this.heading = element("h2", { class: "looked-at" });
@@ -54,10 +56,32 @@ export class Output {
     return this.answer.texts[0].model ?? this.answer.model;
   }
 
-  // True if the server accepts suggestions.
-  offer(is) {
-    this.offered = is;
+  // `is`: the server accepts suggestions; `memories`: the languages of its memories, [source, target] of each.
+  offer(is, memories) {
+    Object.assign(this, { offered: is, memories });
     this.draw();
+  }
+
+  // Store the text and the shown translation in the memory.
+  async confirm() {
+    const { answer, asked, key } = this;
+    const body = { source_text: asked, target_text: this.whole(), source: this.from(), target: answer.target };
+    this.buttons.confirm.disabled = true;
+    try {
+      await ask("v1/memory", { body: { ...body, ...(key ? { api_key: key } : {}) } });
+      this.confirmed();
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      this.refused(error);
+    } finally {
+      this.buttons.confirm.disabled = false;
+    }
+  }
+
+  // A stored translation as a candidate of the selected sentence.
+  use(text) {
+    this.replace({ text, score: null, finished: true, log_probs: [], flags: [], alternatives: [], explanation: null });
+    this.buttons.confirm.focus();
   }
 
   speak(t) {
@@ -178,8 +202,12 @@ export class Output {
     this.steps.forEach((each, at) => { each.hidden = !several; each.disabled = !this.sentences()[this.at + (at ? 1 : -1)]; });
     this.drawNote();
     drawReport(this.report, t, this.sentences().map((_, at) => this.shown(at)), this.at);
+    const shown = this.shown(this.at);
+    drawSegments(this.segments, t, this.sentences()[this.at], shown && written(shown), (target) => this.use(target));
     for (const each of Object.values(this.buttons)) each.hidden = !answer;
-    this.buttons.suggest.hidden = !this.offered || !this.sentences().length;
+    const stores = Boolean(answer) && this.sentences().length > 0 && remembers(this.memories, this.from(), answer.target);
+    this.buttons.suggest.hidden = !(this.offered || stores) || !this.sentences().length;
+    this.buttons.confirm.hidden = !stores;
     const drawn = JSON.stringify(answer && [this.at, t("tag"), answer.texts[0].translatedText, this.sentences().map((_, at) => this.cut(at))]);
     if (drawn === this.drawn) return undefined; // a screen reader repeats nothing, and the focus stays
     this.drawn = drawn;

@@ -84,3 +84,97 @@ def test_sentences_of_a_confirmed_text_are_segments(place):
     units = [(one.source, one.target, one.before) for one in TranslationMemory(place).segments()][2:]
     assert units[:2] == [("Good morning.", "Guten Morgen.", ""), ("How are you?", "Wie geht es?", "Good morning.")]
     assert units[2:] == [(body["q"], text, "")]
+
+
+@pytest.fixture
+def client(place):
+    with served(settings=Settings(memories=(place,))) as found:
+        yield found
+
+
+def told(client, path="/v1/translate", **body):
+    found = ask(client, path, {"source": "en", "target": "de", **body}, "json")
+    assert found.status_code == 200, found.text
+    return found.json()
+
+
+def test_exact_matches_answer_and_the_model_the_rest(client):
+    [text] = told(client, q="Good morning! A dog runs.\nThe fat cat sits.", n_best=2)["texts"]
+    assert text["translatedText"] == "Guten Morgen! Ein Hund rennt.\nde:The de:fat de:cat de:sits."
+    first, second, third = [one.get("details", {}).get("memory") for one in text["sentences"]]
+    assert (first, second[0]["percent"], second[0]["differs"]) == (None, 100, [])
+    assert (third[0]["percent"], third[0]["target"]) == (75, "Sie sitzt.")
+    assert "".join(one for one, _ in third[0]["differs"]) == "The fat cat sits."
+    assert told(client, q="A dog runs.", memory=False)["texts"][0]["translatedText"] == "de:A de:dog de:runs."
+
+
+def test_explanations_of_a_stored_translation_are_the_models(client):
+    [text] = told(client, q="A dog runs.", explain=True)["texts"]
+    [sentence] = text["sentences"]
+    assert (text["translatedText"], sentence["explanation"]["maps"]) == ("Ein Hund rennt.", [])
+    assert [one["text"] for one in sentence["explanation"]["target_words"]][:2] == ["Ein", "Hund"]
+
+
+def test_libretranslate_has_segments_if_asked(client):
+    plain = told(client, "/translate", q=["A dog runs.", "Good morning!"])
+    assert plain == {"translatedText": ["Ein Hund rennt.", "Guten Morgen!"]}
+    [first], second = told(client, "/translate", q=["A dog runs.", "Good morning!"], memory=True)["memory"]
+    assert (first["percent"], first["target"], second) == (100, "Ein Hund rennt.", [])
+    assert told(client, "/translate", q="A dog runs.", memory=False) == {"translatedText": "de:A de:dog de:runs."}
+    assert (
+        ask(client, "/translate", {"q": "a", "source": "en", "target": "de", "memory": "x"}, "json").status_code == 400
+    )
+
+
+def test_a_stored_translation_keeps_its_own_placeholders_and_markup_has_a_place(client, place):
+    TranslationMemory(place).add([TranslationUnit("Open {file} 10 times.", "{file} zehnmal öffnen.")])
+    assert told(client, q="Open {file} 10 times.")["texts"][0]["translatedText"] == "{file} zehnmal öffnen."
+    found = told(client, q="<p>A <b>dog</b> runs.</p>", format="html")["texts"][0]["translatedText"]
+    assert found == "<p>Ein <b>Hund</b> rennt.</p>"
+
+
+def test_a_confirmed_text_is_the_next_answer(client):
+    for target in ("Guten Tag, Welt! Wie geht es?", "Na, wie geht es, Welt?"):
+        stored = told(client, "/v1/memory", source_text="Hello, World! How are you?", target_text=target)
+        assert stored == {"segments": 2 if target.startswith("Guten") else 1}
+        [text] = told(client, q="  Hello, World! How are you?\n")["texts"]
+        assert text["translatedText"] == f"  {target}\n"
+    assert len(text["sentences"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [({"source": "de", "target": "en"}, 403), ({"source": ""}, 400), ({"target_text": " "}, 400), ({"before": 7}, 400)],
+)
+def test_refused_confirmations(client, body, status):
+    whole = {"source_text": "Hello", "target_text": "Hallo", "source": "en", "target": "de", **body}
+    assert ask(client, "/v1/memory", whole, "json").status_code == status
+
+
+def test_files_are_answered_by_the_memory(client):
+    data = b"<p>A <i>dog</i> runs.</p><p>Good morning!</p>"
+    body = {"source": "en", "target": "de"}
+    found = client.post("/translate_file", data=body, files={"file": ("a.html", data)}).json()
+    assert found["memory"] == {"sentences": 2, "reused": 1}
+    assert "Ein <i>Hund</i> rennt." in client.get(found["translatedFileUrl"]).text
+    found = client.post("/translate_file", data={**body, "memory": "false"}, files={"file": ("a.html", data)}).json()
+    assert "memory" not in found
+
+
+def test_a_locked_memory_does_not_stop_translations(place, monkeypatch):
+    monkeypatch.setattr("regard.serve.memories._SEARCH_SECONDS", 0.2)
+    monkeypatch.setattr("regard.serve.memories._ADD_SECONDS", 0.2)
+    with served(settings=Settings(memories=(place,))) as client:
+        other = sqlite3.connect(place, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        assert told(client, q="A dog runs.")["texts"][0]["translatedText"] == "Ein Hund rennt."
+        confirmed = {"source_text": "x", "target_text": "y", "source": "en", "target": "de"}
+        assert ask(client, "/v1/memory", confirmed, "json").status_code == 503
+        other.rollback()
+        assert ask(client, "/v1/memory", confirmed, "json").status_code == 200
+
+
+def test_similar_segments_have_a_limit(client, monkeypatch):
+    monkeypatch.setattr("regard.serve.memories.MOST_SEARCHED", 1)
+    found = told(client, q=["The fat cat sits."] * 2 + ["A dog runs."])["texts"]
+    assert [len(one["sentences"][0].get("details", {}).get("memory", [])) for one in found] == [1, 0, 1]
