@@ -62,7 +62,7 @@ def test_batch_mates_do_not_matter(pair, sources, writers, kind, featured):
             break
     else:
         pytest.fail("models that write the same everywhere prove nothing")
-    for source, found in zip(shuffled, together, strict=True):
+    for source, found in list(zip(shuffled, together, strict=True))[::2]:
         [alone] = search.run(model, writers.batch_of([source]), features=features)
         assert [one.ids for one in alone] == [one.ids for one in found]
         assert [one.finished for one in alone] == [one.finished for one in found]
@@ -88,7 +88,8 @@ def reread(model, writers, source, limit):
 
 @torch.no_grad()
 def test_greedy_is_a_rereading_of_every_prefix(model, sources, writers, assert_agrees):
-    for source, [one] in zip(sources, GreedySearch(max_extra=EXTRA).run(model, writers.batch_of(sources)), strict=True):
+    found = GreedySearch(max_extra=EXTRA).run(model, writers.batch_of(sources))
+    for source, [one] in list(zip(sources, found, strict=True))[::3]:  # each costs as many passes as it has words
         ids, each = reread(model, writers, source, 2 * len(source) + EXTRA)
         assert one.ids == ids
         told, wanted = [*one.log_probs, one.score], [*each, sum(each)]
