@@ -5,6 +5,7 @@ the weights with the best BLEU over all candidates (Och 2003, https://aclantholo
 """
 
 import json
+import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
@@ -48,6 +49,7 @@ FIRST_FEATURES = (  # default features, with their initial weights
 PIECE = 40  # sentences translated between checks of the time
 PROGRESS_SECONDS = 10.0  # seconds between lines of progress
 PERFECT = 100.0  # BLEU
+_SEED = 1  # of the order of dev sentences
 _LEAST = 1e-6  # minimum absolute weight: at 0 the value of a feature cannot be recovered from its share
 
 
@@ -292,13 +294,18 @@ class _Pool:
 
 
 def dev_part(run: Run, lines: int) -> Examples:
-    """Return at most `lines` dev examples. Raises ConfigError where there are none, or the run does not translate."""
+    """Return at most `lines` dev examples in random order, the same in each call: the first ones are a fair sample.
+
+    Raises ConfigError where there are none, or the run does not translate.
+    """
     if run.experiment.task_class.spec.translated is None or not {"source", "target"} <= run.columns.keys():
         raise ConfigError("task", "is not translation, so there is nothing to tune", "give the run of a translator")
     found = dev_examples(run.experiment, run.task(), lambda line: None)
     if not found:
         raise ConfigError("data.dev", "the run has no dev set to tune on", "data.dev={source: FILE, target: FILE}")
-    return {name: list(islice(texts, lines)) for name, texts in found.items()}
+    order = list(range(len(found["source"])))
+    random.Random(_SEED).shuffle(order)
+    return {name: [texts[place] for place in order[:lines]] for name, texts in found.items()}
 
 
 def _wide(search: Choice, n_best: int) -> Choice:

@@ -13,6 +13,7 @@ from regard.decoding.features.tables import LEXICON
 from regard.predictor import load
 from regard.recipes import tuning
 from regard.recipes.rerank_tuning import tune_weights
+from regard.runs import Run
 from regard.runs import run as opening
 from regard.statistical.arpa import read_arpa
 from regard.statistical.lexical_table import Lexicon
@@ -73,6 +74,17 @@ def test_tables_are_learnt_of_the_training_texts(run):
         assert lexicon.best(f"▁{word}")[0][0] == f"▁{wort}"
     model = read_arpa(run[0] / "tuning" / "language.arpa.gz")
     assert {f"▁{wort}" for wort in ZAHLEN} <= {*model.words}
+
+
+def test_a_part_of_a_sorted_dev_set_is_a_fair_sample(run, tmp_path):
+    rows = [" ".join(["one"] * (1 + number // 10)) for number in range(200)]
+    for side in ("en", "de"):
+        (tmp_path / f"dev.{side}").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    files = [f"data.dev.{name}={tmp_path / f'dev.{side}'}" for name, side in (("source", "en"), ("target", "de"))]
+    first, again = (tuning.dev_part(Run.open(run[0], files), 50) for _ in range(2))
+    assert first == again and first["source"] == first["target"]
+    words = [len(one.split()) for one in first["source"]]
+    assert sum(words) / 50 == pytest.approx(10.5, rel=0.2)  # 3 in the first 50 lines of the file
 
 
 def test_features_make_a_poor_model_better(run):

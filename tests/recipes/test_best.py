@@ -123,6 +123,20 @@ def test_the_dev_part_and_more_text_have_nothing_in_common_with_what_is_judged(t
     assert len(most.dev["source"].read_text().splitlines()) == 1_200  # every second of 2,400
 
 
+def test_the_first_lines_of_sorted_texts_are_a_fair_sample(texts):
+    """Steps translate the first lines of a text until their time is over: these must not be its shortest ones."""
+    rows = sorted((1 + number % 40, number) for number in range(400))
+    for name, word in (("sorted.en", "the"), ("sorted.de", "und"), ("more.de", "oder")):
+        write_lines(texts / name, [f"{number} {' '.join([word] * length)}" for length, number in rows])
+    files = [texts / "sorted.en", texts / "sorted.de"]
+    made = make_texts(texts / "fair", files, [], {"target": texts / "more.de"}, lambda line: None)
+    train = [made.train[side].read_text().splitlines() for side in ("source", "target")]
+    assert [one.split()[0] for one in train[0]] == [one.split()[0] for one in train[1]]  # still pairs
+    for lines in (train[0], made.more["target"].read_text().splitlines()):
+        words = [len(line.split()) for line in lines]
+        assert sum(words[:100]) / 100 == pytest.approx(sum(words) / len(words), rel=0.15)
+
+
 def test_the_page_quotes_the_forecast_of_the_best_road(texts, monkeypatch):
     def road(name, middle):
         bands = [Band(value - 1.0, value, value + 2.0) for value in (middle, middle + 1.5)]

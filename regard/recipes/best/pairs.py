@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from regard.statistical.pair_checks import CLEAR_FAULT, PAIR_CHECKS, TextPair, c
 
 _LEAST_DEV, _MOST_DEV, _DEV_SHARE = 10, 1_000, 0.1  # pairs of a dev set; share of the pairs where none is given
 _MOST_CHECKED = 50_000  # pairs, beyond which only quick checks are made
+_SEED = 1  # of the order
 _DIGITS = 6  # of a digest in the name of a folder
 _OVERLAP = 0.05  # share of the dev set that may stand among the pairs, which lose it then
 _SIDES = TextPair._fields  # source and target
@@ -77,7 +79,9 @@ def make_texts(
 ) -> BestTexts:
     """Write the texts of a search into a folder: files of pairs, and of a dev set, or none; `more` text by language.
 
-    Raises RegardError for files that do not fit each other, for a dev set among the pairs, and where none is left.
+    Pairs and lines are in random order: steps translate as many of the first ones as they have time for, and many texts
+    begin with their short lines. Raises RegardError for files that do not fit each other, for a dev set among the
+    pairs, and where none is left.
     """
     found = read_text_pairs(pairs, say)
     names = [name for name in PAIR_CHECKS if check_class(name).quick or len(found) <= _MOST_CHECKED]
@@ -105,6 +109,8 @@ def make_texts(
         check_two_languages(*sides)
     for side, file in more.items():
         _write_more(folder, side, file, evaluated, sides, say)
+    for rows in (train, evaluated):
+        random.Random(_SEED).shuffle(rows)
     _write(folder, "train", train)
     _write(folder, "dev", evaluated)
     return made_texts(folder, pairs)
@@ -168,6 +174,7 @@ def _write_more(
     own, other = sides if side == "source" else reversed(sides)
     check_expected_language(PlainText(str(file), kept), own, other)
     say(f"{len(kept):,} lines of {side} text, {len(lines) - len(kept):,} left out that are dev text")
+    random.Random(_SEED).shuffle(kept)
     write_lines(folder / f"more.{side}", kept)
 
 
