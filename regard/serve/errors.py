@@ -87,12 +87,13 @@ def ending() -> ApiError:
 
 def refusal(error: ApiError, scope: Scope) -> JSONResponse:
     """Return the error as a response, in the form that the request's `error_form` has, if any."""
-    form: ErrorForm = scope.get("state", {}).get("error_form") or _plain
+    form: ErrorForm = scope.get("state", {}).get("error_form") or plain_error
     status, content = form(error)
     return JSONResponse(content, status, error.headers)
 
 
-def _plain(error: ApiError) -> tuple[int, dict[str, Any]]:
+def plain_error(error: ApiError) -> tuple[int, dict[str, Any]]:
+    """Return an error in LibreTranslate's form, which is Regard's, too."""
     return error.status, {"error": error.message}
 
 

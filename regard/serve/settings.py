@@ -12,7 +12,7 @@ from regard.serve.security import Keys, host_name, read_keys
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 NO_LIMIT = -1
-ALL_PROGRAMS, NONE = ("deepl",), "none"
+ALL_PROGRAMS, NONE = ("deepl", "apertium", "tmserver"), "none"
 _ACCESS, _LIMITS, _LOAD, _PAGE = "Network and access", "Limits", "Batching and load", "Page, files and logs"  # groups
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:\[[0-9a-f:.]+\]|[^\s/?#@:\[\]]+)(?::\d{1,5})?")
@@ -253,7 +253,7 @@ class Settings:
     ] = 70
     programs: Annotated[
         tuple[str, ...],
-        Option("NAMES", "APIs beside LibreTranslate's: deepl.", form=PROGRAM_NAMES, group=_PAGE),
+        Option("NAMES", "APIs beside LibreTranslate's, or none.", form=PROGRAM_NAMES, group=_PAGE),
     ] = ALL_PROGRAMS
     glossaries: Annotated[
         Path | None, Option("FOLDER", "Folder of stored glossaries. (default: kept until the end)", group=_PAGE)

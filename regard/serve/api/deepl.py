@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from regard.serve.api.access import admitted
 from regard.serve.api.checking import check_served, check_sizes
 from regard.serve.api.deepl_glossaries import DeepLFields, terms_of
-from regard.serve.api.endpoint import Endpoint, asking, refusals
+from regard.serve.api.endpoint import Endpoint, asking, queried
 from regard.serve.api.request_body import FORM, JSON, read_fields
 from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, name_of, outward, served_code
@@ -162,9 +162,8 @@ def deepl_path(method: str, path: str, headers: Headers) -> str | None:
     return f"/v2{path}" if headers.get("authorization", "").lower().startswith(DEEPL_SCHEME) else None
 
 
-_REFUSED = {"responses": refusals(400, 403, 413, 429, 503)}
 DEEPL_ENDPOINTS = (
     ("/v2/translate", asking(deepl_translate, DeepLQuestion, DeepLAnswer, JSON, FORM, tag="DeepL")),
-    ("/v2/languages", Endpoint(deepl_languages, "DeepL", list[dict[str, Any]], _REFUSED)),
-    ("/v2/usage", Endpoint(deepl_usage, "DeepL", dict[str, int], _REFUSED)),
+    ("/v2/languages", Endpoint(deepl_languages, "DeepL", list[dict[str, Any]], queried({"type": "source or target"}))),
+    ("/v2/usage", Endpoint(deepl_usage, "DeepL", dict[str, int], queried({}))),
 )

@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from regard.documents.glossary import Glossary
 from regard.serve.api.access import admitted
-from regard.serve.api.endpoint import Endpoint, asking, refusals
+from regard.serve.api.endpoint import Endpoint, asking, queried
 from regard.serve.api.models import Checked
 from regard.serve.api.request_body import FORM, JSON
 from regard.serve.errors import ApiError, bad
@@ -150,9 +150,7 @@ def _code(code: str) -> str:
 
 
 _ONE = "/v2/glossaries/{glossary_id}"
-_ID = {"name": "glossary_id", "in": "path", "required": True, "schema": {"type": "string"}}
-_REFUSED = {"responses": refusals(400, 403, 429, 503)}
-_FOUND = {"responses": refusals(400, 403, 404, 429, 503), "openapi_extra": {"parameters": [_ID]}}
+_REFUSED, _FOUND = queried({}), queried({}, path=("glossary_id",))
 GLOSSARY_ENDPOINTS = (
     ("/v2/glossary-language-pairs", Endpoint(glossary_pairs, "DeepL", dict[str, Any], _REFUSED)),
     (

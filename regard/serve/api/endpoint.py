@@ -71,6 +71,15 @@ def _schema(model: type[BaseModel], kind: str) -> dict[str, Any]:
     return schema
 
 
+def queried(fields: Mapping[str, str], *required: str, path: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the options of a route whose fields are in its query, each with a description, or in its `path`."""
+    text = {"type": "string"}
+    asked = [{"name": name, "in": "path", "required": True, "schema": text} for name in path]
+    for name, told in fields.items():
+        asked.append({"name": name, "in": "query", "required": name in required, "description": told, "schema": text})
+    return {"responses": refusals(400, 403, 404, 413, 429, 503), "openapi_extra": {"parameters": asked}}
+
+
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the errors of an endpoint; the usual ones if none are named."""
     return {status: _response(WHY[status], JSON, _ERROR) for status in statuses or _USUAL}

@@ -64,6 +64,12 @@ async def read_values(request: Request) -> dict[str, Any]:
     return await in_thread(len(body) // QUICK, read_json, body)
 
 
+async def read_json_list(request: Request) -> dict[str, Any]:
+    """Return the objects of a JSON list as `units`. Raises ApiError as `read_json` does."""
+    body = await request.body()
+    return await in_thread(len(body) // QUICK, read_json, b'{"units":' + body + b"}")
+
+
 def read_json(body: bytes) -> dict[str, Any]:
     """Return a JSON object. Raises ApiError for anything ambiguous or dangerous.
 

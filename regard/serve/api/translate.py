@@ -6,6 +6,7 @@ from fastapi import Request
 from fastapi.responses import JSONResponse
 
 from regard.serve.api.access import admitted
+from regard.serve.api.apertium import apertium_answer, apertium_error
 from regard.serve.api.checking import MAX_QUOTED, asked_texts, check_libretranslate_sizes, check_served
 from regard.serve.api.libretranslate import DetectQuestion, TextQuestion
 from regard.serve.engine import Predict
@@ -17,12 +18,16 @@ from regard.serve.settings import NO_LIMIT
 from regard.serve.translating import Detected, Kind, Translated, TranslationRequest, check_pair, detect, translate
 
 KINDS: dict[str, Kind] = {"text": "text", "html": "html"}
-MAX_GUESSES = 3
+MAX_GUESSES, APERTIUM = 3, "apertium"
 
 
 async def translate_texts(service: Service, request: Request) -> JSONResponse:
-    """Translate a text, or a list of texts."""
-    question = TextQuestion.of(await admitted(service, request))
+    """Translate a text, or a list of texts. A question of Apertium, with a `langpair`, is answered in its form."""
+    values = await admitted(service, request)
+    if "langpair" in values and APERTIUM in service.settings.programs:
+        request.state.error_form = apertium_error
+        return JSONResponse((await apertium_answer(service, request, values)).model_dump())
+    question = TextQuestion.of(values)
     whole = _checked(service, question)
     request.state.asked.pair = f"{question.source}-{question.target}"
     found = await translate(service, whole, request.state.asked)

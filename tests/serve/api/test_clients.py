@@ -56,6 +56,17 @@ def test_as_mastodon_asks(address):
     assert [guess["language"] for guess in found["detectedLanguage"]] == ["en", "en"]
 
 
+def test_as_weblate_asks(address):
+    """A key that is empty, twenty texts, and syntax as placeholders that must come back."""
+    with urlopen(Request(f"{address}languages", headers={"Accept": "application/json; charset=utf-8"})) as answer:
+        assert {one["code"] for one in json.load(answer)} >= {"de", "en"}
+    question = {"api_key": "", "q": ["Hello [X6X] and [X11X]", *["World"] * 19], "source": "en", "target": "de"}
+    request = Request(f"{address}translate", json.dumps(question).encode(), {"Content-Type": "application/json"})
+    with urlopen(request) as answer:
+        first, *rest = json.load(answer)["translatedText"]
+    assert ([word for word in first.split() if "X" in word], rest) == (["[X6X]", "[X11X]"], ["Welt"] * 19)
+
+
 def test_who_sends_too_much_sees_why(address):
     """Not a connection that breaks while it is still sending."""
     request = Request(f"{address}translate", b"x" * 3_000_000, {"Content-Type": "application/json"})

@@ -262,7 +262,7 @@ def test_the_specification(client):
     assert {"/translate", "/detect", "/languages", "/translate_file", "/suggest"} <= set(found.json()["paths"])
 
 
-@pytest.mark.parametrize("path", ["/translate", "/detect", "/suggest", "/translate_file"])
+@pytest.mark.parametrize("path", ["/v1/translate", "/detect", "/suggest", "/translate_file"])
 def test_a_wrong_method(client, path):
     assert plain(client.get(path)) == (405, {"error": "Method Not Allowed"})
 

@@ -1,0 +1,93 @@
+"""Apertium's API beside LibreTranslate's, with the requests that OmegaT, Weblate and MediaWiki send."""
+
+import pytest
+from known_engine import pairs, served
+from questions import HELLO
+
+from regard.serve.security import Keys
+from regard.serve.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def client():
+    with served(pairs("en-de", "de-en", "en-zt", "fr-pb"), Settings(char_limit=200)) as found:
+        yield found
+
+
+def said(text):
+    return {"responseData": {"translatedText": text}, "responseDetails": None, "responseStatus": 200}
+
+
+REQUESTS = {  # as they stand on the wire
+    "OmegaT": "/translate?q=Good+morning%21&markUnknown=no&langpair=en|de&key=",
+    "OmegaT, regional": "/translate?q=Good+morning%21&markUnknown=yes&langpair=en_US|de&key=",
+    "Weblate": "/translate?langpair=en%7Cde&q=Good+morning%21&markUnknown=no",
+    "MediaWiki": "/translate?langpair=eng|deu&q=Good+morning%21&markUnknown=no&format=html",
+    "Virtaal": "/translate?appId=&q=Good+morning%21&langpair=en%7Cde&markUnknown=no&format=html",
+}
+
+
+@pytest.mark.parametrize("client_name", REQUESTS)
+def test_recorded_requests_are_answered(client, client_name):
+    found = client.get(REQUESTS[client_name])
+    assert (found.status_code, found.json()) == (200, said("Guten Morgen!"))
+
+
+def test_markup_is_kept_in_html(client):
+    asked = {"langpair": "en|de", "q": "<b>Hello</b>", "format": "html"}
+    assert client.get("/translate", params=asked).json() == said("<b>Hallo</b>")
+
+
+def test_weblate_and_virtaal_list_pairs(client):
+    for path in ("/listPairs", "/listPairs?appId="):
+        found = client.get(path).json()
+        assert found["responseStatus"] == 200
+        pairs_of = {(one["sourceLanguage"], one["targetLanguage"]) for one in found["responseData"]}
+        assert pairs_of == {("en", "de"), ("de", "en"), ("en", "zh_Hant"), ("fr", "pt_BR")}
+
+
+def test_a_form_with_a_pair_is_a_question_of_apertium(client):
+    """LibreTranslate's /translate is the same path."""
+    assert client.post("/translate", data={"langpair": "en|de", "q": "Hello"}).json() == said("Hallo")
+    refused = client.post("/translate", data={"langpair": "en-de", "q": "Hello"})
+    assert (refused.status_code, refused.json()["explanation"]) == (400, "langpair: en|de is expected")
+    assert client.post("/translate", data=HELLO).json() == {"translatedText": "Hallo"}
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_languages_are_identified_and_named(client, method):
+    assert getattr(client, method)("/identifyLang", params={"q": "guten morgen!"}).json() == {"de": 0.9}
+    assert client.get("/listLanguageNames?locale=de").json()["en"] == "Englisch"
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [("", 400), ("langpair=en|de", 400), ("q=a", 400), ("langpair=en&q=a", 400), ("langpair=de|fr&q=a", 400),
+     ("langpair=xx|de&q=a", 400), (f"langpair=en|de&q={'a' * 201}", 400)],
+)  # fmt: skip
+def test_a_refusal_has_the_forms_that_clients_read(client, asked, status):
+    found = client.get(f"/translate?{asked}")
+    told = found.json()
+    assert (found.status_code, told["code"], told["responseStatus"], told["status"]) == (
+        status,
+        status,
+        status,
+        "error",
+    )
+    assert told["explanation"] == told["responseDetails"] != ""
+
+
+def test_the_key_is_a_field():
+    with served(settings=Settings(keys=Keys(["secret"]))) as client:
+        asked = "/translate?langpair=en|de&q=Hello&key="
+        assert [client.get(f"{asked}{key}").status_code for key in ("secret", "wrong", "")] == [200, 403, 400]
+        assert client.get("/identifyLang?q=Hello").status_code == 400
+        assert client.get("/listPairs").status_code == 200
+
+
+def test_a_full_queue_refuses_it_early():
+    [engine] = pairs("en-de")
+    engine.busy = 3
+    with served([engine]) as client:
+        found = client.get("/translate?langpair=en|de&q=Hello")
+    assert (found.status_code, found.json()["responseStatus"], found.headers["Retry-After"]) == (429, 429, "3")
