@@ -6,14 +6,23 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import emit, resumable, say_unless
+from regard.cli.files import is_change
 from regard.cli.options import Changes, Json, Quiet, RunArgument, TranslatorRun
 from regard.cli.train import OldTexts
+from regard.errors import ConfigError
 
 CorrectionsFile = Annotated[
-    Path,
+    Path | None,
     typer.Argument(
-        metavar="FILE",
+        metavar="[FILE]",
         help="Corrections: the file of regard serve --suggestions, or pairs (.tsv, .csv, .jsonl, .tmx).",
+    ),
+]
+CorrectionsServer = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Server whose corrections are fetched, with an admin's key in REGARD_API_KEY; or its file.",
     ),
 ]
 TaughtRun = Annotated[
@@ -24,9 +33,10 @@ TaughtRun = Annotated[
 
 def teach_command(
     run: TranslatorRun,
-    file: CorrectionsFile,
+    file: CorrectionsFile = None,
     changes: Changes = None,
     *,
+    from_server: CorrectionsServer = None,
     output: TaughtRun = None,
     old: OldTexts = None,
     as_json: Json = False,
@@ -41,12 +51,18 @@ def teach_command(
 
     regard teach runs/en-de better.jsonl
     regard teach runs/en-de pairs.tsv -o runs/taught
+    regard teach runs/en-de --from-server https://translate.example
     regard teach runs/en-de better.jsonl --old train.en train.de training.max_minutes=10
     """
-    from regard.recipes.corrections import TeachingRequest, teach
+    from regard.recipes.corrections import TeachingRequest, fetched, teach
 
-    request = TeachingRequest(run, file, output, old, changes or [])
-    with resumable():
+    words = [] if file is None else [str(file)]
+    if from_server is not None and file is not None and is_change(str(file)):
+        words, changes = [], [str(file), *(changes or [])]
+    if len(words) + (from_server is not None) != 1:
+        raise ConfigError("FILE", "must be given once", "regard teach RUN FILE, or --from-server URL")
+    with fetched(from_server or words[0]) as path, resumable():
+        request = TeachingRequest(run, path, output, old, changes or [])
         taught = teach(request, say_unless(quiet), quiet=quiet)
     emit(taught.report, as_json=as_json)
     if taught.changed and taught.version is not None:

@@ -6,20 +6,24 @@ selected. The next corrections are learned together with both; only texts that n
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 from regard.config import as_values, own_folder, quoted, settings_file, settings_folder, write_atomically
 from regard.config.versions import MODEL, current_version, new_version, use_version, versions_held
 from regard.data import READERS
 from regard.data.readers.jsonl import JsonlReader
 from regard.data.readers.suggestions import SuggestionsReader
-from regard.errors import ConfigError, DataError
+from regard.errors import ConfigError, DataError, RegardError
 from regard.evaluation import METRICS
 from regard.evaluation.significance import SignificanceTest, paired_bootstrap
 from regard.experiment import Experiment, read_experiment
@@ -37,6 +41,7 @@ from regard.training.interrupt import Interrupted
 
 FEWEST_CORRECTIONS = 10  # corrections
 TOLERANCE = 0.1  # points of the standing set's metric
+_ROUTE, _SECONDS = "/v1/corrections/file", 60.0
 LEARNED, HELD_OUT = "learned.jsonl", "held_out.jsonl"
 _KINDS = ("suggestions", "jsonl", "tsv", "csv", "tmx")
 _SIDES = ("source", "target")
@@ -123,6 +128,33 @@ def teach(request: TeachingRequest, say: Say, *, quiet: bool = False) -> TaughtC
         else:
             shutil.rmtree(folder)
         return TaughtCorrections(changed, current_version(run), report)
+
+
+@contextmanager
+def fetched(place: str) -> Iterator[Path]:
+    """Return the file of corrections at a path, or a copy of that of the server at a URL, which is removed at the end.
+
+    Raises RegardError where the server does not answer with it.
+    """
+    if not place.startswith(("http://", "https://")):
+        yield Path(place)
+        return
+    url = f"{place.rstrip('/')}{_ROUTE}"
+    key = os.environ.get("REGARD_API_KEY")
+    request = Request(url, headers={"Authorization": f"Bearer {key}"} if key else {})
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "corrections.jsonl"
+        try:
+            with urlopen(request, timeout=_SECONDS) as answer, path.open("wb") as file:
+                shutil.copyfileobj(answer, file)
+        except HTTPError as error:
+            hint = "a key with the right admin in REGARD_API_KEY" if error.code in (400, 403) else ""
+            raise RegardError(
+                f"{url}: answers {error.code}: {error.reason}" + (f" ({hint})" if hint else "")
+            ) from error
+        except OSError as error:
+            raise RegardError(f"{url}: {getattr(error, 'reason', error)}") from error
+        yield path
 
 
 def corrected_texts(path: Path, languages: tuple[str, str], say: Say = lambda line: None) -> Corrected:

@@ -9,10 +9,10 @@ from typing import Annotated
 
 from regard.config import Doc
 from regard.data.examples import Example
-from regard.data.readers.jsonl import JsonlReader
 from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import FileName, FileReader, check_columns
 from regard.errors import DataError
+from regard.text.clean import without_surrogates
 
 _FIELDS = ("q", "s", "source", "target")  # text, better translation, and the codes of their languages
 _TRIED = 10  # lines that the format is detected from
@@ -22,20 +22,28 @@ _Languages = tuple[str, str]
 def holds_suggestions(path: Path) -> bool:
     """Return whether the first lines of a file have the fields that `regard serve --suggestions` writes."""
     try:
-        lines = [line for line in islice(read_lines(path), _TRIED) if line.strip()]
-        rows = [json.loads(line) for line in lines]
-    except (DataError, ValueError, RecursionError):
+        found = [_fields(line) for line in islice(read_lines(path), _TRIED) if line.strip().endswith("}")]
+    except DataError:
         return False
-    return bool(rows) and all(
-        isinstance(row, dict) and all(isinstance(row.get(name), str) for name in _FIELDS) for row in rows
-    )
+    return bool(found) and None not in found
+
+
+def _fields(line: str) -> list[str] | None:
+    """Return the texts and codes of a line; None for one that is damaged, or of another kind."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    values = [row.get(name) for name in _FIELDS] if isinstance(row, dict) else []
+    texts = [without_surrogates(one) for one in values if isinstance(one, str)]
+    return texts if len(texts) == len(_FIELDS) else None
 
 
 class SuggestionsReader(FileReader):
     """Corrections of one language pair. Of several corrections of one text the last one counts.
 
-    Lines of other language pairs, the reverse one included, are left out. Where text and correction have equally many
-    lines, each line is an example.
+    Lines of other language pairs, the reverse one included, are left out, and damaged ones, as a killed server leaves
+    them. Where text and correction have equally many lines, each line is an example.
     """
 
     def __init__(
@@ -56,7 +64,7 @@ class SuggestionsReader(FileReader):
 
     def __iter__(self) -> Iterator[Example]:
         kept = dict[str, tuple[int, str]]()
-        languages, others, _ = self._sorted(kept)
+        languages, others, *_ = self._sorted(kept)
         if not kept:
             found = ", ".join(f"{source}-{target}" for source, target in others) or "nothing"
             problem = f"has no correction from {' to '.join(languages)}" if languages else "has no correction"
@@ -67,24 +75,29 @@ class SuggestionsReader(FileReader):
     def summary(self) -> str:
         """Return a message with the numbers of corrections read and of lines left out."""
         kept = dict[str, tuple[int, str]]()
-        languages, others, repeated = self._sorted(kept)
+        languages, others, repeated, damaged = self._sorted(kept)
         pair = " → ".join(languages) if languages else ""
         left = [f"{count} of {' → '.join(other)}" for other, count in others.items()]
         left += [f"{repeated} corrected again later"] if repeated else []
+        left += [f"{damaged} damaged lines"] if damaged else []
         return f"{len(kept):,} correction{'' if len(kept) == 1 else 's'} {pair}" + (
             f"; left out: {', '.join(left)}" if left else ""
         )
 
-    def _sorted(self, kept: dict[str, tuple[int, str]]) -> tuple[_Languages | None, Counter[_Languages], int]:
+    def _sorted(self, kept: dict[str, tuple[int, str]]) -> tuple[_Languages | None, Counter[_Languages], int, int]:
         """Fill `kept`: text → line and last correction.
 
-        Return the languages, the number of lines of each other pair, and the number of replaced corrections.
+        Return the languages, the number of lines of each other pair, and the numbers of replaced corrections and of
+        damaged lines.
         """
-        languages, others, repeated = self._languages, Counter[_Languages](), 0
-        for number, texts in JsonlReader(_FIELDS, file=str(self.path)):
-            if not any(texts.values()):
+        languages, others, repeated, damaged = self._languages, Counter[_Languages](), 0, 0
+        for number, line in enumerate(read_lines(self.path), start=1):
+            if not line.strip():
                 continue
-            q, s, *codes = (texts[name] for name in _FIELDS)
+            if (texts := _fields(line)) is None:
+                damaged += 1
+                continue
+            q, s, *codes = texts
             pair = codes[0], codes[1]
             languages = languages or pair
             if pair != tuple(languages):
@@ -93,7 +106,7 @@ class SuggestionsReader(FileReader):
             for source, target in _lines(q, s):
                 repeated += kept.pop(source, None) is not None
                 kept[source] = number, target
-        return languages, others, repeated
+        return languages, others, repeated, damaged
 
 
 def _lines(source: str, target: str) -> Iterator[tuple[str, str]]:

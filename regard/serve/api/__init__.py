@@ -36,7 +36,7 @@ from regard.serve.api.predict import predict_any
 from regard.serve.api.programs import program_endpoints
 from regard.serve.api.reload import ReloadAnswer, reload_runs
 from regard.serve.api.request_body import JSON, MULTIPART
-from regard.serve.api.suggest import keep_suggestion
+from regard.serve.api.suggest import all_corrections, keep_correction, keep_suggestion
 from regard.serve.api.translate import detect_language, translate_texts
 from regard.serve.api.v1 import all_models, confirm_translation, translate_in_detail
 from regard.serve.service import Service
@@ -59,6 +59,12 @@ ENDPOINTS = {
     ),
     "/download_file/{name}": Endpoint(download_file, LIBRE, None, DOWNLOAD),
     "/suggest": asking(keep_suggestion, SuggestQuestion, SuggestAnswer, tag=LIBRE, needs_model=False, name="suggest"),
+    "/v1/corrections": asking(
+        keep_correction, models.CorrectionQuestion, models.CorrectionAnswer, JSON, tag=REGARD, needs_model=False
+    ),
+    "/v1/corrections/file": Endpoint(
+        all_corrections, REGARD, None, {"response_class": Response, "responses": refusals(400, 403, 429, 503)}
+    ),
     "/v1/models": Endpoint(all_models, REGARD, models.ModelsAnswer, UNTIL_LOADED),
     "/v1/translate": asking(
         translate_in_detail, models.TranslateQuestion, models.TranslateAnswer, JSON, tag=REGARD, name="translate_texts"

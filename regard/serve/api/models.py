@@ -170,6 +170,27 @@ class TextAnswer(BaseModel):
     sentences: list[SentenceAnswer]
 
 
+class CorrectionQuestion(_Strict):
+    """A better translation of a text, and the answer that it corrects."""
+
+    source_text: str = Field(min_length=1, examples=["The old man reads a book."])
+    target_text: str = Field(min_length=1, description="the better translation", examples=["Der Alte liest ein Buch."])
+    source: str = Field(description="code of the language", examples=["en"])
+    target: str = Field(description="code of the language of the translation", examples=["de"])
+    answer: str = Field("", description="the translation that the server gave")
+    model: str = Field("", description="name of the model that gave it")
+    version: str = Field(
+        "", max_length=64, description="its version, as the answer names it; by default the present one"
+    )
+    author: str = Field("", max_length=100, description="name of the translator")
+
+
+class CorrectionAnswer(BaseModel):
+    """The correction is stored."""
+
+    success: bool
+
+
 class TranslateAnswer(BaseModel):
     """An answer per text."""
 

@@ -1,41 +1,103 @@
-"""POST /suggest: stores users' better translations line by line, for review."""
+"""POST /suggest and /v1/corrections: store better translations line by line; GET /v1/corrections returns them."""
 
+import fcntl
 import json
+import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from fastapi import Request
+from fastapi.responses import FileResponse, Response
 
 from regard.errors import ConfigError
+from regard.serve.api import models
 from regard.serve.api.access import admitted
-from regard.serve.api.checking import check_libretranslate_sizes, check_served
+from regard.serve.api.answers import model_of_name
+from regard.serve.api.checking import check_libretranslate_sizes, check_served, check_sizes
 from regard.serve.api.libretranslate import SuggestQuestion
-from regard.serve.errors import LATE, ApiError, later
+from regard.serve.api.request_body import read_values
+from regard.serve.errors import LATE, ApiError, bad, later
+from regard.serve.in_thread import LARGE, in_thread
+from regard.serve.languages import AUTO, inward
 from regard.serve.memories import confirm
-from regard.serve.security import SUGGEST
+from regard.serve.security import ADMIN, SUGGEST
 from regard.serve.service import Service
 from regard.serve.settings import MIB
 
 MAX_FILE = 64 * MIB  # anyone may write here
 
 
+class KeptCorrection(NamedTuple):
+    """A text, a better translation, and the codes of their languages in normal form."""
+
+    q: str
+    s: str
+    source: str
+    target: str
+    details: Mapping[str, str] = {}  # further fields of its line
+
+
 async def keep_suggestion(service: Service, request: Request) -> dict[str, bool]:
     """Store a better translation."""
     values = await admitted(service, request, right=SUGGEST)
-    place = service.settings.suggestions
-    if place is None and not service.memories.pairs:
-        raise ApiError(403, "Suggestions are disabled on this server.")
+    _check_enabled(service)
     question = SuggestQuestion.of(values)
-    pair = question.source, question.target
+    await _store(service, request, KeptCorrection(question.q, question.s, question.source, question.target))
+    return {"success": True}
+
+
+async def keep_correction(service: Service, request: Request) -> models.CorrectionAnswer:
+    """Store a better translation with the answer that it corrects, its author, and the model that answered."""
+    values = await admitted(service, request, read_values, right=SUGGEST)
+    _check_enabled(service)
+    question = models.CorrectionQuestion.of(values)
+    if inward(question.source) == AUTO:
+        raise bad("Invalid request: source: name the language of the text")
+    named = {"answer": question.answer, "model": question.model, "version": question.version}
+    details = {name: text for name, text in {**named, "author": question.author.strip()}.items() if text}
+    if question.model:
+        details.setdefault("version", model_of_name(service, question.model).version)
+    texts = question.source_text, question.target_text
+    await _store(service, request, KeptCorrection(*texts, inward(question.source), inward(question.target), details))
+    return models.CorrectionAnswer(success=True)
+
+
+async def all_corrections(service: Service, request: Request) -> Response:
+    """Return the file of stored corrections as JSON lines, for an administrator."""
+    await admitted(service, request, right=ADMIN)
+    place = service.settings.suggestions
+    if place is None:
+        raise ApiError(403, "Suggestions are disabled on this server.")
+    return FileResponse(place, media_type="application/jsonl")
+
+
+def _check_enabled(service: Service) -> None:
+    if service.settings.suggestions is None and not service.memories.pairs:
+        raise ApiError(403, "Suggestions are disabled on this server.")
+
+
+async def _store(service: Service, request: Request, given: KeptCorrection) -> None:
+    """Append a correction to the file, and add it to the memory of its languages.
+
+    Raises ApiError for texts over a limit, languages that are not served or taken, and a full file.
+    """
+    place, pair = service.settings.suggestions, (given.source, given.target)
     if place is None and service.memories.of(*pair) is None:
         raise ApiError(403, "Suggestions of these languages are disabled on this server.")
-    suggestion = _suggestion(service, question)
+    check_libretranslate_sizes([given.q, given.s], service.settings)
+    check_sizes([given.details.get("answer", "")], service.settings)
+    check_served(service.catalogue, *pair)
+    key = request.state.asked.key
     if place is not None:
-        keep(place, suggestion)
-    stored = await confirm(service.memories, pair, question.q, question.s, request.state.asked.key)
+        texts = {name: text for name, text in given._asdict().items() if name != "details"}
+        time = datetime.now(UTC).isoformat(timespec="seconds")
+        line = {"time": time, **texts, **given.details, **({"key": key} if key else {})}
+        await in_thread(LARGE, keep, place, line)
+    stored = await confirm(service.memories, pair, given.q, given.s, given.details.get("author", key))
     if place is None and not stored:
         raise later(503, "the translation memory cannot be written now", LATE)
-    return {"success": True}
 
 
 def check_place(place: Path) -> None:
@@ -47,17 +109,19 @@ def check_place(place: Path) -> None:
         raise ConfigError("--suggestions", problem, "a file in an existing folder") from error
 
 
-def keep(place: Path, suggestion: dict[str, str]) -> None:
-    """Append a line of JSON. Raises ApiError when the file is full, OSError when it cannot be written."""
-    line = json.dumps(suggestion, ensure_ascii=False).encode() + b"\n"
-    if place.exists() and place.stat().st_size + len(line) > MAX_FILE:
-        raise ApiError(403, "Suggestions are disabled on this server.")
-    with place.open("ab") as file:
-        file.write(line)  # in one write
+def keep(place: Path, correction: Mapping[str, str]) -> None:
+    """Append a line of JSON, which is on the disk when this returns; several processes may write.
 
-
-def _suggestion(service: Service, question: SuggestQuestion) -> dict[str, str]:
-    check_libretranslate_sizes([question.q, question.s], service.settings)
-    check_served(service.catalogue, question.source, question.target)
-    texts = question.model_dump(include={"q", "s", "source", "target"})
-    return {"time": datetime.now(UTC).isoformat(timespec="seconds"), **texts}
+    What a killed process has left of a line stays a line of its own. Raises ApiError when the file is full, OSError
+    when it cannot be written.
+    """
+    line = json.dumps(correction, ensure_ascii=False).encode() + b"\n"
+    with place.open("ab+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        size = file.seek(0, os.SEEK_END)
+        if size + len(line) > MAX_FILE:
+            raise ApiError(403, "Suggestions are disabled on this server.")
+        file.seek(max(size - 1, 0))
+        file.write(line if file.read(1) in (b"", b"\n") else b"\n" + line)
+        file.flush()
+        os.fsync(file.fileno())

@@ -32,7 +32,7 @@ export class Output {
     this.text = element("div", { class: "output", role: "group", "aria-live": "polite", "aria-busy": "false", dir: "auto" });
     this.status = element("span", { class: "quiet" });
     this.note = element("p", { class: "same", role: "status", hidden: "" });
-    const suggest = () => suggested({ q: this.asked, source: this.from(), target: this.answer.target, ...(this.key ? { api_key: this.key } : {}) }, this.whole());
+    const suggest = () => suggested({ source_text: this.asked, source: this.from(), target: this.answer.target, model: this.model() ?? "", version: this.answer.texts[0].version ?? "", ...(this.key ? { api_key: this.key } : {}) }, this.whole());
     this.buttons = { confirm: button({}, () => this.confirm()), suggest: button({}, suggest), share: button({}, shared), copy: button({}, () => copied(this.whole())) };
     this.segments = element("ul", { class: "segments", hidden: "" });
     this.report = element("div", { class: "report", hidden: "" });

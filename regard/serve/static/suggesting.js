@@ -2,6 +2,7 @@
 import { ask, Refused } from "./api.js";
 import { tell } from "./faults.js";
 
+const AUTHOR = "regard.author"; // the name of the translator, kept by the browser
 const byId = (id) => document.getElementById(id);
 
 export class Suggesting {
@@ -18,13 +19,14 @@ export class Suggesting {
     this.dialog.addEventListener("close", () => this.asking?.abort());
   }
 
-  // `question` has the other fields of /suggest; `given` is the translation to improve.
+  // `question` has the other fields of /v1/corrections; `given` is the translation to improve.
   open(question, given) {
     Object.assign(this, { question, given, fault: null });
-    byId("suggested").textContent = question.q;
+    byId("suggested").textContent = question.source_text;
     byId("suggested").lang = question.source;
     byId("better").value = given;
     byId("better").lang = question.target;
+    byId("author").value = localStorage.getItem(AUTHOR) ?? "";
     this.draw();
     this.dialog.showModal();
     byId("better").focus();
@@ -40,7 +42,9 @@ export class Suggesting {
     this.fault = null;
     this.draw();
     try {
-      await ask("suggest", { signal, body: { ...this.question, s: this.better } });
+      const author = byId("author").value.trim();
+      localStorage.setItem(AUTHOR, author);
+      await ask("v1/corrections", { signal, body: { ...this.question, target_text: this.better, answer: this.given, author } });
       this.dialog.close();
       this.thanked();
     } catch (error) {

@@ -48,6 +48,14 @@ def test_no_correction_of_these_languages_is_refused(tmp_path):
         read(write(tmp_path / "better.jsonl"), languages=("cs", "fr"))
 
 
+def test_a_line_of_a_killed_server_is_left_out(tmp_path):
+    file = write(tmp_path / "better.jsonl")
+    with open(file, "a", encoding="utf-8") as damaged:
+        damaged.write('{"q": "half a li\n{"q": 1}\n')
+    assert "2 damaged lines" in SuggestionsReader(("a", "b"), file=file).summary()
+    assert len(read(file)) == 4
+
+
 def test_format_is_known_by_its_fields(tmp_path):
     path = tmp_path / "x.jsonl"
     write(path)

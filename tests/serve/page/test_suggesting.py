@@ -51,10 +51,14 @@ def test_a_better_translation_is_sent(visit, kept):
     better.fill("  ")
     expect(send).to_be_disabled()
     better.fill("Servus")
+    dialog.get_by_label("Your name, if you like").fill("Ann")
     send.click()
     expect(page.tab.get_by_text("Thank you, your translation has been sent.")).to_be_visible()
     expect(dialog).to_be_hidden()
-    assert lines(kept) == [{"q": "Hello", "s": "Servus", "source": "en", "target": "de"}]
+    given = {"answer": "Hallo", "model": "en-de", "version": "abc", "author": "Ann"}
+    assert lines(kept) == [{"q": "Hello", "s": "Servus", "source": "en", "target": "de", **given}]
+    page.button("Improve …").click()
+    expect(dialog.get_by_label("Your name, if you like")).to_have_value("Ann")
 
 
 def test_by_keyboard_and_in_a_language_that_was_detected(visit, kept):
@@ -66,7 +70,8 @@ def test_by_keyboard_and_in_a_language_that_was_detected(visit, kept):
     page.tab.keyboard.press("Control+Enter")
     expect(page.tab.get_by_text("Thank you")).to_be_visible()
     expect(page.button("Improve …")).to_be_focused()
-    assert lines(kept) == [{"q": "Hallo", "s": "Hi", "source": "de", "target": "en"}]
+    given = {"answer": "Hello", "model": "de-en", "version": "abc"}
+    assert lines(kept) == [{"q": "Hallo", "s": "Hi", "source": "de", "target": "en", **given}]
 
 
 @pytest.mark.parametrize("way", ["Escape", "Cancel"])

@@ -1,0 +1,98 @@
+"""`regard teach` with few corrections of another domain: gain there, and loss on the domain of the start.
+
+    REGARD_DATA=FOLDER python benchmarks/corrections.py runs/corrections [--start RUN]
+    REGARD_DATA=FOLDER python benchmarks/corrections.py runs/corrections --domains multi30k --corrections 10 --seeds 1
+
+The start is a translator of English-German Tatoeba, trained unless one is given. The first references of a domain, in
+the order of its training set, take the place of corrections; each number of them is taught by the defaults of `regard
+teach`. Start and result are evaluated by greedy search on test sets of both domains, with 95 % intervals of the
+difference by paired bootstrap. After an interruption the same command goes on. The table is README.md of the folder.
+"""
+
+import argparse
+import json
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from adaptation import DOMAINS, GREEDY, OLD, difference, mean, trained_start, written
+from program import options
+
+import regard
+from regard.config.versions import MODEL
+from regard.recipes.corrections import TeachingRequest, teach
+
+
+def main() -> None:
+    """Teaches and evaluates what is missing, and writes the table."""
+    program = options(__doc__)
+    program.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the runs and the table")
+    program.add_argument("--start", type=Path, metavar="RUN", help="run to start from, trained on Tatoeba")
+    program.add_argument("--start-minutes", type=float, default=60, help="processor time of the start (default: 60)")
+    program.add_argument("--domains", nargs="+", default=[*DOMAINS], choices=[*DOMAINS])
+    program.add_argument("--corrections", nargs="+", type=int, default=[10, 50, 500], metavar="NUMBER")
+    program.add_argument("--seeds", type=int, default=3, help="seeds of each training (default: 3)")
+    program.add_argument("--test", type=int, default=1_000, help="lines of each test set (default: 1000)")
+    given = program.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    texts = written(given.folder, given.test)
+    start = given.start or trained_start(given, texts[OLD])
+    results = given.folder / "results.jsonl"
+    rows = [json.loads(line) for line in results.read_text("utf-8").splitlines()] if results.exists() else []
+    for cell in cells(given):
+        if not any(cell.items() <= row.items() for row in rows):
+            rows.append({**cell, **measured(cell, given.folder, start, texts)})
+            with results.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(rows[-1]) + "\n")
+        (given.folder / "README.md").write_text(table(rows), encoding="utf-8")
+    print(table(rows))
+
+
+def cells(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield what is to be taught."""
+    for seed in range(1, given.seeds + 1):
+        for domain in given.domains:
+            yield from ({"domain": domain, "corrections": count, "seed": seed} for count in given.corrections)
+
+
+def measured(cell: dict[str, Any], folder: Path, start: Path, texts: dict[str, dict[str, Path]]) -> dict[str, Any]:
+    """Teach the corrections of one cell and return its figures."""
+    domain, count, seed = (cell[name] for name in ("domain", "corrections", "seed"))
+    run = folder / f"{domain}-{count}-{seed}"
+    sides = (texts[domain][f"train.{side}"].read_text("utf-8").splitlines()[:count] for side in ("en", "de"))
+    table = folder / f"{run.name}.tsv"
+    table.write_text("".join(f"{source}\t{target}\n" for source, target in zip(*sides, strict=True)), encoding="utf-8")
+    shutil.rmtree(run, ignore_errors=True)
+    began = time.process_time()
+    changes = [f"training.seed={seed}", "training.threads=1"]
+    taught = teach(TeachingRequest(start, table, run, changes=changes), print, quiet=True)
+    found: dict[str, Any] = {"kept": taught.changed, "core_minutes": (time.process_time() - began) / 60}
+    for name, one in (("new", texts[domain]), ("old", texts[OLD])):
+        both = regard.evaluate([start, run / MODEL], source=one["test.en"], target=one["test.de"], changes=GREEDY)
+        first, second = (system.scores[0].value for system in both.systems)
+        test = next(test for _, test in both.comparisons)
+        found[name] = {"start": first, "score": second, "difference": test.difference, "interval": [*test.interval]}
+    return found
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """Return the figures in Markdown: means over seeds, with the widest of the intervals' ends."""
+    lines = [
+        "| domain | corrections | seeds | kept | BLEU there | difference (95 %) | on Tatoeba (95 %) | core minutes |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["domain"], row["corrections"]), []).append(row)
+    for (domain, count), some in sorted(groups.items()):
+        start, score = (mean([row["new"][name] for row in some]) for name in ("start", "score"))
+        ends = f"{start:.2f} → {score:.2f} | {difference(some, 'new')} | {difference(some, 'old')}"
+        kept, minutes = sum(row["kept"] for row in some), mean([row["core_minutes"] for row in some])
+        lines.append(f"| {domain} | {count} | {len(some)} | {kept} | {ends} | {minutes:.1f} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()
