@@ -13,8 +13,8 @@ from starlette.datastructures import Headers
 
 from regard.serve.api.access import admitted
 from regard.serve.api.checking import check_served, check_sizes
-from regard.serve.api.deepl_glossaries import DeepLFields, terms_of
-from regard.serve.api.endpoint import Endpoint, asking, queried
+from regard.serve.api.deepl_glossaries import MESSAGE, DeepLFields, terms_of
+from regard.serve.api.endpoint import USUAL, Endpoint, asking, queried, refusals
 from regard.serve.api.request_body import FORM, JSON, read_fields
 from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, name_of, outward, served_code
@@ -162,8 +162,12 @@ def deepl_path(method: str, path: str, headers: Headers) -> str | None:
     return f"/v2{path}" if headers.get("authorization", "").lower().startswith(DEEPL_SCHEME) else None
 
 
+_REFUSED = refusals(*USUAL, 404, error=MESSAGE)
 DEEPL_ENDPOINTS = (
-    ("/v2/translate", asking(deepl_translate, DeepLQuestion, DeepLAnswer, JSON, FORM, tag="DeepL")),
-    ("/v2/languages", Endpoint(deepl_languages, "DeepL", list[dict[str, Any]], queried({"type": "source or target"}))),
-    ("/v2/usage", Endpoint(deepl_usage, "DeepL", dict[str, int], queried({}))),
+    ("/v2/translate", asking(deepl_translate, DeepLQuestion, DeepLAnswer, JSON, FORM, tag="DeepL", refused=_REFUSED)),
+    (
+        "/v2/languages",
+        Endpoint(deepl_languages, "DeepL", list[dict[str, Any]], queried({"type": "source or target"}, error=MESSAGE)),
+    ),
+    ("/v2/usage", Endpoint(deepl_usage, "DeepL", dict[str, int], queried({}, error=MESSAGE))),
 )

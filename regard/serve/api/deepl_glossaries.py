@@ -11,11 +11,11 @@ from pydantic_core import ErrorDetails
 
 from regard.documents.glossary import Glossary
 from regard.serve.api.access import admitted
-from regard.serve.api.endpoint import Endpoint, asking, queried
+from regard.serve.api.endpoint import USUAL, Endpoint, asking, queried, refusals
 from regard.serve.api.models import Checked
 from regard.serve.api.request_body import FORM, JSON
 from regard.serve.errors import ApiError, bad
-from regard.serve.glossary_store import LONGEST_NAME, StoredGlossary, StoredTerms
+from regard.serve.glossary_store import FULL, LONGEST_NAME, StoredGlossary, StoredTerms
 from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, outward, served_code
 from regard.serve.service import Service
@@ -150,12 +150,14 @@ def _code(code: str) -> str:
 
 
 _ONE = "/v2/glossaries/{glossary_id}"
-_REFUSED, _FOUND = queried({}), queried({}, path=("glossary_id",))
+MESSAGE = ("message",)  # text of an error
+_REFUSED, _FOUND = queried({}, error=MESSAGE), queried({}, path=("glossary_id",), error=MESSAGE)
+_FULL: dict[str, Any] = {"refused": refusals(*USUAL, FULL, error=MESSAGE), "status_code": 201}
 GLOSSARY_ENDPOINTS = (
     ("/v2/glossary-language-pairs", Endpoint(glossary_pairs, "DeepL", dict[str, Any], _REFUSED)),
     (
         "/v2/glossaries",
-        asking(create_glossary, GlossaryQuestion, None, JSON, FORM, tag="DeepL", needs_model=False, status_code=201),
+        asking(create_glossary, GlossaryQuestion, None, JSON, FORM, tag="DeepL", needs_model=False, **_FULL),
     ),
     ("/v2/glossaries", Endpoint(list_glossaries, "DeepL", dict[str, Any], _REFUSED)),
     (_ONE, Endpoint(show_glossary, "DeepL", dict[str, Any], _FOUND)),

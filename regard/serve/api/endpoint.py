@@ -54,12 +54,16 @@ def asking(
     *kinds: str,
     tag: str,
     needs_model: bool = True,
+    refused: Mapping[int | str, Any] | None = None,
     **options: Any,
 ) -> Endpoint:
-    """Return the endpoint of a request that a pydantic model checks: the kinds of body, any if none are named."""
+    """Return the endpoint of a request that a pydantic model checks: the kinds of body, any if none are named.
+
+    `refused`: its errors, if they are not the usual ones.
+    """
     content = {kind: {"schema": _schema(question, kind)} for kind in kinds or (JSON, FORM, MULTIPART)}
     body = {"requestBody": {"required": True, "content": content}}
-    told = {"responses": refusals(), "openapi_extra": body, **options}
+    told = {"responses": refused or refusals(), "openapi_extra": body, **options}
     return Endpoint(answers, tag, model, told, needs_model, "POST")
 
 
@@ -71,18 +75,26 @@ def _schema(model: type[BaseModel], kind: str) -> dict[str, Any]:
     return schema
 
 
-def queried(fields: Mapping[str, str], *required: str, path: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the options of a route whose fields are in its query, each with a description, or in its `path`."""
+def queried(
+    fields: Mapping[str, str], *required: str, path: Sequence[str] = (), error: Sequence[str] = ("error",)
+) -> dict[str, Any]:
+    """Return the options of a route whose fields are in its query, each with a description, or in its `path`.
+
+    `error`: texts of its errors.
+    """
     text = {"type": "string"}
     asked = [{"name": name, "in": "path", "required": True, "schema": text} for name in path]
-    for name, told in fields.items():
-        asked.append({"name": name, "in": "query", "required": name in required, "description": told, "schema": text})
-    return {"responses": refusals(400, 403, 404, 413, 429, 503), "openapi_extra": {"parameters": asked}}
+    for name, about in fields.items():
+        asked.append({"name": name, "in": "query", "required": name in required, "description": about, "schema": text})
+    told = refusals(400, 403, 404, 413, 415, 429, 503, error=error)
+    return {"responses": told, "openapi_extra": {"parameters": asked}}
 
 
-def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the errors of an endpoint; the usual ones if none are named."""
-    return {status: _response(WHY[status], JSON, _ERROR) for status in statuses or _USUAL}
+def refusals(*statuses: int, error: Sequence[str] = ("error",)) -> dict[int | str, dict[str, Any]]:
+    """Return the errors of an endpoint, with the names of their texts; the usual ones if none are named."""
+    texts = {name: {"type": "string", "description": "Error message"} for name in error}
+    schema = {"type": "object", "required": [*error], "properties": texts}
+    return {status: _response(WHY[status], JSON, schema) for status in statuses or USUAL}
 
 
 def _response(description: str, kind: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -90,21 +102,17 @@ def _response(description: str, kind: str, schema: dict[str, Any]) -> dict[str, 
 
 
 WHY = {
-    400: "The request is invalid; `error` says why",
+    400: "The request is invalid; the message says why",
     401: "The token is missing or wrong",
     403: "The API key is wrong, or the server does not offer this",
     404: "Not found",
     413: "The request or its answer is too large",
     415: "The request is compressed",
+    456: "The server has no room for another glossary",
     429: "Too many requests; retry after `Retry-After` seconds",
     503: "Loading, shutting down or timed out; retry after `Retry-After` seconds",
 }
-_USUAL = (400, 403, 413, 415, 429, 503)
-_ERROR = {
-    "type": "object",
-    "required": ["error"],
-    "properties": {"error": {"type": "string", "description": "Error message"}},
-}
+USUAL = (400, 403, 413, 415, 429, 503)
 BINARY = {"type": "string", "format": "binary"}
 DOWNLOAD: dict[str, Any] = {
     "response_class": Response,

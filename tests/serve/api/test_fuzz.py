@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
@@ -57,6 +58,7 @@ FIELDS = {
     "entries": texts | st.sampled_from(["Hello\tHallo", "a,b"]),
     "entries_format": st.sampled_from(["tsv", "csv"]),
     "name": texts,
+    "langpair": st.sampled_from(["en|de", "en|zz", "en", "|"]),
 }
 questions = st.fixed_dictionaries({}, optional={name: values | anything for name, values in FIELDS.items()})
 likely = st.fixed_dictionaries(
@@ -76,7 +78,9 @@ def client(tmp_path_factory):
 def check(found):
     """An answer in JSON, and a refusal with a reason."""
     assert found.status_code < 500, found.text
-    assert found.status_code in (200, 201) or list(found.json()) in (["error"], ["message"])
+    assert (
+        found.status_code in (200, 201) or list(found.json()) in (["error"], ["message"]) or "explanation" in found.text
+    )
 
 
 @settings(max_examples=120)
@@ -89,6 +93,20 @@ def test_json(client, path, question):
 @given(st.sampled_from(PATHS), likely, st.sampled_from(["data", "params"]))
 def test_forms_and_queries(client, path, question, where):
     check(client.post(path, **{where: question}))
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(["/translate", "/identifyLang", "/v2/languages"]), questions)
+def test_queries(client, path, question):
+    check(client.get(path, params={name: str(value) for name, value in question.items()}))
+
+
+@settings(max_examples=60)
+@given(st.text(max_size=20), st.binary(max_size=30))
+def test_segments_of_a_memory(client, text, body):
+    path = f"/tmserver/en/de/unit/{quote(text, safe='')}"
+    check(client.get(path))
+    check(client.put(path, content=body))
 
 
 @settings(max_examples=80)
