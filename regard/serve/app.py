@@ -40,7 +40,7 @@ def create_app(service: Service) -> ASGIApp:
         app = CORSMiddleware(
             app,
             allow_origins=service.settings.cors_origins,
-            allow_methods=["GET", "POST", "DELETE"],
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
             allow_headers=["Content-Type", "Authorization", "X-Request-Id"],
             expose_headers=["Retry-After", "X-Model", "X-Request-Id", "X-Total-Time"],
         )

@@ -33,20 +33,28 @@ class DeepLFields(Checked):
         return bad(f"Value for '{field}' {problem}")
 
 
-class GlossaryQuestion(DeepLFields):
-    """A new glossary."""
+class TermsQuestion(DeepLFields):
+    """Terms between two languages."""
 
-    name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
     source_lang: Annotated[str, Field(min_length=1, examples=["en"])]
     target_lang: Annotated[str, Field(min_length=1, examples=["de"])]
     entries: Annotated[str, Field(min_length=1, examples=["dog\tHund"])]
     entries_format: Literal["tsv", "csv"] = "tsv"
 
 
+class GlossaryQuestion(TermsQuestion):
+    """A new glossary."""
+
+    name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+
+
 async def glossary_pairs(service: Service, request: Request) -> dict[str, Any]:
     """Return the pairs of languages that a glossary may have: those that are translated."""
     await admitted(service, request)
-    pairs = [{"source_lang": _code(source), "target_lang": _code(target)} for source, target in service.catalogue.pairs]
+    pairs = [
+        {"source_lang": glossary_code(source), "target_lang": glossary_code(target)}
+        for source, target in service.catalogue.pairs
+    ]
     return {"supported_languages": pairs}
 
 
@@ -69,18 +77,18 @@ async def list_glossaries(service: Service, request: Request) -> dict[str, Any]:
 
 async def show_glossary(service: Service, request: Request) -> dict[str, Any]:
     """Return a glossary without its entries."""
-    return _told(await _asked_glossary(service, request))
+    return _told(await _single_glossary(service, request))
 
 
 async def glossary_entries(service: Service, request: Request) -> Response:
     """Return the entries of a glossary: source, tab, target, one a line."""
-    [terms] = (await _asked_glossary(service, request)).dictionaries.values()
+    [terms] = (await _single_glossary(service, request)).dictionaries.values()
     return PlainTextResponse(terms.entries, media_type=TSV)
 
 
 async def delete_glossary(service: Service, request: Request) -> Response:
     """Delete a glossary."""
-    found = await _asked_glossary(service, request)
+    found = await _single_glossary(service, request)
     service.stored_glossaries.delete(found.owner, found.id)
     return Response(status_code=204)
 
@@ -123,9 +131,15 @@ def glossary_pair(service: Service, source: str, target: str) -> tuple[str, str]
     return pair
 
 
-async def _asked_glossary(service: Service, request: Request) -> StoredGlossary:
-    await admitted(service, request)
-    found = service.stored_glossaries.find(request.state.asked.key, request.path_params["glossary_id"])
+async def asked_glossary(service: Service, request: Request, *, admit: bool = True) -> StoredGlossary:
+    """Return the glossary that a path names. Raises ApiError if this key has none of that id."""
+    if admit:
+        await admitted(service, request)
+    return service.stored_glossaries.find(request.state.asked.key, request.path_params["glossary_id"])
+
+
+async def _single_glossary(service: Service, request: Request) -> StoredGlossary:
+    found = await asked_glossary(service, request)
     if len(found.dictionaries) != 1:
         raise ApiError(404, "Glossary not found: it has several pairs of languages")
     return found
@@ -137,14 +151,14 @@ def _told(glossary: StoredGlossary) -> dict[str, Any]:
         "glossary_id": glossary.id,
         "name": glossary.name,
         "ready": True,
-        "source_lang": _code(source),
-        "target_lang": _code(target),
+        "source_lang": glossary_code(source),
+        "target_lang": glossary_code(target),
         "creation_time": glossary.created,
         "entry_count": terms.term_count,
     }
 
 
-def _code(code: str) -> str:
+def glossary_code(code: str) -> str:
     """Return the code of a glossary's language, which has no region."""
     return outward(code).partition("-")[0].lower()
 
@@ -152,12 +166,22 @@ def _code(code: str) -> str:
 _ONE = "/v2/glossaries/{glossary_id}"
 MESSAGE = ("message",)  # text of an error
 _REFUSED, _FOUND = queried({}, error=MESSAGE), queried({}, path=("glossary_id",), error=MESSAGE)
-_FULL: dict[str, Any] = {"refused": refusals(*USUAL, FULL, error=MESSAGE), "status_code": 201}
+FULL_STORE = refusals(*USUAL, 404, FULL, error=MESSAGE)
 GLOSSARY_ENDPOINTS = (
     ("/v2/glossary-language-pairs", Endpoint(glossary_pairs, "DeepL", dict[str, Any], _REFUSED)),
     (
         "/v2/glossaries",
-        asking(create_glossary, GlossaryQuestion, None, JSON, FORM, tag="DeepL", needs_model=False, **_FULL),
+        asking(
+            create_glossary,
+            GlossaryQuestion,
+            None,
+            JSON,
+            FORM,
+            tag="DeepL",
+            needs_model=False,
+            refused=FULL_STORE,
+            status_code=201,
+        ),
     ),
     ("/v2/glossaries", Endpoint(list_glossaries, "DeepL", dict[str, Any], _REFUSED)),
     (_ONE, Endpoint(show_glossary, "DeepL", dict[str, Any], _FOUND)),

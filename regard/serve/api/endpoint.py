@@ -55,14 +55,15 @@ def asking(
     tag: str,
     needs_model: bool = True,
     refused: Mapping[int | str, Any] | None = None,
+    path: Sequence[str] = (),
     **options: Any,
 ) -> Endpoint:
     """Return the endpoint of a request that a pydantic model checks: the kinds of body, any if none are named.
 
-    `refused`: its errors, if they are not the usual ones.
+    `refused`: its errors, if they are not the usual ones. `path`: names in its path.
     """
     content = {kind: {"schema": _schema(question, kind)} for kind in kinds or (JSON, FORM, MULTIPART)}
-    body = {"requestBody": {"required": True, "content": content}}
+    body = {"requestBody": {"required": True, "content": content}, "parameters": [*map(_in_path, path)]}
     told = {"responses": refused or refusals(), "openapi_extra": body, **options}
     return Endpoint(answers, tag, model, told, needs_model, "POST")
 
@@ -82,12 +83,15 @@ def queried(
 
     `error`: texts of its errors.
     """
-    text = {"type": "string"}
-    asked = [{"name": name, "in": "path", "required": True, "schema": text} for name in path]
+    text, asked = {"type": "string"}, [*map(_in_path, path)]
     for name, about in fields.items():
         asked.append({"name": name, "in": "query", "required": name in required, "description": about, "schema": text})
     told = refusals(400, 403, 404, 413, 415, 429, 503, error=error)
     return {"responses": told, "openapi_extra": {"parameters": asked}}
+
+
+def _in_path(name: str) -> dict[str, Any]:
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
 
 
 def refusals(*statuses: int, error: Sequence[str] = ("error",)) -> dict[int | str, dict[str, Any]]:

@@ -14,7 +14,7 @@ from regard.memory import TranslationUnit
 from regard.serve.api.access import admitted
 from regard.serve.api.checking import check_sizes
 from regard.serve.api.endpoint import Endpoint, queried
-from regard.serve.api.request_body import read_json_list, read_values
+from regard.serve.api.request_body import JSON, read_json_list, read_values
 from regard.serve.errors import LATE, ApiError, bad, later
 from regard.serve.languages import outward, served_code
 from regard.serve.memories import ServedMemory
@@ -126,17 +126,25 @@ def _asked_text(request: Request) -> str:
     return unquote_plus(raw.decode("ascii", "replace").partition(_UNIT)[2], errors="replace")
 
 
+def _stored(schema: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the options of a route that stores segments; `name` is the last of its path."""
+    options = queried({}, path=("source", "target", name))
+    options["openapi_extra"]["requestBody"] = {"required": True, "content": {JSON: {"schema": schema}}}
+    return options
+
+
 def _code(code: str) -> str:
     return outward(code).replace("-", "_").lower()
 
 
 _ANY = f"{PREFIX}/{{source}}/{{target}}"
 _TEXT, _FILE = f"{_ANY}{_UNIT}{{text:path}}", f"{_ANY}/store/{{name:path}}"
-_NAMES = ("source", "target")
+_STORE = _stored(UnitQuestion.model_json_schema(), "text")
+_STORE_ALL = _stored({"type": "array", "items": UnitQuestion.model_json_schema()}, "name")
 TMSERVER_ENDPOINTS = (
     (f"{PREFIX}/languages/", Endpoint(memory_languages, "tmserver", LanguagesAnswer, queried({}))),
-    (_TEXT, Endpoint(memory_matches, "tmserver", list[MatchAnswer], queried({}, path=(*_NAMES, "text")))),
-    (_TEXT, Endpoint(store_unit, "tmserver", dict[str, int], queried({}, path=(*_NAMES, "text")), method="PUT")),
-    (_TEXT, Endpoint(store_unit, "tmserver", dict[str, int], queried({}, path=(*_NAMES, "text")), method="POST")),
-    (_FILE, Endpoint(store_units, "tmserver", dict[str, int], queried({}, path=(*_NAMES, "name")), method="POST")),
+    (_TEXT, Endpoint(memory_matches, "tmserver", list[MatchAnswer], queried({}, path=("source", "target", "text")))),
+    (_TEXT, Endpoint(store_unit, "tmserver", dict[str, int], _STORE, method="PUT")),
+    (_TEXT, Endpoint(store_unit, "tmserver", dict[str, int], _STORE, method="POST")),
+    (_FILE, Endpoint(store_units, "tmserver", dict[str, int], _STORE_ALL, method="POST")),
 )

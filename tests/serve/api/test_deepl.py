@@ -2,6 +2,7 @@
 
 import deepl
 import pytest
+from deepl.api_data import MultilingualGlossaryDictionaryEntries
 from known_engine import KnownEngine, listening_server, pairs, served
 
 from regard.errors import ConfigError
@@ -115,6 +116,35 @@ def test_the_package_keeps_glossaries(address):
         client.delete_glossary(one)
     with pytest.raises(deepl.GlossaryNotFoundException):
         client.get_glossary(made.glossary_id)
+
+
+def test_the_package_keeps_glossaries_of_several_pairs(address):
+    client, terms = deepl.DeepLClient("secret", server_url=address), MultilingualGlossaryDictionaryEntries
+    made = client.create_multilingual_glossary(
+        "both", [terms("EN", "DE", {"Hello": "Hallo"}), terms("DE", "EN", {"Hund": "dog"})]
+    )
+    assert [(one.source_lang, one.target_lang, one.entry_count) for one in made.dictionaries] == [
+        ("EN", "DE", 1),
+        ("DE", "EN", 1),
+    ]
+    assert [one.glossary_id for one in client.list_multilingual_glossaries()] == [made.glossary_id]
+    assert client.list_glossaries() == []
+    told = client.translate_text("Hello", source_lang="EN", target_lang="DE", glossary=made)
+    assert told.text == "Hallo"
+    client.update_multilingual_glossary_name(made, "ours")
+    client.update_multilingual_glossary_dictionary(made, terms("EN", "DE", {"dog": "Hund", "Hello": "Tag"}))
+    assert client.get_multilingual_glossary(made.glossary_id).name == "ours"
+    [english] = client.get_multilingual_glossary_entries(made, "EN", "DE").dictionaries
+    assert english.entries == "dog\tHund\nHello\tTag"
+    client.replace_multilingual_glossary_dictionary(made, terms("EN", "DE", {"cat": "Katze"}))
+    [english] = client.get_multilingual_glossary_entries(made, "EN", "DE").dictionaries
+    assert english.entries == "cat\tKatze"
+    client.delete_multilingual_glossary_dictionary(made, source_lang="DE", target_lang="EN")
+    with pytest.raises(deepl.GlossaryNotFoundException):
+        client.get_multilingual_glossary_entries(made, "DE", "EN")
+    client.delete_multilingual_glossary(made)
+    with pytest.raises(deepl.GlossaryNotFoundException):
+        client.get_multilingual_glossary(made.glossary_id)
 
 
 def test_the_package_knows_our_errors(address):

@@ -1,0 +1,162 @@
+"""DeepL's glossaries, version 3: one glossary has the terms of several pairs of languages."""
+
+from typing import Annotated, Any
+
+from fastapi import Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import Field
+
+from regard.serve.api.access import admitted
+from regard.serve.api.deepl_glossaries import (
+    FULL_STORE,
+    MESSAGE,
+    DeepLFields,
+    TermsQuestion,
+    asked_glossary,
+    checked_terms,
+    glossary_code,
+    glossary_pair,
+)
+from regard.serve.api.endpoint import Endpoint, asking, queried
+from regard.serve.api.request_body import JSON, read_fields
+from regard.serve.errors import ApiError
+from regard.serve.glossary_store import LONGEST_NAME, StoredGlossary, StoredTerms
+from regard.serve.in_thread import in_thread
+from regard.serve.service import Service
+
+MOST_DICTIONARIES = 100  # of a glossary
+Dictionaries = Annotated[list[TermsQuestion], Field(min_length=1, max_length=MOST_DICTIONARIES)]
+
+
+class NewGlossary(DeepLFields):
+    """A new glossary."""
+
+    name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+    dictionaries: Dictionaries
+
+
+class ChangedGlossary(DeepLFields):
+    """Changes of a glossary; new terms take the place of those with the same source."""
+
+    name: Annotated[str | None, Field(min_length=1, max_length=LONGEST_NAME)] = None
+    dictionaries: Dictionaries | None = None
+
+
+async def create_multilingual(service: Service, request: Request) -> Response:
+    """Store a glossary of several pairs of languages, for this key alone."""
+    question = NewGlossary.of(await admitted(service, request))
+    found = {pair: terms for pair, terms in [await _terms(service, one) for one in question.dictionaries]}
+    store, owner = service.stored_glossaries, request.state.asked.key
+    made = await in_thread(sum(len(one.entries) for one in found.values()), store.add, owner, question.name, found)
+    return JSONResponse(_told(made), 201)
+
+
+async def list_multilingual(service: Service, request: Request) -> dict[str, Any]:
+    """Return the glossaries of this key."""
+    await admitted(service, request)
+    return {"glossaries": [_told(one) for one in service.stored_glossaries.of(request.state.asked.key)]}
+
+
+async def show_multilingual(service: Service, request: Request) -> dict[str, Any]:
+    """Return a glossary without its entries."""
+    return _told(await asked_glossary(service, request))
+
+
+async def change_multilingual(service: Service, request: Request) -> dict[str, Any]:
+    """Change the name of a glossary, or add terms to it."""
+    question = ChangedGlossary.of(await admitted(service, request))
+    found = await asked_glossary(service, request, admit=False)
+    kept = dict(found.dictionaries)
+    for pair, terms in [await _terms(service, one) for one in question.dictionaries or ()]:
+        merged = _merged(kept[pair].entries, terms.entries) if pair in kept else terms.entries
+        kept[pair] = await checked_terms(service, merged, "tsv", pair)
+    return _told(await _put(service, found._replace(name=question.name or found.name, dictionaries=kept)))
+
+
+async def replace_dictionary(service: Service, request: Request) -> dict[str, Any]:
+    """Replace the terms of a pair of languages."""
+    question = TermsQuestion.of(await admitted(service, request))
+    found = await asked_glossary(service, request, admit=False)
+    pair, terms = await _terms(service, question)
+    await _put(service, found._replace(dictionaries={**found.dictionaries, pair: terms}))
+    return _dictionary(pair, terms)
+
+
+async def multilingual_entries(service: Service, request: Request) -> dict[str, Any]:
+    """Return the entries of a pair of languages."""
+    found = await asked_glossary(service, request)
+    pair = await _asked_pair(service, request, found)
+    languages = {"source_lang": glossary_code(pair[0]), "target_lang": glossary_code(pair[1])}
+    return {"dictionaries": [{**languages, "entries": found.dictionaries[pair].entries, "entries_format": "tsv"}]}
+
+
+async def delete_dictionary(service: Service, request: Request) -> Response:
+    """Delete the terms of a pair of languages."""
+    found = await asked_glossary(service, request)
+    pair = await _asked_pair(service, request, found)
+    kept = {other: terms for other, terms in found.dictionaries.items() if other != pair}
+    await _put(service, found._replace(dictionaries=kept))
+    return Response(status_code=204)
+
+
+async def delete_multilingual(service: Service, request: Request) -> Response:
+    """Delete a glossary."""
+    found = await asked_glossary(service, request)
+    service.stored_glossaries.delete(found.owner, found.id)
+    return Response(status_code=204)
+
+
+async def _terms(service: Service, question: TermsQuestion) -> tuple[tuple[str, str], StoredTerms]:
+    pair = glossary_pair(service, question.source_lang, question.target_lang)
+    return pair, await checked_terms(service, question.entries, question.entries_format, pair)
+
+
+async def _put(service: Service, glossary: StoredGlossary) -> StoredGlossary:
+    return await in_thread(glossary.size, service.stored_glossaries.put, glossary)
+
+
+async def _asked_pair(service: Service, request: Request, glossary: StoredGlossary) -> tuple[str, str]:
+    values = await read_fields(request)
+    pair = glossary_pair(service, str(values.get("source_lang", "")), str(values.get("target_lang", "")))
+    if pair not in glossary.dictionaries:
+        raise ApiError(404, "The glossary has no terms of these languages")
+    return pair
+
+
+def _merged(old: str, new: str) -> str:
+    """Return the lines of both; of one source those that are new."""
+    changed = {line.partition("\t")[0] for line in new.splitlines()}
+    return "\n".join([*(line for line in old.splitlines() if line.partition("\t")[0] not in changed), new])
+
+
+def _told(glossary: StoredGlossary) -> dict[str, Any]:
+    found = [_dictionary(pair, terms) for pair, terms in glossary.dictionaries.items()]
+    head = {"glossary_id": glossary.id, "name": glossary.name, "creation_time": glossary.created}
+    return {**head, "dictionaries": found}
+
+
+def _dictionary(pair: tuple[str, str], terms: StoredTerms) -> dict[str, Any]:
+    source, target = map(glossary_code, pair)
+    return {"source_lang": source, "target_lang": target, "entry_count": terms.term_count}
+
+
+_ALL, _ONE = "/v3/glossaries", "/v3/glossaries/{glossary_id}"
+_PLAIN, _FOUND = queried({}, error=MESSAGE), queried({}, path=("glossary_id",), error=MESSAGE)
+_PAIR = queried(
+    {"source_lang": "en", "target_lang": "de"}, "source_lang", "target_lang", path=("glossary_id",), error=MESSAGE
+)
+_GONE = {"status_code": 204, "response_class": Response}
+_CHANGE: dict[str, Any] = {"tag": "DeepL", "needs_model": False, "refused": FULL_STORE, "path": ("glossary_id",)}
+MULTILINGUAL_ENDPOINTS = (
+    (_ALL, asking(create_multilingual, NewGlossary, None, JSON, **{**_CHANGE, "path": ()}, status_code=201)),
+    (_ALL, Endpoint(list_multilingual, "DeepL", dict[str, Any], _PLAIN)),
+    (_ONE, Endpoint(show_multilingual, "DeepL", dict[str, Any], _FOUND)),
+    (_ONE, asking(change_multilingual, ChangedGlossary, dict[str, Any], JSON, **_CHANGE)._replace(method="PATCH")),
+    (_ONE, Endpoint(delete_multilingual, "DeepL", None, {**_FOUND, **_GONE}, method="DELETE")),
+    (f"{_ONE}/entries", Endpoint(multilingual_entries, "DeepL", dict[str, Any], _PAIR)),
+    (
+        f"{_ONE}/dictionaries",
+        asking(replace_dictionary, TermsQuestion, dict[str, Any], JSON, **_CHANGE)._replace(method="PUT"),
+    ),
+    (f"{_ONE}/dictionaries", Endpoint(delete_dictionary, "DeepL", None, {**_PAIR, **_GONE}, method="DELETE")),
+)
