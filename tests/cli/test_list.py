@@ -96,7 +96,7 @@ def test_json_has_all_of_it():
     names, others = found.pop("names"), found.pop("elsewhere")
     assert found == catalogue(SHEET)
     assert set(names) == set(RECIPES.named)
-    assert names["bahdanau"] == {"settings": {"score": "additive"}, "warning": None}
+    assert names["bahdanau"] == {"settings": {"score": "additive", "num_heads": 1}, "warning": None}
     assert {name for name, told in names.items() if told["warning"]} == {
         name for name, one in RECIPES.named.items() if one.note
     }
