@@ -32,6 +32,7 @@ from small_runs import regard
 from typer._click.exceptions import BadOptionUsage, ClickException, MissingParameter
 
 from regard.errors import ConfigError
+from regard.memory import TranslationMemory
 
 SMALL = (
     "model.dim=16",
@@ -271,7 +272,9 @@ def run(block: Block, command: str, names: dict[str, object], capsys) -> str:
 def host(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Name and port of a server of all small runs."""
     folder = tmp_path_factory.mktemp("server")
-    served = Process(folder, *(runs / name for name in RUNS), "--port", 0, "--suggestions", folder / "better.jsonl")
+    memory = TranslationMemory(folder / "de-en.memory", ("de", "en")).path
+    kept = ("--suggestions", folder / "better.jsonl", "--memory", memory)
+    served = Process(folder, *(runs / name for name in RUNS), "--port", 0, *kept)
     yield urlsplit(served.ready()).netloc
     assert served.end() == 0
 

@@ -44,8 +44,9 @@ def _includes(wanted: str, found: str) -> bool:
 def _segments(unit: Element) -> Iterator[tuple[str, str, bool]]:
     """Yield source, target and whether it is done, of XLIFF 2."""
     for segment in unit.iter("segment"):
-        target = _text(segment.find("target"))
-        yield _text(segment.find("source")), target, segment.get("state", "final") in _DONE
+        state, machine = segment.get("state", "final"), segment.get("subState", "").endswith("mt-suggestion")
+        done = state in _DONE and not (machine and state == "translated")
+        yield _text(segment.find("source")), _text(segment.find("target")), done
 
 
 def _segments_of_trans_unit(unit: Element) -> Iterator[tuple[str, str, bool]]:

@@ -21,6 +21,7 @@ _SEARCH_SECONDS = 2.0  # time limit of the searches of a request; texts after it
 _FILE_SECONDS = 20.0  # the same, of a file
 _ADD_SECONDS = 10.0  # wait for another program that writes
 MOST_SEARCHED = 128  # sentences of a request that similar segments are searched for; exact matches have no limit
+_MOST_BYTES = 2**33  # of a file to which clients may add
 _LOG_SECONDS = 60.0  # between two warnings of one memory
 
 _ORIGIN = "server"  # of confirmed segments
@@ -117,6 +118,10 @@ class ServedMemory:
     async def add(self, units: Sequence[TranslationUnit]) -> bool:
         """Add segments, which the next request finds as the newest; return False if they are not stored."""
 
+        if self.path.exists() and self.path.stat().st_size > _MOST_BYTES:
+            self._warn(f"{self.path} has more than {_MOST_BYTES:,} bytes: nothing is added to it")
+            return False
+
         def added() -> None:
             self._writer = self._writer or self._opened(_ADD_SECONDS)
             self._writer.add(units, newest=True)
@@ -136,7 +141,7 @@ class ServedMemory:
         now = time.monotonic()
         if now - self._warned >= _LOG_SECONDS:
             self._warned = now
-            _LOG.warning("translating without the memory: %s", problem)
+            _LOG.warning("memory: %s", problem)
 
 
 class Memories:

@@ -30,6 +30,7 @@ TWO = """<xliff version="2.1" srcLang="en" trgLang="de-DE" xmlns="urn:oasis:name
 <segment state="reviewed"><source>A <pc id="1">red</pc> dog<ph id="2" dataRef="d"/>.</source>
 <target>Ein <pc id="1">roter</pc> Hund<ph id="2" dataRef="d"/>.</target></segment>
 <ignorable><source> </source></ignorable>
+<segment state="translated" subState="regard:mt-suggestion"><source>guess</source><target>x</target></segment>
 <segment state="initial"><source>new</source><target>neu</target></segment>
 <segment><source>plain</source><target>schlicht</target></segment></unit></group>
 <unit id="2" translate="no"><segment><source>code</source><target>code</target></segment></unit></file></xliff>"""

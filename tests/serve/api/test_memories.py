@@ -53,7 +53,7 @@ def test_a_broken_memory_finds_nothing_and_heals(place, caplog):
         other.execute("ALTER TABLE segments RENAME TO lost")
     assert found(memory, "A dog runs.", "The cat sits.") == [[], []]
     assert not asyncio.run(memory.add([TranslationUnit("Good morning!", "Guten Morgen!")]))
-    assert caplog.text.count("translating without the memory") == 1
+    assert len(caplog.records) == 1
     with sqlite3.connect(place) as other:
         other.execute("ALTER TABLE lost RENAME TO segments")
     assert found(memory, "A dog runs.")[0]
