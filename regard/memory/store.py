@@ -86,6 +86,7 @@ class TranslationMemory:
             if languages is not None and not self._rows("SELECT 1 FROM sqlite_master"):
                 self._make(languages)
             self._check(languages)
+        self._inode = self.path.stat().st_ino
 
     def _make(self, languages: tuple[str, str]) -> None:
         """Make the tables in an empty file."""
@@ -108,6 +109,14 @@ class TranslationMemory:
         self.languages = (facts["source"], facts["target"])
         if languages is not None and languages != self.languages:
             raise DataError(self.path, f"has {' → '.join(self.languages)}, not {' → '.join(languages)}")
+
+    @property
+    def replaced(self) -> bool:
+        """Return True if the path now has another file, or none: what is added would be lost."""
+        try:
+            return self.path.stat().st_ino != self._inode
+        except OSError:
+            return True
 
     def __len__(self) -> int:
         """Return the number of segments."""

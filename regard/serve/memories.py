@@ -48,7 +48,7 @@ class ServedMemory:
     def __init__(self, path: Path, threshold: int) -> None:
         """Open the file. Raises DataError for a missing file, or one of another kind."""
         self.path, self.threshold = path, threshold
-        self._reader: TranslationMemory | None = self._opened(_SEARCH_SECONDS)
+        self._reader: TranslationMemory | None = self._opened(None, _SEARCH_SECONDS)
         self._writer: TranslationMemory | None = None
         self._searches, self._adds = ThreadSlots(1), ThreadSlots(1)
         self._warned = -_LOG_SECONDS
@@ -100,7 +100,7 @@ class ServedMemory:
         """Return what is found for each item, in turn with other requests; fewer after a time limit or a fault."""
 
         def some(few: Sequence[_X]) -> list[_T]:
-            memory = self._reader = self._reader or self._opened(_SEARCH_SECONDS)
+            memory = self._reader = self._opened(self._reader, _SEARCH_SECONDS)
             return [searched(memory, one) for one in few]
 
         found = list[_T]()
@@ -123,7 +123,7 @@ class ServedMemory:
             return False
 
         def added() -> None:
-            self._writer = self._writer or self._opened(_ADD_SECONDS)
+            self._writer = self._opened(self._writer, _ADD_SECONDS)
             self._writer.add(units, newest=True)
 
         try:
@@ -134,8 +134,9 @@ class ServedMemory:
             return False
         return True
 
-    def _opened(self, seconds: float) -> TranslationMemory:
-        return TranslationMemory(self.path, seconds=seconds)
+    def _opened(self, known: TranslationMemory | None, seconds: float) -> TranslationMemory:
+        """Return an open memory; a new one if the file was replaced."""
+        return TranslationMemory(self.path, seconds=seconds) if known is None or known.replaced else known
 
     def _warn(self, problem: str) -> None:
         now = time.monotonic()

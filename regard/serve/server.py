@@ -198,6 +198,9 @@ async def _tell_when_ready(service: Service) -> None:
         parameters = model.card.get("parameters") or 0
         what = " → ".join(name_of(inward(code)) for code in model.languages) or model.card["task"].replace("_", " ")
         _LOG.info("%s: %s, %.1f M parameters", model.name, what, parameters / 1e6)
+    for pair in service.memories.pairs:
+        unused = "" if service.catalogue.model(*pair) is not None else "; no run translates that"
+        _LOG.info("translation memory: %s%s", " → ".join(map(name_of, pair)), unused)
     _LOG.info("ready after %.1f s", time.monotonic() - began)
 
 

@@ -102,7 +102,7 @@ export class FileTab {
     const sent = (share) => { Object.assign(this, { phase: [share < 1 ? "sending" : "working"], share }); this.draw(); };
     try {
       const told = await patiently(() => send("translate_file", this.form(file), { signal, sent }), signal, ({ key, values }) => { this.phase = [key, ...values()]; this.draw(); });
-      this.result = { ...waiting(told), terms: told.terms ?? [], warnings: told.warnings ?? [], took: ((performance.now() - start) / 1000).toFixed(2) };
+      this.result = { ...waiting(told), terms: told.terms ?? [], warnings: told.warnings ?? [], memory: told.memory ?? null, took: ((performance.now() - start) / 1000).toFixed(2) };
     } catch (error) {
       if (error.name !== "AbortError" && !(error instanceof Refused)) throw error;
       this.fault = error.name === "AbortError" ? null : this.told(error);

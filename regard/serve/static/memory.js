@@ -21,7 +21,7 @@ export function remembers(memories, source, target) {
 function segment({ percent, source, target, author, created, differs }, t, shown, used) {
   const from = [author, created.slice(0, 10)].filter(Boolean).join(", ");
   return element("li", {},
-    element("span", { class: percent < EXACT ? "badge" : "badge exact", title: from || null }, t("memory", percent)), " ",
+    element("span", { class: percent < EXACT ? "match" : "match exact", title: from || null }, t("memory", percent)), " ",
     percent < EXACT && element("span", { class: "quiet", dir: "auto" }, ...marked(differs, source), " → "),
     element("bdi", {}, target), " ",
     target !== shown && button({ "aria-label": t("useThis", target) }, () => used(target), t("use")));

@@ -9,11 +9,12 @@ export function terms(field) {
   return field.value.trim();
 }
 
-// Fill a place with the counts of each term in a file, and the warnings of single sentences.
-export function drawCounts(place, t, { terms: counts = [], warnings = [] }) {
+// Fill a place with the counts of each term in a file and of reused sentences, and the warnings of single sentences.
+export function drawCounts(place, t, { terms: counts = [], warnings = [], memory = null }) {
   const told = ({ source, targets, used, found }) => term({ source, targets, used: used === found, told: t("usedOf", used, found) }, t);
   place.replaceChildren(...[
     counts.length > 0 && element("ul", { class: "terms", "aria-label": t("glossary") }, ...counts.map(told)),
+    memory?.reused > 0 && element("p", { class: "quiet" }, t("reused", memory.reused, memory.sentences)),
     ...warnings.map((warning) => element("p", { class: "told" }, warning)),
   ].filter(Boolean));
   place.hidden = !place.childElementCount;

@@ -59,6 +59,18 @@ def test_a_broken_memory_finds_nothing_and_heals(place, caplog):
     assert found(memory, "A dog runs.")[0]
 
 
+def test_a_replaced_file_is_opened_again(place):
+    memory = Memories([place], 70).of("en", "de")
+    assert asyncio.run(memory.add([TranslationUnit("x", "y")]))
+    for file in place.parent.glob(f"{place.name}*"):
+        file.unlink()
+    assert found(memory, "A dog runs.") == [[]]
+    assert not asyncio.run(memory.add([TranslationUnit("lost", "y")]))
+    TranslationMemory(place, ("en", "de"))
+    assert asyncio.run(memory.add([TranslationUnit("new", "y")]))
+    assert [one.source for one in TranslationMemory(place).segments()] == ["new"]
+
+
 def test_searches_do_not_wait_for_a_program_that_writes(place):
     memory = Memories([place], 70).of("en", "de")
     other = sqlite3.connect(place, isolation_level=None)

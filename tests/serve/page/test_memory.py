@@ -35,11 +35,11 @@ def test_a_similar_segment_is_marked_used_and_confirmed(visit, place):
     assert (segments.locator("del").inner_text(), segments.locator("ins").inner_text()) == ("old", "red")
     page.button("Use this: Guten Morgen, alte Welt!").press("Enter")
     expect(page.button("Confirm")).to_be_focused()
-    expect(page.tab.locator(".output")).to_have_text("Guten Morgen, alte Welt!")
+    expect(page.output).to_have_text("Guten Morgen, alte Welt!")
     page.button("Confirm").press("Enter")
     expect(page.tab.get_by_text("The translation is in the memory.")).to_be_visible()
     expect(segments).to_contain_text("memory: 100 %")
-    expect(page.tab.locator(".output")).to_have_text("Guten Morgen, alte Welt!")
+    expect(page.output).to_have_text("Guten Morgen, alte Welt!")
     assert TranslationMemory(place).search("Good morning, red World!")[0].percent == 100
 
 
@@ -48,7 +48,7 @@ def test_a_better_translation_is_the_next_answer(visit):
     page.button("Improve …").click()
     page.tab.get_by_label("Your translation").fill("Moin!")
     page.button("Send").click()
-    expect(page.tab.locator(".output")).to_have_text("Moin!")
+    expect(page.output).to_have_text("Moin!")
 
 
 def test_no_buttons_without_a_memory_of_the_pair(visit):
@@ -63,7 +63,7 @@ def test_no_buttons_without_a_memory_of_the_pair(visit):
 )
 def test_axe_finds_nothing_serious(visit, serious, look):
     page = visit(SIMILAR, **look)
-    expect(page.tab.locator(".badge")).to_be_visible()
+    expect(page.tab.locator(".match")).to_be_visible()
     assert serious(page) == []
     width = page.tab.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert width[0] <= width[1]
