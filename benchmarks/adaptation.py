@@ -14,7 +14,7 @@ import argparse
 import gzip
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from program import DATA, options
 import regard
 
 Pair = tuple[str, str]
+Domains = Mapping[str, Callable[[], dict[str, list[Pair]]]]
 METHODS = {
     "mixed": [],
     "new_only": ["data.old=null"],
@@ -135,10 +136,10 @@ def trained_start(given: argparse.Namespace, texts: dict[str, Path]) -> Path:
     return run
 
 
-def written(folder: Path, test: int) -> dict[str, dict[str, Path]]:
+def written(folder: Path, test: int, domains: Domains | None = None) -> dict[str, dict[str, Path]]:
     """Write the sides of every part of every domain; return their files by domain and part ("train.en")."""
     found: dict[str, dict[str, Path]] = {}
-    for name, read in {OLD: tatoeba, **DOMAINS}.items():
+    for name, read in (domains or {OLD: tatoeba, **DOMAINS}).items():
         place = folder / "texts" / name
         found[name] = {
             f"{part}.{side}": place / f"{part}.{side}" for part in ("train", "dev", "test") for side in ("en", "de")

@@ -2,11 +2,14 @@
 
     REGARD_DATA=FOLDER python benchmarks/corrections.py runs/corrections [--start RUN]
     REGARD_DATA=FOLDER python benchmarks/corrections.py runs/corrections --domains multi30k --corrections 10 --seeds 1
+    python benchmarks/corrections.py runs/corrections --domains words --start-minutes 2
 
 The start is a translator of English-German Tatoeba, trained unless one is given. The first references of a domain, in
 the order of its training set, take the place of corrections; each number of them is taught by the defaults of `regard
-teach`. Start and result are evaluated by greedy search on test sets of both domains, with 95 % intervals of the
-difference by paired bootstrap. After an interruption the same command goes on. The table is README.md of the folder.
+teach`. With `--domains words`, a few minutes, old text and corrections are of the grammar of the demo: the corrections
+have one of five words that the old text has not. Start and result are evaluated by greedy search on test sets of both
+domains, with 95 % intervals of the difference by paired bootstrap. After an interruption the same command goes on. The
+table is README.md of the folder.
 """
 
 import argparse
@@ -17,12 +20,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from adaptation import DOMAINS, GREEDY, OLD, difference, mean, trained_start, written
+from adaptation import DOMAINS, GREEDY, OLD, Pair, difference, mean, trained_start, written
 from program import options
 
 import regard
 from regard.config.versions import MODEL
+from regard.data.toy import pairs
 from regard.recipes.corrections import TeachingRequest, teach
+
+WORDS = "words"  # the domain of the demo's grammar
+NEW_WORDS = {"painter", "father", "teacher", "sad", "friday"}
 
 
 def main() -> None:
@@ -31,19 +38,21 @@ def main() -> None:
     program.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the runs and the table")
     program.add_argument("--start", type=Path, metavar="RUN", help="run to start from, trained on Tatoeba")
     program.add_argument("--start-minutes", type=float, default=60, help="processor time of the start (default: 60)")
-    program.add_argument("--domains", nargs="+", default=[*DOMAINS], choices=[*DOMAINS])
+    program.add_argument("--domains", nargs="+", default=[*DOMAINS], choices=[*DOMAINS, WORDS])
+    program.add_argument("--settings", nargs="*", default=[], help="settings of each lesson")
     program.add_argument("--corrections", nargs="+", type=int, default=[10, 50, 500], metavar="NUMBER")
     program.add_argument("--seeds", type=int, default=3, help="seeds of each training (default: 3)")
     program.add_argument("--test", type=int, default=1_000, help="lines of each test set (default: 1000)")
     given = program.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    texts = written(given.folder, given.test)
+    grammar = {OLD: lambda: of_grammar(new=False), WORDS: lambda: of_grammar(new=True)}
+    texts = written(given.folder, given.test, grammar if given.domains == [WORDS] else None)
     start = given.start or trained_start(given, texts[OLD])
     results = given.folder / "results.jsonl"
     rows = [json.loads(line) for line in results.read_text("utf-8").splitlines()] if results.exists() else []
     for cell in cells(given):
         if not any(cell.items() <= row.items() for row in rows):
-            rows.append({**cell, **measured(cell, given.folder, start, texts)})
+            rows.append({**cell, **measured(cell, given, start, texts)})
             with results.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(rows[-1]) + "\n")
         (given.folder / "README.md").write_text(table(rows), encoding="utf-8")
@@ -57,16 +66,19 @@ def cells(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
             yield from ({"domain": domain, "corrections": count, "seed": seed} for count in given.corrections)
 
 
-def measured(cell: dict[str, Any], folder: Path, start: Path, texts: dict[str, dict[str, Path]]) -> dict[str, Any]:
+def measured(
+    cell: dict[str, Any], given: argparse.Namespace, start: Path, texts: dict[str, dict[str, Path]]
+) -> dict[str, Any]:
     """Teach the corrections of one cell and return its figures."""
     domain, count, seed = (cell[name] for name in ("domain", "corrections", "seed"))
+    folder = given.folder
     run = folder / f"{domain}-{count}-{seed}"
     sides = (texts[domain][f"train.{side}"].read_text("utf-8").splitlines()[:count] for side in ("en", "de"))
     table = folder / f"{run.name}.tsv"
     table.write_text("".join(f"{source}\t{target}\n" for source, target in zip(*sides, strict=True)), encoding="utf-8")
     shutil.rmtree(run, ignore_errors=True)
     began = time.process_time()
-    changes = [f"training.seed={seed}", "training.threads=1"]
+    changes = [f"training.seed={seed}", "training.threads=1", *given.settings]
     taught = teach(TeachingRequest(start, table, run, changes=changes), print, quiet=True)
     found: dict[str, Any] = {"kept": taught.changed, "core_minutes": (time.process_time() - began) / 60}
     for name, one in (("new", texts[domain]), ("old", texts[OLD])):
@@ -75,6 +87,15 @@ def measured(cell: dict[str, Any], folder: Path, start: Path, texts: dict[str, d
         test = next(test for _, test in both.comparisons)
         found[name] = {"start": first, "score": second, "difference": test.difference, "interval": [*test.interval]}
     return found
+
+
+def of_grammar(*, new: bool) -> dict[str, list[Pair]]:
+    """Return pairs of the demo's grammar with one of the new words, or without any."""
+    found = {"train": pairs("de", 9_000, 1), "dev": pairs("de", 400, 2), "test": pairs("de", 2_000, 3, part="test")}
+    return {
+        part: [pair for pair in some if new != NEW_WORDS.isdisjoint(pair[0].lower().strip(".?").split())]
+        for part, some in found.items()
+    }
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:

@@ -54,6 +54,8 @@ def serve_command(words: RunsAndChanges, **typed: Any) -> None:
     else:
         runs = [engine_folder(run, settings.engine, changes) for run in runs]
     _check_open(settings)
+    if settings.learn is not None and (settings.suggestions is None or settings.engine is not None):
+        raise ConfigError("--learn", "needs --suggestions FILE, and runs rather than exports", "--suggestions FILE")
     if settings.suggestions is not None:
         check_place(settings.suggestions)
     serve_runs(settings, wanted(runs, settings.load_only))

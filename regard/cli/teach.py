@@ -25,6 +25,9 @@ CorrectionsServer = Annotated[
         help="Server whose corrections are fetched, with an admin's key in REGARD_API_KEY; or its file.",
     ),
 ]
+OnlyNew = Annotated[
+    bool, typer.Option("--new", help="Also count corrections of the last attempt that changed nothing as known.")
+]
 TaughtRun = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FOLDER", help="Folder to make. (default: the next version of RUN)"),
@@ -39,6 +42,7 @@ def teach_command(
     from_server: CorrectionsServer = None,
     output: TaughtRun = None,
     old: OldTexts = None,
+    new: OnlyNew = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -62,7 +66,7 @@ def teach_command(
     if len(words) + (from_server is not None) != 1:
         raise ConfigError("FILE", "must be given once", "regard teach RUN FILE, or --from-server URL")
     with fetched(from_server or words[0]) as path, resumable():
-        request = TeachingRequest(run, path, output, old, changes or [])
+        request = TeachingRequest(run, path, output, old, changes or [], new)
         taught = teach(request, say_unless(quiet), quiet=quiet)
     emit(taught.report, as_json=as_json)
     if taught.changed and taught.version is not None:

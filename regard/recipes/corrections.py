@@ -14,12 +14,13 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from regard.config import as_values, own_folder, quoted, settings_file, settings_folder, write_atomically
-from regard.config.versions import MODEL, current_version, new_version, use_version, versions_held
+from regard.config.versions import MODEL, VERSION_FOLDER, current_version, new_version, use_version, versions_held
 from regard.data import READERS
 from regard.data.readers.jsonl import JsonlReader
 from regard.data.readers.suggestions import SuggestionsReader
@@ -42,6 +43,7 @@ from regard.training.interrupt import Interrupted
 FEWEST_CORRECTIONS = 10  # corrections
 TOLERANCE = 0.1  # points of the standing set's metric
 _ROUTE, _SECONDS = "/v1/corrections/file", 60.0
+ATTEMPTED = "tried.jsonl"  # beside the versions: corrections of an attempt that changed nothing
 LEARNED, HELD_OUT = "learned.jsonl", "held_out.jsonl"
 _KINDS = ("suggestions", "jsonl", "tsv", "csv", "tmx")
 _SIDES = ("source", "target")
@@ -61,6 +63,7 @@ class TeachingRequest(NamedTuple):
     output: Path | None = None  # None: the next version of the run
     old: tuple[str, str] | None = None  # texts of the first training; None: those of the run
     changes: Sequence[str] = ()
+    only_new: bool = False  # corrections of the last attempt, if it changed nothing, are known, too
 
 
 class TaughtCorrections(NamedTuple):
@@ -78,11 +81,16 @@ class SplitCorrections(NamedTuple):
     held_out: Corrected
 
     @classmethod
-    def of(cls, pairs: Corrected, seen: Mapping[str, str]) -> "SplitCorrections":
-        """Hold out a fifth of what is not `seen`, chosen by a digest of the text. Raises ConfigError for too few."""
+    def of(
+        cls, pairs: Corrected, seen: Mapping[str, str], tried: Mapping[str, str] = MappingProxyType({})
+    ) -> "SplitCorrections":
+        """Hold out a fifth of what is not `seen`, chosen by a digest of the text.
+
+        Raises ConfigError for too few that are neither seen nor `tried` before.
+        """
         new = sorted((one for one in pairs.items() if one not in seen.items()), key=lambda one: _digest(one[0]))
-        if len(new) < FEWEST_CORRECTIONS:
-            known = f", {len(pairs) - len(new):,} of them known to the run" if len(new) < len(pairs) else ""
+        if (count := sum(one not in tried.items() for one in new)) < FEWEST_CORRECTIONS:
+            known = f", {len(pairs) - count:,} of them known to the run" if count < len(pairs) else ""
             problem = f"has {len(pairs):,} corrections{known}; at least {FEWEST_CORRECTIONS} new ones are needed"
             raise ConfigError("FILE", problem, "collect more: regard serve RUN --suggestions FILE")
         count = min(_MOST, max(_LEAST, round(_HELD * len(new))))
@@ -92,10 +100,7 @@ class SplitCorrections(NamedTuple):
     def write(self, folder: Path) -> None:
         """Write both parts, a pair a line."""
         for name, pairs in ((LEARNED, self.learned), (HELD_OUT, self.held_out)):
-            rows = (
-                json.dumps({"source": text, "target": better}, ensure_ascii=False) for text, better in pairs.items()
-            )
-            write_atomically(folder / name, "".join(f"{row}\n" for row in rows))
+            _write_pairs(folder / name, pairs)
 
 
 def teach(request: TeachingRequest, say: Say, *, quiet: bool = False) -> TaughtCorrections:
@@ -108,7 +113,9 @@ def teach(request: TeachingRequest, say: Say, *, quiet: bool = False) -> TaughtC
     settings_file(start)
     opened = Run.open(RunFolder(start))
     languages = _languages(opened)
-    parts = SplitCorrections.of(corrected_texts(request.file, languages, say), seen_corrections(start))
+    pairs, tried = corrected_texts(request.file, languages, say), own_folder(request.run) / VERSION_FOLDER / ATTEMPTED
+    known = dict(_pairs(tried)) if request.only_new and tried.is_file() else {}
+    parts = SplitCorrections.of(pairs, seen_corrections(start), known)
     with ExitStack() as stack:
         folder, resumed = _place(request, parts, stack)
         parts.write(folder)
@@ -126,7 +133,9 @@ def teach(request: TeachingRequest, say: Say, *, quiet: bool = False) -> TaughtC
         if changed:
             use_version(run, int(folder.name))
         else:
+            _write_pairs(tried, pairs)
             shutil.rmtree(folder)
+        report.values["version"] = current_version(run)
         return TaughtCorrections(changed, current_version(run), report)
 
 
@@ -192,6 +201,11 @@ def seen_corrections(run: Path) -> Corrected:
     """Return the corrections that a version has learned, or that were held out of it; none for other runs."""
     files = [run.parent / name for name in (LEARNED, HELD_OUT)] if run.name == MODEL else []
     return Corrected(pair for file in files if file.is_file() for pair in _pairs(file))
+
+
+def _write_pairs(file: Path, pairs: Mapping[str, str]) -> None:
+    rows = (json.dumps({"source": text, "target": better}, ensure_ascii=False) for text, better in pairs.items())
+    write_atomically(file, "".join(f"{row}\n" for row in rows))
 
 
 def _pairs(file: Path) -> Iterator[tuple[str, str]]:

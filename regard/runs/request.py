@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from regard.config import parse_changes, quoted
+from regard.config import own_folder, parse_changes, quoted
 from regard.errors import ConfigError
 from regard.experiment import Experiment, read_experiment, text_settings
 from regard.experiment.data import by_ending
@@ -69,7 +69,8 @@ class TrainingRequest(NamedTuple):
         named = parse_changes(self.changes).get("run")
         if not isinstance(named, str):
             raise ConfigError("--resume", "needs the run to resume", "--run FOLDER")
-        run = Run.open(named, self.changes if self.text is None else ())
+        folder = RunFolder(own_folder(Path(named)))  # a version of it, which is complete, is not trained on
+        run = Run.open(folder, self.changes if self.text is None else ())
         if self.text is not None:
             run = run.changed([*text_settings(self.text, run.experiment.task.name)[1], *self.changes])
         return run.experiment, run

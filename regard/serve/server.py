@@ -21,6 +21,7 @@ from regard.errors import ConfigError
 from regard.serve.app import create_app
 from regard.serve.engine import Limits, open_engines
 from regard.serve.languages import inward, name_of
+from regard.serve.learning import Learner
 from regard.serve.service import CHECK_SECONDS, Service
 from regard.serve.settings import KIB, NO_LIMIT, Settings
 
@@ -181,11 +182,17 @@ def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
 async def _run(server: Server, listener: socket.socket) -> None:
     if HANGUP is not None:
         asyncio.get_running_loop().add_signal_handler(HANGUP, server.hang_up)
-    telling = asyncio.create_task(_tell_when_ready(server.service))
+    tasks = [asyncio.create_task(_tell_when_ready(server.service))]
+    settings = server.service.settings
+    if settings.learn is not None and settings.suggestions is not None:
+        learner = Learner(server.service, settings.suggestions, settings.learn)
+        tasks.append(asyncio.create_task(learner.work(), name="learner"))
     try:
         await server.serve([listener])
     finally:
-        telling.cancel()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _tell_when_ready(service: Service) -> None:

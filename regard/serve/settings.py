@@ -4,6 +4,7 @@ import ipaddress
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, time
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, get_origin, get_type_hints
 
@@ -72,6 +73,16 @@ def read_proxy(option: str, text: str) -> str:
             option, f"'{text}' is not an address: {error}", "127.0.0.1, or a network: 172.16.0.0/12"
         ) from error
     return str(network) if network.num_addresses > 1 else str(network.network_address)
+
+
+def read_hour(option: str, text: str | None) -> time | None:
+    """Return an hour of the day: `nightly` is 03:00; None for none. Raises ConfigError."""
+    if text is None:
+        return None
+    try:
+        return datetime.strptime("03:00" if text == "nightly" else text, "%H:%M").time()
+    except ValueError as error:
+        raise ConfigError(option, f"'{text}' is not an hour", "nightly, or 03:00") from error
 
 
 def read_canary(option: str, text: str) -> tuple[Path, float]:
@@ -238,6 +249,15 @@ class Settings:
         bool, Option(None, "Disable the translation of files.", name="disable_files_translation", form=OFF, group=_PAGE)
     ] = True
     suggestions: Annotated[Path | None, Option("FILE", "File of suggested translations.", group=_PAGE)] = None
+    learn: Annotated[
+        time | None,
+        Option(
+            "HOUR",
+            "Teach the suggestions at this hour: nightly (03:00) or HH:MM.",
+            form=Form(str | None, read_hour, lambda _: None),
+            group=_PAGE,
+        ),
+    ] = None
     memories: Annotated[
         tuple[Path, ...],
         Option(

@@ -125,6 +125,7 @@ class Metrics:
         self.by_key = counter("regard_key_requests", "Requests answered, by the name of their key", ["key", "status"])
         self._versions = counter("regard_version_requests", "Requests by version of the model", ["model", "version"])
         self._reloads = counter("regard_reloads", "Reloads of changed runs, loaded or failed", ["model", "result"])
+        self._lessons = counter("regard_lessons", "Lessons from corrections, by their result", ["model", "result"])
         self._confidence = histogram("regard_confidence", "Confidence of an answer", ["model"], buckets=_SURE)
         self._withheld = counter("regard_abstentions", "Answers withheld for low confidence", ["model"])
         self._queue = gauge("regard_queue_size", "Texts that wait for a model", named)
@@ -158,6 +159,10 @@ class Metrics:
     def reloaded(self, model: str, result: str) -> None:
         """Count a reload: "loaded" or "failed"."""
         self._reloads.labels(model, result).inc()
+
+    def learned(self, model: str, result: str) -> None:
+        """Count a lesson: "taught", "kept", "refused" or "failed"."""
+        self._lessons.labels(model, result).inc()
 
     def batched(self, model: str, batch: Batched) -> None:
         """Record a finished batch."""

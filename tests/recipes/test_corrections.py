@@ -12,6 +12,7 @@ from regard.experiment import read_experiment
 from regard.recipes.corrections import SplitCorrections, corrected_texts, seen_corrections
 from regard.runs import Run, RunFolder
 from regard.runs.adaptation import START_FILE
+from regard.runs.request import TrainingRequest
 
 SMALL = [
     "text.tokenizer.size=400", "model.dim=16", "model.encoder={name: transformer, num_layers: 1, feedforward_dim: 16}",
@@ -83,6 +84,8 @@ def test_corrections_become_versions_and_undo_brings_the_former_back(run, tmp_pa
     before, after = (read_checked(run / f"versions/{number}/model" / START_FILE)["old"] for number in (1, 2))
     assert before == after  # the standing set is compared with the first weights: losses do not add up
 
+    request = TrainingRequest(None, [f"run={run}"], resume=True)
+    assert request.read(print)[1].path == run  # a version is not trained on
     assert regard("undo", run).code == 0
     assert Run.open(run).path == taught.path
     assert regard("undo", run).code == 0
@@ -96,6 +99,7 @@ def test_the_start_stays_unless_corrections_gain(run, tmp_path):
     assert done.code == 0, done.said
     assert "no checkpoint beats the start" in done.said
     assert (Run.open(run).path, [*(run / "versions").glob("[0-9]*")]) == (run, [])
+    assert unsaid(regard("teach", run, better, "--new"), "12 of them known to the run") == []
 
 
 def test_a_folder_of_its_own_leaves_the_run_as_it_is(run, tmp_path):

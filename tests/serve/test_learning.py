@@ -1,0 +1,95 @@
+"""A server that teaches by itself: at an hour of the day, in a process of its own."""
+
+import asyncio
+import json
+import logging
+import os
+import sys
+import time as clock
+from datetime import datetime, time
+
+import pytest
+from known_engine import KnownClassifier, made, pairs
+from small_runs import regard, unsaid
+
+from regard.errors import ConfigError
+from regard.serve import learning
+from regard.serve.settings import read_hour
+
+FIGURES = {"metric": "loss", "start": 2.0, "selected": 1.5, "interval": [-0.7, -0.3]}
+TAUGHT = {"kept": "adapted", "version": 3, "new": FIGURES, "old": {**FIGURES, "metric": "BLEU"}}
+
+
+def learned(monkeypatch, tmp_path, code):
+    """The metrics and the log after a lesson by a Python program in place of `regard teach`."""
+    monkeypatch.setattr(learning, "COMMAND", (sys.executable, "-c", code))
+
+    async def case():
+        service = made([*pairs("en-de"), KnownClassifier()])
+        await learning.Learner(service, tmp_path / "better.jsonl", time(3)).learn()
+        await service.stop()
+        return service.metrics.text().decode()
+
+    return asyncio.run(case())
+
+
+@pytest.mark.parametrize(
+    ("code", "result", "words"),
+    [
+        (f"print({json.dumps(json.dumps(TAUGHT))})", "taught", "version 3 is in use; corrections held out: loss 2.00"),
+        (f"print({json.dumps(json.dumps({**TAUGHT, 'kept': 'start'}))})", "kept", "the weights stay as they were"),
+        ("import sys; print('error: has 7 corrections', file=sys.stderr); sys.exit(2)", "refused", "has 7 corrections"),
+        ("import os; os.abort()", "failed", "ended with code"),
+        ("print('{')", "failed", "no result"),
+    ],
+)
+def test_the_result_of_a_lesson_is_in_log_and_metrics(code, result, words, monkeypatch, tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    metrics = learned(monkeypatch, tmp_path, code)
+    assert f'regard_lessons_total{{model="en-de",result="{result}"}} 1.0' in metrics
+    assert 'regard_lessons_total{model="reviews"' not in metrics  # no translator
+    assert words in caplog.text
+
+
+def test_a_lesson_has_the_lowest_priority_and_the_command_of_a_user(monkeypatch, tmp_path):
+    note = tmp_path / "note"
+    code = f"import os, sys, time; time.sleep(0.3); open({str(note)!r}, 'w').write(f'{{os.nice(0)}} {{sys.argv[1:]}}')"
+    learned(monkeypatch, tmp_path, code)
+    nice, _, words = note.read_text("utf-8").partition(" ")
+    assert int(nice) == learning.NICE
+    assert words == str(["en-de", str(tmp_path / "better.jsonl"), *learning.OPTIONS])
+
+
+def test_a_lesson_ends_with_the_server(monkeypatch, tmp_path):
+    note = tmp_path / "note"
+    code = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    monkeypatch.setattr(learning, "COMMAND", (sys.executable, "-c", code))
+
+    async def case():
+        service = made(pairs("en-de"))
+        work = asyncio.ensure_future(learning.Learner(service, tmp_path / "x", time(3)).learn())
+        while not (note.exists() and note.read_text("utf-8")):
+            await asyncio.sleep(0.01)
+        work.cancel()
+        await asyncio.wait([work])
+        await service.stop()
+
+    asyncio.run(case())
+    clock.sleep(0.05)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text("utf-8")), 0)
+
+
+def test_hours_of_a_day():
+    at = datetime(2026, 3, 1, 2, 59, 30).astimezone()
+    assert learning.seconds_until(time(3), at) == 30
+    assert learning.seconds_until(time(2, 59), at) == 86_370
+    assert learning.seconds_until(time(3), at.replace(hour=3, minute=0, second=0)) == 86_400
+    assert [read_hour("--learn", text) for text in ("nightly", "23:05", None)] == [time(3), time(23, 5), None]
+    with pytest.raises(ConfigError, match="nightly, or 03:00"):
+        read_hour("--learn", "25:00")
+
+
+def test_learning_needs_a_file_of_suggestions(tmp_path):
+    (tmp_path / "experiment.yaml").touch()
+    assert unsaid(regard("serve", tmp_path, "--learn", "nightly"), "--learn", "--suggestions FILE") == []
