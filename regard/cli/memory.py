@@ -11,6 +11,7 @@ from regard.cli.emit import emit, say_unless
 from regard.cli.files import check_writable
 from regard.cli.help_page import Command, PageGroup
 from regard.cli.options import Json, Quiet
+from regard.errors import DataError
 
 if TYPE_CHECKING:
     from regard.reports.report import Report
@@ -105,6 +106,26 @@ def _matches(text: str, matches: "Sequence[MemoryMatch]") -> "Report":
 def _lines() -> Iterator[str]:
     for line in sys.stdin.buffer:
         yield line.decode(errors="replace").rstrip("\r\n")
+
+
+@memory_app.command("remove", cls=Command)
+def remove_command(
+    memory: MemoryArgument,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Text of the segment.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="Its translation.")],
+    *,
+    quiet: Quiet = False,
+) -> None:
+    """Remove a segment that is wrong.
+
+    regard memory remove en-de.memory "A dog runs." "Ein Hund rent."
+    """
+    from regard.memory import TranslationMemory
+
+    store = TranslationMemory(memory)
+    if not store.remove(source, target):
+        raise DataError(memory, "has no such segment", hint=f'regard memory search {memory} "{source}"')
+    say_unless(quiet)(f"{memory}: {len(store):,} segments")
 
 
 @memory_app.command("export", cls=Command)

@@ -46,6 +46,14 @@ def test_segments_of_files_are_found(tmp_path):
     assert ["green.", "red."] in match["differs"]
 
 
+def test_a_removed_segment_is_not_found(tmp_path):
+    memory, _ = filled(tmp_path)
+    assert "1 segments" in regard("memory", "remove", memory, "The house is red.", "Das Haus ist rot.").stderr
+    assert regard("memory", "search", memory, "The house is red.").stdout.strip() == ""
+    done = run("memory", "remove", memory, "The house is red.", "Das Haus ist rot.")
+    assert unsaid(done, "has no such segment") == []
+
+
 def test_a_memory_is_written_and_read_again(tmp_path):
     memory, _ = filled(tmp_path)
     for name in ("out.tmx", "out.tmx.gz", "out.tsv"):
