@@ -178,7 +178,7 @@ def test_help_is_quick():
 
 
 BOUNDS = {  # as measured; lines may grow with abilities alone, all else may only fall
-    "lines": 95_500,
+    "lines": 95_600,
     "lines of tests and benchmarks": 89_200,
     "modules with one importer": 34,
     "public names in several modules": 15,

@@ -24,6 +24,7 @@ from regard.serve.telemetry import Asked
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 OPEN_WHILE_DRAINING = ("/health", "/healthz", "/readyz", "/metrics")
+FOREIGN = ("cross-site", "same-site")  # Sec-Fetch-Site of pages of another origin
 FORM_ROOM = 64 * KIB  # of a form around its file
 DISCARD_SECONDS = 5.0  # a refused client may go on sending this long, so that it sees the answer
 MIN_RATE = 16 * KIB  # bytes a second: minimum rate of an upload
@@ -140,7 +141,7 @@ class Guarded:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not service.hosts.allows(hosts[0]):
             return ApiError(421, "this server does not answer to that name (--allowed-host adds one)")
-        if scope["method"] != "GET" and not service.origins.allows(headers.get("origin"), hosts[0]):
+        if not self._same_origin(scope, headers, hosts[0]):
             return ApiError(403, "pages of that origin may not ask here (--cors-origin adds one)")
         if headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
             return ApiError(415, "compressed requests are not read")
@@ -150,6 +151,15 @@ class Guarded:
         if (scope["method"], scope["path"]) in self.modelled and (seconds := service.busy):
             return of_engine(Busy(seconds))  # far cheaper here than after the request is read
         return None
+
+    def _same_origin(self, scope: Scope, headers: Headers, host: str) -> bool:
+        """Return False for a request of a foreign page that changes something, or makes a model work."""
+        if scope["method"] == "GET" and (scope["method"], scope["path"]) not in self.modelled:
+            return True
+        origin = headers.get("origin")
+        if origin is None:  # a browser leaves it out of an image and a link
+            return headers.get("sec-fetch-site") not in FOREIGN
+        return self.service.origins.allows(origin, host)
 
 
 class Bounded:

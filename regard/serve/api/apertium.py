@@ -103,6 +103,7 @@ def apertium_error(error: ApiError) -> tuple[int, dict[str, Any]]:
 
 def apertium_path(method: str, path: str, _: Headers) -> str | None:
     """Return the path of Apertium's endpoint for a request; None for a request of another API."""
+    path = f"/{path.lstrip('/')}"  # OmegaT writes two slashes after an address that ends with one
     return path if path in _PATHS and (path, method) != ("/translate", "POST") else None
 
 

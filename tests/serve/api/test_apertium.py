@@ -21,6 +21,7 @@ def said(text):
 REQUESTS = {  # as they stand on the wire
     "OmegaT": "/translate?q=Good+morning%21&markUnknown=no&langpair=en|de&key=",
     "OmegaT, regional": "/translate?q=Good+morning%21&markUnknown=yes&langpair=en_US|de&key=",
+    "OmegaT, address with a slash": "//translate?q=Good+morning%21&markUnknown=no&langpair=en|de&key=",
     "Weblate": "/translate?langpair=en%7Cde&q=Good+morning%21&markUnknown=no",
     "MediaWiki": "/translate?langpair=eng|deu&q=Good+morning%21&markUnknown=no&format=html",
     "Virtaal": "/translate?appId=&q=Good+morning%21&langpair=en%7Cde&markUnknown=no&format=html",
@@ -29,7 +30,7 @@ REQUESTS = {  # as they stand on the wire
 
 @pytest.mark.parametrize("client_name", REQUESTS)
 def test_recorded_requests_are_answered(client, client_name):
-    found = client.get(REQUESTS[client_name])
+    found = client.get(f"http://127.0.0.1:5000{REQUESTS[client_name]}")
     assert (found.status_code, found.json()) == (200, said("Guten Morgen!"))
 
 
@@ -91,3 +92,17 @@ def test_a_full_queue_refuses_it_early():
     with served([engine]) as client:
         found = client.get("/translate?langpair=en|de&q=Hello")
     assert (found.status_code, found.json()["responseStatus"], found.headers["Retry-After"]) == (429, 429, "3")
+
+
+FRIEND = "https://friend.example"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({"Sec-Fetch-Site": "cross-site"}, 403), ({"Origin": "https://evil.example"}, 403), ({"Origin": FRIEND}, 200),
+     ({"Sec-Fetch-Site": "none"}, 200), ({"Sec-Fetch-Site": "same-origin"}, 200)],
+)  # fmt: skip
+def test_a_strange_page_cannot_make_a_model_work(headers, status):
+    with served(settings=Settings(cors_origins=(FRIEND,))) as client:
+        assert client.get("/translate?langpair=en|de&q=Hello", headers=headers).status_code == status
+        assert client.get("/listPairs", headers=headers).status_code == 200

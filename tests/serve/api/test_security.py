@@ -45,7 +45,7 @@ def test_the_name_of_a_host(header, name):
 
 def test_a_rebound_name_is_refused(client):
     for method in ("GET", "POST"):
-        found = client.request(method, "/translate", headers={"Host": "evil.example:5000"})
+        found = client.request(method, "/detect", headers={"Host": "evil.example:5000"})
         assert (found.status_code, list(found.json())) == (421, ["error"])
 
 
