@@ -101,6 +101,7 @@ class Step(NamedTuple):
 
     log_probs: Tensor  # (rows, vocab)
     weights: Tensor | None = None  # (rows, source)
+    states: Tensor | None = None  # (rows, dim) of the decoder, which the head reads; None: there is more than one
 
 
 class Loss(NamedTuple):

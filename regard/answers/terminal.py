@@ -42,6 +42,7 @@ def render(prediction: Prediction) -> RenderableType:
         parts.append(Text(visible_line(prediction.warning), "yellow"))
     report = prediction.lexicon_report()
     parts += [Text(visible_line(str(fault)), "yellow") for fault in (report.faults if report else ())]
+    parts += [Text(visible_line(str(one)), "dim") for one in prediction.word_evidence()]
     for seen in [] if found is None else alignment_views(found):
         parts += _maps(seen)
     if found is not None and found.sides:

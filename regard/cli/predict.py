@@ -135,6 +135,18 @@ TranslationMemoryFile = Annotated[
         help="Translation memory: it answers the sentences that it has; --json lists similar segments.",
     ),
 ]
+MemoryWeight = Annotated[
+    float | None,
+    typer.Option(
+        "--memory-weight",
+        min=0,
+        max=1,
+        metavar="NUMBER",
+        rich_help_panel="Decoding",
+        help="Let the segments of --memory that are most like a sentence guide its translation, with at most this "
+        "weight (0.9 is good): the feature nearest_segments. --json names the segments behind each word.",
+    ),
+]
 ShardsOption = Annotated[
     int | None,
     typer.Option(
@@ -176,6 +188,7 @@ def predict_command(  # noqa: PLR0913  an option each
     prefix: Prefixes = None,
     abstain: Abstain = None,
     memory: TranslationMemoryFile = None,
+    weight: MemoryWeight = None,
     engine: EngineOption = None,
     shards: ShardsOption = None,
     workers: WorkersOption = None,
@@ -199,7 +212,7 @@ def predict_command(  # noqa: PLR0913  an option each
     regard predict runs/en-de -i report.docx -o bericht.docx
     regard predict runs/en-de news.en.gz web.jsonl --shards 100 -o answers
     """
-    given = _Given(search, n_best, scores, alignment, raw, as_json, glossary, prefix, abstain, engine, memory)
+    given = _Given(search, n_best, scores, alignment, raw, as_json, glossary, prefix, abstain, engine, memory, weight)
     if engine is not None:
         run = engine_folder(
             run, engine, _changes([word for word in words or [] if _CHANGE.match(word)], search, n_best)
@@ -225,6 +238,7 @@ class _Given(NamedTuple):
     abstain: float | None
     engine: str | None
     memory: Path | None
+    memory_weight: float | None
 
 
 def _predict_lines(run: Path, words: list[str], source: Path | None, output: Path | None, given: _Given) -> None:
@@ -260,7 +274,8 @@ def _predict_shards(run: Path, words: list[str], folder: Path | None, given: _Gi
     from regard.recipes.shards.program import ShardedRequest, predict_shards
 
     files, changes = paths_and_changes(words)
-    lines_only = {"--prefix": given.prefix, "--n-best": given.n_best > 1 or None}
+    lines_only = {"--prefix": given.prefix, "--memory-weight": given.memory_weight}
+    lines_only["--n-best"] = given.n_best > 1 or None
     for option, present in lines_only.items():
         if present is not None:
             raise ConfigError(option, "does not go with --shards", "leave it out")
@@ -301,10 +316,16 @@ def _changes(changes: list[str], search: str | None, n_best: int) -> list[str]:
 
 def _loaded(run: Path, changes: list[str], given: _Given) -> "Predictor":
     from regard.predictor import load
+    from regard.registry import Choice
 
-    n_best = given.n_best
+    n_best, features = given.n_best, list[Choice]()
+    if given.memory_weight is not None and given.memory is None:
+        raise ConfigError("--memory-weight", "needs a translation memory", "--memory FILE")
+    if given.memory_weight:
+        settings = {"memory": str(given.memory), "max_weight": min(given.memory_weight, 0.99)}
+        features.append(Choice("nearest_segments", settings))
     try:
-        return load(run, changes, engine=given.engine)
+        return load(run, changes, engine=given.engine, features=features)
     except ConfigError as error:
         option = Fault("--n-best", "needs a search that finds several", "--search beam or --search sampling")
         faults = [option if n_best > 1 and fault.place == N_BEST else fault for fault in error.faults]

@@ -1,5 +1,6 @@
 """Decoding engines: the native search over a model, or an external program."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -69,9 +70,11 @@ def with_contributions(
 ) -> list[list[Hypothesis]]:
     """Return the hypotheses (example, rank) that a search has found, each with the shares of its score.
 
-    They are written once more word by word, since a search keeps sums alone. Of equal features the later ones are
-    numbered. The shares sum to the score.
+    Those of one feature are what the model leaves. For several the hypotheses are written once more word by word, since
+    a search keeps sums alone. Of equal features the later ones are numbered. The shares sum to the score.
     """
+    if len(features) == 1 and search.at_limit != "free":  # a free end is in no sum, and looks like others
+        return [[_with_share(search, features[0].name, one) for one in ranked] for ranked in found]
     flat = [one for ranked in found for one in ranked]
     names = list[str]()
     for feature in features:
@@ -86,6 +89,12 @@ def with_contributions(
         for one, mine in zip(flat, zip(*parts, strict=True), strict=True)
     )
     return [[next(explained) for _ in ranked] for ranked in found]
+
+
+def _with_share(search: Search, feature: str, one: Hypothesis) -> Hypothesis:
+    """Return a hypothesis with the shares of the model and of its only feature."""
+    model = math.fsum(one.log_probs[len(search.first) :]) / float(search.norm(max(len(one.log_probs), 1)))
+    return one._replace(shares={MODEL_TERM: model, feature: one.score - model})
 
 
 def feature_sums(

@@ -17,7 +17,7 @@ from regard.decoding.features.feature import Feature
 from regard.decoding.phrases import Requirements
 from regard.decoding.shortlist import QuickWriter
 from regard.errors import ConfigError
-from regard.ops.kernels.search import CompiledWriter, Required, Rules
+from regard.ops.kernels.search import CompiledWriter, NearestStates, Required, Rules
 from regard.ops.topk import top
 from regard.records import BOS, EOS, PAD, Batch, Sequences, Writer
 
@@ -122,8 +122,8 @@ class Search(ABC):
 
         lines (rows,) are those of the batch.
         """
-        writer = guided.compiled_writer(int(rules.limits.max(initial=0)))
-        if writer is None:
+        writer, nearest = guided.compiled_writer(int(rules.limits.max(initial=0))), guided.compiled_feature()
+        if writer is None or len(guided.features) > (nearest is not None):
             return None
 
         def dropped() -> NDArray[np.bool_]:
@@ -131,7 +131,7 @@ class Search(ABC):
             return np.zeros(len(lines), np.bool_) if found is None else found.numpy()
 
         unwanted = None if self.unwanted is frozenset else dropped
-        found = writer.beam(rules, unwanted, required)
+        found = writer.beam(rules, unwanted, required, nearest)
         return None if found is None else [[Hypothesis(*one) for one in some] for some in found]
 
     def limits(self, writer: Writer, batch: Batch) -> Tensor:
@@ -175,10 +175,14 @@ class Guided:
         return scores, step.log_probs
 
     def compiled_writer(self, steps: int) -> CompiledWriter | None:
-        """Return the compiled search, for a maximum of `limit` ids; None where features or the writer need steps."""
-        if self.features or not isinstance(self.writer, QuickWriter) or not len(self.ids):
+        """Return the compiled search, for a maximum of `limit` ids; None where the writer needs steps."""
+        if not isinstance(self.writer, QuickWriter) or not len(self.ids):
             return None
         return self.writer.compiled_writer(self.ids, self.state, steps)
+
+    def compiled_feature(self) -> NearestStates | None:
+        """Return the only feature as compiled code has it; None where it needs steps."""
+        return self.features[0].compiled(self.guides[0]) if len(self.features) == 1 else None
 
     def best(self, count: int, included: NDArray[np.int64] | None = None) -> Likeliest:
         """Return the `count` best words of each row, falling, of equals the first, and behind them those of `included`.

@@ -122,7 +122,8 @@ class SecondPass(Generator):
     def step(self, ids: Tensor, state: Rereading, *, need_weights: bool = False) -> tuple[Step, State]:
         decoded, after = self._read(ids, state, need_weights)
         log_probs = self._head(state.first.route).log_probs(decoded, state.first.encoded)[:, -1]
-        return Step(log_probs, None if decoded.weights is None else decoded.weights[:, -1]), after
+        looks = None if decoded.weights is None else decoded.weights[:, -1]
+        return Step(log_probs, looks, states=decoded.states[:, -1]), after
 
     def best(
         self, ids: Tensor, state: Rereading, count: int, forbidden: Sequence[int] = (), included: Sequence[int] = ()

@@ -181,7 +181,7 @@ class Translator(Generator):
         decoded, after = self._read(ids, state, need_weights)
         log_probs = self._head(state).log_probs(decoded, state.encoded)[:, -1]
         weights = None if decoded.weights is None else decoded.weights[:, -1]
-        return Step(log_probs, weights), after
+        return Step(log_probs, weights, decoded.states[:, -1]), after
 
     def best(
         self, ids: Tensor, state: Writing, count: int, forbidden: Sequence[int] = (), included: Sequence[int] = ()

@@ -1,11 +1,13 @@
 """Run → Predictor."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from os import PathLike
 from pathlib import Path
 from typing import cast
 
+from regard.config import as_values
 from regard.decoding import SEARCHES
 from regard.errors import ConfigError, Fault
 from regard.experiment import OPEN, DecodingSettings, Experiment, RerankSettings, too_long_sources
@@ -16,6 +18,7 @@ from regard.ops.memory import keep_memory
 from regard.predictor.engines import load_export
 from regard.predictor.predictor import Predictor, answers_and_losses
 from regard.predictor.reranking import Reranker
+from regard.registry import Choice
 from regard.runs import Assembled, Run
 from regard.runs.assembly import adequacy_of, engine_of, features_of, shortlist_of, surroundings_of
 from regard.tasks import Task
@@ -26,7 +29,13 @@ __all__ = ["Predictor", "answers_and_losses", "check_open", "load", "load_routes
 ENSEMBLE = "decoding.ensemble"
 
 
-def load(run: PathLike[str] | str, changes: Iterable[str] | None = None, *, engine: str | None = None) -> Predictor:
+def load(
+    run: PathLike[str] | str,
+    changes: Iterable[str] | None = None,
+    *,
+    engine: str | None = None,
+    features: Sequence[Choice] = (),
+) -> Predictor:
     """Open a run for prediction.
 
     >>> predictor = regard.load("runs/en-de", ["decoding.search=greedy"])
@@ -35,6 +44,7 @@ def load(run: PathLike[str] | str, changes: Iterable[str] | None = None, *, engi
         run: The folder of a run, or the `TrainedRun` of `regard.train`.
         changes: Settings of decoding, evaluation and device, as on the command line.
         engine: Another program that answers, a row of ENGINES: `run` is then an export, as `regard export` writes it.
+        features: Rows of FEATURES that the search sums besides those of the settings.
 
     Returns:
         A predictor; its `run` has the settings, vocabularies and measurements.
@@ -49,8 +59,16 @@ def load(run: PathLike[str] | str, changes: Iterable[str] | None = None, *, engi
     wanted = list(changes or [])
     check_open(wanted)
     if engine is not None:
-        return load_export(Path(run), engine, wanted)
-    return predictor_of(Run.open(Path(run), wanted))
+        return load_export(Path(run), engine, [*wanted, *_with_features((), features)])
+    opened = Run.open(Path(run), wanted)
+    if features:
+        opened = opened.changed([*wanted, *_with_features(opened.experiment.decoding.features, features)])
+    return predictor_of(opened)
+
+
+def _with_features(known: Sequence[Choice], more: Sequence[Choice]) -> list[str]:
+    """Return the change of settings that adds features; none without them."""
+    return [f"decoding.features={json.dumps(as_values([*known, *more]))}"] if more else []
 
 
 def load_routes(run: Path | str, changes: Iterable[str]) -> dict[str, Predictor]:
@@ -78,7 +96,7 @@ def _predictor(assembled: Assembled) -> Predictor:
     first = not run.route  # that a run is measured with, unless settings are changed
     measured = run.measurements.alignment_head() if first else None
     task = task.along(task.route, measured or task.alignment_head)
-    features = features_of(settings, surroundings_of(run.path, task.vocabularies))
+    features = features_of(settings, surroundings_of(run.path, task.vocabularies, model))
     engine = engine_of(settings, model, task, shortlist_of(run.path, settings, task.vocabularies), features)
     if any("max_source" in change for change in run.changes) and (
         faults := [*too_long_sources(run.experiment, model.max_source)]

@@ -13,12 +13,21 @@ from regard.errors import RegardError
 from regard.explain.maps import without_end
 from regard.explain.relevance import RELEVANCES, method_of
 from regard.explain.relevance.question import OnProgress, no_progress
+from regard.explain.tokens import words_of
 from regard.models import Model
 from regard.predictor.batches import TextEncoder
 from regard.predictor.predictions import Predictions
 from regard.predictor.setup import Setup
 from regard.registry import Choice
-from regard.results import Explanation, Prediction, TextPrediction, WordRelevance
+from regard.results import (
+    DocumentPrediction,
+    Explanation,
+    Prediction,
+    SegmentEvidence,
+    TextPrediction,
+    WordEvidence,
+    WordRelevance,
+)
 from regard.tasks import Task
 from regard.tasks.relevance import state_relevance, word_relevance
 
@@ -114,7 +123,40 @@ class Explainer:
 
     def _explained(self, predictions: Sequence[Prediction], explanations: Iterable[Explanation]) -> Predictions:
         pairs = zip(predictions, explanations, strict=True)
-        return Predictions(self._diagnosed(self._with(one, found)) for one, found in pairs)
+        return self.with_evidence([self._diagnosed(self._with(one, found)) for one, found in pairs])
+
+    def with_evidence(self, predictions: Sequence[Prediction]) -> Predictions:
+        """Return the predictions, each with the segments of a translation memory behind its words.
+
+        >>> (one,) = explainer.with_evidence(predictor.predict(["Good morning!"]))
+        >>> one.word_evidence()
+
+        Without decoding.features=nearest_segments they stay as they are.
+        """
+        if (feature := self._setup.nearest_segments) is None:
+            return Predictions(predictions)
+        sentences = [part for one in predictions for part in _sentences(one)]
+        places = [place for place, one in enumerate(sentences) if isinstance(one, TextPrediction) and one.ids]
+        rows = self._encoder.encode_answered([sentences[place] for place in places])
+        for place, pieces in zip(places, self._encoder.in_batches(rows, feature.evidence), strict=True):
+            sentences[place] = self._with_words(cast(TextPrediction, sentences[place]), pieces)
+        named = iter(sentences)
+        return Predictions(
+            replace(one, parts=[next(named) for _ in one.parts]) if isinstance(one, DocumentPrediction) else next(named)
+            for one in predictions
+        )
+
+    def _with_words(self, prediction: TextPrediction, pieces: Sequence[Sequence[SegmentEvidence]]) -> TextPrediction:
+        """Return a prediction with the evidence for each word, the mean over its pieces."""
+        target, found = cast(TextColumn, self._task.vocabularies[self._task.last]), list[WordEvidence]()
+        for word in words_of(target.pieces(prediction.ids or [])):
+            sums = dict[int, SegmentEvidence]()
+            for match, fraction in (one for piece in word.pieces for one in pieces[piece]):
+                known = sums.get(match.segment, SegmentEvidence(match, 0.0))
+                sums[match.segment] = known._replace(fraction=known.fraction + fraction / len(word.pieces))
+            if sums:
+                found.append(WordEvidence(word.text, sorted(sums.values(), key=lambda one: -one.fraction)))
+        return replace(prediction, evidence=found)
 
     def _diagnosed(self, prediction: Prediction) -> Prediction:
         finder = self._setup.fault_finder
@@ -230,6 +272,10 @@ class Explainer:
     def _with(self, prediction: Prediction, found: Explanation) -> Prediction:
         shown = found if prediction.finished else without_end(found)
         return replace(prediction, explanation=_located(self._task, shown, prediction.source))
+
+
+def _sentences(prediction: Prediction) -> Sequence[Prediction]:
+    return prediction.parts if isinstance(prediction, DocumentPrediction) else [prediction]
 
 
 def _located(task: Task, found: Explanation, source: str) -> Explanation:

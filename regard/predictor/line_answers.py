@@ -69,7 +69,8 @@ def answer_blocks(
         stream = stack.enter_context(open_packed(source)) if isinstance(source, Path) else source
         chunks = chunks_of_lines(stream, name, kept.warn)
         for some in kept.counted(predicted(answer, chunks, name, kept.warn)):
-            yield "".join(f"{shown.write(one, next(numbers))}\n" for one in some).encode()
+            named = predictor.explainer.with_evidence(some) if shown.as_json else some
+            yield "".join(f"{shown.write(one, next(numbers))}\n" for one in named).encode()
     sure.close()
     memory.close()
     kept.close()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from regard.decoding import Answering, Feature, Search
+from regard.decoding.features.nearest_segments import NearestSegmentsFeature
 from regard.errors import ConfigError
 from regard.experiment import DecodingSettings
 from regard.explain.adequacy import Adequacy
@@ -58,3 +59,8 @@ class Setup:
     fault_finder: FaultFinder | None = None  # of translation errors, in explained answers
     languages: tuple[str | None, str | None] = (None, None)  # codes of source and target
     abilities: Abilities = NATIVE  # of the engine
+
+    @property
+    def nearest_segments(self) -> NearestSegmentsFeature | None:
+        """Return the feature that reads a translation memory, if there is one."""
+        return next((one for one in self.features if isinstance(one, NearestSegmentsFeature)), None)

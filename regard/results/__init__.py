@@ -22,9 +22,11 @@ from regard.results.translation_reports import (
     Place,
     SearchNode,
     SearchTree,
+    SegmentEvidence,
     TermReport,
     TermUse,
     TranslationFault,
+    WordEvidence,
 )
 
 __all__ = [
@@ -40,12 +42,14 @@ __all__ = [
     "Prediction",
     "SearchNode",
     "SearchTree",
+    "SegmentEvidence",
     "TermReport",
     "TermUse",
     "TextPrediction",
     "TokenRole",
     "Tokens",
     "TranslationFault",
+    "WordEvidence",
     "WordRelevance",
     "as_line",
 ]

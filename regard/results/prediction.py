@@ -7,7 +7,14 @@ from html import escape
 from typing import Any, ClassVar, Self
 
 from regard.results.explanation import Explanation
-from regard.results.translation_reports import LexiconReport, MemoryMatch, Place, SearchTree, TermReport
+from regard.results.translation_reports import (
+    LexiconReport,
+    MemoryMatch,
+    Place,
+    SearchTree,
+    TermReport,
+    WordEvidence,
+)
 
 BETWEEN_ANSWERS = "\n"  # of which any is right
 
@@ -65,6 +72,10 @@ class Prediction:
         """Return what a search held and dropped; None where nobody asked, or nothing was searched."""
         return None
 
+    def word_evidence(self) -> "Sequence[WordEvidence]":
+        """Return the segments of a translation memory behind words of the answer; none where nobody asked."""
+        return ()
+
     def used_terms(self) -> Sequence[Place]:
         """Return where the terms of a glossary that were used stand in the source."""
         return ()
@@ -109,6 +120,7 @@ class TextPrediction(Prediction):
     memory: Sequence[MemoryMatch] = field(
         default_factory=list, kw_only=True
     )  # segments like the source, the best first
+    evidence: Sequence[WordEvidence] = field(default_factory=list, kw_only=True)  # words that segments speak for
 
     def lexicon_report(self) -> LexiconReport | None:
         """Report of the lexicon of translation counts."""
@@ -117,6 +129,10 @@ class TextPrediction(Prediction):
     def search_tree(self) -> SearchTree | None:
         """Hypotheses that a search of the source kept and pruned."""
         return self.search
+
+    def word_evidence(self) -> Sequence[WordEvidence]:
+        """Words with segments behind them."""
+        return self.evidence
 
     def used_terms(self) -> Sequence[Place]:
         """Warnings of the report."""
@@ -134,6 +150,7 @@ class TextPrediction(Prediction):
         fields |= {} if self.lexicon is None else self.lexicon.details()
         fields |= {} if self.search is None else {"search": self.search.details()}
         fields |= {"memory": [one._asdict() for one in self.memory]} if self.memory else {}
+        fields |= {"evidence": [one.details() for one in self.evidence]} if self.evidence else {}
         if (places := self.uncovered) is not None:
             fields["uncovered"] = [{"word": self.source[start:end], "place": [start, end]} for start, end in places]
         return fields if self.terms is None else {**fields, **self.terms.details()}

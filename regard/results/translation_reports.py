@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+_NAMED = 3  # segments of a word in one line
 Place = list[int]  # [first, behind] of some characters of a text
 
 
@@ -93,3 +94,29 @@ class MemoryMatch(NamedTuple):
     def exact(self) -> bool:
         """Return True for the same text."""
         return self.percent >= 100
+
+
+class SegmentEvidence(NamedTuple):
+    """A segment that contributes to the probability of a piece or a word."""
+
+    match: MemoryMatch
+    fraction: float  # of the probability; a word has the mean over its pieces
+
+
+class WordEvidence(NamedTuple):
+    """The segments behind a word of a translation, the largest fraction first."""
+
+    word: str
+    segments: Sequence[SegmentEvidence]
+
+    def __str__(self) -> str:
+        named = (f"{one.fraction:.0%} “{one.match.source}” → “{one.match.target}”" for one in self.segments[:_NAMED])
+        return f"{self.word} ← {', '.join(named)}"
+
+    def details(self) -> dict[str, Any]:
+        """Return the fields of JSON."""
+        segments = [
+            {"percent": round(100 * fraction, 1), "segment": one.segment, "source": one.source, "target": one.target}
+            for one, fraction in self.segments
+        ]
+        return {"word": self.word, "segments": segments}

@@ -33,14 +33,14 @@ def features_of(settings: DecodingSettings, run: Surroundings | None = None) -> 
     return [one for one in features if not one.reads_tables] if run is None else [one.bind(run) for one in features]
 
 
-def surroundings_of(folder: Path, columns: Columns) -> Surroundings:
+def surroundings_of(folder: Path, columns: Columns, model: Model) -> Surroundings:
     """Return the data of a run that features may read."""
 
     def open_run(path: Path) -> tuple[Model, Columns]:
         model, task, _ = Run.open(path).assembled()
         return model, task.vocabularies
 
-    return Surroundings(columns, folder / TUNING, open_run)
+    return Surroundings(columns, model, folder / TUNING, open_run)
 
 
 def shortlist_of(folder: Path, settings: DecodingSettings, columns: Columns) -> Shortlist | None:

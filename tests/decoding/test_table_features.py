@@ -52,7 +52,7 @@ def run(columns, tmp_path_factory, writers):
     def open_run(path):
         raise AssertionError(path)
 
-    return Surroundings(columns, place, open_run)
+    return Surroundings(columns, None, place, open_run)
 
 
 def ids_of(column, text):
@@ -157,7 +157,7 @@ def test_arpa_file_of_other_pieces_is_refused(run, tmp_path):
 def test_neural_language_model_scores_as_it_would_alone(columns, writers, tmp_path):
     """Summed over a text: weight times its log-likelihood by the other run, the end included."""
     model, size = model_of("transformer", len(columns["target"])), len(columns["target"])
-    run = Surroundings(columns, tmp_path, lambda path: (model, {"text": columns["target"]}))
+    run = Surroundings(columns, None, tmp_path, lambda path: (model, {"text": columns["target"]}))
     feature, ids = LanguageModelFeature(run=tmp_path, weight=0.3).bind(run), [*ids_of(columns["target"], WRITTEN), EOS]
     state, found = feature.start(writers.batch_of([[EOS]])), 0.0
     for before, word in itertools.pairwise([BOS, *ids]):
@@ -169,7 +169,7 @@ def test_neural_language_model_scores_as_it_would_alone(columns, writers, tmp_pa
 
 
 def test_language_model_of_another_vocabulary_is_refused(columns, tmp_path):
-    run = Surroundings(columns, tmp_path, lambda path: (model_of("transformer", 9), {"text": columns["source"]}))
+    run = Surroundings(columns, None, tmp_path, lambda path: (model_of("transformer", 9), {"text": columns["source"]}))
     with pytest.raises(ConfigError, match="another vocabulary than the target"):
         LanguageModelFeature(run=tmp_path).bind(run)
 
@@ -179,7 +179,7 @@ class Stub(torch.nn.Module):
 
 
 def test_run_that_is_no_language_model_is_refused(columns, tmp_path):
-    run = Surroundings(columns, tmp_path, lambda path: (Stub(), columns))
+    run = Surroundings(columns, None, tmp_path, lambda path: (Stub(), columns))
     with pytest.raises(ConfigError, match="is not a language model"):
         LanguageModelFeature(run=tmp_path).bind(run)
     with pytest.raises(ConfigError, match="is not given"):

@@ -6,6 +6,7 @@ from regard.decoding.features.language_model import LanguageModelFeature
 from regard.decoding.features.length import LengthFeature
 from regard.decoding.features.lexicon import LexiconFeature
 from regard.decoding.features.missing_words import MissingWordsFeature
+from regard.decoding.features.nearest_segments import NearestSegmentsFeature
 from regard.decoding.features.ngram_model import NgramModelFeature
 from regard.decoding.features.no_repeat import NoRepeatFeature
 from regard.decoding.features.phrases import PhrasesFeature
@@ -20,6 +21,7 @@ FEATURES: Registry[Feature] = Registry(
         "length": LengthFeature,
         "lexicon": LexiconFeature,
         "missing_words": MissingWordsFeature,
+        "nearest_segments": NearestSegmentsFeature,
         "ngram_model": NgramModelFeature,
         "no_repeat": NoRepeatFeature,
         "phrases": PhrasesFeature,

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from regard.data.columns import Columns
 from regard.models import Model
+from regard.ops.kernels.search import NearestStates
 from regard.records import Batch, State, Step
 
 
@@ -17,6 +18,7 @@ class Surroundings(NamedTuple):
     """The run that a feature works for."""
 
     columns: Columns
+    model: Model
     learnt: Path  # the folder of what `regard tune` has learnt
     open_run: Callable[[Path], tuple[Model, Columns]]  # another run's model and vocabularies
 
@@ -51,6 +53,10 @@ class Feature(ABC):
     @abstractmethod
     def step(self, step: Step, ids: Tensor, state: Any) -> tuple[Tensor, State]:
         """The writer's step after ids (rows, 1) → what is added to its log_probs (rows, vocab)."""
+
+    def compiled(self, state: Any) -> NearestStates | None:
+        """Return what compiled code adds to the scores of all steps from a first state on; None: it takes steps."""
+        return None
 
     def finish(self, state: Any) -> Tensor | float:
         """Return the score that is added when a row ends here: (rows,)."""

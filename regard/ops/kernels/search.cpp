@@ -4,6 +4,7 @@
 #include <functional>
 #include <numeric>
 
+#include "nearest.h"
 #include "search.h"
 
 namespace {
@@ -57,12 +58,22 @@ struct Candidate {
   int32_t node, remaining, bank, met;  // as of Mark, once it is written; met: where its counts of terms are
 };
 
+// A word behind a row.
+struct Choice {
+  int64_t id;
+  double log_prob, score;  // by the model; by the model and the stored states
+};
+
 class Beams {
  public:
-  // `required` may be null: the beam of a text is then one bank, and every hypothesis may end.
-  Beams(const Writer& writer, const Start& start, const Rules& rules, const Required* required, Found& found)
+  // `required` may be null: the beam of a text is then one bank, and every hypothesis may end; `nearest`, too.
+  Beams(
+      const Writer& writer, const Start& start, const Rules& rules, const Required* required, const Nearest* nearest,
+      Found& found)
       : writer(writer), rules(rules), required(required), found(found), rows(writer, start, rules), ended(start.texts),
-        bars(start.texts, kNever), terms(required ? required->terms : 0), asked_each(required ? required->tried_count : 1) {
+        bars(start.texts, kNever), joined(nearest, writer.stack->dim, writer.padding, start.texts),
+        terms(required ? required->terms : 0), tried_each(required ? required->tried_count : 1),
+        asked_each(tried_each + joined.most) {
     for (int64_t text = 0; text < start.texts; ++text) {
       const int64_t node = required ? required->nodes[text] : 0, *met = required ? required->met + text * terms : nullptr;
       marks.add({text, node, remaining(text, node, met)}, met, terms);
@@ -88,7 +99,8 @@ class Beams {
     return required ? required->prefixes[text * required->longest + rows.length - 1] : -1;
   }
 
-  // The likeliest words of every row, and what is asked of them besides: the end, and the words of its terms or prefix.
+  // The likeliest words of every row, and what is asked of them besides: the end, the words of its terms or prefix, and
+  // those that stored states speak for.
   void look_ahead() {
     const int64_t count = rows.written.size();
     rows.step();
@@ -101,11 +113,12 @@ class Beams {
     for (int64_t row = 0; row < count && required; ++row) {
       const int64_t text = marks.rows[row].text;
       int64_t* to = asked.data() + row * asked_each;
-      std::copy_n(required->tried + text * asked_each, asked_each, to);
+      std::copy_n(required->tried + text * tried_each, tried_each, to);
       if (forced(text) < 0) continue;
       std::fill_n(to, asked_each, -1);
       to[asked_each - 1] = forced(text);
     }
+    if (joined.stored) hear(count);
     if (!writer.shortlists) return find_words(writer.head, 0, count);
     for (int64_t first = 0, last; first < count; first = last) {
       last = marks.end_of(first);
@@ -113,6 +126,23 @@ class Beams {
       find_words(&some.head, first, last - first);
       const auto begin = words.begin() + first * each, end = words.begin() + last * each;
       std::transform(begin, end, begin, [&](int64_t word) { return some.words[word]; });
+    }
+  }
+
+  // Join the states of all rows with those that are stored.
+  void hear(int64_t count) {
+    joined.clear();
+    for (int64_t row = 0; row < count; ++row) {
+      const int64_t text = marks.rows[row].text;
+      joined.add(text, rows.states.data() + row * writer.stack->dim);
+      if (forced(text) >= 0) continue;
+      int64_t* to = asked.data() + row * asked_each;
+      std::fill_n(to + tried_each, joined.most, -1);
+      joined.speak(row, text, to + tried_each);
+      std::sort(to, to + asked_each);
+      for (int64_t one = 1; one < asked_each; ++one) {
+        if (to[one] == to[one - 1]) to[one - 1] = -1;
+      }
     }
   }
 
@@ -145,6 +175,7 @@ class Beams {
   void consider(int64_t row) {
     const int64_t text = marks.rows[row].text, some = width(text) + 1, prefix = forced(text);
     const int64_t *likely = words.data() + row * each, *tried = asked.data() + row * asked_each;
+    if (joined.stored && prefix < 0) return consider_joined(row, text, some);
     for (int64_t one = 0; one < some && prefix < 0; ++one) consider(row, likely[one], log_probs[row * each + one], false);
     for (int64_t one = 0; one < asked_each; ++one) {
       if (tried[one] < 0 || (prefix < 0 && std::find(likely, likely + some, tried[one]) != likely + some)) continue;
@@ -152,12 +183,41 @@ class Beams {
     }
   }
 
+  // The likeliest words of a row by the model and its stored states, and what is tried besides.
+  void consider_joined(int64_t row, int64_t text, int64_t some) {
+    const int64_t *likely = words.data() + row * each, *tried = asked.data() + row * asked_each;
+    choices.clear();
+    const auto add = [&](int64_t id, double log_prob) {
+      choices.push_back({id, log_prob, joined.score(row, text, id, log_prob)});
+    };
+    const auto is_near = [&](int64_t id) { return std::find(likely, likely + some, id) != likely + some; };
+    for (int64_t one = 0; one < some; ++one) add(likely[one], log_probs[row * each + one]);
+    for (int64_t one = 0; one < asked_each; ++one) {
+      if (tried[one] >= 0 && !is_near(tried[one])) add(tried[one], asked_log_probs[row * asked_each + one]);
+    }
+    const auto better = [](const Choice& a, const Choice& b) { return a.score != b.score ? a.score > b.score : a.id < b.id; };
+    std::sort(choices.begin(), choices.end(), better);
+    int64_t left = some;
+    for (const Choice& one : choices) {
+      const bool is_likely = left > 0 && (joined.mass(row, text, one.id) > 0 || is_near(one.id));
+      left -= is_likely;
+      if (is_likely || is_tried(text, one.id)) consider(row, one.id, one.log_prob, !is_likely);
+    }
+  }
+
+  bool is_tried(int64_t text, int64_t id) const {
+    if (!required) return id == writer.end;
+    const int64_t* first = required->tried + text * tried_each;
+    return std::find(first, first + tried_each, id) != first + tried_each;
+  }
+
   // `tried`: the word is none of the likeliest, so it has to bring a term on.
   void consider(int64_t row, int64_t id, double log_prob, bool tried) {
     if (!(log_prob > kNever)) return;
     const auto [text, node, before] = marks.rows[row];
     const bool free = required && rows.length <= required->free && forced(text) >= 0;
-    const Word word{id, int64_t(candidates.size()), row, rows.written[row].sum + (free ? 0.0 : log_prob), log_prob};
+    const double added = free ? 0.0 : joined.score(row, text, id, log_prob);
+    const Word word{id, int64_t(candidates.size()), row, rows.written[row].sum + added, log_prob};
     if (!required) return candidates.push_back({word, 0, 0, 0, 0});
     const int64_t place = counts.size(), after = required->next[node * (required->symbols + 1) + symbol(text, id)];
     bool complete = true;
@@ -344,12 +404,15 @@ class Beams {
   DecodedRows rows;
   std::vector<int64_t> ended;         // likely hypotheses that have, of each text
   std::vector<double> bars;           // of an exact search: the score of the worst of the `wanted` best that have ended
-  const int64_t terms, asked_each;    // words that are asked of a row
+  Joined joined;                      // stored states beside the rows
+  const int64_t terms;
+  const int64_t tried_each, asked_each;  // words that a row tries, and that are asked of it
   int64_t each = 0;                   // words that are looked at behind a row
   Marks marks, going_marks;           // of the rows of this step and of the next
   std::vector<Word> going;            // rows of the next step
   std::vector<Candidate> candidates;  // of a text
   std::vector<int64_t> counts;        // how often each candidate has each term
+  std::vector<Choice> choices;        // of a row
   std::vector<int64_t> words, asked;
   std::vector<float> log_probs, asked_log_probs;
 };
@@ -358,9 +421,11 @@ class Beams {
 
 extern "C" {
 
-// What is found, to be read by `sizes`, `take` and nothing else; null where memory ran out. `required` may be null.
-Found* beam_search(const Writer* writer, const Start* start, const Rules* rules, const Required* required) {
-  const auto run = [&](Found& found) { Beams(*writer, *start, *rules, required, found).run(); };
+// What is found, to be read by `sizes`, `take` and nothing else; null where memory ran out. `required` and `nearest` may
+// be null.
+Found* beam_search(
+    const Writer* writer, const Start* start, const Rules* rules, const Required* required, const Nearest* nearest) {
+  const auto run = [&](Found& found) { Beams(*writer, *start, *rules, required, nearest, found).run(); };
   return found_by(run, start->texts, rules->wanted);
 }
 

@@ -59,7 +59,15 @@ class _Required(ctypes.Structure):
     )
 
 
-_MIRRORS = (*TRANSFORMER, _Shortlist, _Writer, _Start, _Rules, _Required)
+class _Nearest(ctypes.Structure):
+    _fields_ = (
+        *((name, _LONG) for name in ("places", "distinct", "neighbours")),
+        *((name, ctypes.c_double) for name in ("temperature", "radius", "weight", "tie")),
+        *((name, _POINTER) for name in ("keys", "lengths", "slots", "words")),
+    )
+
+
+_MIRRORS = (*TRANSFORMER, _Shortlist, _Writer, _Start, _Rules, _Required, _Nearest)
 
 
 class WordSum(NamedTuple):
@@ -109,6 +117,23 @@ class Required(NamedTuple):
     widths: NDArray[np.int64]  # (texts,) hypotheses of all of them
 
 
+class NearestStates(NamedTuple):
+    """Stored decoder states of each text, and how they join the distribution of a row. Tensors are contiguous.
+
+    See `regard.decoding.features.nearest_segments.NearestSegmentsFeature`.
+    """
+
+    keys: Tensor  # (texts, places, dim) float32
+    lengths: Tensor  # (texts, places) float32, squared
+    slots: Tensor  # (texts, places) → the next word, a place in `words`; -1: padding, which stands last
+    words: Tensor  # (texts, distinct) rising, PAD behind them
+    neighbours: int
+    temperature: float  # of the shares of states
+    radius: float  # distance from which the weight is 0
+    weight: float  # at distance 0
+    tie: float  # distances that differ by less are equal
+
+
 class CompiledHypothesis(NamedTuple):
     """A hypothesis."""
 
@@ -137,17 +162,21 @@ class CompiledWriter(NamedTuple):
         rules: Rules,
         unwanted: Callable[[], NDArray[np.bool_]] | None = None,
         required: Required | None = None,
+        nearest: NearestStates | None = None,
     ) -> list[list[CompiledHypothesis]] | None:
         """Return the hypotheses of each row that have what is required, if anything is, the best first.
 
-        None without a compiler, for a beam that is too wide for `PackedTable.best`, and for requirements beside
-        shortlists. `unwanted` is called after every step, and returns the mask (rows,) of the rows to drop.
-        Raises MemoryError, and what `unwanted` raises.
+        None without a compiler, for a beam that is too wide for `PackedTable.best`, and for requirements or stored
+        states beside shortlists. `unwanted` is called after every step, and returns the mask (rows,) of the rows to
+        drop. Raises MemoryError, and what `unwanted` raises.
         """
         width = rules.size if required is None else int(required.widths.max(initial=0))
-        fits = (required is None or self.shortlists is None) and self._fits(width)
+        alone = required is None and nearest is None
+        fits = (alone or self.shortlists is None) and self._fits(width)
         kernel = library(_SOURCE, _MIRRORS) if fits else None
-        return None if kernel is None else self._found(kernel, rules, unwanted, required)
+        if kernel is None:
+            return None
+        return self._found(kernel, rules, unwanted, required, nearest) if len(self.ids) else []
 
     def _fits(self, width: int) -> bool:
         """Return whether a step can rank one word more than the beam size."""
@@ -162,10 +191,9 @@ class CompiledWriter(NamedTuple):
         rules: Rules,
         unwanted: Callable[[], NDArray[np.bool_]] | None,
         required: Required | None,
+        nearest: NearestStates | None,
     ) -> list[list[CompiledHypothesis]]:
         """Hypotheses of a search in compiled code."""
-        if not len(self.ids):
-            return []
         tables = [(self.table.narrowed(some), some) for some in self.shortlists or ()]
         lists = [_Shortlist(one.product.struct, some.data_ptr()) for one, some in tables]
         table, places = self.words.table.detach().contiguous(), self.words.places
@@ -197,8 +225,9 @@ class CompiledWriter(NamedTuple):
         arrays = [] if required is None else [np.ascontiguousarray(one) for one in required[2:]]
         asked = None if required is None else ctypes.byref(_required(required, arrays))
         search = kernel["beam_search"]
-        search.argtypes, search.restype = [_POINTER] * 4, _POINTER
-        found = search(*map(ctypes.byref, (writer, start, ruled)), asked)
+        search.argtypes, search.restype = [_POINTER] * 5, _POINTER
+        joined = None if nearest is None else ctypes.byref(_nearest(nearest))
+        found = search(*map(ctypes.byref, (writer, start, ruled)), asked, joined)
         if not found:
             raise MemoryError("a beam search")
         written = _read(kernel, found, len(first))
@@ -211,6 +240,12 @@ def _required(required: Required, arrays: Sequence[NDArray[np.generic]]) -> _Req
     """Return the requirements as compiled code has them; `arrays` are theirs, each in one piece."""
     sizes = (one.shape[1] for one in (required.needed, required.symbols, required.tried, required.prefixes))
     return _Required(required.enough, required.free, *sizes, *(one.ctypes.data for one in arrays))
+
+
+def _nearest(nearest: NearestStates) -> _Nearest:
+    """Return stored states as compiled code has them."""
+    sizes = nearest.slots.shape[1], nearest.words.shape[1]
+    return _Nearest(*sizes, *nearest[4:], *(one.data_ptr() for one in nearest[:4]))
 
 
 def _read(kernel: ctypes.CDLL, found: int, texts: int) -> list[list[CompiledHypothesis]]:
