@@ -39,7 +39,8 @@ def read_units(path: Path, languages: tuple[str, str], *, everything: bool = Fal
                 pairs += 1
             before = one.source
     if not pairs:
-        raise DataError(path, f"has no pair of {languages[0]} and {languages[1]}")
+        hint = "" if plain or everything else "--all also takes segments that are neither translated nor approved"
+        raise DataError(path, f"has no pair of {languages[0]} and {languages[1]}", hint=hint)
 
 
 def _examples(kind: str, path: Path, languages: tuple[str, str]) -> Iterator[TranslationUnit]:
