@@ -66,10 +66,3 @@ def http_protocol() -> type[Any]:
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
     return HttpToolsProtocol
-
-
-def read_docx_part_as_xml(content_type: str) -> None:
-    """Let python-docx open parts of a content type as XML; it knows footnotes and endnotes only as bytes."""
-    from docx.opc.part import PartFactory, XmlPart
-
-    PartFactory.part_type_for[content_type] = XmlPart

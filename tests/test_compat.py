@@ -3,8 +3,6 @@
 import pytest
 import torch
 import typer
-from docx.opc.constants import CONTENT_TYPE
-from docx.opc.part import PartFactory, XmlPart
 from torch import nn
 from torch.testing import assert_close
 from uvicorn import Config
@@ -62,8 +60,3 @@ def test_uvicorn_takes_a_protocol_class():
     protocol = compat.http_protocol()
     assert Config(app=lambda: None, http=protocol).http is protocol
     assert {"connection_made", "data_received", "on_message_begin"} <= set(dir(protocol))
-
-
-def test_docx_opens_a_part_as_xml():
-    compat.read_docx_part_as_xml(CONTENT_TYPE.WML_FOOTNOTES)
-    assert PartFactory.part_type_for[CONTENT_TYPE.WML_FOOTNOTES] is XmlPart

@@ -20,6 +20,7 @@ import torch
 from hostile import all_translated
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
+from office_files import opendocument, packed, pptx, unpacked, xlsx
 from safetensors.torch import save as tensors_to_bytes
 
 from regard.config import read_yaml
@@ -36,7 +37,6 @@ from regard.text import load_tokenizer, train_tokenizer
 from regard.training import checkpoint as files
 
 SECONDS = float(os.environ.get("REGARD_FUZZ_SECONDS", "20"))
-PART = "word/document.xml"  # the text of a Word file
 EXAMPLES = 200  # between two looks at the clock
 TEXT = "A man sees a house. Ünïcödé 你好 😀 %s <b>x</b> http://a.org\n"
 
@@ -48,6 +48,20 @@ def word_file():
     document.add_table(rows=2, cols=2).cell(0, 0).text = "cell"
     document.save(data)
     return data.getvalue()
+
+
+def slides():
+    run = '<a:r><a:rPr b="1"/><a:t>A man</a:t></a:r>'
+    return pptx(f'<a:p><a:pPr/>{run}<a:r><a:t> sees.</a:t></a:r><a:br/>{run}<a:endParaRPr lang="en-US"/></a:p>')
+
+
+def workbook():
+    strings = "<si><t>A man</t></si><si><r><t>sees </t></r><r><rPr><b/></rPr><t>a</t></r></si>"
+    return xlsx(strings, '<c t="inlineStr"><is><t>In</t></is></c>', xl__tables__table1='<tableColumn name="A"/>')
+
+
+def text_file():
+    return opendocument(ODT)
 
 
 def stories():
@@ -67,13 +81,13 @@ def archive():
     return data.getvalue()
 
 
-def inside(data, place):
-    """A Word file whose text is damaged inside, so that the archive is whole."""
-    out = io.BytesIO()
-    with ZipFile(io.BytesIO(word_file())) as packed, ZipFile(out, "w") as new:
-        for name in packed.namelist():
-            new.writestr(name, data if name == PART else packed.read(name))
-    document(".docx")(out.getvalue(), place)
+def inside(suffix, make, part):
+    """A file of an office program whose text is damaged inside, so that the archive is whole."""
+
+    def parse(data, place):
+        document(suffix)(packed({**unpacked(make()), part: data}), place)
+
+    return parse, lambda: [unpacked(make())[part]]
 
 
 TMX = (
@@ -100,6 +114,14 @@ PO = (
     'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Plural-Forms: nplurals=3; plural=n%10==1 ? 0'
     ' : n==2 ? 1 : 2;\\n"\n\n#, c-format\nmsgctxt "a"\nmsgid "_Open %d file\\n"\nmsgid_plural ""\n"Open'
     ' \\"%d\\" files\\n"\nmsgstr[0] ""\nmsgstr[1] ""\n\n#~ msgid "a"\n#~ msgstr "b"\nmsgid "&Save…"\nmsgstr ""\n'
+)
+ODT = (
+    "<text:p>A <text:span>man</text:span> sees<text:note><text:p>a</text:p></text:note>"
+    '<text:s/>it.<text:tab/></text:p><table:table-cell office:value-type="float"><text:p>b</text:p></table:table-cell>'
+)
+MARKDOWN = (
+    "---\na: b\n---\n# A *man*\n\n> sees `x` [a](b) ![c](d)\n> on\n\n- a <b>c</b>\n  1. \\* &amp; [x]\n\n|a|b|"
+    "\n|-|-|\n|c|d|\n\n~~x~~\n\n[x]: y\n"
 )
 YAML = "data: {train: {source: a.en, target: a.de}}\nmodel: {dim: 8, encoder: {name: transformer}}\nx: &a [1, 2]\n"
 BABI = b"1 Mary went to the garden.\n2 John slept.\n3 Where is Mary?\tgarden\t1\n1 A.\n2 B?\tc\t1\n"
@@ -202,7 +224,16 @@ PARSERS = {
     ".srt": (document(".srt"), lambda: [SRT.encode()]),
     ".html": (document(".html"), lambda: [HTML.encode()]),
     ".docx": (document(".docx"), lambda: [word_file()]),
-    ".docx inside": (inside, lambda: [ZipFile(io.BytesIO(word_file())).read(PART)]),
+    ".pptx": (document(".pptx"), lambda: [slides()]),
+    ".xlsx": (document(".xlsx"), lambda: [workbook()]),
+    ".odt": (document(".odt"), lambda: [text_file()]),
+    ".odp": (document(".odp"), lambda: [opendocument(ODT, "presentation")]),
+    ".ods": (document(".ods"), lambda: [opendocument(ODT, "spreadsheet")]),
+    ".md": (document(".md"), lambda: [MARKDOWN.encode()]),
+    ".docx inside": inside(".docx", word_file, "word/document.xml"),
+    ".pptx inside": inside(".pptx", slides, "ppt/slides/slide1.xml"),
+    ".xlsx inside": inside(".xlsx", workbook, "xl/sharedStrings.xml"),
+    ".odt inside": inside(".odt", text_file, "content.xml"),
     ".xlf": (document(".xlf"), lambda: [XLIFF.encode(), XLIFF2.encode(), XLIFF.encode("utf-16")]),
     ".po": (document(".po"), lambda: [PO.encode()]),
     "lines": (reader("parallel", ".txt"), lambda: [TEXT.encode() * 3]),

@@ -22,8 +22,8 @@ class SizeBudget:
         if self._sentences > self.sentences:
             raise TooLarge(f"the file has more than {self.sentences:,} sentences: send it in parts")
 
-    def count_mark(self) -> None:
-        """Count one mark. Raises TooLarge above the maximum."""
-        self._marks += 1
+    def count_mark(self, count: int = 1) -> None:
+        """Count one mark or several. Raises TooLarge above the maximum."""
+        self._marks += count
         if self._marks > self.marks:
             raise TooLarge(f"the file has more than {self.marks:,} tags, numbers and the like: send it in parts")

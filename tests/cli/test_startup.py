@@ -7,10 +7,11 @@ import pytest
 from small_runs import SMALL, regard, write_texts
 
 HEAVY = {  # what only drawing, judging, training, serving, compiling or other kinds of files need
-    "matplotlib", "rich", "jinja2", "sacrebleu", "docx", "lxml", "pysubs2", "babel", "fastapi", "uvicorn", "pytest",
+    "matplotlib", "rich", "jinja2", "sacrebleu", "markdown_it", "pysubs2", "babel", "fastapi", "uvicorn", "pytest",
     "transformers", "numpy.testing", "tensorboard", "torch._dynamo", "torch._inductor",
     "torch.nn.attention.flex_attention", "regard.training.trainer", "regard.training.progress", "regard.runs.training",
-    "regard.explain.pictures", "regard.answers.terminal", "regard.documents.files.docx", "regard.documents.files.srt",
+    "regard.explain.pictures", "regard.answers.terminal",
+    "regard.documents.files.markdown", "regard.documents.files.srt",
 }  # fmt: skip
 LOADED = """
 import sys

@@ -9,10 +9,11 @@ import pytest
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from hostile import all_translated, shouted
+from office_files import packed, unpacked
 from processor_time import within
 
 from regard.documents.files import SUFFIXES, FileError, base, file_document
-from regard.documents.files.docx import ENTRIES
+from regard.documents.files.package import ENTRIES
 from regard.documents.files.srt import wrap_lines
 from regard.documents.size_budget import TooLarge
 from regard.errors import RegardError
@@ -39,7 +40,7 @@ def word(build) -> bytes:
 
 
 def test_kinds():
-    assert SUFFIXES == (".txt", ".srt", ".html", ".htm", ".docx")
+    assert {".txt", ".srt", ".html", ".md", ".docx", ".pptx", ".xlsx", ".odt", ".xlf", ".po"} < {*SUFFIXES}
     with pytest.raises(FileError, match=r"'\.pdf' cannot be translated"):
         file_document(b"", ".pdf")
     assert issubclass(FileError, RegardError)
@@ -130,8 +131,7 @@ def test_hostile_subtitles_take_little_time(text):
 
 def paragraphs(paragraph: bytes) -> bytes:
     """A Word document with a million bytes of equal paragraphs."""
-    with zipfile.ZipFile(io.BytesIO(word(lambda document: document.add_paragraph("Hello")))) as file:
-        entries = {name: file.read(name) for name in file.namelist()}
+    entries = unpacked(word(lambda document: document.add_paragraph("Hello")))
     place = "word/document.xml"
     entries[place] = entries[place].replace(b"<w:sectPr", filled(paragraph) + b"<w:sectPr", 1)
     return packed(entries, zipfile.ZIP_STORED)
@@ -276,14 +276,6 @@ def test_word_file_language_label_is_updated(target, said):
     assert langs[1].get(qn("w:val")) == "fr-FR"
 
 
-def packed(entries: dict[str, bytes], method=zipfile.ZIP_DEFLATED) -> bytes:
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", method) as file:
-        for name, content in entries.items():
-            file.writestr(name, content)
-    return data.getvalue()
-
-
 def understated(data: bytes) -> bytes:
     """The same archive, whose directory declares only a hundred bytes."""
     place = data.rindex(b"PK\x01\x02")
@@ -321,8 +313,7 @@ def chained(length: int) -> bytes:
     """A document whose header has a header, and so on."""
     kinds = "http://schemas.openxmlformats.org/package/2006/"
     header = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/header"
-    with zipfile.ZipFile(io.BytesIO(word(lambda document: document.add_paragraph("Hello")))) as file:
-        entries = {name: file.read(name) for name in file.namelist()}
+    entries = unpacked(word(lambda document: document.add_paragraph("Hello")))
     first = b'Id="rId900" Type="%b" Target="h0.xml"/></Relationships>' % header.encode()
     place = "word/_rels/document.xml.rels"
     entries[place] = entries[place].replace(b"</Relationships>", b"<Relationship " + first)
@@ -337,8 +328,7 @@ def chained(length: int) -> bytes:
 
 def test_word_file_with_chained_parts():
     assert file_document(chained(3), ".docx").texts == ["Hello"]
-    with pytest.raises(FileError, match="too deep"):
-        file_document(chained(990), ".docx")
+    assert file_document(chained(990), ".docx").texts == ["Hello"]
 
 
 @pytest.mark.parametrize("seed", range(40))

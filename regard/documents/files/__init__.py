@@ -1,10 +1,14 @@
 """Splits texts and files into sentences, and writes files of the same kind with their translations."""
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Literal
 
 from regard.documents.document import Document
 from regard.documents.files.base import FileDocument, FileError
+from regard.documents.files.office import OFFICE
+from regard.documents.files.opendocument import OPENDOCUMENT
+from regard.documents.files.package import package_file
 from regard.documents.files.po import po_file
 from regard.documents.files.text_and_html import html_file, text_file
 from regard.documents.files.xliff import xliff_file
@@ -20,27 +24,29 @@ def _srt_file(data: bytes, language: str | None) -> FileDocument:
     return srt_file(data, language)
 
 
-def _docx_file(data: bytes, language: str | None) -> FileDocument:
-    from regard.documents.files.docx import docx_file  # loads python-docx, lxml and babel
+def _markdown_file(data: bytes, language: str | None) -> FileDocument:
+    from regard.documents.files.markdown import markdown_file  # loads markdown-it-py
 
-    return docx_file(data, language)
+    return markdown_file(data, language)
 
 
+_KINDS = {**OFFICE, **OPENDOCUMENT}
 FILE_READERS: Mapping[str, Callable[[bytes, str | None], FileDocument]] = {
     ".txt": text_file,
     ".srt": _srt_file,
     ".html": html_file,
     ".htm": html_file,
-    ".docx": _docx_file,
+    ".md": _markdown_file,
     ".xlf": xliff_file,
     ".xliff": xliff_file,
     ".sdlxliff": xliff_file,
     ".mxliff": xliff_file,
     ".po": po_file,
     ".pot": po_file,
+    **{suffix: partial(package_file, kind=kind) for suffix, kind in _KINDS.items()},
 }
 SUFFIXES = tuple(FILE_READERS)
-PACKAGES = (".docx",)  # archives, which no terminal shows
+PACKAGES = tuple(_KINDS)  # archives, which no terminal shows
 
 __all__ = ["PACKAGES", "SUFFIXES", "FileDocument", "FileError", "file_document", "text_document"]
 
