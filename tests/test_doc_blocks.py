@@ -201,6 +201,7 @@ def stage_documents(place: Path) -> None:
         'id="1">old</g> man.</source></trans-unit></body></file></xliff>',
         encoding="utf-8",
     )
+    (place / "readme.md").write_text("# The *old* man\n", encoding="utf-8")
     (place / "messages.pot").write_text('msgid "The old man reads %s."\nmsgstr ""\n', encoding="utf-8")
     letter = docx.Document()
     letter.add_paragraph("The old man reads a book.")

@@ -37,7 +37,8 @@ Input = Annotated[
         "-i",
         metavar="FILE",
         rich_help_panel="Input and output",
-        help="Text, line by line (.gz too), or a document: .docx, .html, .po, .srt, .xlf. (default: stdin)",
+        help="Text, line by line (.gz too), or a document: .docx, .html, .md, .odt, .po, .pptx, .srt, .xlf, .xlsx. "
+        "(default: stdin)",
     ),
 ]
 PredictOutput = Annotated[
@@ -198,8 +199,8 @@ def predict_command(  # noqa: PLR0913  an option each
     """Translate, classify, tag or answer, line by line.
 
     A line may hold several sentences; numbers, units, addresses and emoji are copied. With --raw or --alignment a line
-    is one sentence, and a warning lists lost numbers. Web pages, subtitles, Word files, XLIFF and PO keep markup and
-    layout. Missing or badly fitting terms of a --glossary are reported; --json has an entry for each.
+    is one sentence, and a warning lists lost numbers. Office files, web pages, Markdown, subtitles, XLIFF and PO
+    keep their layout. Missing or badly fitting terms of a --glossary are reported; --json has an entry for each.
     decoding.ensemble=[RUN2,RUN3] averages several runs.
 
     A language model continues each line, or starts a text after an empty line. A pair of texts, or a passage and its

@@ -16,7 +16,7 @@ from regard.documents.files.base import (
     join_documents,
     rebuild_each,
 )
-from regard.documents.files.paragraphs import Dialect, Part
+from regard.documents.files.paragraphs import Dialect, XmlPart
 from regard.documents.files.xml_source import declared_encoding
 from regard.results import Prediction
 
@@ -48,12 +48,12 @@ def package_file(data: bytes, language: str | None, kind: PackageKind) -> FileDo
         raise FileError(f"the file is broken or is not a {kind.name}")
     found = (kind.names.findall(entry) for info, entry in entries if kind.names) if kind.names else ()
     kept = frozenset(unescape(name.decode("utf-8", "replace")) for names in found for name in names)
-    budget, parts = file_budget(), dict[int, tuple[Part, str]]()  # with their encodings, in reading order
+    budget, parts = file_budget(), dict[int, tuple[XmlPart, str]]()  # with their encodings, in reading order
     for number in sorted(range(len(entries)), key=lambda number: _padded(entries[number][0].filename)):
         info, entry = entries[number]
         if kind.parts.fullmatch(info.filename) and kind.paragraphs.search(entry):
             text, encoding = decode_text(entry, declared_encoding(entry))
-            parts[number] = Part(text, kind.dialect, language, budget, kept), encoding
+            parts[number] = XmlPart(text, kind.dialect, language, budget, kept), encoding
     documents = [paragraph.document for part, _ in parts.values() for paragraph in part.paragraphs]
 
     def rebuild(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:

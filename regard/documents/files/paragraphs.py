@@ -31,7 +31,7 @@ class Dialect(NamedTuple):
     excluded: Mapping[str, Mapping[str, str]] = {}  # elements whose text stays: all, or by the values of attributes
 
 
-class Item(NamedTuple):
+class _Item(NamedTuple):
     """A piece of a paragraph: text, or what stays as it is written."""
 
     kind: Literal["text", "point", "break", "open", "close", "format", "plain"]
@@ -48,7 +48,7 @@ class Paragraph:
         self.prefix = tag_name(tag.source).removesuffix(local)
         self.has_runs = self.family in dialect.runs
         self.sources = list[str]()
-        self.items = list[Item]()
+        self.items = list[_Item]()
         self.head = self.tail = ""  # what stays first and last
         self.whole: list[str] | None = None  # an element that is kept, until it ends
         self.depth, self.first = 0, tag  # of its tags; the first
@@ -68,13 +68,13 @@ class Paragraph:
                 self._kept("".join(self.whole))
         elif token.kind == "text":
             if self.in_text:
-                self.items.append(Item("text", self.run or "", tuple(characters(token))))
+                self.items.append(_Item("text", self.run or "", tuple(characters(token))))
         elif self.has_runs and token.name == f"{self.family}:r":
             self.run, self.bare = "" if token.kind == "open" else None, False
         elif self.has_runs and token.name == f"{self.family}:t" and self.field is None:
             self.in_text = token.kind == "open"
         elif self.dialect.roles.get(token.name) == "container" and self.field is None and token.kind != "empty":
-            self.items.append(Item("open" if token.kind == "open" else "close", token.source))
+            self.items.append(_Item("open" if token.kind == "open" else "close", token.source))
         elif token.kind in ("open", "empty"):
             self.whole, self.depth, self.first = [token.source], 1, token
             if token.kind == "empty":
@@ -86,7 +86,7 @@ class Paragraph:
         if self.whole is not None:
             self.whole.append(source)
         else:
-            self.items.append(Item("point", source))
+            self.items.append(_Item("point", source))
 
     def _kept(self, source: str) -> None:
         """End an element that is kept."""
@@ -109,13 +109,13 @@ class Paragraph:
         elif role == "tail":
             self.tail += source
         elif role == "space":
-            self.items.append(Item("text", self.run or "", ((" ", source),)))
+            self.items.append(_Item("text", self.run or "", ((" ", source),)))
         elif role != "noise":
-            self.items.append(Item("break" if role == "break" else "point", source))
+            self.items.append(_Item("break" if role == "break" else "point", source))
 
     def _end_field(self) -> None:
         if self.field:
-            self.items.append(Item("point", "".join(self.field)))
+            self.items.append(_Item("point", "".join(self.field)))
         self.field, self.fields = None, 0
 
     def close(self, language: str | None, budget: SizeBudget) -> None:
@@ -128,7 +128,7 @@ class Paragraph:
                 counts[self._key(item.source)] += len(item.characters)
                 formats.setdefault(self._key(item.source), item.source)
         main = counts.most_common(1)[0][0] if counts else ""
-        self.properties, self.payloads, marked = formats.get(main, ""), list[Item](), MarkedText()
+        self.properties, self.payloads, marked = formats.get(main, ""), list[_Item](), MarkedText()
         self._mark_all(marked, main)
         found = marked.split(language=language, budget=budget, lines=self.name in self.dialect.lines)
         self.document = Document(*found, Style(xml_escaped, marked.sources.__getitem__))
@@ -142,17 +142,17 @@ class Paragraph:
         """Collect the items as a text with marks; text in the main format has none."""
         current = main
 
-        def mark(kind: MarkKind, name: str, item: Item) -> None:
+        def mark(kind: MarkKind, name: str, item: _Item) -> None:
             marked.mark(kind, name, f"\ufdd0{len(self.payloads)}\ufdd1")
             self.payloads.append(item)
 
-        def to_format(item: Item) -> None:
+        def to_format(item: _Item) -> None:
             nonlocal current
             key = self._key(item.source) if item.kind == "text" else main
             if current not in {key, main}:
-                mark("close", "format", Item("plain"))
+                mark("close", "format", _Item("plain"))
             if key not in {current, main}:
-                mark("open", "format", Item("format", item.source))
+                mark("open", "format", _Item("format", item.source))
             current = key
 
         for item in self.items:
@@ -165,7 +165,7 @@ class Paragraph:
             else:
                 mark("point", "", item)
                 marked.add([_BREAK] if item.kind == "break" else ())
-        to_format(Item("point"))
+        to_format(_Item("point"))
 
     def written(self, text: str) -> str:
         """Return the content of the paragraph with another text with marks, as `document` renders it."""
@@ -191,7 +191,7 @@ class Paragraph:
         return written if self.bare else f"<{prefix}r>{properties}{written}</{prefix}r>"
 
 
-class Part:
+class XmlPart:
     """Reads a part with paragraphs; `paragraphs` are those to translate, inner ones before those around them."""
 
     def __init__(
