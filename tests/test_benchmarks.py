@@ -20,8 +20,8 @@ from regard.errors import ConfigError
 from regard.ops.plain import plain
 from regard.records import EOS
 
-NAMES = ("adaptation", "bulk", "layers", "looking_back", "oracles", "startup", "timing", "unigram")
-adaptation, bulk, layers, looking_back, oracles, startup, timing, unigram = map(benchmark, NAMES)
+NAMES = ("adaptation", "bulk", "confirmations", "layers", "looking_back", "oracles", "startup", "timing", "unigram")
+adaptation, bulk, confirmations, layers, looking_back, oracles, startup, timing, unigram = map(benchmark, NAMES)
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.py") if "\nif __name__" in path.read_text("utf-8"))
 
 
@@ -45,6 +45,17 @@ def test_bulk_texts_and_their_differences(tmp_path):
     for found, count in (("one\ntwo\n", 0), ("one\nTWO\n", 1), ("one\n", 2)):
         other.write_text(found)
         assert bulk.differing(text, other) == count
+
+
+def test_repeated_errors_are_words_that_a_correction_has_added(tmp_path):
+    memory = confirmations.TranslationMemory(tmp_path / "m.memory", ("en", "de"))
+    predictor = SimpleNamespace(predict=lambda texts: [SimpleNamespace(text="a b")])
+    pairs = [("x", "a c"), ("y", "a c c d"), ("x", "a c"), ("z", "b d")]
+    alone = confirmations.streamed(predictor, pairs, None, memory)
+    assert alone.errors == [0, 2, 1, 1]
+    found = confirmations.streamed(predictor, pairs, memory, memory)
+    assert (found.texts, found.errors) == (["a c", "a c c d", "a c", "b d"], [0, 0, 0, 0])
+    assert confirmations.figures(found, alone, pairs)["bleu"] == pytest.approx(100)
 
 
 def test_adaptation_figures_are_means_with_the_widest_interval():

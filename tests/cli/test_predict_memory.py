@@ -115,3 +115,28 @@ def test_a_predictor_has_a_memory(run, memory):
     assert (first.memory, second.text, second.memory[0].percent) == ([], "DORT ZWEI", 101)
     with pytest.raises(DataError, match="prefixes"):
         predictor.translate(["yes"], memory=found, prefixes=["a"])
+
+
+def test_similar_segments_guide_the_model(run, memory):
+    text = "a big dog sits"
+    plain, _ = predicted(run, "--json", text)
+    lines, _ = predicted(run, "--memory", memory, "--memory-weight", "0.9", "--json", text)
+    found = json.loads(lines[0])
+    assert {*found["shares"]} == {"model", "nearest_segments"}
+    assert sum(found["shares"].values()) == pytest.approx(found["score"])
+    assert found["text"] != json.loads(plain[0])["text"]
+    (segment,) = {one["source"] for word in found["evidence"] for one in word["segments"]}
+    assert segment == "a dog sits"
+    assert all(0 < one["percent"] <= 100 for word in found["evidence"] for one in word["segments"])
+
+
+def test_refusals_of_a_weight(run, memory, tmp_path):
+    (tmp_path / "a.txt").write_text(LINES, encoding="utf-8")
+    shards = (tmp_path / "a.txt", "--shards", "1", "-o", tmp_path / "out", "--memory", memory)
+    for words, said in (
+        (("--memory-weight", "0.5", "x"), "--memory-weight: needs a translation memory (--memory FILE)"),
+        ((*shards, "--memory-weight", "0.5"), "--memory-weight: does not go with --shards"),
+        (("decoding.features=nearest_segments", "x"), "decoding.features.nearest_segments.memory: is not given"),
+        (("decoding.features=[{name: nearest_segments, memory: no.memory}]", "x"), "there is no such memory"),
+    ):
+        assert unsaid(regard("predict", run, *words), said) == []
