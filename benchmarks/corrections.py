@@ -101,7 +101,7 @@ def of_grammar(*, new: bool) -> dict[str, list[Pair]]:
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """Return the figures in Markdown: means over seeds, with the widest of the intervals' ends."""
     lines = [
-        "| domain | corrections | seeds | kept | BLEU there | difference (95 %) | on Tatoeba (95 %) | core minutes |",
+        "| domain | corrections | seeds | kept | BLEU there | difference (95 %) | old text (95 %) | core minutes |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
