@@ -9,7 +9,7 @@ from processor_time import within
 
 from regard.documents.files import file_document
 from regard.documents.size_budget import TooLarge
-from regard.results import Prediction
+from regard.results import Explanation, Prediction
 
 PAGE = """---
 title: kept
@@ -140,6 +140,17 @@ def test_markup_is_kept_whatever_is_translated(seed):
     assert before == after
     links = re.compile(r'<a href="[^"]*"|<img src="[^"]*"')
     assert sorted(links.findall(html(out))) == sorted(links.findall(html(PAGE)))
+
+
+def test_emphasis_of_no_word_is_left_out():
+    found = file_document(b"Good **morning** all\n", ".md")
+    answer = Prediction(
+        found.texts[0],
+        "Hallo alle",
+        0.0,
+        explanation=Explanation.of_text(["Good", "morning", "all"], ["Hallo", "alle"], [(0, 0), (2, 1)], []),
+    )
+    assert found.rebuild([answer]) == b"Hallo alle\n"
 
 
 CROWDS = {

@@ -37,6 +37,7 @@ _FIRST = re.compile(r"\A([#>+=:-]|\d{1,9}(?=[.)]))")  # begins another block
 _CLOSING = re.compile(r"(?<=\s)#+\Z")  # ends a heading, and is no part of it
 _SIGNS = re.compile(r"[\\`*_\[\]<!&~|]")  # that the parser examines
 _LINE_ENDS = re.compile(r"[\r\n\v\f\x85\u2028\u2029]")
+_EMPTY = re.compile(r"\s*(?<![\\*_~])(\*{1,2}|_{1,2}|~~)\s*\1(?![*_~])\s*")
 _SPACE, _EMPHASIS = re.compile(r"[ \t\n]*"), re.compile(r"[*_~]+")
 _TEXT = frozenset({"text", "text_special", "softbreak"})
 _CELLS = frozenset({"th_open", "td_open"})
@@ -140,6 +141,8 @@ def _best(texts: Iterator[str], block: _Block, environment: Mapping[str, Any]) -
         read = parse(text, {"references": environment.get("references", {})})
         if (not whole or [one.type for one in read] == _PARAGRAPH) and _shape(read) == wanted:
             break
+    else:  # emphasis that no word is left of
+        text = _EMPTY.sub(" ", text)
     return text.replace("|", "\\|") if block.before.type in _CELLS else text
 
 
