@@ -22,6 +22,7 @@ _FILE_SECONDS = 20.0  # the same, of a file
 _ADD_SECONDS = 10.0  # wait for another program that writes
 MOST_SEARCHED = 128  # sentences of a request that similar segments are searched for; exact matches have no limit
 _MOST_BYTES = 2**33  # of a file to which clients may add
+READ_ONLY = "The translation memories of this server are read-only."
 _LOG_SECONDS = 60.0  # between two warnings of one memory
 
 _ORIGIN = "server"  # of confirmed segments
@@ -148,8 +149,12 @@ class ServedMemory:
 class Memories:
     """The memories of a server, by their languages in normal form."""
 
-    def __init__(self, files: Iterable[Path], threshold: int) -> None:
-        """Open the files. Raises DataError for one that is not a memory, ConfigError for two of one pair."""
+    def __init__(self, files: Iterable[Path], threshold: int, *, writable: bool = True) -> None:
+        """Open the files. Raises DataError for one that is not a memory, ConfigError for two of one pair.
+
+        `writable`: clients may add segments.
+        """
+        self.writable = writable
         self._pairs = dict[tuple[str, str], ServedMemory]()
         for path in files:
             memory = ServedMemory(path, threshold)
@@ -167,6 +172,10 @@ class Memories:
         """Return the memory of a pair of languages, in any spelling; None where there is none."""
         return self._pairs.get((inward(source), inward(target)))
 
+    def to_add(self, source: str, target: str) -> ServedMemory | None:
+        """Return the memory of a pair of languages that clients may add to; None where there is none."""
+        return self.of(source, target) if self.writable else None
+
 
 def _exact(memory: TranslationMemory, text: Sought) -> Recall:
     return recall(memory.search, *text, 100)
@@ -179,7 +188,7 @@ async def confirm(
 
     A text of several sentences is stored sentence by sentence where its translation has as many, else as one segment.
     """
-    memory = memories.of(*pair)
+    memory = memories.to_add(*pair)
     if memory is None or not source.strip() or not target.strip():
         return 0
     units = await in_thread(len(source), _units, pair, source, target, before)

@@ -207,7 +207,8 @@ async def _tell_when_ready(service: Service) -> None:
         _LOG.info("%s: %s, %.1f M parameters", model.name, what, parameters / 1e6)
     for pair in service.memories.pairs:
         unused = "" if service.catalogue.model(*pair) is not None else "; no run translates that"
-        _LOG.info("translation memory: %s%s", " → ".join(map(name_of, pair)), unused)
+        closed = "" if service.memories.writable else ", read-only (--api-keys, or --insecure-memory)"
+        _LOG.info("translation memory: %s%s%s", " → ".join(map(name_of, pair)), closed, unused)
     _LOG.info("ready after %.1f s", time.monotonic() - began)
 
 

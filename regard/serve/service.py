@@ -49,7 +49,7 @@ class Service:
         self.downloads = Downloads()
         self.files = ThreadSlots(FILES)
         self.glossaries = Glossaries(settings.max_terms, settings.max_term_alternatives)
-        self.memories = Memories(settings.memories, settings.memory_threshold)
+        self.memories = Memories(settings.memories, settings.memory_threshold, writable=settings.adds_to_memory)
         self.stored_glossaries = GlossaryStore(settings.glossaries)
         self.draining = False
         self.unanswered = set[asyncio.Timeout]()  # the timeout of each admitted request

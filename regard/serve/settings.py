@@ -268,6 +268,9 @@ class Settings:
             group=_PAGE,
         ),
     ] = ()
+    insecure_memory: Annotated[
+        bool, Option(None, "Let other machines without a key add to the memories.", group=_PAGE)
+    ] = False
     memory_threshold: Annotated[
         int, Option("INTEGER", "Minimum similarity of a reported segment in per cent.", 30, 100, group=_PAGE)
     ] = 70
@@ -305,6 +308,12 @@ class Settings:
             first = options[0]
             values[setting] = first.form.read(first.flag, *(typed[option.name] for option in options))
         return cls(**values)
+
+    @property
+    def adds_to_memory(self) -> bool:
+        """Return True if clients may add to the memories: those with a key, of this machine, or all if allowed."""
+        alone = self.loopback and not self.trusted_proxies
+        return bool(self.keys) or alone or self.insecure_memory
 
     @property
     def loopback(self) -> bool:

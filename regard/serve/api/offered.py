@@ -67,7 +67,7 @@ async def frontend_settings(service: Service, request: Request) -> dict[str, Any
     """Return the settings that the page needs."""
     reader = reading_language(request.headers.get("accept-language", ""))
     settings, (_, target) = service.settings, service.catalogue.first or (AUTO, "")
-    memories = [[*map(outward, pair)] for pair in service.memories.pairs]
+    memories = [[*map(outward, pair)] for pair in service.memories.pairs if service.memories.writable]
     return {
         "charLimit": settings.char_limit,
         "frontendTimeout": TYPING,
@@ -83,7 +83,7 @@ async def frontend_settings(service: Service, request: Request) -> dict[str, Any
         "batchLimit": settings.batch_limit,
         "alternativesLimit": settings.alternatives_limit,
         "fileSizeLimit": settings.max_file,
-        **({"memories": memories} if memories else {}),
+        **({"memories": memories} if memories else {}),  # that the page may add to
     }
 
 

@@ -74,7 +74,7 @@ async def all_corrections(service: Service, request: Request) -> Response:
 
 
 def _check_enabled(service: Service) -> None:
-    if service.settings.suggestions is None and not service.memories.pairs:
+    if service.settings.suggestions is None and not (service.memories.pairs and service.memories.writable):
         raise ApiError(403, "Suggestions are disabled on this server.")
 
 
@@ -84,7 +84,7 @@ async def _store(service: Service, request: Request, given: KeptCorrection) -> N
     Raises ApiError for texts over a limit, languages that are not served or taken, and a full file.
     """
     place, pair = service.settings.suggestions, (given.source, given.target)
-    if place is None and service.memories.of(*pair) is None:
+    if place is None and service.memories.to_add(*pair) is None:
         raise ApiError(403, "Suggestions of these languages are disabled on this server.")
     check_libretranslate_sizes([given.q, given.s], service.settings)
     check_sizes([given.details.get("answer", "")], service.settings)

@@ -17,7 +17,7 @@ from regard.serve.api.endpoint import Endpoint, queried
 from regard.serve.api.request_body import JSON, read_json_list, read_values
 from regard.serve.errors import LATE, ApiError, bad, later
 from regard.serve.languages import outward, served_code
-from regard.serve.memories import ServedMemory
+from regard.serve.memories import READ_ONLY, ServedMemory
 from regard.serve.security import SUGGEST
 from regard.serve.service import Service
 
@@ -99,6 +99,8 @@ async def _store(service: Service, request: Request, values: Any) -> dict[str, i
     memory = _memory(service, request)
     if memory is None:
         raise ApiError(404, "there is no memory of these languages (--memory FILE)")
+    if not service.memories.writable:
+        raise ApiError(403, READ_ONLY)
     wanted = [one for one in units if one.source.strip() and one.target.strip()]
     for one in wanted:
         check_sizes([one.source, one.target], service.settings)

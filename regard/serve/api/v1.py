@@ -19,7 +19,7 @@ from regard.serve.engine import Predict
 from regard.serve.errors import LATE, ApiError, bad, later
 from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.languages import inward, outward
-from regard.serve.memories import confirm
+from regard.serve.memories import READ_ONLY, confirm
 from regard.serve.security import SUGGEST
 from regard.serve.service import Service
 from regard.serve.translating import (
@@ -80,6 +80,8 @@ async def confirm_translation(service: Service, request: Request) -> models.Conf
     check_sizes([*texts, question.before], service.settings)
     if service.memories.of(*pair) is None:
         raise ApiError(403, f"This server has no translation memory of {' → '.join(map(outward, pair))}")
+    if not service.memories.writable:
+        raise ApiError(403, READ_ONLY)
     stored = await confirm(service.memories, pair, *texts, request.state.asked.key, before=question.before)
     if not stored:
         raise later(503, "the translation memory cannot be written now", LATE)

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from dataclasses import replace
 
 import pytest
 from known_engine import served
@@ -10,6 +11,7 @@ from questions import ask, plain
 from regard.errors import ConfigError, DataError
 from regard.memory import TranslationMemory, TranslationUnit
 from regard.serve.memories import Memories
+from regard.serve.security import Keys
 from regard.serve.settings import Settings
 
 
@@ -96,6 +98,39 @@ def test_sentences_of_a_confirmed_text_are_segments(place):
     units = [(one.source, one.target, one.before) for one in TranslationMemory(place).segments()][2:]
     assert units[:2] == [("Good morning.", "Guten Morgen.", ""), ("How are you?", "Wie geht es?", "Good morning.")]
     assert units[2:] == [(body["q"], text, "")]
+
+
+OPEN = Settings(host="0.0.0.0", insecure=True)
+UNIT = {"source_text": "Hello.", "target_text": "Wrong.", "source": "en", "target": "de"}
+WRITES = {
+    "/suggest": {"q": "Hello.", "s": "Wrong.", "source": "en", "target": "de"},
+    "/v1/corrections": UNIT,
+    "/v1/memory": UNIT,
+    "/tmserver/en/de/unit/Hello.": {"source": "Hello.", "target": "Wrong."},
+}
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"host": "127.0.0.1", "trusted_proxies": ("127.0.0.1",)}], ids=["open", "proxied"]
+)
+def test_strangers_cannot_add_to_a_memory(place, tmp_path, changes):
+    settings = replace(OPEN, memories=(place,), **changes)
+    with served(settings=settings) as client:
+        assert [ask(client, path, body, "json").status_code for path, body in WRITES.items()] == [403] * 4
+        assert "memories" not in client.get("/frontend/settings").json()
+        assert told(client, q="A dog runs.")["texts"][0]["translatedText"] == "Ein Hund rennt."
+    with served(settings=replace(settings, suggestions=tmp_path / "better.jsonl")) as client:
+        assert ask(client, "/suggest", WRITES["/suggest"], "json").status_code == 200
+    assert len(TranslationMemory(place)) == 2
+
+
+@pytest.mark.parametrize("changes", [{"insecure_memory": True}, {"keys": Keys(["secret"])}, {"host": "127.0.0.2"}])
+def test_known_clients_add_to_a_memory(place, changes):
+    with served(settings=replace(OPEN, memories=(place,), **changes)) as client:
+        headers = {"Authorization": "Bearer secret"}
+        done = [ask(client, path, body, "json", **headers).status_code for path, body in WRITES.items()]
+        assert done == [200] * 4
+        assert client.get("/frontend/settings").json()["memories"] == [["en", "de"]]
 
 
 @pytest.fixture
