@@ -74,6 +74,7 @@ NOT_RUN = {  # commands that are read and not run, by what they say: the reason
     r"bert-base": "a foreign model: tests/runs",
     r"firefox": "a foreign model: tests/exchange",
     r"translator\.(py|js)|^npm |--engine ": "the programs of an export: tests/exchange",
+    r"regard repair\b": "trains until repairs hold: tests/recipes",
     r"regard check .*--suite": "a file of one's own: tests/reports/behaviour",
     r"regard memory|--memory": "files of translators: tests/cli",
 }

@@ -35,6 +35,7 @@ from regard.cli.help_page import Command
 from regard.cli.memory import memory_app
 from regard.cli.predict import predict_command
 from regard.cli.pretrain_finetune import pretrain_finetune_command
+from regard.cli.repair import repair_command
 from regard.cli.schema import schema_command
 from regard.cli.serve import serve_command
 from regard.cli.shortlist import shortlist_command
@@ -60,6 +61,7 @@ COMMANDS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {  # by the 
     },
     "Improve a run": {
         "best": best_command,
+        "repair": repair_command,
         "teach": teach_command,
         "undo": undo_command,
         "distil": distil_command,

@@ -1,7 +1,7 @@
 """Runs made without training: of a folder of another program, with a certificate in it, or as the mean of runs."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,9 +87,6 @@ def average_runs(runs: Sequence[Path], run: Path, weights: Sequence[float] = ())
             raise ConfigError(place, f"has another network than {first.path}", hint)
         if {name: column.key() for name, column in other.vocabularies.items()} != keys:
             raise ConfigError(place, f"has other vocabularies than {first.path}", hint)
-    places = vocabulary_folders(first.experiment.vocabularies, shared=first.experiment.text.shared)
-    cut = {places[name]: column.tokenizer for name, column in first.vocabularies.items()}
-    tokenizers = {place: one for place, one in cut.items() if one is not None}
     parts = ", ".join(f"{one.path.name} {one.weights_digest[:12]}" for one in opened)
     origin: dict[str, Any] = {
         "format": "runs",
@@ -99,7 +96,15 @@ def average_runs(runs: Sequence[Path], run: Path, weights: Sequence[float] = ())
         "files": {},
     }
     mean = average([one.weights() for one in opened], weights or None)
-    write_run(Foreign(as_values(first.experiment), mean, tokenizers, origin), run)
+    run_of_weights(first, mean, origin, run)
+
+
+def run_of_weights(start: Run, weights: Tensors, origin: Mapping[str, Any], run: Path) -> None:
+    """Make a run with the settings and vocabularies of another one; `origin` says where the weights come from."""
+    places = vocabulary_folders(start.experiment.vocabularies, shared=start.experiment.text.shared)
+    cut = {places[name]: column.tokenizer for name, column in start.vocabularies.items()}
+    tokenizers = {place: one for place, one in cut.items() if one is not None}
+    write_run(Foreign(as_values(start.experiment), weights, tokenizers, origin), run)
 
 
 def write_run(foreign: Foreign, run: Path) -> None:

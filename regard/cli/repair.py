@@ -1,0 +1,57 @@
+"""regard repair"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regard.cli.emit import emit, say_unless
+from regard.cli.options import Json, Quiet, TranslatorRun
+from regard.errors import ConfigError
+
+_REFUSED = 1  # exit code where the old weights are kept
+
+RepairsFile = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="Up to 50 texts with their right translations: .tsv, .csv, .jsonl, .tmx."),
+]
+RepairedRun = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Run to write.")]
+OtherText = Annotated[
+    Path | None,
+    typer.Option("--text", metavar="FILE", help="Other texts, one a line. (default: sources of the training set)"),
+]
+MaxChanged = Annotated[
+    float,
+    typer.Option(min=0, max=100, metavar="NUMBER", help="Refuse above this percentage of other answers changed."),
+]
+RepairSeed = Annotated[int, typer.Option("--seed", metavar="INTEGER", help="Seed of variants and samples.")]
+
+
+def repair_command(
+    run: TranslatorRun,
+    file: RepairsFile,
+    *,
+    output: RepairedRun,
+    text: OtherText = None,
+    max_changed: MaxChanged = 1.0,
+    seed: RepairSeed = 1,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Fix wrong translations, and prove that others stay.
+
+    Trains on the repairs and on variants of them (capitals, punctuation, numbers, names), and holds the answers to old
+    texts. Prints how many are right, every answer to 5,000 other texts that changed, and the dev set before and after.
+    Writes no run, and ends with exit code 1, where the dev set suffers or too many other answers change.
+
+    regard repair runs/en-de repairs.tsv -o runs/repaired
+    regard repair runs/en-de repairs.tsv -o runs/repaired --text other.en --json
+    """
+    if text is not None and not text.is_file():
+        raise ConfigError("--text", f"there is no file '{text}'", "a text, one sentence a line")
+    from regard.recipes.repair import RepairRequest, repair
+
+    done = repair(RepairRequest(run, file, output, text, max_changed, seed), say_unless(quiet))
+    emit(done.report, as_json=as_json)
+    if not done.kept:
+        raise typer.Exit(_REFUSED)
