@@ -76,7 +76,7 @@ NOT_RUN = {  # commands that are read and not run, by what they say: the reason
     r"translator\.(py|js)|^npm |--engine ": "the programs of an export: tests/exchange",
     r"regard repair\b": "trains until repairs hold: tests/recipes",
     r"regard check .*--suite": "a file of one's own: tests/reports/behaviour",
-    r"regard memory|--memory": "files of translators: tests/cli",
+    r"regard memory|--memory|nearest_segments": "files of translators: tests/cli",
 }
 OF_A_TRAINED_MODEL = (  # lines that two updates without a time limit cannot print
     r"^planned: |^max_minutes=|^still improving|^no better|^   Did you|^¿Dónde|^Ein Mann spielt"
