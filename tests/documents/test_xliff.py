@@ -1,13 +1,14 @@
 """XLIFF: untranslated units are filled, tags kept, all other bytes the same."""
 
 import re
+import tracemalloc
 
 import pytest
 from hostile import all_translated, shouted
 from lxml import etree
 
 from regard.documents.files import FileError, file_document
-from regard.documents.files.xml_source import characters, xml_tokens
+from regard.documents.files.xml_source import MOST_TOKENS, characters, with_attributes, xml_tokens
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<!-- c -->\n'
 OLD = f'{HEAD}<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">\n'
@@ -141,9 +142,25 @@ def test_tokens_are_the_text():
     assert read == "t&é<u"
 
 
+def test_values_of_attributes_stay():
+    tag = with_attributes("""<a n="my state='new'" state = 'b'\n />""", {"state": "c", "n": "d", "e": "f"})
+    assert tag == """<a n="d" state = "c" e="f"/>"""
+    assert with_attributes("<a n=' state=\"b\"'>", {"state": "c"}) == "<a n=' state=\"b\"' state=\"c\">"
+
+
+def test_the_most_tokens_need_little_memory():
+    count = 10_000
+    tracemalloc.start()
+    xml_tokens(f"<a>{'<b/>' * count}</a>", {})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak / (2 * count) * MOST_TOKENS < 128 << 20
+
+
 BROKEN = {
     "entity": '<!DOCTYPE a [<!ENTITY b "c">]><xliff>&b;</xliff>',
     "billion": '<!DOCTYPE a [<!ENTITY b "cccc"><!ENTITY d "&b;&b;">]><xliff>&d;</xliff>',
+    "attribute": '<!DOCTYPE xliff [<!ATTLIST g x CDATA "cccc">]><xliff><g/></xliff>',
     "unknown": '<!DOCTYPE a SYSTEM "file:///etc/passwd"><xliff>&b;</xliff>',
     "deep": "<xliff>" + "<g>" * 100_000,
     "open": "<xliff><file>",

@@ -1,19 +1,21 @@
 """Splits XML into tags, text and the rest, with names in namespaces. Joined, the tokens are the input."""
 
 import re
+from array import array
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 from xml.parsers import expat
 
-from regard.documents.files.base import FileError
+from regard.documents.files.base import MARKS, FileError
 
-MOST_TOKENS, _DEEPEST = 2_000_000, 200
+MOST_TOKENS, _DEEPEST = 3 * MARKS, 200  # a unit of XLIFF has about 12 tokens besides its marks
 _ENCODED = re.compile(r"&(?:#([0-9]{1,9})|#x([0-9a-fA-F]{1,8})|(lt|gt|amp|quot|apos));")
 _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 _CDATA = "<![CDATA["
 _EXCLUDED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufdd0-\ufdd3\ufffe\uffff]")
 _DECLARED = re.compile(r"""(<\?xml[^>]{1,99}?\bencoding\s{0,9}=\s{0,9}["'])([A-Za-z][\w.-]{0,40})""")
+_ATTRIBUTE = re.compile(r"""(?<!\s)(\s++)([^\s=]++)(\s*+=\s*+)("[^"]*"|'[^']*')""")
 _XML = "http://www.w3.org/XML/1998/namespace"
 _HEAD = 200  # characters that hold the declaration
 
@@ -30,8 +32,8 @@ class XmlToken(NamedTuple):
 def xml_tokens(text: str, prefixes: Mapping[str, str]) -> list[XmlToken]:
     """Return the tokens of a text; `prefixes`: namespace → prefix of its names, where they are to have one.
 
-    Neither entities nor other files are read. Raises FileError for what is not well-formed, declares entities, or has
-    more than MOST_TOKENS tokens or elements deeper in one another than 200.
+    Neither entities nor other files are read. Raises FileError for what is not well-formed, has declarations in its
+    DOCTYPE, or has more than MOST_TOKENS tokens or elements deeper in one another than 200.
     """
     data = text.encode("utf-8", "surrogatepass")
     reader = _Reader(data, prefixes)
@@ -79,19 +81,24 @@ def tag_name(tag: str) -> str:
 
 def with_attributes(tag: str, given: Mapping[str, str]) -> str:
     """Return an opening or empty tag with attributes set; others stay as they are. Values need no escapes."""
-    for name, value in given.items():
-        new, count = re.subn(rf"""(\s{re.escape(name)}\s*=\s*)("[^"]*"|'[^']*')""", rf'\1"{value}"', tag, count=1)
-        end = len(tag) - (2 if tag.endswith("/>") else 1)
-        tag = new if count else f'{tag[:end].rstrip()} {name}="{value}"{tag[end:]}'
-    return tag
+    left = dict(given)
+
+    def changed(found: re.Match[str]) -> str:
+        return f'{found[1]}{found[2]}{found[3]}"{left.pop(found[2])}"' if found[2] in left else found[0]
+
+    tag = _ATTRIBUTE.sub(changed, tag)  # of whole attributes: a value may hold what looks like one
+    end = len(tag) - (2 if tag.endswith("/>") else 1)
+    added = "".join(f' {name}="{value}"' for name, value in left.items())
+    return f"{tag[:end].rstrip()}{added}{tag[end:]}" if added else tag
 
 
 class _Reader:
-    """Notes where each token begins."""
+    """Notes where each token begins; tokens without attributes are shared."""
 
     def __init__(self, data: bytes, prefixes: Mapping[str, str]) -> None:
         self.data, self.prefixes = data, {_XML: "xml", **prefixes}
-        self.found: list[tuple[int, XmlToken]] = []
+        self.starts, self.found = array("q"), list[XmlToken]()
+        self.shared = dict[tuple[str, str], XmlToken]()
         self.depth, self.ended = 0, False  # elements that are open; whether a CDATA section ends here
         self.names = dict[str, str]()
         self.parser = parser = expat.ParserCreate("utf-8", namespace_separator=" ")
@@ -100,14 +107,14 @@ class _Reader:
         parser.StartCdataSectionHandler = self._cdata
         parser.EndCdataSectionHandler = self._cdata_end
         parser.CommentHandler = parser.ProcessingInstructionHandler = self._raw
-        parser.StartDoctypeDeclHandler = parser.EndDoctypeDeclHandler = parser.XmlDeclHandler = self._raw
-        parser.EntityDeclHandler = parser.SkippedEntityHandler = self._entity
+        parser.EndDoctypeDeclHandler = parser.XmlDeclHandler = self._raw
+        parser.StartDoctypeDeclHandler, parser.SkippedEntityHandler = self._doctype, self._entity
 
     def tokens(self) -> list[XmlToken]:
         """Return them with their sources; what stands before the first one is raw."""
-        ends = [place for place, _ in self.found[1:]] + [len(self.data)]
-        whole = [XmlToken("raw", self.data[: self.found[0][0]].decode("utf-8", "surrogatepass"))]
-        for (start, token), end in zip(self.found, ends, strict=True):
+        ends = [*self.starts[1:], len(self.data)]
+        whole = [XmlToken("raw", self.data[: self.starts[0]].decode("utf-8", "surrogatepass"))]
+        for start, token, end in zip(self.starts, self.found, ends, strict=True):
             source = self.data[start:end].decode("utf-8", "surrogatepass")
             if token.kind == "close" and not source and whole[-1].kind == "open":
                 whole[-1] = whole[-1]._replace(kind="empty")
@@ -118,7 +125,8 @@ class _Reader:
     def _note(self, token: XmlToken) -> None:
         if len(self.found) >= MOST_TOKENS:
             raise FileError(f"more than {MOST_TOKENS:,} tags")
-        self.found.append((self.parser.CurrentByteIndex, token))
+        self.starts.append(self.parser.CurrentByteIndex)
+        self.found.append(token if token.attributes else self.shared.setdefault((token.kind, token.name), token))
         self.ended = False
 
     def _name(self, name: str) -> str:
@@ -141,7 +149,7 @@ class _Reader:
         self._note(XmlToken("close", "", self._name(name)))
 
     def _text(self, _: str) -> None:
-        if self.ended or self.found[-1][1].kind != "text":
+        if self.ended or self.found[-1].kind != "text":
             self._note(XmlToken("text", ""))
 
     def _cdata(self) -> None:
@@ -151,6 +159,12 @@ class _Reader:
         self.ended = True
 
     def _raw(self, *_: object) -> None:
+        self._note(XmlToken("raw", ""))
+
+    def _doctype(self, name: str, _system: str | None, _public: str | None, subset: bool) -> None:
+        """Refuse declarations: entities, and attributes that every element has, make a small file a large one."""
+        if subset:
+            raise FileError(f"the DOCTYPE of '{name:.60}' has declarations: these are not read")
         self._note(XmlToken("raw", ""))
 
     def _entity(self, name: str, *_: object) -> None:

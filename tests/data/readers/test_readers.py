@@ -328,7 +328,8 @@ def test_tmx_languages_may_be_named_and_markup_is_left_out(tmp_path):
         (["<tmx><tu><tuv xml:lang='en'><seg>a</seg></tuv></tu></tmx>"], "the first unit has 1 languages, 2 are needed"),
         (["<tu><tuv xml:lang='en'><seg>a</seg></tuv></tu>"], "the first unit has 1 languages"),  # of a root <tu>
         (["<tmx><tu>", "<hi>" * 1500], ":2: more than 200 elements in one another"),
-        (["<!DOCTYPE tmx [", '<!ENTITY a "aaaa">', "]><tmx/>"], ":2: declares the entity 'a'"),
+        (["<!DOCTYPE tmx [", '<!ENTITY a "aaaa">', "]><tmx/>"], ":1: the DOCTYPE of 'tmx' has declarations"),
+        (['<!DOCTYPE tu [<!ATTLIST tu a CDATA "b">]><tu/>'], ":1: the DOCTYPE of 'tu' has declarations"),
         (["<tmx>", "<tu><seg>" + "a " * 2**21], ":2: more than 4,194,304 characters in the unit"),
         (["<tmx>", "<tu>" + "<a/>" * 2**19], ":2: more than 4,194,304 characters in the unit"),
         (["<tmx><!-- " + "a" * 2**23], "bytes in one tag, comment"),
