@@ -18,7 +18,9 @@ DELIMITERS = ",;"
 TAB, _SIGN = "\t", "="
 MOST_TERMS = 200  # of a concept in TBX, in one language, and translations of a term in all concepts
 TBX_UNITS = ("termEntry", "conceptEntry")  # of TBX 2 and 3
-_TBX = re.compile(r"\ufeff?\s*<(?:\?xml|!DOCTYPE|!--|tbx|martif)", re.IGNORECASE)
+_TBX = re.compile(r"\ufeff?\s*+<(?:\?xml|!DOCTYPE|!--|tbx|martif)[^\t\r\n]*+(?!\t)", re.IGNORECASE)
+_ENCODING = re.compile(r"""(<\?xml[^>]*?)\s+encoding\s*=\s*(?:'[^']*'|"[^"]*")""")
+_HEAD = 200  # characters that hold the declaration
 
 LanguagePair = tuple[str | None, str | None]  # codes of source and target, where they are known
 
@@ -32,7 +34,7 @@ class TermRow(NamedTuple):
 
 
 def is_tbx(text: str) -> bool:
-    """Return whether a glossary is TBX rather than lines."""
+    """Return whether a glossary is TBX rather than lines, of which the first would have a tab."""
     return _TBX.match(text) is not None
 
 
@@ -139,7 +141,7 @@ def _check_characters(texts: Sequence[str], name: str, line: int) -> None:
 
 def _tbx_rows(text: str, name: str, languages: LanguagePair) -> Iterator[TermRow]:
     """The terms of concepts that have both languages; several of one language are alternatives."""
-    encoded = re.sub(r"(<\?xml[^>]*?)\s+encoding\s*=\s*(?:'[^']*'|\"[^\"]*\")", r"\1", text, count=1).encode()
+    encoded = (_ENCODING.sub(r"\1", text[:_HEAD], count=1) + text[_HEAD:]).encode()
     concepts = []
     for line, unit in xml_units(BytesIO(encoded), name, TBX_UNITS, "TBX"):
         terms = dict[str, list[str]]()

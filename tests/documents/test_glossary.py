@@ -188,3 +188,9 @@ def test_the_terms_of_a_concept_are_limited():
 def test_long_runs_of_spaces_are_read_in_linear_time():
     """In quadratic time these would take minutes."""
     assert len(Glossary.of_text("a" + " " * 200_000 + "b")) == 1
+    with pytest.raises(DataError, match="not TBX"):
+        Glossary.of_text("<?xml" + " " * 200_000)
+
+
+def test_a_line_with_a_tab_is_no_tbx():
+    assert Glossary.of_text("<?xml\tXML\n<tbx>\tTBX").lines() == ["<?xml\tXML", "<tbx>\tTBX"]

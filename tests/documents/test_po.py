@@ -1,10 +1,13 @@
 """Messages of gettext: empty translations are filled, all other lines the same."""
 
+from contextlib import suppress
+
 import pytest
 from hostile import all_translated, shouted
+from processor_time import within
 
 from regard.documents.files import FileError, file_document
-from regard.documents.files.po import with_mnemonic, without_mnemonic
+from regard.documents.files.po import Mnemonic, with_mnemonic, without_mnemonic
 from regard.results import Prediction
 
 HEAD = (
@@ -88,6 +91,35 @@ def test_the_language_of_the_header_is_checked():
     assert file_document(data, ".po", language="en", target="de").texts == ["a"]
     with pytest.raises(FileError, match="into 'de', not into 'fr'"):
         file_document(data, ".po", target="fr")
+
+
+LONG = 200_000
+SLOW = {
+    "blanks": " " * LONG,
+    "blanks behind a key": f"msgid{' ' * LONG}x",
+    "escapes": 'msgid "' + "a\\" * LONG,
+    "a language of blanks": f'msgid ""\nmsgstr "Language:{" " * LONG}x y"\n',
+    "short lines": 'msgid ""\n' + '"a"\n' * LONG + 'msgstr ""\n',
+}
+
+
+@pytest.mark.parametrize("text", SLOW.values(), ids=SLOW)
+def test_hostile_messages_take_little_time(text):
+    def read_or_refused():
+        with suppress(FileError):
+            file_document(text.encode(), ".po")
+
+    within(3.0, read_or_refused)
+
+
+def test_a_long_translation_gets_its_mnemonic_quickly():
+    within(3.0, lambda: with_mnemonic(f"中{' ' * LONG}文", Mnemonic("&", "O")))
+
+
+def test_a_plural_rule_is_evaluated_once():
+    header, end, message = plural(f"nplurals=2; plural=({'+'.join(['n%3'] * 200)} != 1)").partition("\n\n")
+    found = file_document(f"{header}{end}{message * 500}".encode(), ".po")
+    within(1.5, lambda: found.rebuild(shouted(found.texts), ("en", "de")))
 
 
 MESSAGE = "&Save %s of %(user)s in {0}? <b>{name}</b>\\n"

@@ -145,7 +145,7 @@ def test_tokens_are_the_text():
 def test_values_of_attributes_stay():
     tag = with_attributes("""<a n="my state='new'" state = 'b'\n />""", {"state": "c", "n": "d", "e": "f"})
     assert tag == """<a n="d" state = "c" e="f"/>"""
-    assert with_attributes("<a n=' state=\"b\"'>", {"state": "c"}) == "<a n=' state=\"b\"' state=\"c\">"
+    assert with_attributes("<a n=' state=\"b\"'>", {"state": "c"}) == '<a n=\' state="b"\' state="c">'
 
 
 def test_the_most_tokens_need_little_memory():

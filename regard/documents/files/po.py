@@ -3,8 +3,9 @@
 import codecs
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from gettext import c2py
 from typing import NamedTuple
 
@@ -14,11 +15,11 @@ from regard.documents.plain_text import plain_document
 from regard.documents.text_spans import unspaced
 from regard.results import Prediction
 
-_LINE = re.compile(r'\s*(msgctxt|msgid|msgid_plural|msgstr(?:\[\d{1,2}\])?)?\s*"((?:[^"\\]|\\.)*)"\s*')
+_LINE = re.compile(r'(?:(msgctxt|msgid_plural|msgid|msgstr(?:\[\d{1,2}\])?)\s*+)?"((?:[^"\\]|\\.)*+)"')
 _CHARSET = re.compile(r"(charset=)([\w.:-]{1,40})")
 _PLURALS = re.compile(r"^Plural-Forms:\s*nplurals\s*=\s*([0-9])\s*;\s*plural\s*=\s*([^;\n]{1,900})", re.MULTILINE)
 _OPEN_LANGUAGE = re.compile(r'^("Language:)[ \t]*(\\n")')
-_LANGUAGE = re.compile(r"^Language:[ \t]*(\S{0,40})[ \t]*$", re.MULTILINE)
+_LANGUAGE = re.compile(r"^Language:[ \t]*+(\S{0,40})[ \t]*+$", re.MULTILINE)
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)")
 _CONTROLS = dict(zip("abtnvfr", "\a\b\t\n\v\f\r", strict=True))
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', **{sign: f"\\{name}" for name, sign in _CONTROLS.items()}})
@@ -28,7 +29,7 @@ _MNEMONIC = re.compile(
     r"|(?<=[A-Za-z])&(?=[a-z])(?!\w{1,30};)"  # E&xit, not AT&T
     r"|(?<=\b[A-Z])_(?=[a-z])|(?<=\b[A-Z][a-z])_(?=[a-z])"  # E_xit and Cu_t, not file_name
 )
-_PUNCTUATION = re.compile(r"[\s.…:：。]*$")
+_PUNCTUATION = re.compile(r"(?<![\s.…:：。])[\s.…:：。]*+\Z")
 _HEAD = 8_192  # bytes that hold the name of the encoding
 _MOST_FORMS = 9
 
@@ -37,9 +38,14 @@ _MOST_FORMS = 9
 class _Entry:
     """A message. Lines count from 0; of a key as `msgstr[1]` both ends are in `lines`."""
 
-    texts: dict[str, str] = field(default_factory=dict)
+    pieces: dict[str, list[str]] = field(default_factory=dict)  # of its texts, by key
     lines: dict[str, tuple[int, int]] = field(default_factory=dict)
     flags: int | None = None  # the line of its flags
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """All texts by key, once the entry is read."""
+        return {key: "".join(pieces) for key, pieces in self.pieces.items()}
 
     @property
     def begin(self) -> int:
@@ -48,7 +54,7 @@ class _Entry:
 
     def targets(self) -> list[str]:
         """Return the keys of its translations."""
-        return [key for key in self.texts if key.startswith("msgstr")]
+        return [key for key in self.pieces if key.startswith("msgstr")]
 
     def waits(self) -> bool:
         """Return whether it has no translation; the header has one."""
@@ -81,23 +87,24 @@ def _entries(lines: Sequence[str]) -> Iterator[_Entry]:
     """Yield all messages that are not obsolete. Raises FileError with the line that is wrong."""
     entry, key = _Entry(), ""
     for number, line in enumerate([*lines, ""]):
-        comment, text = line.lstrip("\ufeff").startswith("#"), _LINE.fullmatch(line.lstrip("\ufeff"))
+        bare = line.lstrip("\ufeff").strip()
+        comment, text = bare.startswith("#"), _LINE.fullmatch(bare)
         starts = comment or text is None or text[1] in ("msgctxt", "msgid")
-        if entry.texts and starts and (key.startswith("msgstr") or not line.strip()):
-            if "msgid" not in entry.texts or not entry.targets():
+        if entry.pieces and starts and (key.startswith("msgstr") or not bare):
+            if "msgid" not in entry.pieces or not entry.targets():
                 raise FileError(f"line {number}: the message before has no msgid or no msgstr")
             yield entry
             entry, key = _Entry(), ""
         if comment:
-            entry.flags = number if line.lstrip("\ufeff").startswith("#,") else entry.flags
+            entry.flags = number if bare.startswith("#,") else entry.flags
         elif text is not None and (text[1] or key):
             key = text[1] or key
-            if text[1] in entry.texts:
+            if text[1] in entry.pieces:
                 raise FileError(f"line {number + 1}: a second {key} of one message")
-            entry.texts[key] = entry.texts.get(key, "") + _unescaped(text[2])
+            entry.pieces.setdefault(key, []).append(_unescaped(text[2]))
             entry.lines[key] = (entry.lines.get(key, (number, 0))[0], number)
-        elif line.strip("\ufeff \t\r\n"):
-            raise FileError(f"line {number + 1} is not of a list of messages: '{line.strip():.60}'")
+        elif bare:
+            raise FileError(f"line {number + 1} is not of a list of messages: '{bare:.60}'")
 
 
 def _unescaped(text: str) -> str:
@@ -129,23 +136,21 @@ def _is_utf8(name: str) -> bool:
 
 
 class _PluralRule(NamedTuple):
-    """The form that belongs to a number, and the number of forms (0: as many as a message has)."""
+    """The form of 1, whether no other number has it, and the number of forms (0: as many as a message has)."""
 
-    form: Callable[[int], int] = lambda number: int(number != 1)
+    one: int = 0
+    alone: bool = True
     forms: int = 0
 
     @classmethod
     def of(cls, count: str, expression: str) -> "_PluralRule":
         """Read a rule as gettext writes it in C; the English one in place of one that is not such a rule."""
         try:
-            rule = cls(c2py(expression), int(count))
-            return (
-                rule
-                if 0 < rule.forms <= _MOST_FORMS and all(0 <= rule.form(n) < rule.forms for n in range(_COUNTED))
-                else cls()
-            )
+            forms, found = int(count), [*map(c2py(expression), range(_COUNTED))]
         except (ValueError, ArithmeticError, RecursionError):
             return cls()
+        valid = 0 < forms <= _MOST_FORMS and all(0 <= form < forms for form in found)
+        return cls(found[1], found[1] not in found[2:], forms) if valid else cls()
 
 
 class _Writer:
@@ -229,15 +234,14 @@ def _forms(entry: _Entry, singular: str, plural: str, rule: _PluralRule) -> dict
 
     Where the form of 1 also counts others, a singular without the placeholders of its plural ("One file") is not it.
     """
-    one, count = rule.form(1), rule.forms or len(entry.targets())
-    alone = all(rule.form(number) != one for number in range(2, _COUNTED))
+    count = rule.forms or len(entry.targets())
     placed = [
         sorted(text[each.start : each.end] for each in placeholders(text) if each.machine)
         for text in (entry.texts["msgid"], entry.texts["msgid_plural"])
     ]
-    if count == 1 or not (alone or placed[0] == placed[1]):
+    if count == 1 or not (rule.alone or placed[0] == placed[1]):
         singular = plural
-    return {f"msgstr[{number}]": singular if number == one else plural for number in range(count)}
+    return {f"msgstr[{number}]": singular if number == rule.one else plural for number in range(count)}
 
 
 class Mnemonic(NamedTuple):
