@@ -42,7 +42,8 @@ def repair_command(
 
     Trains on the repairs and on variants of them (capitals, punctuation, numbers, names), and holds the answers to old
     texts. Prints how many are right, every answer to 5,000 other texts that changed, and the dev set before and after.
-    Writes no run, and ends with exit code 1, where the dev set suffers or too many other answers change.
+    Writes no run, and ends with exit code 1, where no repair holds, the dev set suffers or too many other answers
+    change.
 
     regard repair runs/en-de repairs.tsv -o runs/repaired
     regard repair runs/en-de repairs.tsv -o runs/repaired --text other.en --json
