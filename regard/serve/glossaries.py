@@ -1,6 +1,9 @@
 """Glossaries of requests, parsed in a thread, one at a time; the latest are cached."""
 
 from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
+from typing import ParamSpec, TypeVar
 
 from regard.documents.glossary import Glossary
 from regard.documents.glossary_formats import is_tbx
@@ -11,6 +14,9 @@ from regard.serve.languages import AUTO
 
 KEPT_TERMS = 100_000  # cached terms of all glossaries
 KEPT_CHARACTERS = 2**23  # cached characters of all glossaries
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 class Glossaries:
@@ -23,13 +29,16 @@ class Glossaries:
     async def read(self, text: str, languages: tuple[str, str]) -> Glossary:
         """Return the terms between two languages. Raises ApiError for an invalid or too large glossary."""
         if (found := self._kept.get((text, languages))) is None:
-            large = len(text) >= LARGE
-            work = self._slots.work(self._read, text, languages) if large else in_thread(0, self._read, text, languages)
-            found = self._kept[text, languages] = await work
+            found = self._kept[text, languages] = await self.in_slot(len(text), self._read, text, languages)
         self._kept.move_to_end((text, languages))
         while self._kept and self._too_large():
             self._kept.popitem(last=False)
         return found
+
+    async def in_slot(self, size: int, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Return the function's result; those of large texts take turns in a thread."""
+        work = self._slots.work if size >= LARGE else partial(in_thread, 0)
+        return await work(function, *args, **kwargs)
 
     def _too_large(self) -> bool:
         """Return True if the cache is over its limits; an empty text counts as one character."""

@@ -106,6 +106,7 @@ class Holder(NamedTuple):
 
     name: str
     rights: frozenset[str] = DEFAULT_RIGHTS
+    named: bool = False  # by the file of keys; other names depend on the order of the keys
 
 
 class Keys:
@@ -150,7 +151,7 @@ class Keys:
             if any(rest):
                 raise ConfigError("--api-keys", f"'{self._file}', line {number}: more than three columns", _KEY_LINE)
             named = name[:_LONGEST_NAME] or f"key {len(holders) + 1}"
-            holders.setdefault(self._digest(key), Holder(named, self._rights(rights, number)))
+            holders.setdefault(self._digest(key), Holder(named, self._rights(rights, number), bool(name)))
         if len(holders) == len(self._given):
             raise ConfigError("--api-keys", f"there is no key in '{self._file}'", "one a line")
         self._holders = holders

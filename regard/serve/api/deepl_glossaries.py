@@ -16,7 +16,6 @@ from regard.serve.api.models import Checked
 from regard.serve.api.request_body import FORM, JSON
 from regard.serve.errors import ApiError, bad
 from regard.serve.glossary_store import FULL, LONGEST_NAME, StoredGlossary, StoredTerms
-from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, outward, served_code
 from regard.serve.service import Service
 
@@ -59,19 +58,18 @@ async def glossary_pairs(service: Service, request: Request) -> dict[str, Any]:
 
 
 async def create_glossary(service: Service, request: Request) -> Response:
-    """Store a glossary, for this key alone."""
+    """Store a glossary for this client."""
     question = GlossaryQuestion.of(await admitted(service, request))
     pair = glossary_pair(service, question.source_lang, question.target_lang)
     terms = await checked_terms(service, question.entries, question.entries_format, pair)
-    store, owner = service.stored_glossaries, request.state.asked.key
-    found = await in_thread(len(terms.entries), store.add, owner, question.name, {pair: terms})
+    found = await service.stored_glossaries.add(request.state.owner, question.name, {pair: terms})
     return JSONResponse(_told(found), 201)
 
 
 async def list_glossaries(service: Service, request: Request) -> dict[str, Any]:
-    """Return the glossaries of this key."""
+    """Return the glossaries of this client."""
     await admitted(service, request)
-    stored = service.stored_glossaries.of(request.state.asked.key)
+    stored = service.stored_glossaries.of(request.state.owner)
     return {"glossaries": [_told(one) for one in stored if len(one.dictionaries) == 1]}
 
 
@@ -89,7 +87,7 @@ async def glossary_entries(service: Service, request: Request) -> Response:
 async def delete_glossary(service: Service, request: Request) -> Response:
     """Delete a glossary."""
     found = await _single_glossary(service, request)
-    service.stored_glossaries.delete(found.owner, found.id)
+    await service.stored_glossaries.delete(found.owner, found.id)
     return Response(status_code=204)
 
 
@@ -102,7 +100,7 @@ async def terms_of(service: Service, request: Request, name: str | None, pair: t
         return None
     if pair[0] == AUTO:
         raise bad("Parameter 'source_lang' not specified; a glossary needs it.")
-    found = service.stored_glossaries.find(request.state.asked.key, name)
+    found = service.stored_glossaries.find(request.state.owner, name)
     if pair not in found.dictionaries:
         raise bad(f"The glossary has no terms from {outward(pair[0])} into {outward(pair[1])}.")
     return await service.glossaries.read(found.dictionaries[pair].entries, pair)
@@ -110,16 +108,22 @@ async def terms_of(service: Service, request: Request, name: str | None, pair: t
 
 async def checked_terms(service: Service, entries: str, form: str, pair: tuple[str, str]) -> StoredTerms:
     """Return the terms as lines with tabs. Raises ApiError for an invalid or too large glossary."""
-    try:
-        rows = csv.reader(io.StringIO(entries), strict=True) if form == "csv" else ()
-        lines = "\n".join("\t".join(cell.replace("\t", " ") for cell in row[:2]) for row in rows)
-    except csv.Error as error:
-        raise bad(f"Value for 'entries' not supported: {error}") from error
-    text = lines if form == "csv" else entries
+    text = await service.glossaries.in_slot(len(entries), _tab_lines, entries, form)
     count = len(await service.glossaries.read(text, pair))
     if not count:
         raise bad("Value for 'entries' not supported: there is no term")
     return StoredTerms(text, count)
+
+
+def _tab_lines(entries: str, form: str) -> str:
+    """Return entries as lines with tabs; a line end within a cell of CSV is a space."""
+    if form == "tsv":
+        return entries.replace("\r\n", "\n").replace("\r", "\n")
+    try:
+        rows = csv.reader(io.StringIO(entries, newline=""), strict=True)
+        return "\n".join("\t".join(" ".join(cell.split()) for cell in row[:2]) for row in rows)
+    except csv.Error as error:
+        raise bad(f"Value for 'entries' not supported: {error}") from error
 
 
 def glossary_pair(service: Service, source: str, target: str) -> tuple[str, str]:
@@ -131,11 +135,10 @@ def glossary_pair(service: Service, source: str, target: str) -> tuple[str, str]
     return pair
 
 
-async def asked_glossary(service: Service, request: Request, *, admit: bool = True) -> StoredGlossary:
-    """Return the glossary that a path names. Raises ApiError if this key has none of that id."""
-    if admit:
-        await admitted(service, request)
-    return service.stored_glossaries.find(request.state.asked.key, request.path_params["glossary_id"])
+async def asked_glossary(service: Service, request: Request) -> StoredGlossary:
+    """Return the glossary that a path names. Raises ApiError if this client has none of that id."""
+    await admitted(service, request)
+    return service.stored_glossaries.find(request.state.owner, request.path_params["glossary_id"])
 
 
 async def _single_glossary(service: Service, request: Request) -> StoredGlossary:

@@ -1,5 +1,6 @@
 """DeepL's glossaries, version 3: one glossary has the terms of several pairs of languages."""
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from fastapi import Request
@@ -21,7 +22,6 @@ from regard.serve.api.endpoint import Endpoint, asking, queried
 from regard.serve.api.request_body import JSON, read_fields
 from regard.serve.errors import ApiError
 from regard.serve.glossary_store import LONGEST_NAME, StoredGlossary, StoredTerms
-from regard.serve.in_thread import in_thread
 from regard.serve.service import Service
 
 MOST_DICTIONARIES = 100  # of a glossary
@@ -43,18 +43,17 @@ class ChangedGlossary(DeepLFields):
 
 
 async def create_multilingual(service: Service, request: Request) -> Response:
-    """Store a glossary of several pairs of languages, for this key alone."""
+    """Store a glossary of several pairs of languages for this client."""
     question = NewGlossary.of(await admitted(service, request))
     found = {pair: terms for pair, terms in [await _terms(service, one) for one in question.dictionaries]}
-    store, owner = service.stored_glossaries, request.state.asked.key
-    made = await in_thread(sum(len(one.entries) for one in found.values()), store.add, owner, question.name, found)
+    made = await service.stored_glossaries.add(request.state.owner, question.name, found)
     return JSONResponse(_told(made), 201)
 
 
 async def list_multilingual(service: Service, request: Request) -> dict[str, Any]:
-    """Return the glossaries of this key."""
+    """Return the glossaries of this client."""
     await admitted(service, request)
-    return {"glossaries": [_told(one) for one in service.stored_glossaries.of(request.state.asked.key)]}
+    return {"glossaries": [_told(one) for one in service.stored_glossaries.of(request.state.owner)]}
 
 
 async def show_multilingual(service: Service, request: Request) -> dict[str, Any]:
@@ -65,20 +64,31 @@ async def show_multilingual(service: Service, request: Request) -> dict[str, Any
 async def change_multilingual(service: Service, request: Request) -> dict[str, Any]:
     """Change the name of a glossary, or add terms to it."""
     question = ChangedGlossary.of(await admitted(service, request))
-    found = await asked_glossary(service, request, admit=False)
-    kept = dict(found.dictionaries)
-    for pair, terms in [await _terms(service, one) for one in question.dictionaries or ()]:
-        merged = _merged(kept[pair].entries, terms.entries) if pair in kept else terms.entries
-        kept[pair] = await checked_terms(service, merged, "tsv", pair)
-    return _told(await _put(service, found._replace(name=question.name or found.name, dictionaries=kept)))
+    given = [await _terms(service, one) for one in question.dictionaries or ()]
+
+    async def changed(found: StoredGlossary) -> StoredGlossary:
+        kept = dict(found.dictionaries)
+        for pair, terms in given:
+            if pair in kept:
+                size = len(kept[pair].entries) + len(terms.entries)
+                merged = await service.glossaries.in_slot(size, _merged, kept[pair].entries, terms.entries)
+                kept[pair] = await checked_terms(service, merged, "tsv", pair)
+            else:
+                kept[pair] = terms
+        return found._replace(name=question.name or found.name, dictionaries=kept)
+
+    return _told(await _change(service, request, changed))
 
 
 async def replace_dictionary(service: Service, request: Request) -> dict[str, Any]:
     """Replace the terms of a pair of languages."""
     question = TermsQuestion.of(await admitted(service, request))
-    found = await asked_glossary(service, request, admit=False)
     pair, terms = await _terms(service, question)
-    await _put(service, found._replace(dictionaries={**found.dictionaries, pair: terms}))
+
+    async def changed(found: StoredGlossary) -> StoredGlossary:
+        return found._replace(dictionaries={**found.dictionaries, pair: terms})
+
+    await _change(service, request, changed)
     return _dictionary(pair, terms)
 
 
@@ -94,15 +104,18 @@ async def delete_dictionary(service: Service, request: Request) -> Response:
     """Delete the terms of a pair of languages."""
     found = await asked_glossary(service, request)
     pair = await _asked_pair(service, request, found)
-    kept = {other: terms for other, terms in found.dictionaries.items() if other != pair}
-    await _put(service, found._replace(dictionaries=kept))
+
+    async def changed(found: StoredGlossary) -> StoredGlossary:
+        return found._replace(dictionaries={one: terms for one, terms in found.dictionaries.items() if one != pair})
+
+    await _change(service, request, changed)
     return Response(status_code=204)
 
 
 async def delete_multilingual(service: Service, request: Request) -> Response:
     """Delete a glossary."""
     found = await asked_glossary(service, request)
-    service.stored_glossaries.delete(found.owner, found.id)
+    await service.stored_glossaries.delete(found.owner, found.id)
     return Response(status_code=204)
 
 
@@ -111,8 +124,11 @@ async def _terms(service: Service, question: TermsQuestion) -> tuple[tuple[str, 
     return pair, await checked_terms(service, question.entries, question.entries_format, pair)
 
 
-async def _put(service: Service, glossary: StoredGlossary) -> StoredGlossary:
-    return await in_thread(glossary.size, service.stored_glossaries.put, glossary)
+async def _change(
+    service: Service, request: Request, changed: Callable[[StoredGlossary], Awaitable[StoredGlossary]]
+) -> StoredGlossary:
+    """Store what `changed` returns for the glossary that the path names, as it is then."""
+    return await service.stored_glossaries.change(request.state.owner, request.path_params["glossary_id"], changed)
 
 
 async def _asked_pair(service: Service, request: Request, glossary: StoredGlossary) -> tuple[str, str]:
@@ -125,8 +141,8 @@ async def _asked_pair(service: Service, request: Request, glossary: StoredGlossa
 
 def _merged(old: str, new: str) -> str:
     """Return the lines of both; of one source those that are new."""
-    changed = {line.partition("\t")[0] for line in new.splitlines()}
-    return "\n".join([*(line for line in old.splitlines() if line.partition("\t")[0] not in changed), new])
+    changed = {line.partition("\t")[0].strip() for line in new.split("\n")}
+    return "\n".join([*(line for line in old.split("\n") if line.partition("\t")[0].strip() not in changed), new])
 
 
 def _told(glossary: StoredGlossary) -> dict[str, Any]:

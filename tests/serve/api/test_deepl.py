@@ -1,5 +1,7 @@
 """DeepL's API: the requests that Weblate sends, the package `deepl` unchanged from PyPI, and what is refused."""
 
+import asyncio
+
 import deepl
 import pytest
 from deepl.api_data import MultilingualGlossaryDictionaryEntries
@@ -239,11 +241,14 @@ def test_glossaries_that_are_refused(client, change):
     assert (found.status_code, list(found.json())) == (400, ["message"])
 
 
+PAIR = {("en", "de"): StoredTerms("a\tb", 1)}
+
+
 def test_glossaries_in_a_folder_outlive_the_server(tmp_path, caplog):
     folder = tmp_path / "glossaries"
     store = GlossaryStore(folder)
-    kept, gone = (store.add("ann", name, {("en", "de"): StoredTerms("a\tb", 1)}) for name in ("kept", "gone"))
-    store.delete("ann", gone.id)
+    kept, gone = (asyncio.run(store.add("ann", name, PAIR)) for name in ("kept", "gone"))
+    asyncio.run(store.delete("ann", gone.id))
     (folder / "torn.json").write_text('{"id": ', encoding="utf-8")
     assert GlossaryStore(folder).of("ann") == [kept]
     assert ["torn.json" in one.getMessage() for one in caplog.records] == [True]
@@ -251,7 +256,85 @@ def test_glossaries_in_a_folder_outlive_the_server(tmp_path, caplog):
         GlossaryStore(folder / "torn.json")
 
 
-@pytest.mark.parametrize(("limit", "value"), [("MOST_GLOSSARIES", 0), ("MOST_CHARACTERS", 5)])
+def test_concurrent_changes_of_glossaries_take_turns(tmp_path, monkeypatch):
+    monkeypatch.setattr(glossary_store, "MOST_OWN", 1)
+    store = GlossaryStore(tmp_path / "glossaries")
+
+    async def case():
+        first = await store.add("bob", "b", PAIR)
+
+        async def changed(found):
+            await asyncio.sleep(0.01)
+            return found._replace(name=f"{found.name}x")
+
+        await asyncio.gather(*(store.change("bob", first.id, changed) for _ in range(3)))
+        assert store.find("bob", first.id).name == "bxxx"
+        late = asyncio.create_task(store.change("bob", first.id, changed))
+        await asyncio.sleep(0)
+        found = await asyncio.gather(
+            store.delete("bob", first.id),
+            store.change("bob", first.id, changed),
+            *(store.add("ann", "a", PAIR) for _ in range(3)),
+            return_exceptions=True,
+        )
+        await late
+        return [getattr(one, "status", 200) for one in found]
+
+    assert sorted(asyncio.run(case())) == [200, 200, 404, 456, 456]
+    assert [one.owner for one in GlossaryStore(tmp_path / "glossaries")._kept.values()] == ["ann"]
+
+
+def test_a_client_that_leaves_does_not_tear_a_change(tmp_path):
+    store = GlossaryStore(tmp_path / "glossaries")
+
+    async def case():
+        adding = asyncio.create_task(store.add("ann", "a", PAIR))
+        await asyncio.sleep(0)
+        adding.cancel()
+        await asyncio.gather(adding, return_exceptions=True)
+        async with asyncio.timeout(10):
+            while not store.of("ann"):
+                await asyncio.sleep(0.001)
+
+    asyncio.run(case())
+    assert GlossaryStore(tmp_path / "glossaries").of("ann") == store.of("ann")
+
+
+def test_keys_own_their_glossaries_wherever_they_stand(tmp_path):
+    file, folder = tmp_path / "keys", tmp_path / "glossaries"
+    glossary = {"name": "g", "source_lang": "en", "target_lang": "de", "entries": TERMS}
+
+    def seen(keys):
+        file.write_text(keys, encoding="utf-8")
+        with served(settings=Settings(keys=Keys(["typed"], file), glossaries=folder)) as client:
+            if not [*folder.glob("*.json")]:
+                for key in ("secret", "named", "typed"):
+                    asked = {"Authorization": f"DeepL-Auth-Key {key}"}
+                    assert client.post("/v2/glossaries", json=glossary, headers=asked).status_code == 201
+            headers = [
+                {"Authorization": f"DeepL-Auth-Key {key}"} for key in ["secret", "typed", "new", "named", "next"]
+            ]
+            answers = [client.get("/v2/glossaries", headers=one) for one in headers]
+            return [len(one.json().get("glossaries", ())) for one in answers]
+
+    assert seen("secret\nnamed\tann\n") == [1, 1, 0, 1, 0]
+    assert seen("new\nsecret\nnext\tann\n") == [1, 1, 0, 0, 1]
+    assert "secret" not in "".join(one.read_text("utf-8") for one in folder.iterdir())
+
+
+def test_a_cell_of_several_lines_is_one_term(client):
+    glossary = {"name": "g", "source_lang": "en", "target_lang": "de", "entries_format": "csv"}
+    made = client.post("/v2/glossaries", json={**glossary, "entries": '"old\nman",Greis\r\ndog,Hund'}, headers=HEADERS)
+    assert made.json()["entry_count"] == 2
+    found = client.get(f"/v2/glossaries/{made.json()['glossary_id']}/entries", headers=HEADERS)
+    assert found.text == "old man\tGreis\ndog\tHund"
+    client.delete(f"/v2/glossaries/{made.json()['glossary_id']}", headers=HEADERS)
+
+
+@pytest.mark.parametrize(
+    ("limit", "value"),
+    [("MOST_GLOSSARIES", 0), ("MOST_CHARACTERS", 5), ("MOST_OWN", 0), ("MOST_OWN_CHARACTERS", 5)],
+)
 def test_a_full_store_is_a_used_up_quota(client, monkeypatch, limit, value):
     monkeypatch.setattr(glossary_store, limit, value)
     glossary = {"name": "g", "source_lang": "en", "target_lang": "de", "entries": TERMS}
