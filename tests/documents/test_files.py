@@ -137,6 +137,14 @@ def paragraphs(paragraph: bytes) -> bytes:
     return packed(entries, zipfile.ZIP_STORED)
 
 
+def crowded(content: bytes, count: int) -> bytes:
+    """A Word document with this beside the paragraph of each of many parts."""
+    entries = unpacked(word(lambda document: document.add_paragraph("Hello")))
+    begin, end = entries["word/document.xml"].split(b"<w:p>", 1)
+    part = begin + content + b"<w:p>" + end
+    return packed(entries | {f"word/footer{number}.xml": part for number in range(count)})
+
+
 def filled(part: bytes) -> bytes:
     return part * (1_000_000 // len(part))
 
@@ -157,6 +165,7 @@ CROWDS = {
     "paragraphs": (".docx", lambda: paragraphs(b"<w:p/>")),
     "paragraphs with words": (".docx", lambda: paragraphs(b"<w:p>" + RUN + b"</w:p>")),
     "runs": (".docx", lambda: paragraphs(b"<w:p>" + RUN * 20_000 + b"</w:p>")),
+    "strangers in many parts": (".docx", lambda: crowded(b"<a/>" * 10_000, 12)),
     "strangers": (".docx", lambda: paragraphs(b"<w:p>" + b"<a/>" * 200_000 + b"</w:p>")),
 }
 
@@ -165,6 +174,7 @@ CROWDS = {
 def test_too_large_file_is_refused_early(name, monkeypatch):
     monkeypatch.setattr(base, "MOST_SENTENCES", 2_000)
     monkeypatch.setattr(base, "MARKS", 20_000)
+    monkeypatch.setattr(base, "XML_TOKENS", 200_000)
     suffix, made = CROWDS[name]
     data = made()
 

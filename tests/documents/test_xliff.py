@@ -7,8 +7,8 @@ import pytest
 from hostile import all_translated, shouted
 from lxml import etree
 
-from regard.documents.files import FileError, file_document
-from regard.documents.files.xml_source import MOST_TOKENS, characters, with_attributes, xml_tokens
+from regard.documents.files import FileError, base, file_document
+from regard.documents.files.xml_source import characters, with_attributes, xml_tokens
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<!-- c -->\n'
 OLD = f'{HEAD}<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">\n'
@@ -154,7 +154,7 @@ def test_the_most_tokens_need_little_memory():
     xml_tokens(f"<a>{'<b/>' * count}</a>", {})
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak / (2 * count) * MOST_TOKENS < 128 << 20
+    assert peak / (2 * count) * base.XML_TOKENS < 128 << 20
 
 
 BROKEN = {

@@ -13,6 +13,7 @@ from regard.errors import RegardError
 from regard.results import Prediction
 
 MOST_SENTENCES, MARKS = 20_000, 200_000  # most in a file; they are read in a second or two
+XML_TOKENS = 3 * MARKS  # a unit of XLIFF has about 12 besides its marks
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -66,7 +67,7 @@ def _language(code: str) -> str:
 
 def file_budget() -> SizeBudget:
     """Return a fresh budget for one file."""
-    return SizeBudget(sentences=MOST_SENTENCES, marks=MARKS)
+    return SizeBudget(sentences=MOST_SENTENCES, marks=MARKS, tokens=XML_TOKENS)
 
 
 def join_documents(

@@ -49,7 +49,7 @@ class Paragraph:
         self.has_runs = self.family in dialect.runs
         self.sources = list[str]()
         self.items = list[_Item]()
-        self.head = self.tail = ""  # what stays first and last
+        self.head, self.tail = list[str](), list[str]()  # what stays first and last
         self.whole: list[str] | None = None  # an element that is kept, until it ends
         self.depth, self.first = 0, tag  # of its tags; the first
         self.run: str | None = None  # properties of the run that is open
@@ -105,9 +105,9 @@ class Paragraph:
             if not self.fields:
                 self._end_field()
         elif role == "head":
-            self.head += source
+            self.head.append(source)
         elif role == "tail":
-            self.tail += source
+            self.tail.append(source)
         elif role == "space":
             self.items.append(_Item("text", self.run or "", ((" ", source),)))
         elif role != "noise":
@@ -169,7 +169,7 @@ class Paragraph:
 
     def written(self, text: str) -> str:
         """Return the content of the paragraph with another text with marks, as `document` renders it."""
-        parts, formats = [self.head], [self.properties]
+        parts, formats = [*self.head], [self.properties]
         for place, part in enumerate(_MARK.split(text)):
             if place % 2:
                 item = self.payloads[int(part)]
@@ -181,7 +181,7 @@ class Paragraph:
                     parts.append(item.source)
             elif part:
                 parts.append(self._in_run(part, formats[-1]))
-        return "".join([*parts, self.tail])
+        return "".join([*parts, *self.tail])
 
     def _in_run(self, text: str, properties: str) -> str:
         if not self.has_runs:
@@ -201,7 +201,7 @@ class XmlPart:
         self.pieces = list[str]()
         self.stack = list[Paragraph]()
         blocked = 0  # depth in an element whose text stays
-        for token in xml_tokens(_PRIVATE.sub("", text), dialect.namespaces):
+        for token in xml_tokens(_PRIVATE.sub("", text), dialect.namespaces, budget):
             if self.stack or token.name in dialect.paragraphs:
                 self.budget.count_mark()
             if blocked or _excludes(dialect, token):

@@ -63,10 +63,11 @@ class _Element:
 def xliff_file(data: bytes, language: str | None) -> FileDocument:
     """Read XLIFF. A unit that is translated, approved, locked or not to be translated stays as it is."""
     text, encoding = decode_text(data, declared_encoding(data))
-    tokens = xml_tokens(text, _NAMES)
+    budget = file_budget()
+    tokens = xml_tokens(text, _NAMES, budget)
     if next((token.name for token in tokens if token.kind == "open"), "") != "xliff":
         raise FileError("the file is not XLIFF: its first element has another name")
-    edits = dict(sorted(_Reader(tokens, language, file_budget()).edits.items()))
+    edits = dict(sorted(_Reader(tokens, language, budget).edits.items()))
     documents = [piece for pieces in edits.values() for piece in pieces if isinstance(piece, Document)]
     labels = {place: label for place, token in enumerate(tokens) if (label := _label(token)) is not None}
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 from xml.parsers import expat
 
-from regard.documents.files.base import MARKS, FileError
+from regard.documents.files.base import FileError
+from regard.documents.size_budget import SizeBudget
 
-MOST_TOKENS, _DEEPEST = 3 * MARKS, 200  # a unit of XLIFF has about 12 tokens besides its marks
+_DEEPEST = 200  # elements in one another
 _ENCODED = re.compile(r"&(?:#([0-9]{1,9})|#x([0-9a-fA-F]{1,8})|(lt|gt|amp|quot|apos));")
 _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
@@ -29,14 +30,14 @@ class XmlToken(NamedTuple):
     attributes: Mapping[str, str] = {}  # names as above
 
 
-def xml_tokens(text: str, prefixes: Mapping[str, str]) -> list[XmlToken]:
+def xml_tokens(text: str, prefixes: Mapping[str, str], budget: SizeBudget | None = None) -> list[XmlToken]:
     """Return the tokens of a text; `prefixes`: namespace → prefix of its names, where they are to have one.
 
     Neither entities nor other files are read. Raises FileError for what is not well-formed, has declarations in its
-    DOCTYPE, or has more than MOST_TOKENS tokens or elements deeper in one another than 200.
+    DOCTYPE, or has elements deeper in one another than 200; TooLarge above the budget of tokens.
     """
     data = text.encode("utf-8", "surrogatepass")
-    reader = _Reader(data, prefixes)
+    reader = _Reader(data, prefixes, budget or SizeBudget())
     try:
         reader.parser.Parse(data, True)
     except expat.ExpatError as error:
@@ -95,8 +96,8 @@ def with_attributes(tag: str, given: Mapping[str, str]) -> str:
 class _Reader:
     """Notes where each token begins; tokens without attributes are shared."""
 
-    def __init__(self, data: bytes, prefixes: Mapping[str, str]) -> None:
-        self.data, self.prefixes = data, {_XML: "xml", **prefixes}
+    def __init__(self, data: bytes, prefixes: Mapping[str, str], budget: SizeBudget) -> None:
+        self.data, self.prefixes, self.budget = data, {_XML: "xml", **prefixes}, budget
         self.starts, self.found = array("q"), list[XmlToken]()
         self.shared = dict[tuple[str, str], XmlToken]()
         self.depth, self.ended = 0, False  # elements that are open; whether a CDATA section ends here
@@ -123,8 +124,7 @@ class _Reader:
         return [token for token in whole if token.source]
 
     def _note(self, token: XmlToken) -> None:
-        if len(self.found) >= MOST_TOKENS:
-            raise FileError(f"more than {MOST_TOKENS:,} tags")
+        self.budget.count_token()
         self.starts.append(self.parser.CurrentByteIndex)
         self.found.append(token if token.attributes else self.shared.setdefault((token.kind, token.name), token))
         self.ended = False
