@@ -68,6 +68,12 @@ def test_page_keeps_its_encoding_with_references():
     )
 
 
+def test_page_names_the_encoding_that_is_written():
+    found = file_document(b"<meta content='text/html; charset=latin1'><p>coffee", ".html")
+    written = found.rebuild([Prediction("coffee", "caf\xe9 \u5496", 0.0)])
+    assert written.decode() == "<meta content='text/html; charset=UTF-8'><p>caf\xe9 \u5496"
+
+
 @pytest.mark.parametrize("name", [b"nonsense", b"undefined", b"punycode", b"idna", b"utf-8", b"base64"])
 def test_undecodable_page_is_refused(name):
     with pytest.raises(FileError, match="save it as UTF-8"):

@@ -9,6 +9,7 @@ from lxml import etree
 
 from regard.documents.files import FileError, base, file_document
 from regard.documents.files.xml_source import characters, with_attributes, xml_tokens
+from regard.results import Prediction
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<!-- c -->\n'
 OLD = f'{HEAD}<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">\n'
@@ -146,6 +147,15 @@ def test_values_of_attributes_stay():
     tag = with_attributes("""<a n="my state='new'" state = 'b'\n />""", {"state": "c", "n": "d", "e": "f"})
     assert tag == """<a n="d" state = "c" e="f"/>"""
     assert with_attributes("<a n=' state=\"b\"'>", {"state": "c"}) == '<a n=\' state="b"\' state="c">'
+
+
+def test_a_declaration_names_the_encoding_that_is_written():
+    text = old('<trans-unit id="1"><source>Hello</source></trans-unit>').replace("UTF-8", "ISO-8859-1")
+    found = file_document(text.encode(), ".xlf")
+    written = found.rebuild([Prediction("Hello", "Grüße 你", 0.0)])
+    assert etree.fromstring(written).findtext(".//{*}target") == "Grüße 你"
+    text = text.replace("Hello", "Hé")
+    assert b"ISO-8859-1" in file_document(text.encode("latin-1"), ".xlf").rebuild([Prediction("Hé", "ö", 0.0)])
 
 
 def test_the_most_tokens_need_little_memory():

@@ -23,6 +23,7 @@ _BYTE_ORDER_MARKS = (
 )
 _SAME = {"no": "nb", "iw": "he", "in": "id", "zt": "zh", "pb": "pt"}
 _HINT = "save it as UTF-8"
+ENCODING_HEAD = 8_192  # bytes that hold the name of the encoding
 
 
 class FileError(RegardError):
@@ -112,3 +113,27 @@ def decode_text(data: bytes, declared: str | None = None) -> tuple[str, str]:
         except LookupError:
             break
     raise FileError(f"the file is not readable text ({_HINT})")
+
+
+def encode_text(text: str, encoding: str, declaration: re.Pattern[str], errors: str) -> bytes:
+    """Return the bytes of a file, where its head names another encoding than UTF-8 with this name corrected.
+
+    `declaration` matches what precedes the name, and the name. `errors` treats characters that the encoding lacks;
+    "replace" writes the file in UTF-8 instead.
+    """
+    if errors == "replace":
+        try:
+            text.encode(encoding)
+        except UnicodeEncodeError:
+            encoding = "utf-8"
+    found = declaration.search(text, 0, ENCODING_HEAD)
+    if found and encoding.startswith("utf-8") and not _is_utf8(found[2]):
+        text = f"{text[: found.start(2)]}UTF-8{text[found.end(2) :]}"
+    return text.encode(encoding, errors)
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        return codecs.lookup(name).name == "utf-8"
+    except LookupError:
+        return False

@@ -1,6 +1,5 @@
 """Messages of gettext (.po, .pot): empty translations are filled and marked as fuzzy; all other lines stay."""
 
-import codecs
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +8,16 @@ from functools import cached_property
 from gettext import c2py
 from typing import NamedTuple
 
-from regard.documents.files.base import FileDocument, FileError, decode_text, file_budget, join_documents, rebuild_each
+from regard.documents.files.base import (
+    ENCODING_HEAD,
+    FileDocument,
+    FileError,
+    decode_text,
+    encode_text,
+    file_budget,
+    join_documents,
+    rebuild_each,
+)
 from regard.documents.placeholders import placeholders
 from regard.documents.plain_text import plain_document
 from regard.documents.text_spans import unspaced
@@ -30,7 +38,6 @@ _MNEMONIC = re.compile(
     r"|(?<=\b[A-Z])_(?=[a-z])|(?<=\b[A-Z][a-z])_(?=[a-z])"  # E_xit and Cu_t, not file_name
 )
 _PUNCTUATION = re.compile(r"(?<![\s.…:：。])[\s.…:：。]*+\Z")
-_HEAD = 8_192  # bytes that hold the name of the encoding
 _MOST_FORMS = 9
 
 
@@ -63,7 +70,7 @@ class _Entry:
 
 def po_file(data: bytes, language: str | None) -> FileDocument:
     """Read messages. Of a plural the translation of the singular is the form of 1, that of the plural all others."""
-    declared = _CHARSET.search(data[:_HEAD].decode("latin-1"))
+    declared = _CHARSET.search(data[:ENCODING_HEAD].decode("latin-1"))
     text, encoding = decode_text(data, declared[2] if declared else None)
     lines, budget = re.split(r"(?<=\n)", text), file_budget()
     entries = list(_entries(lines))
@@ -77,7 +84,7 @@ def po_file(data: bytes, language: str | None) -> FileDocument:
     def rebuild(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
         found = rebuild_each(documents, predictions, pair)
         texts = (with_mnemonic(text, mnemonic) for text, (_, mnemonic) in zip(found, stripped, strict=True))
-        return _encoded(writer.written(waiting, texts, pair), encoding, declared[2] if declared else "")
+        return encode_text(writer.written(waiting, texts, pair), encoding, _CHARSET, "replace")
 
     said = _LANGUAGE.search(header)
     return join_documents(documents, rebuild, [(None, said[1])] if said and said[1] else ())
@@ -115,24 +122,6 @@ def _character(escape: str) -> str:
     if escape[0].isdigit():
         return chr(int(escape, 8))
     return chr(int(escape[1:], 16)) if len(escape) > 1 else _CONTROLS.get(escape, escape)
-
-
-def _encoded(text: str, encoding: str, declared: str) -> bytes:
-    """Return the bytes of a file, in UTF-8 where its own encoding lacks a character; its header says so."""
-    try:
-        data = text.encode(encoding)
-    except UnicodeEncodeError:
-        encoding, data = "utf-8", b""
-    if declared and encoding.startswith("utf-8") and not _is_utf8(declared):
-        text, data = _CHARSET.sub(r"\1UTF-8", text, count=1), b""
-    return data or text.encode(encoding, "replace")
-
-
-def _is_utf8(name: str) -> bool:
-    try:
-        return codecs.lookup(name).name == "utf-8"
-    except LookupError:
-        return False
 
 
 class _PluralRule(NamedTuple):

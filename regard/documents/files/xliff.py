@@ -9,11 +9,13 @@ from regard.documents.files.base import (
     FileDocument,
     FileError,
     decode_text,
+    encode_text,
     file_budget,
     join_documents,
     rebuild_each,
 )
 from regard.documents.files.xml_source import (
+    DECLARATION,
     XmlToken,
     characters,
     declared_encoding,
@@ -78,7 +80,7 @@ def xliff_file(data: bytes, language: str | None) -> FileDocument:
         for place, label in labels.items():
             if pair is not None and not label[1]:
                 written[place] = with_attributes(written[place], {_LABELS[tokens[place].name][1]: pair[1]})
-        return "".join(written).encode(encoding, "xmlcharrefreplace")
+        return encode_text("".join(written), encoding, DECLARATION, "xmlcharrefreplace")
 
     return join_documents(documents, rebuild, labels.values())
 

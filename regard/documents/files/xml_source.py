@@ -15,7 +15,7 @@ _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 _CDATA = "<![CDATA["
 _EXCLUDED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufdd0-\ufdd3\ufffe\uffff]")
-_DECLARED = re.compile(r"""(<\?xml[^>]{1,99}?\bencoding\s{0,9}=\s{0,9}["'])([A-Za-z][\w.-]{0,40})""")
+DECLARATION = re.compile(r"""\A(<\?xml[^>]{1,99}?\bencoding\s{0,9}=\s{0,9}["'])([A-Za-z][\w.-]{0,40})""")
 _ATTRIBUTE = re.compile(r"""(?<!\s)(\s++)([^\s=]++)(\s*+=\s*+)("[^"]*"|'[^']*')""")
 _XML = "http://www.w3.org/XML/1998/namespace"
 _HEAD = 200  # characters that hold the declaration
@@ -47,7 +47,7 @@ def xml_tokens(text: str, prefixes: Mapping[str, str], budget: SizeBudget | None
 
 def declared_encoding(data: bytes) -> str | None:
     """Return the encoding that the first line names."""
-    found = _DECLARED.search(data[:_HEAD].decode("latin-1"))
+    found = DECLARATION.search(data[:_HEAD].decode("latin-1"))
     return found[2] if found else None
 
 
