@@ -177,6 +177,11 @@ def test_hostile_markup_takes_little_time(name):
     within(2.5, read_or_refused)
 
 
+def test_emphasis_without_words_is_left_out_quickly():
+    found = file_document(f"*bold* a{chr(0x3000) * 20_000}b\n".encode(), ".md")
+    within(2.5, lambda: found.rebuild([Prediction(text, "x", 0.0) for text in found.texts]))
+
+
 def test_too_much_markup_is_refused_before_it_is_parsed():
     with pytest.raises(TooLarge):
         within(1.0, lambda: file_document(b"*a " * 300_000, ".md"))

@@ -37,7 +37,7 @@ _FIRST = re.compile(r"\A([#>+=:-]|\d{1,9}(?=[.)]))")  # begins another block
 _CLOSING = re.compile(r"(?<=\s)#+\Z")  # ends a heading, and is no part of it
 _SIGNS = re.compile(r"[\\`*_\[\]<!&~|]")  # that the parser examines
 _LINE_ENDS = re.compile(r"[\r\n\v\f\x85\u2028\u2029]")
-_EMPTY = re.compile(r"\s*(?<![\\*_~])(\*{1,2}|_{1,2}|~~)\s*\1(?![*_~])\s*")
+_EMPTY = re.compile(r"(?:(?<!\s)\s++)?(?<![\\*_~])(\*{1,2}|_{1,2}|~~)\s*\1(?![*_~])\s*")
 _SPACE, _EMPHASIS = re.compile(r"[ \t\n]*"), re.compile(r"[*_~]+")
 _TEXT = frozenset({"text", "text_special", "softbreak"})
 _CELLS = frozenset({"th_open", "td_open"})
