@@ -56,6 +56,9 @@ def serve_command(words: RunsAndChanges, **typed: Any) -> None:
     _check_open(settings)
     if settings.learn is not None and (settings.suggestions is None or settings.engine is not None):
         raise ConfigError("--learn", "needs --suggestions FILE, and runs rather than exports", "--suggestions FILE")
+    if settings.learn is not None and not settings.adds_to_memory:
+        problem = f"suggestions from all machines that reach {settings.host} would change the weights"
+        raise ConfigError("--learn", problem, "--api-keys FILE, or --insecure-memory to allow it")
     if settings.suggestions is not None:
         check_place(settings.suggestions)
     serve_runs(settings, wanted(runs, settings.load_only))

@@ -26,7 +26,10 @@ CorrectionsServer = Annotated[
     ),
 ]
 OnlyNew = Annotated[
-    bool, typer.Option("--new", help="Also count corrections of the last attempt that changed nothing as known.")
+    bool,
+    typer.Option(
+        "--new", help="Also count as known: corrections of attempts that changed nothing, and of undone versions."
+    ),
 ]
 TaughtRun = Annotated[
     Path | None,
@@ -76,15 +79,15 @@ def teach_command(
 def undo_command(run: RunArgument) -> None:
     """Bring the version of a run before the last regard teach back.
 
-    A server of the run changes to it by itself.
+    A server of the run changes to it by itself. Its nightly lessons leave the undone corrections until 10 others come.
 
     regard undo runs/en-de
     """
     from regard.config import own_folder, settings_file
-    from regard.config.versions import undo_version
+    from regard.recipes.corrections import undo_teaching
 
     folder = own_folder(run)
     settings_file(folder)
-    number, before = undo_version(folder)
+    number, before = undo_teaching(folder)
     own = "its own weights are" if not before else f"version {before} is"
     print(f"{run}: {own} in use, in place of version {number}")

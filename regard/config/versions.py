@@ -2,7 +2,8 @@
 
 RUN/version.json        {"version": 2}; without it the run's own weights are in use, which are version 0
 RUN/versions/2/model    a complete run; beside it the texts that it has learnt
-RUN/versions/.lock      held by the process that makes a version
+RUN/versions/.lock      held by the process that makes a version, for hours
+RUN/versions/.pointer   held while the pointer is replaced, for a moment
 
 The pointer is replaced atomically, after the version is complete: a process killed at any moment leaves the version
 that was in use. A folder with a higher number than the pointer's is unfinished, or was undone.
@@ -22,6 +23,7 @@ POINTER, VERSION_FOLDER = "version.json", "versions"
 MODEL = "model"  # the run in the folder of a version, and of a demo
 MOST = 5  # versions that are kept, the one in use among them, beside the run's own weights
 _KEY = "version"
+_REMOVED = ".removed-"  # begins the name of a version that is being removed
 
 
 def current_version(run: Path) -> int:
@@ -54,11 +56,18 @@ def current_run(run: Path) -> Path:
 
 
 def use_version(run: Path, number: int) -> None:
-    """Point to a version that is complete, and remove those that are too old."""
-    write_checked(run / POINTER, {_KEY: number})
-    for other in sorted(_numbers(run), reverse=True)[MOST:]:
-        if other < number:
-            shutil.rmtree(version_folder(run, other), ignore_errors=True)
+    """Point to a version that is complete, and remove those that are too old.
+
+    Raises ConfigError where the version that it was made from has been undone since.
+    """
+    with pointer_held(run):
+        if current_version(run) != number - 1:
+            problem = f"the version that version {number} was made from was undone meanwhile"
+            raise ConfigError(str(run), f"{problem}: the weights stay as they are", "regard teach RUN FILE")
+        write_checked(run / POINTER, {_KEY: number})
+        for other in sorted(_numbers(run), reverse=True)[MOST:]:
+            if other < number:
+                _remove(run, other)
 
 
 def new_version(run: Path) -> Path:
@@ -66,7 +75,9 @@ def new_version(run: Path) -> Path:
     number = current_version(run) + 1
     for other in _numbers(run):
         if other >= number:
-            shutil.rmtree(version_folder(run, other))
+            _remove(run, other)
+    for left in (run / VERSION_FOLDER).glob(f"{_REMOVED}*"):
+        shutil.rmtree(left, ignore_errors=True)
     folder = version_folder(run, number)
     folder.mkdir(parents=True)
     return folder
@@ -75,15 +86,26 @@ def new_version(run: Path) -> Path:
 def undo_version(run: Path) -> tuple[int, int]:
     """Point to the version before the one in use; return both numbers.
 
-    Raises ConfigError where there is none, or where another process makes a version.
+    A version that is being made from the undone one will not be used. Raises ConfigError where there is none before.
     """
-    with versions_held(run):
+    with pointer_held(run):
         number = current_version(run)
         if not number:
             raise ConfigError(str(run), "has no earlier version: its own weights are in use", "regard teach RUN FILE")
-        before = max((one for one in _numbers(run) if one < number), default=0)
+        complete = [one for one in _numbers(run) if one < number and (version_folder(run, one) / MODEL).is_dir()]
+        before = max(complete, default=0)
         write_checked(run / POINTER, {_KEY: before})
         return number, before
+
+
+@contextmanager
+def pointer_held(run: Path) -> Iterator[None]:
+    """Hold the lock of a run's pointer; wait for it, as it is held for moments only."""
+    folder = run / VERSION_FOLDER
+    folder.mkdir(exist_ok=True)
+    with (folder / ".pointer").open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager
@@ -97,6 +119,12 @@ def versions_held(run: Path) -> Iterator[None]:
         except BlockingIOError as error:
             raise ConfigError(str(run), "another process makes a version of it", "wait for its end") from error
         yield
+
+
+def _remove(run: Path, number: int) -> None:
+    """Remove a version; a process killed meanwhile leaves no part of it under its number."""
+    removed = version_folder(run, number).rename(run / VERSION_FOLDER / f"{_REMOVED}{number}.{os.getpid()}")
+    shutil.rmtree(removed, ignore_errors=True)
 
 
 def _numbers(run: Path) -> list[int]:

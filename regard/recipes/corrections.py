@@ -20,7 +20,17 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from regard.config import as_values, own_folder, quoted, settings_file, settings_folder, write_atomically
-from regard.config.versions import MODEL, VERSION_FOLDER, current_version, new_version, use_version, versions_held
+from regard.config.versions import (
+    MODEL,
+    VERSION_FOLDER,
+    current_version,
+    new_version,
+    pointer_held,
+    undo_version,
+    use_version,
+    version_folder,
+    versions_held,
+)
 from regard.data import READERS
 from regard.data.readers.jsonl import JsonlReader
 from regard.data.readers.suggestions import SuggestionsReader
@@ -43,7 +53,7 @@ from regard.training.interrupt import Interrupted
 FEWEST_CORRECTIONS = 10  # corrections
 TOLERANCE = 0.1  # points of the standing set's metric
 _ROUTE, _SECONDS = "/v1/corrections/file", 60.0
-ATTEMPTED = "tried.jsonl"  # beside the versions: corrections of an attempt that changed nothing
+ATTEMPTED = "tried.jsonl"  # beside the versions: corrections of attempts that changed nothing, and of undone versions
 LEARNED, HELD_OUT = "learned.jsonl", "held_out.jsonl"
 _KINDS = ("suggestions", "jsonl", "tsv", "csv", "tmx")
 _SIDES = ("source", "target")
@@ -63,7 +73,7 @@ class TeachingRequest(NamedTuple):
     output: Path | None = None  # None: the next version of the run
     old: tuple[str, str] | None = None  # texts of the first training; None: those of the run
     changes: Sequence[str] = ()
-    only_new: bool = False  # corrections of the last attempt, if it changed nothing, are known, too
+    only_new: bool = False  # corrections of attempts that changed nothing, and of undone versions, are known, too
 
 
 class TaughtCorrections(NamedTuple):
@@ -113,8 +123,8 @@ def teach(request: TeachingRequest, say: Say, *, quiet: bool = False) -> TaughtC
     settings_file(start)
     opened = Run.open(RunFolder(start))
     languages = _languages(opened)
-    pairs, tried = corrected_texts(request.file, languages, say), own_folder(request.run) / VERSION_FOLDER / ATTEMPTED
-    known = dict(_pairs(tried)) if request.only_new and tried.is_file() else {}
+    pairs = corrected_texts(request.file, languages, say)
+    known = _attempted(own_folder(request.run)) if request.only_new else {}
     parts = SplitCorrections.of(pairs, seen_corrections(start), known)
     with ExitStack() as stack:
         folder, resumed = _place(request, parts, stack)
@@ -133,10 +143,21 @@ def teach(request: TeachingRequest, say: Say, *, quiet: bool = False) -> TaughtC
         if changed:
             use_version(run, int(folder.name))
         else:
-            _write_pairs(tried, pairs)
+            _note_attempted(run, pairs)
             shutil.rmtree(folder)
         report.values["version"] = current_version(run)
         return TaughtCorrections(changed, current_version(run), report)
+
+
+def undo_teaching(run: Path) -> tuple[int, int]:
+    """Bring the version before the one in use back, and return both numbers.
+
+    The corrections of the undone version count as attempted, so a nightly lesson does not learn them again by itself.
+    Raises ConfigError where there is no version before.
+    """
+    if number := current_version(run):
+        _note_attempted(run, seen_corrections(version_folder(run, number) / MODEL))
+    return undo_version(run)
 
 
 @contextmanager
@@ -201,6 +222,17 @@ def seen_corrections(run: Path) -> Corrected:
     """Return the corrections that a version has learned, or that were held out of it; none for other runs."""
     files = [run.parent / name for name in (LEARNED, HELD_OUT)] if run.name == MODEL else []
     return Corrected(pair for file in files if file.is_file() for pair in _pairs(file))
+
+
+def _attempted(run: Path) -> Corrected:
+    file = run / VERSION_FOLDER / ATTEMPTED
+    return dict(_pairs(file)) if file.is_file() else {}
+
+
+def _note_attempted(run: Path, pairs: Mapping[str, str]) -> None:
+    """Add to the corrections of attempts that changed nothing."""
+    with pointer_held(run):
+        _write_pairs(run / VERSION_FOLDER / ATTEMPTED, {**_attempted(run), **pairs})
 
 
 def _write_pairs(file: Path, pairs: Mapping[str, str]) -> None:

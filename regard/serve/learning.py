@@ -9,6 +9,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, time, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from regard.serve.service import Service
 NICE = 19  # the lowest priority
 _REFUSED = 2  # exit code of a run, or of corrections, that cannot be taught
 _SAID = 400  # characters of an error that are logged
+LESSON_SECONDS = 20 * 3600.0  # seconds of a lesson; the next one begins after 24 hours
 
 _LOG = logging.getLogger("regard.serve")
 
@@ -36,10 +38,15 @@ class Learner:
             await self.learn()
 
     async def learn(self) -> None:
-        """Teach all translators with new corrections."""
+        """Teach all translators with new corrections; a lesson that fails ends neither the others nor the next ones."""
         for name, engine in [*self.service.engines.items()]:
             if [card["languages"] for card in engine.cards.values() if card["languages"]]:
-                result, line = await self._teach(engine.run)
+                try:
+                    result, line = await asyncio.wait_for(self._teach(engine.run), LESSON_SECONDS)
+                except TimeoutError:
+                    result, line = "failed", f"ended after {LESSON_SECONDS / 3600:g} hours"
+                except Exception as error:
+                    result, line = "failed", f"{type(error).__name__}: {error}"[:_SAID]
                 _LOG.info("learn: %s: %s", name, line)
                 self.service.metrics.learned(name, result)
 
@@ -82,10 +89,12 @@ async def _finished(command: Sequence[str]) -> tuple[int, str, str]:
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe)
     try:
-        os.setpriority(os.PRIO_PROCESS, process.pid, NICE)
+        with suppress(OSError):  # it has ended already
+            os.setpriority(os.PRIO_PROCESS, process.pid, NICE)
         out, said = await process.communicate()
     finally:
         if process.returncode is None:
-            process.kill()
+            with suppress(ProcessLookupError):
+                process.kill()
             await process.wait()
     return process.returncode or 0, out.decode(errors="replace"), said.decode(errors="replace")

@@ -269,7 +269,8 @@ class Settings:
         ),
     ] = ()
     insecure_memory: Annotated[
-        bool, Option(None, "Let other machines without a key add to the memories.", group=_PAGE)
+        bool,
+        Option(None, "Let other machines without a key add to the memories and to what --learn teaches.", group=_PAGE),
     ] = False
     memory_threshold: Annotated[
         int, Option("INTEGER", "Minimum similarity of a reported segment in per cent.", 30, 100, group=_PAGE)

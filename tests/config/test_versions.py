@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from regard.config import settings_folder, versions
+from regard.config import settings_folder, versions, write_checked
 from regard.errors import CheckpointError, ConfigError
 
 
@@ -66,11 +66,36 @@ def test_one_process_makes_a_version_at_a_time(run):
         pass
 
 
+def test_undo_does_not_wait_for_a_version_that_is_made(run):
+    make(run)
+    make(run)
+    with versions.versions_held(run):
+        folder = versions.new_version(run)
+        (folder / versions.MODEL).mkdir()
+        assert versions.undo_version(run) == (2, 1)
+        with pytest.raises(ConfigError, match="undone meanwhile"):
+            versions.use_version(run, 3)
+    assert versions.current_version(run) == 1
+
+
+def test_undo_takes_complete_versions_alone(run, monkeypatch):
+    for _ in range(3):
+        make(run)
+    (versions.version_folder(run, 2) / versions.MODEL).rmdir()
+    assert versions.undo_version(run) == (3, 1)
+    make(run)
+    monkeypatch.setattr("shutil.rmtree", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):  # killed while version 1 is removed
+        versions._remove(run, 1)
+    assert not versions.version_folder(run, 1).exists()
+    assert versions.undo_version(run) == (2, 0)
+
+
 def test_damage_is_one_line(run):
     make(run)
     (run / versions.POINTER).write_text('{"version": 2}', encoding="utf-8")
     with pytest.raises(CheckpointError, match="remove it to use the run's own weights"):
         settings_folder(run)
-    versions.use_version(run, 7)
+    write_checked(run / versions.POINTER, {"version": 7})
     with pytest.raises(CheckpointError, match="version 7, which is in use, is missing"):
         settings_folder(run)

@@ -91,6 +91,8 @@ def test_corrections_become_versions_and_undo_brings_the_former_back(run, tmp_pa
     assert regard("undo", run).code == 0
     assert Run.open(run).path == run
     assert unsaid(regard("undo", run), "no earlier version") == []
+    again = regard("teach", run, better, "--new")  # as a nightly lesson, which must not cancel the undo
+    assert unsaid(again, "27 of them known to the run", "at least 10 new ones") == []
 
 
 def test_the_start_stays_unless_corrections_gain(run, tmp_path):

@@ -60,6 +60,27 @@ def test_a_lesson_has_the_lowest_priority_and_the_command_of_a_user(monkeypatch,
     assert words == str(["en-de", str(tmp_path / "better.jsonl"), *learning.OPTIONS])
 
 
+def test_a_lesson_that_cannot_start_or_end_has_failed(monkeypatch, tmp_path, caplog):
+    async def case():
+        service = made(pairs("en-de", "en-fr"))
+        await learning.Learner(service, tmp_path / "x", time(3)).learn()
+        await service.stop()
+        return service.metrics.text().decode()
+
+    def failures(command):
+        monkeypatch.setattr(learning, "COMMAND", command)
+        found = asyncio.run(case())
+        return [f'regard_lessons_total{{model="{name}",result="failed"}} 1.0' in found for name in ("en-de", "en-fr")]
+
+    assert failures((str(tmp_path / "none"),)) == [True, True]
+    monkeypatch.setattr(learning, "LESSON_SECONDS", 0.3)
+    assert failures((sys.executable, "-c", "import time; time.sleep(60)")) == [True, True]
+    monkeypatch.setattr(learning.os, "setpriority", lambda *_: (_ for _ in ()).throw(ProcessLookupError))
+    caplog.set_level(logging.INFO)
+    failures((sys.executable, "-c", "print('{')"))
+    assert "no result" in caplog.text  # the process was read to its end
+
+
 def test_a_lesson_ends_with_the_server(monkeypatch, tmp_path):
     note = tmp_path / "note"
     code = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
@@ -88,6 +109,19 @@ def test_hours_of_a_day():
     assert [read_hour("--learn", text) for text in ("nightly", "23:05", None)] == [time(3), time(23, 5), None]
     with pytest.raises(ConfigError, match="nightly, or 03:00"):
         read_hour("--learn", "25:00")
+
+
+def test_strangers_do_not_teach(tmp_path, monkeypatch):
+    (tmp_path / "experiment.yaml").touch()
+    served = []
+    monkeypatch.setattr("regard.serve.server.serve_runs", lambda *found: served.append(found))
+    lesson = [tmp_path, "--learn", "nightly", "--suggestions", tmp_path / "better.jsonl"]
+    strangers = ["--host", "0.0.0.0", "--insecure"]
+    assert unsaid(regard("serve", *lesson, *strangers), "--learn", "--api-keys FILE, or --insecure-memory") == []
+    assert not served
+    for words in (["--insecure-memory", *strangers], ["--host", "0.0.0.0", "--api-key", "k" * 20], []):
+        assert regard("serve", *lesson, *words).code == 0
+    assert len(served) == 3
 
 
 def test_learning_needs_a_file_of_suggestions(tmp_path):

@@ -108,7 +108,7 @@ class Engine:
 
     def renewed(self) -> "Engine | None":
         """Return an engine of the same run and name, not yet started; None where no file of the run has changed."""
-        with suppress(RegardError):  # else the new engine reports the fault
+        with suppress(RegardError, OSError):  # else the new engine reports the fault
             if fingerprint(self._in_use()) == self._loaded:
                 return None
         return Engine(self.run, name=self.name, limits=self.limits)
