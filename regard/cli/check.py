@@ -58,7 +58,8 @@ def behaviour_command(
     """Test how translators treat negations, numbers, names, tags and the like.
 
     Prints the percentage of answers without a certain error, suite by suite, for runs and servers side by side. The
-    key of a server is read from the variable REGARD_API_KEY.
+    key of the first server is read from the variable REGARD_API_KEY; that of another one from its own variable, such
+    as REGARD_API_KEY_API_FREE_DEEPL_COM.
 
     regard check runs/en-de
     regard check runs/a runs/b --only negation --only numbers
@@ -71,9 +72,9 @@ def behaviour_command(
         SUITES,
         behaviour_report,
         check_contestants,
-        contestant,
         is_url,
-        read_cases,
+        open_contestants,
+        read_suites,
     )
 
     changes = [word for word in words if not is_url(word) and is_change(word)]
@@ -82,13 +83,12 @@ def behaviour_command(
         raise ConfigError("RUN|URL", "must be given", "regard check RUN")
     for name in only or ():
         SUITES[name]  # an unknown one is refused before a run is opened
-    own = {file.stem: read_cases(file) for file in suite or []}
-    say = say_unless(quiet)
-    systems = [contestant(word, changes, languages, say) for word in named]
+    say, own = say_unless(quiet), read_suites(suite or [])
+    systems = open_contestants(named, changes, languages, say)
     found = check_contestants(systems, only=only or (), own=own, cases=cases, seed=seed, say=say)
     report = behaviour_report(found, examples=examples)
     emit(report, as_json=as_json, files={".svg": plot, BADGE: badge})
-    if fail_under is not None and any((found.passed(at) or 0.0) * 100 < fail_under for at in range(len(systems))):
+    if fail_under is not None and found.is_below(fail_under):
         raise typer.Exit(_FAILED)
 
 

@@ -1,6 +1,7 @@
 """Heat maps of attention as files: SVG written by hand, PNG through matplotlib (the extra `[plot]`)."""
 
 import io
+import math
 import warnings
 from collections.abc import Sequence
 from html import escape
@@ -66,9 +67,9 @@ def svg(
 ) -> str:
     """Return a heat map as one SVG document: a row for each target token, a column for each source token.
 
-    Darker is more. Weights beyond 0 … 1 are scaled by the strongest; negative ones have another colour and a bar. The
-    SVG is self-contained and safe against hostile tokens; the tooltip of a cell has its pair and weight. Columns run
-    from right to left when the source does. Raises RegardError when the counts differ.
+    Darker is more. Weights beyond 0 … 1 are scaled by the strongest; negative ones have another colour and a bar; NaN
+    leaves a gap. The SVG is self-contained and safe against hostile tokens; the tooltip of a cell has its pair and
+    weight. Columns run from right to left when the source does. Raises RegardError when the counts differ.
     """
     return _document([_drawn(source_tokens, target_tokens, weights, title=title)])
 
@@ -174,6 +175,8 @@ def _drawn(
         y = top + CELL * row + CELL // 2 + 5
         parts.append(f'<text x="{left - 8}" y="{y}" text-anchor="end" fill="{INK}">{escape(label)}</text>')
         for column, other in enumerate(columns):
+            if math.isnan(weights[row][column]):
+                continue
             tip = escape(f"{label} → {other}: {weights[row][column]:.3f}")
             strong = scaled(weights[row][column], most)
             parts.append(_cell(left + CELL * place[column], top + CELL * row, strong, tip))

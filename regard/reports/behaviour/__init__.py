@@ -7,8 +7,8 @@ from regard.reports.behaviour.behaviour import (
     check_contestants,
     sampled_cases,
 )
-from regard.reports.behaviour.contestants import Contestant, contestant, is_url
-from regard.reports.behaviour.own import read_cases
+from regard.reports.behaviour.contestants import Contestant, is_url, open_contestants
+from regard.reports.behaviour.own import read_suites
 from regard.reports.behaviour.suite import Case, CodePair, Suite
 from regard.reports.behaviour.suites import SUITES
 
@@ -22,8 +22,8 @@ __all__ = [
     "Suite",
     "behaviour_report",
     "check_contestants",
-    "contestant",
     "is_url",
-    "read_cases",
+    "open_contestants",
+    "read_suites",
     "sampled_cases",
 ]

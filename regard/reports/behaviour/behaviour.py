@@ -1,5 +1,6 @@
 """Behaviour tests of translators: answers to generated texts, and the share that pass, side by side."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from itertools import islice
@@ -16,6 +17,7 @@ from regard.reports.report import Report
 from regard.reports.table import DASH, Cell, Table
 
 BADGE = "badge"  # kind of figure beside .svg
+_ROUNDING = 1e-6  # per cent: 1 - 43/100 is less than 57 %
 _HEIGHT, _LETTER, _EDGE = 20, 6.6, 12  # pixels
 _COLOURS = ((0.95, "#2e7d32"), (0.8, "#7a8b00"), (0.6, "#b45309"), (0.0, "#b3261e"))  # from this share on
 
@@ -31,9 +33,10 @@ class SuiteFault(NamedTuple):
 class SuiteResult(NamedTuple):
     """Answers of a contestant to one suite."""
 
-    cases: int
+    cases: int  # with an answer
     faults: tuple[SuiteFault, ...] = ()
     left_out: str = ""  # why the suite does not test this pair
+    unanswered: int = 0  # cases with a text that the contestant refuses
 
     @property
     def passed(self) -> float | None:
@@ -53,6 +56,10 @@ class BehaviourResults(NamedTuple):
         """Return the mean of the suites of a contestant; None where it has none."""
         known = [one.passed for one in self.results[place].values() if one.passed is not None]
         return sum(known) / len(known) if known else None
+
+    def is_below(self, percent: float) -> bool:
+        """Return whether the mean of a contestant is below a percentage; without cases it is."""
+        return any((self.passed(place) or 0.0) * 100 < percent - _ROUNDING for place in range(len(self.names)))
 
 
 def check_contestants(
@@ -89,9 +96,11 @@ def _tested(one: Contestant, suites: Mapping[str, Suite], count: int, seed: int)
     answers = dict(zip(texts, one.translate(texts), strict=True))
     found = dict[str, SuiteResult]()
     for name, some in sampled.items():
-        faults = [(case, case.fault([answers[text] for text in case.texts])) for case in some]
-        wrong = tuple(SuiteFault(case.texts[0], answers[case.texts[0]], fault) for case, fault in faults if fault)
-        found[name] = SuiteResult(len(some), wrong, suites[name].missing())
+        read = [(case, [answers[text] for text in case.texts]) for case in some]
+        known = [(case, [one for one in each if one is not None]) for case, each in read if None not in each]
+        faults = [SuiteFault(case.texts[0], each[0], case.fault(each)) for case, each in known]
+        wrong = tuple(one for one in faults if one.fault)
+        found[name] = SuiteResult(len(known), wrong, suites[name].missing(), len(some) - len(known))
     return found
 
 
@@ -121,14 +130,24 @@ def _cell(one: SuiteResult) -> Cell:
 
 
 def _percent(share: float | None) -> Cell:
-    return Cell(DASH) if share is None else Cell(f"{share:.0%}", share)
+    return Cell(DASH) if share is None else Cell(_rounded(share), share)
+
+
+def _rounded(share: float) -> str:
+    """Return a share in whole per cent, rounded down: 100% has no fault."""
+    return f"{math.floor(share * 100 + _ROUNDING)}%"
 
 
 def _summary(found: BehaviourResults, examples: int) -> str:
-    """Return suites that are left out, and the first faults of each suite."""
+    """Return suites that are left out, cases without an answer, and the first faults of each suite."""
     lines = list[str]()
     for name, pair, results in zip(found.names, found.pairs, found.results, strict=True):
         lines += [f"{name}: {suite} left out: {one.left_out}" for suite, one in results.items() if one.left_out]
+        lines += [
+            f"{name}: {suite}: {one.unanswered} of {one.cases + one.unanswered} cases unanswered"
+            for suite, one in results.items()
+            if one.unanswered
+        ]
         for suite, one in results.items():
             for text, answer, fault in one.faults[:examples]:
                 lines.append(f"{name} {pair} {suite}: {fault}")
@@ -142,6 +161,7 @@ def _values(found: BehaviourResults) -> dict[str, Any]:
             "name": name, "source": pair.source, "target": pair.target, "passed": found.passed(place),
             "suites": {
                 suite: {"cases": one.cases, "passed": one.passed, "left_out": one.left_out or None,
+                        "unanswered": one.unanswered,
                         "faults": [fault._asdict() for fault in one.faults]}
                 for suite, one in found.results[place].items()
             },
@@ -155,13 +175,17 @@ def _figure(found: BehaviourResults, kind: str) -> bytes:
     """Return the table as a heat map, or the badge of the first contestant."""
     if kind == BADGE:
         return _badge("behaviour", found.passed(0)).encode()
-    weights = [[one[suite].passed or 0.0 for suite in found.suites] for one in found.results]
+    weights = [[_weight(one[suite].passed) for suite in found.suites] for one in found.results]
     return svg([*found.suites], [*found.names], weights, title="Answers that pass").encode()
+
+
+def _weight(share: float | None) -> float:
+    return math.nan if share is None else share
 
 
 def _badge(label: str, share: float | None) -> str:
     """Return a badge with a label and a percentage as an SVG document."""
-    value = "no tests" if share is None else f"{share:.0%}"
+    value = "no tests" if share is None else _rounded(share)
     colour = next(colour for least, colour in _COLOURS if (share or 0.0) >= least)
     left, right = (round(len(text) * _LETTER + _EDGE) for text in (label, value))
     about = escape(f"{label}: {value}")

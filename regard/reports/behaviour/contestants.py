@@ -2,27 +2,33 @@
 
 import json
 import os
+import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any
-from urllib.error import HTTPError, URLError
+from typing import Any, NamedTuple
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
 from regard.config import parse_json
 from regard.errors import ConfigError, DataError, RegardError
 from regard.predictor import Predictor, load
-from regard.reports.behaviour.suite import CodePair
+from regard.reports.behaviour.suite import CodePair, base_code
 
-KEY_VARIABLE = "REGARD_API_KEY"  # environment variable with the key of servers
-_PATIENCE = 60.0  # seconds until an answer
+KEY_VARIABLE = "REGARD_API_KEY"  # environment variable with the key of the first server
+_PATIENCE = 60.0  # seconds of silence, and of a whole answer
 _TOGETHER = 20  # texts of a request
 _TRIES, _LONGEST_WAIT = 4, 20.0  # requests of one text, and seconds between two of them
 _MOST_BYTES = 4_000_000  # of an answer
+_PIECE = 65536  # bytes read at once
+_OK = 200
+_UNFIT = (400, 413, 422)  # the fault of a text, not of the server
 _BUSY = (429, 503)
 _FORBIDDEN = (401, 403, 456)
+_ADDRESS = "the address before /translate: http://127.0.0.1:5000, https://api-free.deepl.com/v2"
 _REGIONS = {"EN": "EN-US", "PT": "PT-PT"}  # DeepL writes these with a region
 
 
@@ -33,8 +39,8 @@ class Contestant(ABC):
         self.name, self.pair = name, pair
 
     @abstractmethod
-    def translate(self, texts: Sequence[str]) -> list[str]:
-        """Return one answer a text; "" where the system refuses a text."""
+    def translate(self, texts: Sequence[str]) -> list[str | None]:
+        """Return one answer a text; None where the system refuses a text."""
 
 
 class RunContestant(Contestant):
@@ -44,7 +50,7 @@ class RunContestant(Contestant):
         super().__init__(name, pair)
         self.predictor = predictor
 
-    def translate(self, texts: Sequence[str]) -> list[str]:
+    def translate(self, texts: Sequence[str]) -> list[str | None]:
         return [one.text for one in self.predictor.translate(texts)]
 
 
@@ -58,30 +64,32 @@ class _NoRedirects(HTTPRedirectHandler):
 class TranslationServer(Contestant):
     """A server; which program it is, its list of languages says."""
 
-    def __init__(self, url: str, pair: CodePair, say: Callable[[str], None]) -> None:
+    def __init__(self, url: str, pair: CodePair, say: Callable[[str], None], key: str = "") -> None:
         """Ask the server for its languages. Raises DataError where it does not answer as either program does."""
         super().__init__(url, pair)
-        self.url, self.say = url.rstrip("/").removesuffix("/translate"), say
+        self.url, self.say, self._key = url.rstrip("/").removesuffix("/translate"), say, key
         self._opener: OpenerDirector = build_opener(_NoRedirects)
         languages = self._asked("/languages")
         rows = languages if isinstance(languages, list) else []
         fields = {key for one in rows if isinstance(one, dict) for key in one}
         if "code" not in fields and "language" not in fields:
-            hint = "the address before /translate: http://127.0.0.1:5000, https://api-free.deepl.com/v2"
-            raise DataError(url, "does not list languages as LibreTranslate or DeepL do", hint=hint)
+            raise DataError(url, "does not list languages as LibreTranslate or DeepL do", hint=_ADDRESS)
         self.is_deepl = "code" not in fields
 
-    def translate(self, texts: Sequence[str]) -> list[str]:
-        found = dict[str, str]()
+    def translate(self, texts: Sequence[str]) -> list[str | None]:
+        found = dict[str, str | None]()
         blank = [text for text in texts if not text.strip()]  # a server may refuse these, and all that come with them
         rest = [text for text in texts if text.strip()]
         for first in range(0, len(rest), _TOGETHER):
-            found |= self._answers(rest[first : first + _TOGETHER])
+            some = self._answers(rest[first : first + _TOGETHER])
+            if not first and not any(one is not None for one in some.values()):
+                raise DataError(self.name, "refuses every text", hint=f"does it translate {self.pair}?")
+            found |= some
         for text in blank:
-            found |= self._answers([text])
+            found[text] = self._answers([text])[text] or ""  # a refusal is an empty answer, too
         return [found[text] for text in texts]
 
-    def _answers(self, texts: Sequence[str]) -> Mapping[str, str]:
+    def _answers(self, texts: Sequence[str]) -> Mapping[str, str | None]:
         """Return the answers of a request, one by one where the server refuses them together."""
         try:
             answer = self._asked("/translate", self._question(texts))
@@ -89,7 +97,7 @@ class TranslationServer(Contestant):
             if len(texts) > 1:
                 return {text: one for text in texts for one in self._answers([text]).values()}
             self.say(f"{self.name} refuses {texts[0]!r:.60}: {refused}")
-            return {texts[0]: ""}
+            return {texts[0]: None}
         return dict(zip(texts, self._texts_of(answer, len(texts)), strict=True))
 
     def _question(self, texts: Sequence[str]) -> dict[str, Any]:
@@ -97,8 +105,8 @@ class TranslationServer(Contestant):
         if self.is_deepl:
             code = target.upper()
             return {"text": [*texts], "source_lang": source.upper(), "target_lang": _REGIONS.get(code, code)}
-        key = os.environ.get(KEY_VARIABLE)
-        return {"q": [*texts], "source": source, "target": target, "format": "text"} | ({"api_key": key} if key else {})
+        key = {"api_key": self._key} if self._key else {}
+        return {"q": [*texts], "source": source, "target": target, "format": "text"} | key
 
     def _texts_of(self, answer: Any, count: int) -> list[str]:
         """Return the texts of an answer. Raises DataError for one of another form."""
@@ -111,31 +119,61 @@ class TranslationServer(Contestant):
         return texts
 
     def _asked(self, path: str, question: Mapping[str, Any] | None = None) -> Any:
-        """Return the JSON answer. Raises _Refused for status 400 and the like, DataError where there is no answer."""
-        headers = {"User-Agent": "regard", "Content-Type": "application/json"}
-        if key := os.environ.get(KEY_VARIABLE):
-            headers["Authorization"] = f"DeepL-Auth-Key {key}"
+        """Return the JSON answer. Raises _Refused for a question that is unfit, DataError where there is no answer."""
         data = None if question is None else json.dumps(question).encode()
         for tries in range(1, _TRIES + 1):
+            reply = self._sent(path, data)
+            if reply.status == _OK:
+                return self._parsed(reply.text)
+            said = f"status {reply.status}: {reply.text:.120}"
+            if reply.status in _UNFIT and question is not None:
+                raise _Refused(said)
+            if reply.status in _FORBIDDEN:
+                hint = f"put the key of the server into the variable {key_variable(self.url)}"
+                raise DataError(self.name, f"refuses with status {reply.status}", hint=hint)
+            if reply.status not in _BUSY:
+                raise DataError(self.name, f"answers with {said}", hint=_ADDRESS if question is None else "")
+            if tries < _TRIES:
+                time.sleep(min(_seconds(reply.retry_after), _LONGEST_WAIT))
+        raise DataError(self.name, f"is busy, {said}", hint="test it later, or with fewer texts: --cases 5")
+
+    def _sent(self, path: str, data: bytes | None) -> "_Reply":
+        """Return the reply to a request. Raises DataError for a server that cannot be reached or does not end."""
+        headers = {"User-Agent": "regard", "Content-Type": "application/json"}
+        if self._key:
+            headers["Authorization"] = f"DeepL-Auth-Key {self._key}"
+        try:
             try:
-                request = Request(self.url + path, data, headers)
-                with self._opener.open(request, timeout=_PATIENCE) as answer:
-                    return parse_json(answer.read(_MOST_BYTES).decode("utf-8", "replace"))
+                answer = self._opener.open(Request(self.url + path, data, headers), timeout=_PATIENCE)
             except HTTPError as error:
-                with error:
-                    said = error.read(_MOST_BYTES).decode("utf-8", "replace")
-                if error.code in _FORBIDDEN:
-                    hint = f"put the key of the server into the variable {KEY_VARIABLE}"
-                    raise DataError(self.name, f"refuses with status {error.code}", hint=hint) from error
-                if error.code not in _BUSY or tries == _TRIES:
-                    raise _Refused(f"status {error.code}: {said:.120}") from error
-                time.sleep(min(_seconds(error.headers.get("Retry-After")), _LONGEST_WAIT))
-            except (URLError, HTTPException, TimeoutError, ConnectionError) as error:
-                problem = f"cannot be reached: {getattr(error, 'reason', error)}"
-                raise DataError(self.name, problem, hint="is the server running?") from error
-            except ValueError as error:
-                raise DataError(self.name, "does not answer with JSON") from error
-        raise AssertionError
+                answer = error
+            with answer:
+                return _Reply(answer.status, answer.headers.get("Retry-After"), _read(answer))
+        except (HTTPException, OSError) as error:
+            problem = f"cannot be reached: {getattr(error, 'reason', error)}"
+            raise DataError(self.name, problem, hint="is the server running?") from error
+
+    def _parsed(self, text: str) -> Any:
+        try:
+            return parse_json(text)
+        except ValueError as error:
+            raise DataError(self.name, "does not answer with JSON") from error
+
+
+class _Reply(NamedTuple):
+    status: int
+    retry_after: str | None
+    text: str
+
+
+def _read(answer: Any) -> str:
+    """Return the text of an answer. Raises OSError for one that is too long, or that comes too slowly."""
+    until, found = time.monotonic() + _PATIENCE, bytearray()
+    while piece := answer.read1(_PIECE):
+        found += piece
+        if len(found) > _MOST_BYTES or time.monotonic() > until:
+            raise OSError(f"its answer is longer than {_MOST_BYTES:,} bytes or {_PATIENCE:.0f} s")
+    return found.decode("utf-8", "replace")
 
 
 class _Refused(RegardError):
@@ -147,14 +185,28 @@ def _seconds(header: str | None) -> float:
     return float(header) if header is not None and header.isdecimal() else 1.0
 
 
-def contestant(
-    word: str, changes: Sequence[str], languages: tuple[str, str] | None, say: Callable[[str], None]
-) -> Contestant:
-    """Open a run or a server. Raises ConfigError where its languages are not known."""
-    if is_url(word):
+def open_contestants(
+    words: Sequence[str], changes: Sequence[str], languages: tuple[str, str] | None, say: Callable[[str], None]
+) -> list[Contestant]:
+    """Open runs and servers. Raises ConfigError where their languages are not known.
+
+    A key is sent to one server alone: that of `key_variable`, or REGARD_API_KEY to the first.
+    """
+    hosts = [_host(word) for word in words if is_url(word)]
+    found = list[Contestant]()
+    for word in words:
+        if not is_url(word):
+            found.append(_run(word, changes, languages))
+            continue
         if languages is None:
             raise ConfigError("--languages", f"must be given for {word}", "--languages en de")
-        return TranslationServer(word, CodePair(*map(_base, languages)), say)
+        key = os.environ.get(KEY_VARIABLE, "") if _host(word) == hosts[0] else ""
+        key = os.environ.get(key_variable(word), key)
+        found.append(TranslationServer(word, CodePair(*map(base_code, languages)), say, key))
+    return found
+
+
+def _run(word: str, changes: Sequence[str], languages: tuple[str, str] | None) -> RunContestant:
     path = Path(word)
     if not path.is_dir():
         raise ConfigError(word, "is neither a run folder nor an address", "an address begins with http:// or https://")
@@ -162,14 +214,29 @@ def contestant(
     source, target = languages or predictor.setup.languages
     if source is None or target is None:
         raise ConfigError("--languages", f"must be given, as {word} does not name its own", "--languages en de")
-    return RunContestant(word, predictor, CodePair(_base(source), _base(target)))
+    return RunContestant(word, predictor, CodePair(base_code(source), base_code(target)))
+
+
+def key_variable(url: str) -> str:
+    """Return the environment variable with the key of a server alone.
+
+    >>> key_variable("http://127.0.0.1:5000")
+    'REGARD_API_KEY_127_0_0_1_5000'
+    """
+    return f"{KEY_VARIABLE}_{re.sub('[^0-9A-Z]', '_', _host(url).upper())}"
+
+
+def _host(url: str) -> str:
+    """Return host and port of an address. Raises ConfigError for an address without a host."""
+    try:
+        host = urlsplit(url).netloc.rpartition("@")[2].lower()
+    except ValueError:
+        host = ""
+    if not host:
+        raise ConfigError(url, "is not an address", "http://127.0.0.1:5000")
+    return host
 
 
 def is_url(word: str) -> bool:
     """Return whether a word of the command line is the address of a server."""
     return word.startswith(("http://", "https://"))
-
-
-def _base(code: str) -> str:
-    """Return a language code without its region, in small letters."""
-    return code.replace("_", "-").partition("-")[0].lower()

@@ -12,7 +12,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from regard.config import read_yaml
 from regard.errors import ConfigError
 from regard.reports.behaviour.evidence import same_words, without_accents
-from regard.reports.behaviour.suite import Case, CodePair, Suite
+from regard.reports.behaviour.suite import Case, CodePair, Suite, base_code
+from regard.reports.behaviour.suites import SUITES
 
 
 def _listed(value: Any) -> Any:
@@ -56,12 +57,22 @@ class OwnSuite(Suite):
         self.content = content
 
     def missing(self) -> str:
-        made_for = CodePair(self.content.source, self.content.target)
+        made_for = CodePair(base_code(self.content.source), base_code(self.content.target))
         return "" if made_for == self.pair else f"is for {made_for}"
 
     def cases(self, draw: Random) -> Iterator[Case]:
         for one in self.content.cases:
             yield Case((one.text, *one.differs_from), partial(_fault, one))
+
+
+def read_suites(files: Sequence[Path]) -> dict[str, OwnCases]:
+    """Read files of cases, named by their files. Raises ConfigError for a name that another suite has."""
+    found = dict[str, OwnCases]()
+    for file in files:
+        if file.stem in found or file.stem in SUITES:
+            raise ConfigError("--suite", f"{file}: there is another suite '{file.stem}'", "rename the file")
+        found[file.stem] = read_cases(file)
+    return found
 
 
 def read_cases(path: Path) -> OwnCases:

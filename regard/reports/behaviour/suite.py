@@ -18,6 +18,11 @@ class CodePair(NamedTuple):
         return f"{self.source}→{self.target}"
 
 
+def base_code(code: str) -> str:
+    """Return a language code without its region, in small letters."""
+    return code.replace("_", "-").partition("-")[0].lower()
+
+
 class Case(NamedTuple):
     """Texts to translate; the first is the one that is tested, others are compared with it."""
 

@@ -7,14 +7,24 @@ import pytest
 from translation_servers import DeepL, Libre, Refusal, served
 
 from regard.errors import ConfigError, DataError
-from regard.reports.behaviour import BADGE, behaviour_report, check_contestants, contestant, read_cases
-from regard.reports.behaviour.contestants import KEY_VARIABLE
+from regard.reports.behaviour import (
+    BADGE,
+    BehaviourResults,
+    CodePair,
+    behaviour_report,
+    check_contestants,
+    contestants,
+    open_contestants,
+    read_suites,
+)
+from regard.reports.behaviour.behaviour import SuiteFault, SuiteResult
+from regard.reports.behaviour.contestants import KEY_VARIABLE, key_variable
 
 PAIR = ("en", "de")
 
 
 def opened(url: str, said: list[str] | None = None):
-    return contestant(url, [], PAIR, (said if said is not None else []).append)
+    return open_contestants([url], [], PAIR, (said if said is not None else []).append)[0]
 
 
 @pytest.mark.parametrize("program", [Libre(), DeepL()])
@@ -36,16 +46,63 @@ def test_each_text_is_sent_once_and_with_the_key(monkeypatch):
     assert all(question["api_key"] == "secret" and question["target"] == "de" for _, _, question in seen)
 
 
-def test_a_refused_text_has_an_empty_answer_and_spoils_no_other():
+def test_keys_go_to_one_server_each(monkeypatch):
+    seen, others = [], []
+    with served(DeepL(), str, seen) as first, served(DeepL(), str, others) as second:
+        monkeypatch.setenv(KEY_VARIABLE, "secret")
+        for server in open_contestants([first, second, f"{first}/"], [], PAIR, print):
+            server.translate(["a"])
+        assert [headers["Authorization"].split()[1] for _, headers, _ in seen] == ["secret", "secret"]
+        assert "Authorization" not in others.pop()[1]
+        monkeypatch.setenv(key_variable(second), "other")
+        for server in open_contestants([first, second], [], PAIR, print):
+            server.translate(["a"])
+    assert seen[-1][1]["Authorization"].endswith("secret") and others[-1][1]["Authorization"].endswith("other")
+
+
+def test_a_refused_text_has_no_answer_and_spoils_no_other():
     def fussy(text: str) -> str:
-        if text == "b":
-            raise Refusal(400)
+        if text in ("b", "I drink tea."):
+            raise Refusal(413)
         return text.upper()
 
     said = []
     with served(Libre(), fussy) as url:
-        assert opened(url, said).translate(["a", "b", "", "c"]) == ["A", "", "", "C"]
+        assert opened(url, said).translate(["a", "b", "", "c"]) == ["A", None, "", "C"]
+        found = check_contestants([opened(url)], only=["negation"])
     assert len(said) == 2 and "'b'" in said[0]
+    result = found.results[0]["negation"]
+    assert (result.cases, result.unanswered, len(result.faults)) == (19, 1, 19)
+    assert "1 of 20" in behaviour_report(found, examples=0).text(terminal=False)
+
+
+def test_a_server_that_refuses_every_text_is_not_tested():
+    def refuse(text: str) -> str:
+        raise Refusal(400)
+
+    with served(Libre(), refuse) as url, pytest.raises(DataError, match="every text"):
+        check_contestants([opened(url)], only=["negation"])
+
+
+@pytest.mark.parametrize("status", [429, 503, 500, 502, 404])
+def test_a_server_that_stays_busy_or_fails_ends_the_test(status):
+    """Texts are not sent one by one, and no answer is judged."""
+    seen = []
+
+    def fail(text: str) -> str:
+        if text == "c":
+            raise Refusal(status, Retry_After="0")
+        return text
+
+    with served(Libre(), fail, seen) as url, pytest.raises(DataError, match=f"{url}.*{status}"):
+        opened(url).translate(["a", "b", "c"])
+    assert len(seen) <= 4 and all(len(question["q"]) == 3 for _, _, question in seen)
+
+
+def test_an_answer_that_never_ends_is_left(monkeypatch):
+    monkeypatch.setattr(contestants, "_MOST_BYTES", 1000)
+    with served(Libre(), lambda text: text * 2000) as url, pytest.raises(DataError, match="1,000 bytes"):
+        opened(url).translate(["a"])
 
 
 def test_a_busy_server_is_asked_again():
@@ -62,7 +119,7 @@ def test_a_busy_server_is_asked_again():
 
 @pytest.mark.parametrize(
     ("refusal", "words"),
-    [(Refusal(403), KEY_VARIABLE), (Refusal(302, Location="http://127.0.0.1:1/"), "")],
+    [(Refusal(403), KEY_VARIABLE), (Refusal(302, Location="http://127.0.0.1:1/"), "status 302")],
 )
 def test_a_key_is_not_carried_to_another_server(refusal, words):
     def refuse(text: str) -> str:
@@ -70,11 +127,8 @@ def test_a_key_is_not_carried_to_another_server(refusal, words):
 
     with served(Libre(), refuse) as url:
         server = opened(url)
-        if words:
-            with pytest.raises(DataError, match=words):
-                server.translate(["a"])
-        else:
-            assert server.translate(["a"]) == [""]
+        with pytest.raises(DataError, match=words):
+            server.translate(["a"])
 
 
 @pytest.mark.parametrize("languages", [{"detail": "not found"}, [], [1], "x"])
@@ -82,6 +136,16 @@ def test_another_program_is_refused(languages):
     program = Libre()
     program.languages = languages
     with served(program, str) as url, pytest.raises(DataError, match="/translate"):
+        opened(url)
+
+
+def test_a_page_that_is_missing_is_named():
+    class Lost(Libre):
+        @property
+        def languages(self):
+            raise Refusal(404)
+
+    with served(Lost(), str) as url, pytest.raises(DataError, match=f"{url}.*404.*/translate"):
         opened(url)
 
 
@@ -120,7 +184,7 @@ WRONG = {"Add to basket": "Zum Korb", "Sign in": "anmelden", "Sign out": "Anmeld
 @pytest.mark.parametrize(("answers", "faults"), [(RIGHT, 0), (WRONG, 4)])
 def test_own_cases(tmp_path, answers, faults):
     (tmp_path / "shop.yaml").write_text(OWN, encoding="utf-8")
-    own = {"shop": read_cases(tmp_path / "shop.yaml")}
+    own = read_suites([tmp_path / "shop.yaml"])
     with served(Libre(), answers.__getitem__) as url:
         found = check_contestants([opened(url)], only=["empty"], own=own, cases=0).results[0]["shop"]
     assert (found.cases, len(found.faults)) == (4, faults)
@@ -132,13 +196,44 @@ def test_own_cases(tmp_path, answers, faults):
 def test_wrong_files_of_cases_are_refused(tmp_path, wrong):
     (tmp_path / "shop.yaml").write_text(wrong, encoding="utf-8")
     with pytest.raises(ConfigError, match="shop"):
-        read_cases(tmp_path / "shop.yaml")
+        read_suites([tmp_path / "shop.yaml"])
+
+
+@pytest.mark.parametrize("names", [["numbers"], ["a/shop", "b/shop"]])
+def test_a_file_does_not_replace_another_suite(tmp_path, names):
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).with_suffix(".yaml").write_text(OWN, encoding="utf-8")
+    with pytest.raises(ConfigError, match="there is another suite"):
+        read_suites([tmp_path / f"{name}.yaml" for name in names])
+
+
+def test_regions_and_capitals_of_own_cases_do_not_matter(tmp_path):
+    (tmp_path / "shop.yaml").write_text(OWN.replace("source: en", "source: en-US").replace(": de", ": DE"))
+    with served(Libre(), RIGHT.__getitem__) as url:
+        found = check_contestants([opened(url)], only=["empty"], own=read_suites([tmp_path / "shop.yaml"]), cases=0)
+    assert (found.results[0]["shop"].passed, found.results[0]["shop"].left_out) == (1.0, "")
 
 
 def test_own_cases_of_other_languages_are_left_out(tmp_path):
     (tmp_path / "shop.yaml").write_text(OWN.replace("target: de", "target: fr"), encoding="utf-8")
-    own = {"shop": read_cases(tmp_path / "shop.yaml")}
+    own = read_suites([tmp_path / "shop.yaml"])
     with served(Libre(), str) as url:
         found = check_contestants([opened(url)], only=["empty"], own=own, cases=2)
     assert "en→fr" in found.results[0]["shop"].left_out
     assert found.passed(0) == 1.0
+    drawn = behaviour_report(found).figure(".svg").decode()
+    assert "empty: 1.000" in drawn and "shop: " not in drawn
+
+
+def of_one_suite(cases: int, faults: int) -> BehaviourResults:
+    result = SuiteResult(cases, tuple(SuiteFault("", "", "wrong") for _ in range(faults)))
+    return BehaviourResults(("a",), (CodePair(*PAIR),), {"shop": ""}, ({"shop": result},))
+
+
+def test_percentages_are_rounded_down_and_compared_without_rounding():
+    """1 - 4/5 is less than 20 % in binary; 99.6 % has faults."""
+    assert not of_one_suite(5, 4).is_below(20) and of_one_suite(5, 4).is_below(20.5)
+    report = behaviour_report(of_one_suite(1000, 4))
+    assert "100%" not in report.text(terminal=False) + report.figure(BADGE).decode()
+    assert "20%" in behaviour_report(of_one_suite(5, 4)).text(terminal=False)
