@@ -101,10 +101,11 @@ class Recipes:
             return ""
         more: dict[str, Any] = {}
         for settings in found[1:]:
-            twice = settings.keys() & {*found[0], *more}
+            before = {**found[0], **more}
+            twice = {name for name, value in settings.items() if before.get(name, value) != value}
             if twice:
                 return f"more than one of them says {' and '.join(sorted(twice))}"
-            more |= settings
+            more |= {name: value for name, value in settings.items() if name not in before}
         return f"together: {as_yaml({'name': names[0], **more})}"
 
 

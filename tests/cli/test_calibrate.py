@@ -67,7 +67,7 @@ def test_a_classifier_without_a_test_part_is_judged_by_halves(classifier):
     assert (found["part"], labels["of"], labels["count"]) == ("dev", "labels", len(ROWS))
     assert labels["before"] == pytest.approx(error_of([one.confidence for one in raw], correct))
     assert labels["right"] == pytest.approx(np.mean(correct))
-    assert found["abstention"][0]["share"] == 1.0
+    assert found["abstention"][0]["fraction"] == 1.0
     assert found["abstention"][0]["value"] == pytest.approx(100 * np.mean(correct))
 
 

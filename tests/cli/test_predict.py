@@ -34,11 +34,12 @@ class Echo:
     """Answers each text with itself in capitals, and one worse answer."""
 
     task, setup = TranslationTask, SimpleNamespace(abilities=NATIVE)
+    explainer = SimpleNamespace(with_evidence=list)
 
-    def translate(self, texts):
+    def translate(self, texts, *, memory=None):
         return self.predict(texts)
 
-    def translate_file(self, data, suffix):
+    def translate_file(self, data, suffix, *, memory=None):
         if suffix == ".docx":
             raise FileError("is broken")
         return data.upper(), [Prediction("", "", 0.0, warning="copied")]
@@ -56,7 +57,7 @@ class Echo:
 def loads(monkeypatch):
     calls = []
 
-    def load(run, changes, *, engine=None):
+    def load(run, changes, *, engine=None, features=()):
         calls.append((str(run), list(changes)))
         return Echo()
 
@@ -124,7 +125,7 @@ def test_changes_are_those_of_the_search_that_is_named(loads):
 
 
 def test_a_search_that_finds_one_text_has_no_n_best(monkeypatch):
-    def load(run, changes, *, engine=None):
+    def load(run, changes, *, engine=None, features=()):
         raise ConfigError(N_BEST, "there is no such setting")
 
     monkeypatch.setattr(predictor, "load", load, raising=False)
@@ -177,12 +178,13 @@ def test_links_stand_behind_the_best_text_or_in_the_object(monkeypatch, n_best):
 
     class Seer:
         task, setup = TranslationTask, SimpleNamespace(abilities=NATIVE)
+        explainer = SimpleNamespace(with_evidence=list)
 
         def predict(self, texts, explain):
             assert explain
             return [replace(answer, explanation=found) for _ in texts]
 
-    monkeypatch.setattr(predictor, "load", lambda run, changes, *, engine=None: Seer(), raising=False)
+    monkeypatch.setattr(predictor, "load", lambda run, changes, *, engine=None, features=(): Seer(), raising=False)
     options = ["--alignment", "--n-best", str(n_best)]
     lines = predict(*options, text=b"red house\n").stdout.splitlines()
     assert lines[0].endswith("\t1-0 0-1")
@@ -309,7 +311,7 @@ def test_lines_are_those_of_the_joined_blocks(blocks):
 def test_a_line_is_answered_before_the_next_is_there():
     code = (
         "from tests.cli.test_predict import Echo; from regard import predictor; from regard.cli.app import main;"
-        "predictor.load = lambda run, changes, *, engine=None: Echo(); main()"
+        "predictor.load = lambda run, changes, *, engine=None, features=(): Echo(); main()"
     )
     command = [sys.executable, "-c", code, "predict", "run"]
     with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, cwd=ROOT) as work:
