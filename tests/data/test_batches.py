@@ -144,9 +144,9 @@ def test_a_place_stands_after_its_batch(corpus):
 
 def test_a_place_of_other_data_is_refused(corpus):
     batches = Batches(corpus, COLUMNS, tokens=None, sentences=200)
-    with pytest.raises(DataError, match=r"epoch 2 has no batch 4, .* \(the data or settings differ"):
+    with pytest.raises(DataError, match=r"epoch 2 has no batch 4, .* \(the data or settings have changed"):
         next(batches.stream(at(2, 4)))
-    with pytest.raises(DataError, match=r"epoch 2 has no such place, .* \(the data or settings differ"):
+    with pytest.raises(DataError, match=r"epoch 2 has no such place, .* \(the data or settings have changed"):
         next(batches.stream({"epoch": 2, "number": 4, "parts": {}}))
 
 

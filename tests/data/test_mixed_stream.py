@@ -88,7 +88,7 @@ def test_mixes_can_be_mixed(mixed, parts):
 
 @pytest.mark.parametrize("place", [{"epoch": 1, "index": 3}, {"epoch": 1, "number": 9, "parts": {"large": None}}])
 def test_a_place_of_another_stream_is_refused(mixed, place):
-    with pytest.raises(DataError, match=r"epoch 1 has no .* \(the data or settings differ"):
+    with pytest.raises(DataError, match=r"epoch 1 has no .* \(the data or settings have changed"):
         take(mixed, 1, place)
 
 

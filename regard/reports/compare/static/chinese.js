@@ -44,7 +44,7 @@ const PHRASES = [
     (over, base) => `p：换用${others(over)}时，与 ${base} 的差值消失或反转的概率（配对自助法，双侧）。每个 p 只针对一次比较，未按比较次数校正。`],
   [/^Intervals and p(?: of (.*), trained once,)? do not include the variance over seeds: .*$/,
     (names) => `${names ? `只训练一次的 ${names} 的` : ""}区间与 p ${SEEDS}同一系统换种子训练，结果也可能不同。`],
-  [/^Tokens are those of a system's own tokenizer on the target, .*$/, () => "词元按各系统自己的分词器在译文上计数，含句末符号；词对所有系统统一计数：词元数除以该系统在测试集上每词的词元数。"],
+  [/^Tokens are pieces of a system's own tokenizer on the target, .*$/, () => "词元按各系统自己的分词器在译文上计数，含句末符号；词对所有系统统一计数：词元数除以该系统在测试集上每词的词元数。"],
   [/^Core minutes are processor time of training, .*$/, () => "核分钟为训练（含验证）的处理器时间，各线程合计。速度按处理器时间的每秒计，训练速度不含验证，取日志中位数；停顿和其他负载不计入。"],
   [/^Minutes are wall time of training, .*$/, () => "分钟为训练的实际时间，含验证和停顿；速度用同一时钟。"],
   [/^([\d to]+) trainings ran at once: .*$/, (count) => `同时进行 ${count.replace(" to ", " 至 ")} 个训练：其实际时间来自共享的机器。`],
