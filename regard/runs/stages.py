@@ -258,10 +258,11 @@ def _adaptation(
 def _first_statistics(experiment: Experiment) -> Statistics | None:
     """Return statistics of old text by the weights from which the run to start from was adapted.
 
-    None unless that run measured the same old text by the same metric: a loss must not add up over adaptations.
+    None unless that run measured the same old text by the same metric: a loss must not add up over adaptations. A
+    resumed run has them itself, so the other one may be gone.
     """
     init, old = experiment.init, experiment.data.old
-    if init is None or init.run is None or old is None:
+    if init is None or init.run is None or old is None or not init.run.exists():
         return None
     before = Run.open(init.run)
     same = before.experiment.data.old == old and before.experiment.training.metric == experiment.training.metric
