@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.errors import DataError
+from regard.errors import ConfigError, DataError
 from regard.memory.reuse import Recall, recall
 from regard.memory.similarity import EXACT, IN_CONTEXT, THRESHOLD, differences, percent_of, plain_text, segment_words
 from regard.results import MemoryMatch
@@ -109,6 +109,13 @@ class TranslationMemory:
         self.languages = (facts["source"], facts["target"])
         if languages is not None and languages != self.languages:
             raise DataError(self.path, f"has {' → '.join(self.languages)}, not {' → '.join(languages)}")
+
+    def check_languages(self, pair: Sequence[str | None], setting: str) -> None:
+        """Raise ConfigError, naming a setting, for a model that translates another pair; None: a code is not known."""
+        theirs = [code or "" for code in pair]
+        if any(one and other and one != other for one, other in zip(self.languages, theirs, strict=True)):
+            problem = f"'{self.path}' has {' → '.join(self.languages)}, and the model translates {' → '.join(theirs)}"
+            raise ConfigError(setting, problem, "take a memory of these languages")
 
     @property
     def replaced(self) -> bool:

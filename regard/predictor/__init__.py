@@ -96,7 +96,8 @@ def _predictor(assembled: Assembled) -> Predictor:
     first = not run.route  # that a run is measured with, unless settings are changed
     measured = run.measurements.alignment_head() if first else None
     task = task.along(task.route, measured or task.alignment_head)
-    features = features_of(settings, surroundings_of(run.path, task.vocabularies, model))
+    languages = run.experiment.data.language_pair()
+    features = features_of(settings, surroundings_of(run.path, task.vocabularies, model, languages))
     engine = engine_of(settings, model, task, shortlist_of(run.path, settings, task.vocabularies), features)
     if any("max_source" in change for change in run.changes) and (
         faults := [*too_long_sources(run.experiment, model.max_source)]
@@ -115,7 +116,7 @@ def _predictor(assembled: Assembled) -> Predictor:
         calibration=run.measurements.calibration() if alone else None,  # of this model alone
         reranker=None if settings.rerank is None else _reranker(settings.rerank, task),
         fault_finder=fault_finder_of(run.path),
-        languages=run.experiment.data.language_pair(),
+        languages=languages,
     )
 
 

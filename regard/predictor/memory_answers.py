@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from regard.errors import ConfigError
 from regard.memory import Recall, SegmentMemory, TranslationMemory
 from regard.predictor.kept_terms import LineAnswer, Warn
 from regard.predictor.predictor import Predictor
@@ -33,10 +32,7 @@ class MemoryAnswers:
         if self._memory is None:
             return
         predictor.task.texts.check_terms("--memory")
-        ours, theirs = self._memory.languages, [code or "" for code in predictor.setup.languages]
-        if any(one and other and one != other for one, other in zip(ours, theirs, strict=True)):
-            problem = f"'{self._memory.path}' has {' → '.join(ours)}, and the model translates {' → '.join(theirs)}"
-            raise ConfigError("--memory", problem, "take a memory of these languages")
+        self._memory.check_languages(predictor.setup.languages, "--memory")
 
     def recall(self, text: str, sentences: Sequence[str], *, before: str = "") -> Recall:
         """Return the matches of a text, and count them."""

@@ -33,14 +33,16 @@ def features_of(settings: DecodingSettings, run: Surroundings | None = None) -> 
     return [one for one in features if not one.reads_tables] if run is None else [one.bind(run) for one in features]
 
 
-def surroundings_of(folder: Path, columns: Columns, model: Model) -> Surroundings:
+def surroundings_of(
+    folder: Path, columns: Columns, model: Model, languages: tuple[str | None, str | None]
+) -> Surroundings:
     """Return the data of a run that features may read."""
 
     def open_run(path: Path) -> tuple[Model, Columns]:
         model, task, _ = Run.open(path).assembled()
         return model, task.vocabularies
 
-    return Surroundings(columns, model, folder / TUNING, open_run)
+    return Surroundings(columns, model, folder / TUNING, open_run, languages)
 
 
 def shortlist_of(folder: Path, settings: DecodingSettings, columns: Columns) -> Shortlist | None:

@@ -9,7 +9,7 @@ from networks import build_translator
 from torch.testing import assert_close
 
 from regard.data.columns import TextColumn
-from regard.decoding import SEARCHES, Requirement, Requirements, SearchEngine, Surroundings
+from regard.decoding import FEATURES, SEARCHES, Requirement, Requirements, SearchEngine, Surroundings
 from regard.decoding.beam import BeamSearch
 from regard.decoding.features import nearest_segments
 from regard.decoding.features.nearest_segments import NearestSegmentsFeature, SegmentStates
@@ -90,10 +90,11 @@ def test_a_mixture_by_hand():
     assert sum(wanted) == pytest.approx(1)
 
 
-def test_a_state_that_is_too_far_changes_nothing():
-    feature, keys = NearestSegmentsFeature(radius=0.4), torch.tensor([[[-1.0, 0.0]]])
+@pytest.mark.parametrize(("radius", "slot"), [(0.4, 0), (2.0, 0), (2.0, -1)])  # -1: padding, beside batch mates
+def test_a_state_that_is_too_far_changes_nothing(radius, slot):
+    feature, keys = NearestSegmentsFeature(radius=radius), torch.tensor([[[-1.0, 0.0]]])
     one = torch.zeros(1, 1, dtype=torch.long)
-    stored = SegmentStates(keys, torch.ones(1, 1), one, one + 4, one, ((),), one[0])
+    stored = SegmentStates(keys, torch.ones(1, 1), one + slot, one + 4, one, ((),), one[0])
     added, _ = feature.step(Step(torch.zeros(1, 5), None, torch.tensor([[1.0, 0.0]])), torch.tensor([[BOS]]), stored)
     assert not added.any()
 
@@ -226,6 +227,10 @@ def test_bad_settings_and_models_are_refused(columns, file, tmp_path):
     model = network("recurrent", columns)
     with pytest.raises(ConfigError, match="memory"):
         NearestSegmentsFeature().bind(Surroundings(columns, model, tmp_path, None))
+    with pytest.raises(ConfigError, match=r"en → de.* fr → de"):
+        NearestSegmentsFeature(memory=file).bind(Surroundings(columns, model, tmp_path, None, ("fr", "de")))
+    with pytest.raises(ConfigError, match="radius"):
+        FEATURES.build(Choice("nearest_segments", {"radius": 2.5}))
     with pytest.raises(DataError, match="no such memory"):
         bound(model, columns, tmp_path / "missing.memory")
     with pytest.raises(ConfigError, match="source"):

@@ -21,6 +21,7 @@ class Surroundings(NamedTuple):
     model: Model
     learnt: Path  # the folder of what `regard tune` has learnt
     open_run: Callable[[Path], tuple[Model, Columns]]  # another run's model and vocabularies
+    languages: tuple[str | None, str | None] = (None, None)  # codes of source and target
 
 
 class Feature(ABC):

@@ -30,6 +30,7 @@ from regard.text.clean import clean
 
 _NAME = "nearest_segments"
 _TIE = 1e-4  # distances that differ by rounding are equal: batch mates do not choose the nearest
+_FARTHEST = 2.0  # relative squared distance of opposite states
 _FORCED_TOKENS = 4096  # of segments that are forced at once
 _CACHED_BYTES = 128 * 2**20  # of states that are kept
 _LEAST_SHARE = 0.005  # of a piece's probability that is reported
@@ -80,7 +81,9 @@ class NearestSegmentsFeature(Feature):
         threshold: Annotated[int, Ge(1), Le(100), Doc("Minimum similarity of a segment, in per cent.")] = 50,
         neighbours: Annotated[Size, Doc("Number of nearest states.")] = 8,
         temperature: Annotated[Positive, Doc("Temperature of the shares of states, by relative distance.")] = 0.005,
-        radius: Annotated[Positive, Doc("Relative squared distance from which a state has no weight.")] = 0.4,
+        radius: Annotated[
+            float, Gt(0), Le(_FARTHEST), Doc("Relative squared distance from which a state has no weight.")
+        ] = 0.4,
         max_weight: Annotated[float, Gt(0), Lt(1), Doc("Weight of the segments at distance 0.")] = 0.9,
     ) -> None:
         self.memory, self.segments, self.threshold = memory, segments, threshold
@@ -88,12 +91,14 @@ class NearestSegmentsFeature(Feature):
         self._store: SegmentStore
 
     def bind(self, run: Surroundings) -> "NearestSegmentsFeature":
-        """Open the memory. Raises ConfigError without one, and for a model without a source or a decoder."""
+        """Open the memory. Raises ConfigError without one, and for a model that does not translate its languages."""
+        setting = f"decoding.features.{_NAME}.memory"
         if self.memory is None:
-            problem, hint = "is not given", "a translation memory: regard memory add MEMORY FILE..."
-            raise ConfigError(f"decoding.features.{_NAME}.memory", problem, hint)
+            raise ConfigError(setting, "is not given", "a translation memory: regard memory add MEMORY FILE...")
+        memory = TranslationMemory(self.memory)
+        memory.check_languages(run.languages, setting)
         other = copy.copy(self)
-        other._store = SegmentStore(TranslationMemory(self.memory), run)
+        other._store = SegmentStore(memory, run)
         return other
 
     def start(self, batch: Batch) -> SegmentStates:
@@ -140,7 +145,7 @@ class NearestSegmentsFeature(Feature):
         """states (rows, dim) → the weight of the segments (rows, 1), and the shares of places (rows, places)."""
         distances = _distances(states, state)
         near = distances.topk(min(self.neighbours, distances.shape[1]), largest=False).values
-        nearest = near[:, :1].clamp(max=2.0)
+        nearest = near[:, :1].clamp(max=_FARTHEST)
         shares = torch.exp((nearest - distances) / self.temperature) * (distances <= near[:, -1:] + _TIE)
         weight = self.max_weight * (1 - nearest / self.radius).clamp(min=0)
         return weight, shares / shares.sum(dim=-1, keepdim=True).clamp(min=1e-30)

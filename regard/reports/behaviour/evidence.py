@@ -11,17 +11,15 @@ from regard.documents.numeral_faults import has_number_word
 from regard.scripts import HAN, UNSPACED
 from regard.tasks.text_predictions import loop_of
 
-NEGATIONS = {  # without_accents; also words that negate by their meaning: "fehlt", "closed" for "not open"
-    "en": r"\b(?:not|no|none|never|nobody|nothing|nowhere|neither|nor|without|cannot|hardly|lacks?|absent|missing|away"
-    r"|fails?|refuses?|avoid|anything|closed|small|warm|hot|bad|new|young|un(?!der|til|i|cle)\w+"
+NEGATIONS = {  # without_accents; opposites of single sentences are in texts.yaml
+    "en": r"\b(?:not|no|none|never|nobody|nothing|nowhere|neither|nor|without|cannot|hardly|lacks?|absent|missing"
+    r"|fails?|refuses?|avoid|un(?!der|til|i|cle)\w+"
     r"|(?:do|does|did|is|are|was|were|wo|ca|has|have|had|would|could|should)nt)\b|n['’]t\b",
-    "de": r"\b(?:nicht\w*|kein\w*|nie|niemals|niemand\w*|weder|ohne|kaum|nirgend\w*|weg|leer|un(?![st]|d\b)\w+|fehl\w*"
-    r"|abwesend|geschlossen|klein\w*|warm\w*|schlecht\w*|neu\w*|jung\w*)\b|\bzu\W*$",
-    "fr": r"\b(?:ne|pas|jamais|rien|personne|aucune?s?|sans|non|ni|manqu\w+|absente?|fermee?|evite\w*|petite?|chaude?"
-    r"|mauvais|neuve|nouvelle|recente)\b|\bn['’]",
-    "es": r"\b(?:no|nunca|jamas|nada|nadie|ning\w+|sin|ni|tampoco|falta\w*|ausente|cerrad[oa]|carece\w*|evit\w+"
-    r"|pequen[oa]|caliente|mal[oa]?|nuev[oa])\b",
-    "zh": "[不没沒无無非未别別莫勿否缺关關小热新坏差]",
+    "de": r"\b(?:nicht\w*|kein\w*|nie|niemals|niemand\w*|weder|ohne|kaum|nirgend\w*|un(?![st]|d\b)\w+|fehl\w*"
+    r"|abwesend)\b",
+    "fr": r"\b(?:ne|pas|jamais|rien|personne|aucune?s?|sans|non|ni|manqu\w+|absente?|evite\w*)\b|\bn['’]",
+    "es": r"\b(?:no|nunca|jamas|nada|nadie|ning\w+|sin|ni|tampoco|falta\w*|ausente|carece\w*|evit\w+)\b",
+    "zh": "[不没沒无無未莫勿否缺]|非(?!常)|(?<![特分区])[别別](?![人墅])",
 }
 _KEPT_APART = re.compile(r"[^\w]+")
 _WORDS = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])\w)+")
@@ -57,9 +55,9 @@ def mentions(pattern: str, text: str) -> bool:
     return re.search(pattern, without_accents(text)) is not None
 
 
-def is_negated(text: str, language: str) -> bool:
-    """Return whether a text has a word that may negate it."""
-    return mentions(NEGATIONS[language], text)
+def is_negated(text: str, language: str, opposites: str) -> bool:
+    """Return whether a text has a word that may negate it, or one of a pattern of opposites."""
+    return mentions(f"{NEGATIONS[language]}|{opposites}", text)
 
 
 def garbled(answer: str) -> str:

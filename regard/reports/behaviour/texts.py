@@ -11,8 +11,9 @@ from regard.config import read_yaml
 class LanguageTexts(NamedTuple):
     """Texts of one language; the same place of two languages has the same meaning."""
 
-    keys: Sequence[str]  # patterns of the noun of a sentence, question or word, in every right translation
+    keys: Sequence[str]  # patterns of the noun of a sentence, question or word, in usual translations
     sentences: Sequence[tuple[str, str]]  # plain, negated
+    opposites: Sequence[str]  # patterns of words that negate a sentence by their meaning, without accents
     questions: Sequence[str]
     words: Sequence[str]
     numbers: dict[str, str]  # by kind of number, with {n}

@@ -12,6 +12,7 @@ from regard.reports.behaviour.texts import behaviour_texts
 
 _FORMS = {"en": "{day} {month} {year}", "de": "{day}. {month} {year}", "fr": "{day} {month} {year}",
           "es": "{day} de {month} de {year}", "zh": "{year}年{month}{day}日"}  # fmt: skip
+_CHINESE = ("(?<!十)[一元正]", "(?<!十)二", *"三四五六七八九", "十", "十一", "十二")  # months
 _STEM = 3  # letters of a month that an abbreviation has
 _WORDED_DAY = re.compile(r"teen|twen|thirt|zehn|zwan|drei(ss|b)ig|vingt|trent|dix|quin|veint|treint|dieci|[十廿]")
 
@@ -40,7 +41,7 @@ def _fault(pair: CodePair, date: tuple[int, int, int], written: str, answers: Se
     if Decimal(day) not in numbers and not _WORDED_DAY.search(text):
         return f"day lost: {written}"
     worded = without_accents(behaviour_texts(pair.target).months[month - 1])
-    pattern = f"{worded}|十" if pair.target == "zh" else rf"\b{_stem(worded)}"
+    pattern = f"{worded}|{_CHINESE[month - 1]}月" if pair.target == "zh" else rf"\b{_stem(worded)}"
     return "" if re.search(pattern, text) or Decimal(month) in numbers else f"month lost: {written}"
 
 

@@ -6,20 +6,25 @@ from random import Random
 
 from regard.reports.behaviour.evidence import is_negated, same_words
 from regard.reports.behaviour.suite import Case, Suite
+from regard.reports.behaviour.texts import behaviour_texts
 
 
 class NegationSuite(Suite):
-    """Sentences and their negations. The negated answer differs, and has a word of the target language that negates."""
+    """Sentences and their negations. The negated answer differs, and has a word that negates or an opposite.
+
+    Words are those of the target language; "closed" is an opposite of "open" in its own sentence alone.
+    """
 
     about = "a negated sentence is not translated as its opposite"
 
     def cases(self, draw: Random) -> Iterator[Case]:
-        for plain, negated in draw.sample(self.texts.sentences, len(self.texts.sentences)):
-            yield Case((negated, plain), partial(_fault, self.pair.target))
+        rows = [*zip(self.texts.sentences, behaviour_texts(self.pair.target).opposites, strict=True)]
+        for (plain, negated), opposites in draw.sample(rows, len(rows)):
+            yield Case((negated, plain), partial(_fault, self.pair.target, opposites))
 
 
-def _fault(target: str, answers: Sequence[str]) -> str:
+def _fault(target: str, opposites: str, answers: Sequence[str]) -> str:
     negated, plain = answers
     if same_words(negated, plain):
         return "translated as the sentence without negation"
-    return "" if is_negated(negated, target) else "negation lost"
+    return "" if is_negated(negated, target, opposites) else "negation lost"

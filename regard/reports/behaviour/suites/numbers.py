@@ -1,5 +1,6 @@
 """Numbers: digits, signs, units, currencies and times."""
 
+import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import partial
@@ -12,11 +13,13 @@ from regard.reports.behaviour.suite import Case, Suite
 _MINUS = r"[-−–‒﹣－]\s?\d|minus|moins|menos|negativ|\bunter\b|below|under|dessous|sous zero|bajo|负|零下|以下"
 _UNITS = {  # kind of number → patterns of its unit in any language, folded
     "weight": r"kg|kilo|公斤|千克|斤",
-    "cold": r"[°℃度]|grad|degr",
-    "percent": r"[%％]|per ?cent|prozent|pour ?cent|por ?ciento|百分",
+    "cold": r"[°℃度]|grad|degr|celsius|centigr|摄氏",
+    "percent": r"[%％]|per ?cent|prozent|pour ?cent|por ?cien|百分",
     "money": r"€|eur|欧|歐",
     "distance": r"km|kilom|公里|千米|里",
 }
+_CLOCK = re.compile(r"(?<=\d)\s?[:：.,h]\s?(?=\d)")  # between hours and minutes
+_QUARTERS = r"hal[bf]|demie?\b|media\b|半|quarter|viertel|quart\b|cuarto|刻"  # in words; the hour may be the next one
 _COMMA = (",", ".", "\u00a0")  # decimal point, mark between thousands, and space before a sign
 _FORMATS = {"de": _COMMA, "es": _COMMA, "fr": (",", "\u00a0", "\u00a0")}
 _POINT = (".", ",", "")  # of the others
@@ -69,7 +72,9 @@ def _sampled(kind: str, language: str, draw: Random) -> _Number:
 
 def _fault(number: _Number, answers: Sequence[str]) -> str:
     (answer,) = answers
-    here = answer.replace(":", " ") if number.kind == "time" else answer
+    here = _CLOCK.sub(" ", answer) if number.kind == "time" else answer
+    if number.kind == "time" and number.others[0] % 15 == 0 and mentions(_QUARTERS, answer):
+        return ""
     if not any(has_value(here, value) for value in number.values):
         return f"number lost: {number.written}"
     if not all(has_value(here, value) for value in number.others):
