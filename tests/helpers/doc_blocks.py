@@ -40,6 +40,8 @@ MODEL_LINES = (  # written by the model of the page: their form alone is compare
     re.compile(r"^\s*\S+ ← \S+ [\d.]+%?.*$"),
     re.compile(r"^\S.*  [-−][\d.]+$"),
     re.compile(r"^\s+→ \S.*$"),
+    re.compile(r"^runs/\S+ \S+→\S+ \w+: \S.*$"),  # an error of a suite, and the answer
+    re.compile(r"^  '.+' → '.*'$"),
 )
 
 
