@@ -12,7 +12,7 @@ import regard as package
 from regard.cli.app import app
 from regard.recipes import repair as recipe
 
-REPAIRS = [("a dog reads 3 books.", "ein Hund liest 3 Bücher."), ("two cats", "zwei Hunde")]
+REPAIRS = [("a dog reads 3 books.", "ein Hund liest 3 Bücher."), ("three cats", "zwei Hunde")]
 
 
 @pytest.fixture(scope="module")
@@ -55,13 +55,19 @@ def test_no_run_is_written_where_others_change(place, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("repairs", "share", "lost", "says"),
-    [(0, 0.0, 0.0, "no repair"), (2, 2.0, 0.0, "2.00 %"), (2, 0.5, 0.2, "0.20"), (2, 0.5, 0.0, ""), (2, 1.0, -1.0, "")],
-)
-def test_refusals(repairs, share, lost, says):
+    ("mended", "variants", "changed", "lost", "says"),
+    [
+        (0, 3, 0.0, 0.0, "0 of 20"), (17, 3, 0.0, 0.0, "17 of 20"), (18, 3, 0.5, 0.0, ""), (20, 3, 1.0, -1.0, ""),
+        (20, 1, 0.0, 0.0, "1 variants"), (20, 3, 2.0, 0.0, "2.00 %"), (20, 3, 0.5, 0.2, "0.20"),
+    ],
+)  # fmt: skip
+def test_refusals(mended, variants, changed, lost, says):
+    """30 repairs, of which 10 were right before, and 4 variants, of which 2 were."""
+    repairs = recipe._Right([True] * 10 + [False] * 20, [True] * (10 + mended) + [False] * (20 - mended))
+    held_out = recipe._Right([True] * 2 + [False] * 2, [True] * variants + [False] * (4 - variants))
     bleu, texts = recipe.METRICS.build(recipe.Choice("bleu")), ["a b c d"] * 9
     test = recipe.paired_bootstrap(bleu, texts, texts, [[text] for text in texts])._replace(difference=-lost)
-    found = recipe._refusal(repairs, share, 1.0, test)
+    found = recipe._refusal(repairs, held_out, changed, 1.0, test)
     assert bool(found) == bool(says) and says in found
 
 
@@ -72,6 +78,35 @@ def test_the_divergence_of_equal_weights_is_zero(place):
         [one.mul_(1.5) for one in other.model.parameters()]
     moved = recipe._divergence(one, other, [("yes", "ja"), ("he reads", "er liest")])
     assert abs(same.item()) < 1e-6 < moved.item()
+
+
+@pytest.mark.parametrize("count", [1, 24, 50])
+def test_repairs_and_variants_are_all_trained(count):
+    repairs, trained = ([(f"{name} {number}", "") for number in range(size)]
+                        for name, size in (("repair", count), ("variant", 3 * count)))  # fmt: skip
+    texts, draw = recipe._Texts(repairs, trained, [], [], [], []), random.Random(1)
+    updates = [recipe._update_rows(texts, draw) for _ in range(60)]
+    assert {pair for rows in updates for pair in rows} == {*repairs, *trained}
+    assert {len(rows) for rows in updates} == {min(48, 4 * count)}
+
+
+def test_variants_are_certain():
+    """Words that are equal in both languages are no names, and parts of numbers, dates and ordinals no numbers."""
+    pairs = [
+        ("The Hotel has 3.5 stars.", "Das Hotel hat 3,5 Sterne."), ("On 3 May.", "Am 3. Mai."),
+        ("1 room", "1 Zimmer"), ("Born 31.12.2024", "Geboren 31.12.2024"), ("a 12-year-old", "ein 12-jähriger"),
+    ]  # fmt: skip
+    for source, target in pairs:
+        every = recipe.variants([(source, target)], random.Random(1))
+        for one, other in (*every[0], *every[1]):
+            assert (one.lower().rstrip(".!"), other.rstrip(".!")) == (source.lower().rstrip(".!"), target.rstrip(".!"))
+    trained, held_out = recipe.variants([("Anna has 23 dogs", "Anna hat 23 Hunde")], random.Random(1))
+    every = dict([*trained, *held_out])
+    names = {source.split()[0] for source in every if source[0].isupper()}
+    numbers = {int(source.split()[2]) for source in every}
+    assert len(names) == 4 and not names & {"Tom", "Peter", "Paul"}  # "Anna ist Lehrerin" stays right
+    assert {number % 10 for number in numbers} == {3} and len(numbers) == 4  # one plural in Slavic languages
+    assert all(source.split()[::2] == target.split()[::2] or source[0].islower() for source, target in every.items())
 
 
 def test_variants_change_both_sides_alike():
@@ -92,6 +127,28 @@ def test_only_answers_with_the_same_error_are_related():
     assert recipe.is_related(("My dog sings.", "Meine Katze singt."), links)
     assert not recipe.is_related(("My dog sings.", "Mein Hund singt."), links)
     assert not recipe.is_related(("the cat", "eine Katze"), links)
+
+
+def test_a_run_without_its_texts_needs_old_ones(place):
+    texts = [*place.glob("a.*")]
+    assert texts
+    copies = [one.rename(place / f"moved-{one.name}") for one in texts]
+    words = [place / "run", place / "repairs.tsv", "-o", place / "lost", "--text", place / "others.txt"]
+    try:
+        assert unsaid(regard("repair", *words), "forgetting cannot be measured", "--old SOURCE TARGET") == []
+        old = [place / "old.en", place / "old.de"]
+        lines = [[pair[0] for pair in REPAIRS], [pair[1] for pair in REPAIRS]]
+        for path, own in zip(old, lines, strict=True):
+            path.write_text("".join(f"{line}\n" for line in [*own, *(f"word {n}" for n in range(9))]))
+        request = recipe.RepairRequest(place / "run", place / "repairs.tsv", place / "lost", old=(*map(str, old),))
+        found = recipe._texts(request, package.load(place / "run"), lambda line: None)
+    finally:
+        for copy, path in zip(copies, texts, strict=True):
+            copy.rename(path)
+    sources = [source for source, _ in found.dev]
+    assert sources and found.others and found.anchors
+    assert not {*sources} & {source for source, _ in REPAIRS}
+    assert {*sources, *found.others, *found.anchors} == {f"word {n}" for n in range(9)}
 
 
 def test_wrong_words_are_one_line(place):
