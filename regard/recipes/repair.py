@@ -2,8 +2,7 @@
 
 All weights are trained on the repairs and variants of them, while the answers to other texts are held: the loss has the
 Kullback-Leibler divergence from the old model on old texts (https://arxiv.org/abs/1606.09282). Training ends as soon as
-repairs and variants hold. The proof: all answers to other texts that changed, with scores, and the dev set, by paired
-bootstrap.
+repairs and variants hold. The proof: answers to other texts that changed, and the dev set, by paired bootstrap.
 """
 
 import random
