@@ -1,8 +1,7 @@
 """`regard repair RUN repairs.tsv`: wrong sentences with their right translations → a run that has them right.
 
-All weights are trained on the repairs and variants of them, while the answers to other texts are held: the loss has the
-Kullback-Leibler divergence from the old model on old texts (https://arxiv.org/abs/1606.09282). Training ends as soon as
-repairs and variants hold. The proof: answers to other texts that changed, and the dev set, by paired bootstrap.
+All weights are trained on repairs and variants until these hold, beside the Kullback-Leibler divergence from the old
+model on old texts (https://arxiv.org/abs/1606.09282). The proof: other answers that changed, and the dev set.
 """
 
 import random
